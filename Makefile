@@ -16,9 +16,11 @@ PYTEST := $(PYTHON) -m pytest
 # A stamp tells what was done last; it goes away with the environment that it speaks of.
 STAMPS := $(VENV)/stamps
 CLIENTS := tests/clients
+# Each is what a user would have: a project with packages of its own.
+NPM_PROJECTS := $(CLIENTS) $(addprefix $(CLIENTS)/projects/,hardhat2 hardhat3)
 NATIVE_SOURCES := $(wildcard native/Cargo.* native/*.toml native/src/*.rs native/src/*/*.rs)
 # Sockets and engines of the network ask no database: once is enough.
-WITHOUT_DATABASE := $(patsubst %,--ignore=tests/integration/%,benchmarks jsonrpc network_app/consensus network_app/peers network_app/sync)
+WITHOUT_DATABASE := $(patsubst %,--ignore=tests/integration/%,benchmarks firn jsonrpc network_app/consensus network_app/peers network_app/sync)
 # Checks and tests must not touch the data of a node that runs in this directory.
 SCRATCH := NODE_DATA_DIR=build/test-data
 TOGETHER := $(MAKE) AT_ONCE=yes --jobs=2 --output-sync=target
@@ -130,8 +132,13 @@ fmt: $(STAMPS)/dev  ## Format the sources
 
 ## Set up
 
+.PHONY: wheel
+wheel: $(STAMPS)/runtime  ## Build the wheel of all this, native engine included, into dist/
+	@scripts/build_wheel.sh $(PYTHON) dist
+	@ls dist/*.whl
+
 .PHONY: setup-test
-setup-test: $(STAMPS)/dev native system-packages $(CLIENTS)/node_modules/.stamp  ## Install what the tests need
+setup-test: $(STAMPS)/dev native system-packages $(NPM_PROJECTS:%=%/node_modules/.stamp)  ## Install what the tests need
 
 .PHONY: hooks
 hooks: $(STAMPS)/dev  ## Let git run ruff before each commit
@@ -165,8 +172,8 @@ $(STAMPS)/dev: requirements/dev.lock requirements/runtime.lock | $(PYTHON)
 $(STAMPS)/native: $(NATIVE_SOURCES) | $(STAMPS)/runtime
 	@scripts/build_native.sh $(PYTHON) $@
 
-$(CLIENTS)/node_modules/.stamp: $(CLIENTS)/package-lock.json $(CLIENTS)/package.json
-	cd $(CLIENTS) && npm ci --no-audit --no-fund
+$(NPM_PROJECTS:%=%/node_modules/.stamp): %/node_modules/.stamp: %/package-lock.json %/package.json
+	cd $* && npm ci --no-audit --no-fund
 	@touch $@
 
 .PHONY: help

@@ -1,6 +1,6 @@
 """How admins show values as HTML; what only one chain has is in its own `admin.display`.
 
-Class names begin with `nd-`: templates/admin/node_style.html gives them their looks, and its script
+Class names begin with `nd-`: nodeproject/templates/admin/node_style.html gives them their looks, and its script
 copies what `data-copy` holds.
 """
 

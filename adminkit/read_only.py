@@ -72,6 +72,10 @@ class ReadOnlyModelAdmin(ThemedModelAdmin):
     """The unique field by which a row's page is found too, besides its key."""
     view_on_site = False
 
+    def list_note(self) -> str:
+        """Return what the list says above its first page; nothing for most."""
+        return ""
+
     def read_term(self, text: str) -> Any:
         """Read what a person typed into the search box; `branches` takes what it returns."""
         return parse_term(text)
@@ -161,6 +165,14 @@ class ReadOnlyModelAdmin(ThemedModelAdmin):
     @override
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> list[str]:
         return flatten_fieldsets(self.get_fieldsets(request, obj))
+
+    @override
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> Any:
+        # Pages further on and searches stay one statement.
+        note = "" if request.GET else self.list_note()
+        return super().changelist_view(request, {"list_note": note, **(extra_context or {})})
 
     @override
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:

@@ -1,8 +1,9 @@
 """The table's rows in their order, and which of them share a server."""
 
-from benchmarks import peers
+from benchmarks import node, peers
 from benchmarks import workloads_aged as aged
 from benchmarks import workloads_bootstrap as bootstrap
+from benchmarks import workloads_devnet as devnet
 from benchmarks import workloads_history as history
 from benchmarks import workloads_import as imports
 from benchmarks import workloads_network as network
@@ -18,7 +19,12 @@ from benchmarks.workload import Group, Workload
 
 GROUPS = (
     Group("reads", reads.prepare, (*reads.READS, sockets.BLOCK_NUMBER, sockets.NEW_HEADS)),
-    Group("traces", traces.prepare, traces.TRACES, kinds={"anvil": peers.ANVIL_WITH_STEPS}),
+    Group(
+        "traces",
+        traces.prepare,
+        traces.TRACES,
+        kinds={"anvil": peers.ANVIL_WITH_STEPS, node.NODE.name: node.NODE_WITHOUT_KEPT_TRACES},
+    ),
     # A server of its own: what strangers asked for is not done when they are gone.
     Group("strangers", strangers.prepare, (strangers.BESIDE_HEAVY_CALLS,)),
     Group(
@@ -44,8 +50,10 @@ GROUPS = (
             aged.MEMORY,
             aged.OLD_BALANCE,
             aged.OLD_CALL,
+            devnet.SNAPSHOTS,
         ),
     ),
+    Group("devnet", devnet.prepare, (devnet.MINES, devnet.SUITE)),
     Group(
         "platform reads",
         platform_reads.prepare,

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.server import Kind, StartFailed
@@ -60,12 +61,19 @@ def _environment(port: int, scratch: Path) -> Mapping[str, str]:
     }
 
 
+def _nothing_kept(port: int, scratch: Path) -> Mapping[str, str]:
+    return {**_environment(port, scratch), "NODE_TRACE_CACHE": "0"}
+
+
 NODE = Kind(
     name="node",
-    title="this node",
+    title="Firn",
     command=_command,
     http_path="/ext/bc/C/rpc",
     ws_path="/ext/bc/C/ws",
     environment=_environment,
     directory=ROOT,
 )
+
+NODE_WITHOUT_KEPT_TRACES = replace(NODE, environment=_nothing_kept)
+"""This node without the answers it keeps of traces: each request is traced anew, as at the peers."""

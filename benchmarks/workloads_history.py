@@ -19,8 +19,8 @@ CATCH_UP = 120.0
 
 
 def alone(_: Scale) -> Kind:
-    """Return the node."""
-    return node.NODE
+    """Return the node; what it finds it traces anew for each request."""
+    return node.NODE_WITHOUT_KEPT_TRACES
 
 
 def prepare(scene: Scene) -> None:

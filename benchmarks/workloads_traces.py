@@ -1,4 +1,7 @@
-"""Traces over HTTP: of a transaction and a call of ten million gas, and of a block of a hundred transfers."""
+"""Traces over HTTP: of a transaction and a call of ten million gas, and of a block of a hundred transfers.
+
+The node keeps no answers here (NODE_TRACE_CACHE=0): what is measured is tracing.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -48,7 +51,6 @@ def _calls_of_transaction(scene: Scene) -> Measurement:
 
 
 def _calls_of_call(scene: Scene) -> Measurement:
-    """Nothing of it can have been kept: the call was never made."""
     call = {
         "from": FUNDER.text,
         "to": "0x" + scene.contract("Disperser").hex(),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from cchain_app.accounts.keyring import EWOQ, NO_KEYS, Keyring, development_keyring
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.evm_block import EvmBlock
 from cchain_app.config import ChainConfig, fork_named
@@ -16,7 +17,7 @@ from cchain_app.evm.trie import StateTrie
 from cchain_app.filter_index import FilterIndex, MemoryIndex, RedisIndex
 from cchain_app.forking.client import ClientSettings, Upstream
 from cchain_app.forking.origin import Fork, read_headers, read_wanted
-from cchain_app.genesis import Genesis, built_in_text, load_genesis
+from cchain_app.genesis import Genesis, built_in_text, fund_accounts, load_genesis
 from cchain_app.local_genesis import LocalChoices, local_text
 from cchain_app.memory import FEW, Memory
 from cchain_app.pool.admission import Outcome
@@ -24,6 +25,7 @@ from cchain_app.pool.entry import Newcomer
 from cchain_app.pool.limits import PoolLimits
 from cchain_app.settings import Settings
 from cchain_app.syncing import Progress, up_to_date
+from cchain_app.tracing.calls import HalfRecorded
 from cchain_app.tracing.kept import KeptTraces
 from cchain_app.txs.codec import RecoverMany
 from chaindb.building import Building
@@ -36,6 +38,7 @@ from chainvm.consensus import Consensus
 from chainvm.port import Block, ChainVM
 from primitives.cb58 import Cb58Error
 from primitives.ids import ID, IdError
+from primitives.keys import DEV_KEYS
 from primitives.networks import CCHAIN_ALIASES, LOCAL
 
 FILTERS = "filters"
@@ -112,6 +115,8 @@ class EvmChain:
         """Who is told of blocks that this process has accepted, after the commit; quick ones that do not raise."""
         self.local_file = self.new_local_file
         """Says what a local chain's genesis file is; `services.composition` has it look at what is there."""
+        self.half_recorded: HalfRecorded | None = None
+        """The block in whose middle the writing of calls has stopped, for who goes on with it."""
         self.progress: Callable[[], Progress | None] = up_to_date
         """How far bootstrapping is; whoever follows other nodes sets it. Asked on the event loop."""
         self.has_peers: Callable[[], bool] = _nobody
@@ -247,8 +252,22 @@ class EvmChain:
         return self.local_file() if network is None else built_in_text(network)
 
     def new_local_file(self) -> bytes:
-        """Return the genesis file with which a local chain begins now, as the settings want it."""
-        return local_text(self.local_choices)
+        """Return the genesis file with which a local chain begins now, as the settings want it.
+
+        A chain to develop against has the accounts of NODE_MNEMONIC in it, with NODE_BALANCE each.
+
+        Raises:
+            KeyringError: The settings give no accounts.
+        """
+        text = local_text(self.local_choices)
+        if not self.is_development:
+            return text
+        balances = {address: self.node.balance * WEI for address in self.keyring if address != EWOQ}
+        known = set(DEV_KEYS) - {EWOQ}
+        begins_with = {address: one.balance for address, one in load_genesis(text).alloc.items()}
+        if balances == {address: begins_with[address] for address in known}:
+            return text
+        return fund_accounts(text, balances, known)
 
     @property
     def local_choices(self) -> LocalChoices:
@@ -271,6 +290,18 @@ class EvmChain:
     def kept_genesis(self) -> Path:
         """Where the genesis file is kept with which a local chain has begun."""
         return Path(self.node.directory) / "cchain_genesis.json"
+
+    @cached_property
+    def keyring(self) -> Keyring:
+        """The keys of the accounts that this node signs for: a development chain's, else none.
+
+        Raises:
+            KeyringError: The settings give no keys.
+        """
+        if not self.is_development:
+            return NO_KEYS
+        node = self.node
+        return development_keyring(node.mnemonic, node.accounts, node.derivation_path)
 
     @property
     def fetched_genesis(self) -> Path:

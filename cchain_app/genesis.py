@@ -4,7 +4,7 @@ Files that come with the node are in `genesis_files`; how rules are scheduled is
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import NamedTuple
@@ -139,6 +139,30 @@ def complete_text(text: str | bytes, *, timestamp: int, config: ChainConfig) -> 
     }
     document["timestamp"] = hex(timestamp)
     return json.dumps(document, separators=(",", ":"))
+
+
+def fund_accounts(text: str | bytes, balances: Mapping[Address, int], old: Set[Address]) -> bytes:
+    """Return a genesis file that allocates coins to some accounts in place of others.
+
+    Args:
+        text: A file that `load_genesis` takes.
+        balances: Wei by account; where one has an allocation already, its balance alone changes.
+        old: Accounts whose allocation goes, unless they are among the new ones.
+    """
+    document = dict(json.loads(text))
+    allocated = {
+        parse_address(key, f"alloc.{key}"): (key, entry) for key, entry in document["alloc"].items()
+    }
+    kept = {
+        address: entry
+        for address, entry in allocated.items()
+        if address not in old or address in balances
+    }
+    for address, balance in balances.items():
+        key, entry = kept.get(address, (f"0x{address.hex()}", {}))
+        kept[address] = (key, {**entry, "balance": hex(balance)})
+    document["alloc"] = dict(kept.values())
+    return json.dumps(document, separators=(",", ":")).encode()
 
 
 def built_in_text(name: str) -> bytes:

@@ -326,6 +326,11 @@ class PoolMemory:
         """Note that the pool is another one: to be called after each commit that changed it."""
         self._changes += 1
 
+    def reset(self) -> None:
+        """Forget all."""
+        self.changed()
+        self.entries = {}
+
     def nonce(self, address: Address, tag: tuple[int, int | None]) -> int | None:
         """Return the remembered pending nonce, if nothing has changed since."""
         kept = self._nonces.get(address)
@@ -360,6 +365,10 @@ class CountsMemory:
             self._known = known = (tag, count() if tag.transactions else (0, 0))
         return known[1]
 
+    def reset(self) -> None:
+        """Forget what was counted."""
+        self._known = None
+
 
 class Memory:
     """All that a process remembers of one chain."""
@@ -374,6 +383,8 @@ class Memory:
         """What was set for the blocks to come; None: it is to be read. Only of a development chain."""
         self.moving = threading.Lock()
         """Held by whoever moves the head."""
+        self.generation: int | None = None
+        """How often the rows had gone back (`chaindb.generation`) when it was last in line with them."""
 
     def changed_elsewhere(self, number: int) -> None:
         """Read anew what may have been changed by hand in another process, at this height."""
@@ -417,6 +428,8 @@ class Memory:
         self.blocks.reset(head)
         self.transactions.reset()
         self.conditions = None
+        self.pool.reset()
+        self.counts.reset()
 
     def advance(self, block: AcceptedBlock, changes: StateChanges) -> None:
         """Take a block that this process has just committed on the head that it remembers."""

@@ -56,6 +56,22 @@ class Settings(Protocol):
         """Which EVM engine: `auto`, `native` or `reference`."""
 
     @property
+    def accounts(self) -> int:
+        """Accounts of the mnemonic that a local network funds and its node signs for."""
+
+    @property
+    def mnemonic(self) -> str:
+        """BIP-39 words that the keys of these accounts come from."""
+
+    @property
+    def derivation_path(self) -> str:
+        """The BIP-32 path to them, without an account's number."""
+
+    @property
+    def balance(self) -> int:
+        """Coins of each of them when the network begins."""
+
+    @property
     def mining(self) -> str:
         """When blocks are made: `auto`, `interval` or `manual`."""
 

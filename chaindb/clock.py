@@ -1,8 +1,8 @@
 """The node's clock: wall time plus an offset in the database, the same for both chains.
 
 Pure code gets time as an argument; services take it from here. The offset is moved on a local network alone
-(design: staking time travel), and forward only, unless the chain is one to develop against, which goes back
-itself: then as far as the other chain's last block allows.
+(design: staking time travel), and forward only, unless a chain to develop against goes back (then as far as the
+other chain's last block allows) or both chains do, to a named snapshot.
 """
 
 import time

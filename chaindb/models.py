@@ -1,4 +1,4 @@
-"""The one row that belongs to no chain: how far the node's clock is ahead."""
+"""The rows that belong to no chain: how far the node's clock is ahead, and how often its rows went back."""
 
 from typing import ClassVar
 
@@ -22,3 +22,22 @@ class Clock(models.Model):
     def __str__(self) -> str:
         behind = self.offset < 0
         return f"{abs(self.offset)} s {'behind' if behind else 'ahead of'} wall time"
+
+
+class Generation(models.Model):
+    """The one row counts how often the rows of this database were replaced by earlier ones; without it never.
+
+    It never goes back itself.
+    """
+
+    id = models.SmallIntegerField(primary_key=True, default=1)
+    number = models.BigIntegerField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=models.Q(id=1), name="chaindb_one_generation"),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"generation {self.number}"

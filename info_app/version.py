@@ -1,12 +1,13 @@
 """Which product, version and commit this is: what info.getNodeVersion says that needs no database."""
 
 import re
-from collections.abc import Mapping
-from importlib import metadata
+from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import import_module, metadata
 from pathlib import Path
 from typing import Final
 
-from cchain_app.api.node import NAME, VERSION
+from primitives.product import NAME, VERSION
 
 PRODUCT: Final = f"{NAME.lower()}/{VERSION}"
 """As operators and monitors see it. Peers are told another name: that of the protocol they expect."""
@@ -18,11 +19,17 @@ Unspecified: here none does. It is the number of the reference's release whose p
 since tools that compare it choose their plugins by it.
 """
 
-_ENGINES: Final[Mapping[str, str]] = {
-    "revm": "cchain-native",
-    "ethereum-execution": "ethereum-execution",
+
+def _native_version() -> str:
+    """Return the native engine's version: in a checkout it is a package of its own, else a part of this one."""
+    return str(import_module("cchain_native").__version__)
+
+
+_ENGINES: Final[Mapping[str, Callable[[], str]]] = {
+    "revm": _native_version,
+    "ethereum-execution": partial(metadata.version, "ethereum-execution"),
 }
-"""The package that an EVM engine comes from."""
+"""What knows the version of an EVM engine."""
 
 
 def vm_versions(engine: str) -> Mapping[str, str]:
@@ -32,7 +39,7 @@ def vm_versions(engine: str) -> Mapping[str, str]:
     is that of the EVM engine which this process runs.
     """
     own = f"v{VERSION}"
-    return {"avm": own, "evm": f"v{metadata.version(_ENGINES[engine])}", "platform": own}
+    return {"avm": own, "evm": f"v{_ENGINES[engine]()}", "platform": own}
 
 
 UNKNOWN: Final = ""

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol, Self, TypeAlias, final
 
+__version__: str
+
 Account: TypeAlias = tuple[int, int, bytes]
 """Nonce, balance, code hash."""
 LogValues: TypeAlias = tuple[bytes, tuple[bytes, ...], bytes]
@@ -111,6 +113,7 @@ def trace_call(
     state: object,
     recording: tuple[object, ...],
     validate: bool,
+    free: bool,
     time_limit: float | None,
 ) -> Trace: ...
 def recover_senders(

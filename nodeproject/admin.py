@@ -1,6 +1,7 @@
 """The admin's site: its titles, and the theme on the admins of Django and of Celery's beat.
 
-What its first page shows is in the chains' `admin.dashboard`, how in templates/admin/index.html.
+What its first page shows is in the chains' `admin.dashboard`, how in
+nodeproject/templates/admin/index.html.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from primitives.networks import MAINNET, name_of
+from primitives.product import NAME
 
 if TYPE_CHECKING:
     from django.contrib.admin import ModelAdmin
@@ -26,7 +28,7 @@ else:
     from unfold.admin import ModelAdmin as ThemedModelAdmin
     from unfold.admin import TabularInline
 
-admin.site.site_title = admin.site.site_header = "Node"
+admin.site.site_title = admin.site.site_header = NAME
 admin.site.index_title = "Overview"
 
 

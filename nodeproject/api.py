@@ -14,8 +14,9 @@ from jsonrpc.http import Endpoint, respond
 from nodeproject import doors, plain
 from nodeproject.apps import this_node
 from nodeproject.doors import Doors
+from primitives.product import NAME
 
-api = NinjaAPI(title="Node", version="1", docs_url="/ext/docs", openapi_url="/ext/openapi.json")
+api = NinjaAPI(title=NAME, version="1", docs_url="/ext/docs", openapi_url="/ext/openapi.json")
 
 _OTHER_METHODS: Final = ("GET", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE")
 _NOT_GET: Final = ("HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")

@@ -1,9 +1,12 @@
 """What `runnode` says when it starts: where everything is, and the keys of a local network."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from rich.markup import escape
 
+from cchain_app.accounts.keyring import EWOQ, are_known
+from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks, development
 from chaindb.chains import Chain
 from nodeproject.addresses import base_url
@@ -13,8 +16,12 @@ from nodeproject.node import Node
 from platform_app.chain import PlatformChain
 from primitives.addresses import format_address
 from primitives.hexadecimal import checksum_address
-from primitives.keys import DEV_KEYS, PLATFORM_DEV_KEYS, address_of, format_private_key
+from primitives.keys import PLATFORM_DEV_KEYS, address_of, format_private_key
 from primitives.networks import LOCAL
+from primitives.product import NAME, VERSION
+
+MOST_ACCOUNTS: Final = 20
+"""So many are shown when the node starts."""
 
 
 def print_banner(node: Node) -> None:
@@ -38,11 +45,11 @@ def print_banner(node: Node) -> None:
         facts["Fork"] = f"of block {fork.number} of {fork.url}; no other node follows"
     if not Chain.C.is_here:
         facts |= dict.fromkeys(("C-Chain RPC", "C-Chain WebSocket"), "none: " + Chain.C.absence)
-    print_facts("Node", {name: escape(value) for name, value in facts.items()})
+    print_facts(f"{NAME} {VERSION}", {name: escape(value) for name, value in facts.items()})
     if settings.network_id == LOCAL:
         print_facts(
-            "Funded accounts and their private keys (public: for this local network only)",
-            {checksum_address(address): key for address, key in DEV_KEYS.items()},
+            "Accounts and their private keys (public: for this local network only)",
+            dict(shown_accounts(evm)),
         )
         print_facts(
             "Funded on the P-Chain, with their private keys (likewise)",
@@ -53,6 +60,22 @@ def print_banner(node: Node) -> None:
 def print_listening(host: str, port: int) -> None:
     """Print the line that programs wait for: from now on connections are accepted."""
     print(f"Listening on {f'[{host}]' if ':' in host else host}:{port}", flush=True)  # for programs
+
+
+def shown_accounts(chain: EvmChain) -> Iterator[tuple[str, str]]:
+    """Walk the accounts that the node signs for, each with its key if everybody knows that.
+
+    Keys of a mnemonic of somebody's own are secrets, and are not shown.
+    """
+    node, keyring = chain.node, chain.keyring
+    known = are_known(node.mnemonic, node.derivation_path)
+    for address in keyring.addresses[:MOST_ACCOUNTS]:
+        public = known or address == EWOQ
+        key = f"0x{keyring.key_of(address).hex()}" if public else "its key is NODE_MNEMONIC's"
+        poor = "" if address in chain.genesis.alloc else " (no coins: the chain began without it)"
+        yield checksum_address(address), key + poor
+    if len(keyring) > MOST_ACCOUNTS:
+        yield "…", f"{len(keyring) - MOST_ACCOUNTS} more: eth_accounts lists them"
 
 
 def _platform_keys(chain: PlatformChain) -> Iterator[tuple[str, str]]:

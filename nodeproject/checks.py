@@ -9,6 +9,7 @@ from django.core.checks import CheckMessage, Error, Info, Warning, register
 from django.db import DatabaseError
 
 from cchain_app.apps import evm_chain
+from cchain_app.evm.select import EngineSelectionError, verify_choice
 from cchain_app.genesis_fields import GenesisFileError
 from network_app import addresses, producer
 from network_app.snowman.parameters import (
@@ -143,6 +144,19 @@ def check_database_pool(**_kwargs: Any) -> list[CheckMessage]:
             id="node.E005",
         )
     ]
+
+
+@register()
+def check_engine(**_kwargs: Any) -> list[CheckMessage]:
+    """The EVM engine that was chosen can be had."""
+    try:
+        verify_choice(settings.NODE.engine)
+    except EngineSelectionError as error:
+        hint = "Choose another NODE_ENGINE; `auto` takes what there is."
+        return [
+            Error(f"NODE_ENGINE is {settings.NODE.engine}: {error}.", hint=hint, id="node.E010")
+        ]
+    return []
 
 
 @register()

@@ -3,18 +3,14 @@
 import json
 import os
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from cchain_app.api.eth_fees import gas_price, next_base_fee
 from cchain_app.selectors import blocks
 from nodeproject.node import Node
 from nodeproject.process import CannotStart
 from primitives.hexadecimal import checksum_address
-from primitives.keys import DEV_KEYS
 from primitives.networks import LOCAL
-
-MNEMONIC: Final = "test test test test test test test test test test test junk"
-DERIVATION_PATH: Final = "m/44'/60'/0'/0/"
 
 
 class NoConfigFile(CannotStart):
@@ -45,13 +41,13 @@ def config_of(node: Node) -> dict[str, Any]:
 
     Unspecified: the accounts of the mnemonic come first, as scripts count them, and "ewoq" after them.
     """
-    first, *others = DEV_KEYS.items()
-    accounts, head = [*others, first], blocks.head(node.evm_chain).header
+    keyring, head = node.evm_chain.keyring, blocks.head(node.evm_chain).header
+    mnemonic, path = node.settings.mnemonic, node.settings.derivation_path
     return {
-        "available_accounts": [checksum_address(address) for address, _ in accounts],
-        "private_keys": [key for _, key in accounts],
-        "wallet": {"mnemonic": MNEMONIC, "derivation_path": DERIVATION_PATH},
-        "mnemonic": MNEMONIC,
+        "available_accounts": [checksum_address(address) for address in keyring.addresses],
+        "private_keys": [f"0x{keyring.key_of(one).hex()}" for one in keyring.addresses],
+        "wallet": {"mnemonic": mnemonic, "derivation_path": path},
+        "mnemonic": mnemonic,
         "chain_id": node.evm_chain.config.chain_id,
         "base_fee": str(next_base_fee(node.evm_rpc)),
         "gas_limit": str(head.gas_limit),

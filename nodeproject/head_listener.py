@@ -18,6 +18,7 @@ from chaindb.chains import Chain
 from chaindb.connections import in_thread
 from chaindb.pointers import Message
 from network_app import selectors as network
+from nodeproject.followers import Follower, directory_of
 
 TICK = 1.0
 """Seconds between looks at the database."""
@@ -38,6 +39,7 @@ class HeadListener:
         self._inbox: asyncio.Queue[Message] = asyncio.Queue()
         self._unbind: Callable[[], None] | None = None
         self._progress: Progress | None = None
+        self._follower = Follower(directory_of(settings.NODE.directory))
 
     def start(self) -> None:
         """Begin to follow, on the running event loop; a second call does nothing."""
@@ -47,6 +49,7 @@ class HeadListener:
         chain = self._rpc.chain
         self._unbind = chain.pointers.bind(loop, self._inbox.put_nowait, chain.aliases[:1])
         chain.progress = lambda: self._progress
+        self._follower.begin()
         self._tasks = [loop.create_task(self._listen()), loop.create_task(self._tick())]
 
     async def stop(self) -> None:
@@ -58,6 +61,7 @@ class HeadListener:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks = []
+        self._follower.end()
 
     async def _listen(self) -> None:
         while True:
@@ -99,6 +103,7 @@ class HeadListener:
 
     async def _reach_head(self) -> None:
         head = await in_thread(blocks.catch_up, self._rpc.chain)
+        self._follower.note(self._rpc.chain.memory.generation)
         await subscriptions.head_accepted(self._rpc, head.number, head.hash)
 
 

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.progress import Progress
 from typing_extensions import override
 
+from cchain_app.accounts.errors import KeyringError
 from cchain_app.chain import EvmChain
 from cchain_app.forking.errors import ForkRefused, UpstreamError
 from cchain_app.genesis_fields import GenesisFileError
@@ -38,7 +39,7 @@ from primitives.node_identity import IdentityError
 
 _OPERATORS_BUSINESS = (
     CannotStart, GenesisError, GenesisFileError, GenesisMismatch, cchain_genesis.GenesisMismatch,
-    CodecError, IdentityError, MalformedAddress, NobodyAnswers,
+    CodecError, IdentityError, KeyringError, MalformedAddress, NobodyAnswers,
     OtherConsensus, ForkRefused, UpstreamError,
 )  # fmt: skip
 
@@ -75,6 +76,7 @@ def initialise(
     Raises:
         GenesisMismatch: The database holds another chain.
         GenesisFileError: The C-Chain's genesis file cannot be used.
+        KeyringError: A local network's settings give no accounts.
         GenesisError: The P-Chain's cannot.
         CodecError: Something in the P-Chain's does not fit into its field.
         CannotStart: The node's identity cannot be used.

@@ -24,6 +24,7 @@ from nodeproject.identity import files_of
 from nodeproject.observation import Observation
 from nodeproject.plain import Plain
 from nodeproject.settings.node import NodeSettings
+from nodeproject.snapshots.service import Snapshots
 from nodeproject.start_page import StartPage
 from platform_app.api import PlatformRpc
 from platform_app.chain import NoGenesis, PlatformChain
@@ -117,6 +118,11 @@ class Node:
             return self.platform_chain.tip().timestamp
         except NoGenesis:
             return 0
+
+    @cached_property
+    def snapshots(self) -> Snapshots:
+        """Its named snapshots."""
+        return Snapshots(self.settings, self.platform_chain, self.evm_chain, self.network)
 
     def _c_chain_id(self) -> ID:
         """Return the C-Chain's blockchain ID, from the P-Chain's genesis.

@@ -7,11 +7,13 @@ from django.views.decorators.csrf import csrf_exempt
 from nodeproject.api import api, respond_plain
 from nodeproject.logins import login
 from nodeproject.pages import jump
+from nodeproject.snapshots.view import snapshots
 
 handler500 = "nodeproject.pages.server_error"
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/jump/", admin.site.admin_view(jump), name="admin_jump"),
+    path("admin/snapshots/", admin.site.admin_view(snapshots), name="admin_snapshots"),
     path("admin/login/", login),
     path("admin/", admin.site.urls),
     path("", api.urls),

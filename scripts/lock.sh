@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 
 compile() {
   .venv/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header \
-    --universal --python-version 3.11 --output-file "$@"
+    --universal --python-version 3.11 --extra reference --output-file "$@" pyproject.toml
 }
 compile requirements/dev.lock requirements/dev.in
 compile requirements/runtime.lock -c requirements/dev.lock requirements/runtime.in
@@ -20,7 +20,7 @@ for version in 3.11 3.12 3.13; do
   done
 done
 
-for project in tests/clients benchmarks; do
+for project in tests/clients tests/clients/projects/hardhat{2,3} benchmarks; do
   npm install --prefix "$project" --package-lock-only --ignore-scripts --no-audit --no-fund \
     --omit-lockfile-registry-resolved
   # Requests for donations are addresses too.

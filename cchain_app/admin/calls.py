@@ -24,8 +24,7 @@ from cchain_app.evm.tracing import Frame, Recording, TraceTimedOut, TraceTooLarg
 from cchain_app.models import Call, CallType, Transaction
 from cchain_app.selectors import blocks, calls, tracing
 from cchain_app.selectors.tracing import TraceDiffers
-from cchain_app.store.calls import Recorded, call_of_row
-from cchain_app.store.calls import rows_of_block as rows_of_frames
+from cchain_app.store.calls import Recorded, call_of_row, rows_of
 from cchain_app.txs.errors import InvalidTransaction
 from chaindb.fields import HexBytes
 
@@ -59,8 +58,8 @@ def tree_of(transaction: Transaction) -> Tree:
     """Return a transaction's frames: from rows, else by executing it, within a time."""
     number = transaction.block_id
     if number <= calls.indexed_height(evm_chain()):
-        rows = objects(Call).filter(transaction_id=transaction.pk).order_by("index")
-        found = list(rows[: MOST_CALLS + 1])
+        written = objects(Call).filter(transaction_id=transaction.pk).order_by("index")
+        found = list(written[: MOST_CALLS + 1])
         unrecorded = bool(found) and found[0].gas is None
         trouble = "Its inner calls were too many to record." if unrecorded else ""
         return Tree(found[:MOST_CALLS], len(found) > MOST_CALLS, trouble)
@@ -70,7 +69,8 @@ def tree_of(transaction: Transaction) -> Tree:
         return Tree((), trouble="It cannot be traced in the time of a page.")
     except (TraceDiffers, InvalidTransaction):
         return Tree((), trouble="It cannot be executed any more.")
-    made = [call_of_row(row) for row in rows_of_frames(number, [Recorded(frames)])]
+    rows = rows_of(number, transaction.index, 0, [Recorded(frames)])
+    made = [call_of_row(row) for row in rows]
     return Tree(made[:MOST_CALLS], len(made) > MOST_CALLS)
 
 
@@ -97,18 +97,26 @@ def show_tree(transaction: Transaction) -> SafeString:
     found = tree_of(transaction)
     if not found.calls:
         return display.faint(found.trouble) if found.trouble else display.NOTHING
-    headings = ("Call", "From → to", "Value", "Gas used")
+    headings = ("Call", "From → to", "Value", "Gas given", "Gas used")
     shown = display.table(headings, [_tree_row(call) for call in found.calls])
-    more = f"The first {MOST_CALLS} calls." if found.more else found.trouble
-    return display.line(shown, more)
+    return display.line(shown, _others(transaction) if found.more else found.trouble)
+
+
+def _others(transaction: Transaction) -> SafeString:
+    """Return where the calls are that do not fit on a transaction's page."""
+    first = f"The first {MOST_CALLS} calls."
+    if transaction.block_id > calls.indexed_height(evm_chain()):
+        return display.line(first, "The others are not rows yet.")
+    page = links.search_page("call", transaction.hash)
+    return display.line(first, display.link("All calls", page))
 
 
 def _tree_row(call: Call) -> tuple[object, ...]:
     indented = format_html(
         '<span class="nd-call" style="--depth: {}">{}</span>', min(call.depth, 24), what(call)
     )
-    gas = "" if call.gas_used is None else f"{call.gas_used:,}"
-    return indented, between(call), display.amount(call.value or 0), gas
+    given, used = ("" if gas is None else f"{gas:,}" for gas in (call.gas, call.gas_used))
+    return indented, between(call), display.amount(call.value or 0), given, used
 
 
 def what(call: Call) -> SafeString:
@@ -164,6 +172,10 @@ class CallAdmin(RowsAdmin):
         ("Gas", {"fields": ("gas_used_text", "gas_text")}),
         ("Reason", {"fields": ("revert_box",)}),
     )  # fmt: skip
+
+    @override
+    def list_note(self) -> str:
+        return f"Internal calls: {calls.how_far(evm_chain())}."
 
     @override
     def branches(self, term: Term) -> list[Q]:

@@ -2,13 +2,14 @@
 
 What a method takes is read by `params…`, what it answers is written by `wire` and `rendered`, and
 what can go wrong has its code in `errors`. `hot` methods may be tried on the event loop, where
-they answer from memory or not at all. Methods that are not here do not exist (-32601): there are
-no keys in this node, so nothing signs, and nobody administers it over RPC.
+they answer from memory or not at all. Methods that are not here do not exist (-32601): nobody administers the
+node over RPC, and nothing signs, but for a development chain's known keys (`account_methods`).
 """
 
 from typing import Final
 
 from cchain_app.api import (
+    account_methods,
     development_methods,
     eth_blocks,
     eth_fees,
@@ -62,6 +63,7 @@ def registry(rpc: EvmRpc) -> MethodRegistry:
     if rpc.chain.is_development:
         development_methods.add(methods, rpc)
         log_methods.add(methods, rpc)
+        account_methods.add(methods, rpc)
         forked.add(methods, rpc)
     return methods
 
@@ -77,7 +79,8 @@ def _node(methods: MethodRegistry, rpc: EvmRpc) -> None:
     methods.add("eth_getChainConfig", rpc.bind(node.chain_config), hot=True, computes=True)
     methods.add("eth_config", rpc.bind(node.fork_config), hot=True, computes=True)
     methods.add("eth_syncing", rpc.bind(node.syncing), hot=True, computes=True)
-    methods.add("eth_accounts", node.accounts, hot=True, computes=True)
+    if not rpc.chain.is_development:
+        methods.add("eth_accounts", node.accounts, hot=True, computes=True)
     methods.add("eth_coinbase", rpc.bind(node.coinbase), hot=True, computes=True)
     methods.add("eth_mining", node.mining, hot=True, computes=True)
     methods.add("eth_hashrate", node.hashrate, hot=True, computes=True)

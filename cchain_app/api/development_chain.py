@@ -23,6 +23,7 @@ from cchain_app.txs.errors import InvalidTransaction
 from jsonrpc.errors import InvalidParam, JsonRpcError, invalid_params
 from primitives.evm import Address, Hash
 from primitives.hexadecimal import HexError, decode_data, encode_data, encode_quantity
+from primitives.product import VERSION
 
 _MOST_DEPTH = 10_000
 
@@ -217,7 +218,7 @@ def metadata(rpc: EvmRpc) -> dict[str, Any]:
     head, fork = blocks.head(chain), chain.fork
     return {
         "clientVersion": node.client_version(rpc),
-        "clientSemver": node.VERSION,
+        "clientSemver": VERSION,
         "chainId": chain.config.chain_id,
         "instanceId": encode_data(snapshots.instance_id(chain)),
         "latestBlockNumber": head.number,

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from cchain_app import feemarket
+from cchain_app.accounts import errors as accounts
 from cchain_app.development import errors as development
 from cchain_app.evm import engine, overrides
+from cchain_app.evm import tracing as evm_tracing
 from cchain_app.evm.engine import CallResult
 from cchain_app.evm.reverts import reason_of
 from cchain_app.forking import errors as forking
@@ -79,6 +81,8 @@ CODES: Final[Mapping[type[Exception], int]] = {
     pool.Underpriced: SERVER_ERROR,
     pool.PoolFull: SERVER_ERROR,
     pool.FutureReplacesPending: SERVER_ERROR,
+    accounts.UnknownAccount: SERVER_ERROR,
+    accounts.BadTypedData: INVALID_PARAMS,
     engine.CallRejected: SERVER_ERROR,
     overrides.BadOverride: SERVER_ERROR,
     overrides.StateAndDiff: SERVER_ERROR,
@@ -90,6 +94,7 @@ CODES: Final[Mapping[type[Exception], int]] = {
     feemarket.PercentilesNotAscending: SERVER_ERROR,
     logs.TooManyLogs: LIMIT_EXCEEDED,
     tries.ProofWindowPassed: SERVER_ERROR,
+    evm_tracing.TraceTimedOut: SERVER_ERROR,
     state_ranges.RangeTimedOut: SERVER_ERROR,
     simulation.SimulationRefused: SERVER_ERROR,
     simulation.NoBlocks: INVALID_PARAMS,

@@ -1,7 +1,7 @@
 """Transactions and receipts, and how a signed transaction gets in."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from msgspec import Raw
@@ -108,15 +108,32 @@ def send_raw_transaction_sync(rpc: EvmRpc, raw: bytes, milliseconds: int | None)
         JsonRpcError: 4, there was no block with it in that time, and it stays in the pool; -32005,
             too many calls wait already, and it was not sent.
     """
-    if not rpc.sync_calls.acquire(blocking=False):
-        raise JsonRpcError(LIMIT_EXCEEDED, "too many calls wait for receipts")
-    try:
+
+    def send() -> Hash:
         (sent,) = transactions.submit(rpc.chain, [raw])
         if isinstance(sent, Exception):
             raise sent
-        return wait_for_receipt(
-            rpc, sent, SYNC_SECONDS if milliseconds is None else milliseconds / 1000
-        )
+        return sent
+
+    return receipt_in_turn(rpc, send, milliseconds)
+
+
+def receipt_in_turn(rpc: EvmRpc, send: Callable[[], Hash], milliseconds: int | None) -> Raw:
+    """Send a transaction and wait for its receipt, unless too many calls do so already.
+
+    Args:
+        rpc: The door.
+        send: Sends it, and returns its hash.
+        milliseconds: How long to wait; None: as long as usual.
+
+    Raises:
+        JsonRpcError: 4, there was no block with it in that time; -32005, too many wait, and it was not sent.
+    """
+    if not rpc.sync_calls.acquire(blocking=False):
+        raise JsonRpcError(LIMIT_EXCEEDED, "too many calls wait for receipts")
+    try:
+        seconds = SYNC_SECONDS if milliseconds is None else milliseconds / 1000
+        return wait_for_receipt(rpc, send(), seconds)
     finally:
         rpc.sync_calls.release()
 

@@ -1,4 +1,4 @@
-"""eth_fillTransaction: a transaction with all that was left out chosen, ready to be signed."""
+"""A transaction with all that was left out chosen, ready to be signed: eth_fillTransaction, and all that sign."""
 
 from typing import Any
 
@@ -9,6 +9,7 @@ from cchain_app.api.params import Tag
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.selectors import pool
 from cchain_app.txs.request import CallRequest, unsigned
+from cchain_app.txs.transaction import ACCESS_LIST, LEGACY
 from primitives.hexadecimal import decode_quantity, encode_data
 
 
@@ -22,24 +23,38 @@ def fill_transaction(rpc: EvmRpc, request: CallRequest) -> dict[str, Any]:
         JsonRpcError: -32000, the fees contradict each other, it is for another chain, it creates nothing, or
             it fails; 3, it reverts.
     """
+    priced, gas = with_fees_and_gas(rpc, request)
+    chain_id, nonce = rpc.chain.config.chain_id, next_nonce(rpc, priced)
+    transaction = unsigned(priced, chain_id=chain_id, nonce=nonce, gas=gas)
+    return {"raw": encode_data(transaction.raw), "tx": wire.unsigned_transaction(transaction)}
+
+
+def with_fees_and_gas(rpc: EvmRpc, request: CallRequest) -> tuple[CallRequest, int]:
+    """Return a request with its fees, and its gas limit. Raises as `fill_transaction`."""
     execution.check_request(rpc, request)
     if request.to is None and not request.data:
         raise server_error("contract creation without any data provided")
     priced = _with_fees(rpc, request)
-    chain = rpc.chain
-    nonce = pool.next_nonce(chain, request.sender) if request.nonce is None else request.nonce
     gas = request.gas
     if gas is None:
         estimate = execution_gas.estimate_gas(rpc, priced, Tag.LATEST, None, None)
         gas = decode_quantity(estimate, 64)
-    transaction = unsigned(priced, chain_id=chain.config.chain_id, nonce=nonce, gas=gas)
-    return {"raw": encode_data(transaction.raw), "tx": wire.unsigned_transaction(transaction)}
+    return priced, gas
+
+
+def next_nonce(rpc: EvmRpc, request: CallRequest) -> int:
+    """Return the nonce that was asked for, else the one after what the sender has waiting."""
+    if request.nonce is not None:
+        return request.nonce
+    return pool.next_nonce(rpc.chain, request.sender)
 
 
 def _with_fees(rpc: EvmRpc, request: CallRequest) -> CallRequest:
     if request.gas_price is not None:
         return request
     tip, cap = request.max_priority_fee_per_gas, request.max_fee_per_gas
+    if request.wanted_type in {LEGACY, ACCESS_LIST}:
+        return request._replace(gas_price=suggested_tip(rpc) + next_base_fee(rpc))
     if tip is None:
         tip = suggested_tip(rpc) if cap is None else min(suggested_tip(rpc), cap)
     if cap is None:

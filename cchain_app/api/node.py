@@ -12,12 +12,7 @@ from cchain_app.selectors import blocks, development
 from primitives.evm import Address
 from primitives.hashing import keccak256
 from primitives.hexadecimal import encode_data, encode_quantity
-
-NAME = "PyChain"
-"""The name in web3_clientVersion."""
-
-VERSION = "0.1.0"
-"""Of this project; a test compares it with pyproject.toml."""
+from primitives.product import NAME, VERSION
 
 
 def chain_id(rpc: EvmRpc) -> str:
@@ -60,7 +55,7 @@ def syncing(rpc: EvmRpc) -> dict[str, str] | bool:
 
 
 def accounts() -> list[str]:
-    """eth_accounts: none, since the node holds no keys.
+    """eth_accounts: none, since the node holds no keys; a development chain's has some (`accounts`).
 
     Unspecified: a node without a keystore has no accounts, as geth without wallets.
     """

@@ -139,7 +139,7 @@ def transaction_error(rpc: EvmRpc, transaction_hash: Hash) -> str | Raw:
     """ots_getTransactionError: the data of a transaction that reverted, `0x` of all others.
 
     Raises:
-        JsonRpcError: -32000, it is in no block.
+        JsonRpcError: -32000, it is in no block; -32003, the data has more bytes than an answer may have.
     """
     block, index = _find(rpc, transaction_hash)
     if block.receipts[index].succeeded:
@@ -148,7 +148,7 @@ def transaction_error(rpc: EvmRpc, transaction_hash: Hash) -> str | Raw:
         "error",
         tracing.recording(rpc),
         tracing.seconds(rpc),
-        lambda one, _block, _index: tracing.encode(encode_data(one.output)),
+        lambda one, _block, _index: tracing.bounded(rpc, tracing.encode(encode_data(one.output))),
     )
     return tracing.of_transaction(rpc, block, index, question)
 

@@ -101,14 +101,17 @@ def _place(rpc: EvmRpc, key: int) -> Place:
 def contract_creator(rpc: EvmRpc, address: Address) -> wire.Json | None:
     """ots_getContractCreator: who created a contract and in which transaction; null for all other accounts.
 
-    Without rows of calls the block in which its code appeared is found in the state's history, and executed.
+    The block in which its code appeared is found in the state's history. If calls are rows up to there
+    they say who it was, otherwise the block is executed.
 
     Unspecified: null for contracts of the genesis too.
     """
     height = creations.height_of_code(rpc.chain, address)
     if not height:
         return None
-    found = calls.creation_of(rpc.chain, address)
+    found = None
+    if height <= calls.indexed_height(rpc.chain):
+        found = calls.creation_of(rpc.chain, address)
     if found is not None:
         block, index = _place(rpc, found.transaction)
         return _creation(block, index, found.creator)

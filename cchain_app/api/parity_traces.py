@@ -1,6 +1,5 @@
 """trace_*: what transactions and calls did, frame by frame, in Parity's form (tracing.md 12)."""
 
-import time
 from collections.abc import Callable, Iterable
 from itertools import chain as chained
 
@@ -26,8 +25,10 @@ from cchain_app.evm.engine import BlockEnv, CallMessage, CallRejected, StateRead
 from cchain_app.evm.overrides import BlockOverride
 from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.tracing import Recording, TransactionTrace
+from cchain_app.foreign.credits import Reward
 from cchain_app.selectors import blocks, state
 from cchain_app.selectors import tracing as traced
+from cchain_app.tracing.deadline import Deadline
 from cchain_app.tracing.parity import Place, entries, localized_entries, reward_entry
 from cchain_app.tracing.state_diff import state_diff
 from cchain_app.txs.codec import decode_transaction
@@ -56,12 +57,24 @@ def trace_get(rpc: EvmRpc, transaction_hash: Hash, indexes: list[int]) -> Raw | 
     return listed[indexes[0]] if indexes[0] < len(listed) else None
 
 
-def entries_of(rpc: EvmRpc, block: AcceptedBlock, index: int) -> Raw:
-    """Return the entries of a block's transaction as a JSON array, kept or made."""
+def entries_of(
+    rpc: EvmRpc, block: AcceptedBlock, index: int, *, seconds: float | None = None
+) -> Raw:
+    """Return the entries of a block's transaction as a JSON array, kept or made.
+
+    Args:
+        rpc: The door.
+        block: The block.
+        index: Of the transaction in it.
+        seconds: How long it may take; None: as long as any transaction's trace.
+
+    Raises:
+        JsonRpcError: -32003, there is more than an answer may have; -32000, it takes too long.
+    """
     question = tracing.Question(
         _FRAMES,
         tracing.recording(rpc, frames=True),
-        tracing.seconds(rpc),
+        tracing.seconds(rpc) if seconds is None else seconds,
         lambda one, block, index: tracing.encoded(
             rpc, localized_entries(one.frames, place_of(block, index))
         ),
@@ -90,10 +103,12 @@ def trace_block(rpc: EvmRpc, block: BlockParam) -> Raw:
 
 def _rewards(rpc: EvmRpc, block: AcceptedBlock) -> Iterable[wire.Json]:
     """Return entries of what a block of proof of work pays; no block has any that was made here."""
-    return (
-        reward_entry(one.author, one.wei, block.hash, block.number, of_uncle=one.of_uncle)
-        for one in blocks.rewards_in(rpc.chain, block)
-    )
+    return (reward_of(one, block.hash, block.number) for one in blocks.rewards_in(rpc.chain, block))
+
+
+def reward_of(reward: Reward, block_hash: Hash, number: int) -> wire.Json:
+    """Return the entry of what a block pays for work."""
+    return reward_entry(reward.author, reward.wei, block_hash, number, of_uncle=reward.of_uncle)
 
 
 def place_of(block: AcceptedBlock, index: int) -> Place:
@@ -114,7 +129,7 @@ def replay_transaction(rpc: EvmRpc, transaction_hash: Hash, types: TraceTypes) -
         types,
         _recording(rpc, types),
         tracing.seconds(rpc),
-        lambda one, block, _: tracing.encode(_results(rpc, one, types, _codes_at(rpc, block))),
+        lambda one, block, _: _encoded_results(rpc, one, types, _codes_at(rpc, block)),
     )
     return tracing.of_transaction(rpc, *found, question)
 
@@ -162,7 +177,7 @@ def call(  # noqa: PLR0917  # arguments come by position
     context = make_context(rpc, block, accounts, block_override)
     with tracing.tracing(rpc):
         found = _run(context, request, _recording(rpc, types), tracing.seconds(rpc))
-        return Raw(tracing.encode(_results(rpc, found, types, context.state.code)))
+        return Raw(_encoded_results(rpc, found, types, context.state.code))
 
 
 def call_many(rpc: EvmRpc, calls: list[TracedCall], block: BlockParam) -> Raw:
@@ -171,18 +186,19 @@ def call_many(rpc: EvmRpc, calls: list[TracedCall], block: BlockParam) -> Raw:
     Unspecified: all of them together have the time that one transaction may have at most.
 
     Raises:
-        JsonRpcError: -32000, there is no such block, or a call could not begin.
+        JsonRpcError: -32000, there is no such block, a call could not begin, or they take too long;
+            -32003, there is more than an answer may have.
     """
     context = make_context(rpc, block, None, None)
     after = PendingState(context.state)
     context = context._replace(state=after)
-    deadline = time.monotonic() + rpc.chain.node.trace_timeout
+    deadline = Deadline(rpc.chain.node.trace_timeout)
 
     def results() -> Iterable[bytes]:
         for request, types in calls:
-            recorded = _recording(rpc, types)._replace(state=True)
-            left = max(deadline - time.monotonic(), 0.001)
-            found = _run(context, request, recorded, min(left, tracing.seconds(rpc)))
+            recorded = _recording(rpc, types)._replace(changes=True)
+            limit = min(deadline.left(), tracing.seconds(rpc))
+            found = _run(context, request, recorded, limit)
             assert found.state is not None, "asked for"
             yield tracing.encode(_results(rpc, found, types, after.code))
             after.apply(context.env.number - 1, context.env.parent_hash, found.state.changes)
@@ -216,7 +232,7 @@ def raw_transaction(rpc: EvmRpc, raw: bytes, types: TraceTypes) -> Raw:
     with tracing.tracing(rpc):
         message = _message_of(transaction, context.env)
         found = context.trace(message, _recording(rpc, types), tracing.seconds(rpc))
-        return Raw(tracing.encode(_results(rpc, found, types, context.state.code)))
+        return Raw(_encoded_results(rpc, found, types, context.state.code))
 
 
 def _message_of(transaction: Transaction, env: BlockEnv) -> CallMessage:
@@ -237,6 +253,20 @@ def _recording(rpc: EvmRpc, types: TraceTypes) -> Recording:
     return tracing.recording(
         rpc, frames=TRACE in types, state=STATE_DIFF in types, vm=VM_TRACE in types
     )
+
+
+def _encoded_results(
+    rpc: EvmRpc,
+    found: TransactionTrace,
+    types: TraceTypes,
+    code_of: Callable[[Hash], bytes],
+) -> bytes:
+    """Return a results object as JSON.
+
+    Raises:
+        JsonRpcError: -32003, it has more bytes than an answer may have.
+    """
+    return tracing.bounded(rpc, tracing.encode(_results(rpc, found, types, code_of)))
 
 
 def _results(

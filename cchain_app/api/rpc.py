@@ -52,6 +52,8 @@ class EvmRpc:
         self.loop_gas = LoopGas(turn=turn)
         self.sync_calls = threading.BoundedSemaphore(SYNC_CALLS)
         self.transaction_log = transaction_log or TransactionLog(chain)
+        self.sending = threading.Lock()
+        """Held by whoever takes the next nonce of an account of the node, until it waits in the pool."""
         self.trace_turns = TraceTurns(node.trace_calls)
 
     def bind(self, handler: Callable[..., Any]) -> Callable[..., Any]:

@@ -4,11 +4,11 @@ As far as calls are rows (NODE_TRACE_INDEX) these say which transactions match, 
 once more; other blocks are executed whole, and few at once.
 """
 
+import heapq
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import Raw
@@ -18,17 +18,29 @@ from cchain_app.api.errors import server_error
 from cchain_app.api.params_tracing import TraceSearch
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.evm.tracing import TraceTimedOut, TraceTooLarge
 from cchain_app.selectors import blocks, calls
-from cchain_app.selectors import tracing as traced
 from cchain_app.selectors.calls import FoundCall
+from cchain_app.selectors.rewards import PaidReward, rewards_between
+from cchain_app.selectors.tracing import BlockReplay
 from cchain_app.tracing.calls import CallFilter
+from cchain_app.tracing.deadline import Deadline
 from cchain_app.tracing.parity import localized_entry, placed
 from jsonrpc.errors import invalid_params
 
 MOST_BLOCKS: Final = 100
 """Blocks that are executed to find what matches."""
 
-Match = FoundCall | bytes
+
+class WrittenEntry(NamedTuple):
+    """An entry that matches, as JSON."""
+
+    number: int
+    """Of its block."""
+    entry: bytes
+
+
+Match = FoundCall | WrittenEntry
 """A row's place, or an entry that is written already."""
 
 
@@ -46,11 +58,15 @@ def trace_filter(rpc: EvmRpc, search: TraceSearch) -> Raw:
     indexed = min(last, calls.indexed_height(rpc.chain))
     if last - max(first - 1, indexed) > MOST_BLOCKS:
         raise invalid_params(f"Block range too large; currently limited to {MOST_BLOCKS} blocks")
-    found = _found(rpc, search.wanted, range(first, last + 1), indexed)
+    deadline = Deadline(rpc.chain.node.trace_timeout)
+    found = _found(rpc, search.wanted, range(first, last + 1), indexed, deadline)
     after = min(search.after, sys.maxsize)
     until = None if search.most is None else min(after + search.most, sys.maxsize)
-    limited = islice(_in_time(found, rpc.chain.node.trace_timeout), after, until)
-    return Raw(tracing.array(rpc, _rendered(rpc, limited)))
+    try:
+        limited = islice(_in_time(found, deadline), after, until)
+        return Raw(tracing.array(rpc, _rendered(rpc, limited, deadline)))
+    except TraceTimedOut as error:
+        raise server_error("execution timeout") from error
 
 
 def _range(rpc: EvmRpc, search: TraceSearch) -> tuple[int, int]:
@@ -62,55 +78,86 @@ def _range(rpc: EvmRpc, search: TraceSearch) -> tuple[int, int]:
     return max(first, rpc.chain.first_number), min(last, blocks.head(rpc.chain).number)
 
 
-def _found(rpc: EvmRpc, wanted: CallFilter, heights: range, indexed: int) -> Iterator[Match]:
-    """Yield what matches in a range of blocks: up to a height by rows, above it by execution."""
+def _found(
+    rpc: EvmRpc, wanted: CallFilter, heights: range, indexed: int, deadline: Deadline
+) -> Iterator[Match]:
+    """Yield what matches in a range of blocks: of each its frames, and then what it pays for work."""
+    rewards = rewards_between(rpc.chain, heights, wanted.authors, deadline)
+    return heapq.merge(
+        _found_frames(rpc, wanted, heights, indexed, deadline),
+        (WrittenEntry(paid.number, _reward(paid)) for paid in rewards),
+        key=lambda match: match.number,
+    )
+
+
+def _reward(paid: PaidReward) -> bytes:
+    return tracing.encode(parity_traces.reward_of(paid.reward, paid.block, paid.number))
+
+
+def _found_frames(
+    rpc: EvmRpc, wanted: CallFilter, heights: range, indexed: int, deadline: Deadline
+) -> Iterator[Match]:
+    """Yield the frames that match: up to a height by rows, above it by execution."""
     if heights.start <= indexed:
         yield from calls.find(rpc.chain, wanted, heights.start, indexed)
     for number in range(max(heights.start, indexed + 1, 1), heights.stop):
+        deadline.left()
         block = blocks.by_number(rpc.chain, number)
         if block is not None and block.transactions:
-            yield from _executed(rpc, block, wanted)
+            yield from _executed(rpc, block, wanted, deadline)
 
 
-def _executed(rpc: EvmRpc, block: AcceptedBlock, wanted: CallFilter) -> list[bytes]:
-    """Return the entries of a block that match."""
+def _executed(
+    rpc: EvmRpc, block: AcceptedBlock, wanted: CallFilter, deadline: Deadline
+) -> list[WrittenEntry]:
+    """Return the entries of a block that match.
+
+    Raises:
+        JsonRpcError: -32003, they have more bytes than an answer may have; -32000, it takes too long.
+    """
     recorded = tracing.recording(rpc, frames=True)
+    found, room = [], rpc.chain.node.trace_bytes
     with tracing.tracing(rpc):
-        traces = traced.trace_block(rpc.chain, block, recorded, time_limit=tracing.seconds(rpc))
-    return [
-        tracing.encode(localized_entry(one, parity_traces.place_of(block, position)))
-        for position, trace in enumerate(traces)
-        for one in placed(trace.frames)
-        if wanted.matches(one.frame)
-    ]
+        replay = BlockReplay(rpc.chain, block)
+        traces = replay.each(recorded, time_limit=tracing.seconds(rpc), deadline=deadline)
+        for position, trace in enumerate(traces):
+            place = parity_traces.place_of(block, position)
+            for one in placed(trace.frames):
+                if wanted.matches(one.frame):
+                    entry = tracing.encode(localized_entry(one, place))
+                    found.append(WrittenEntry(block.number, entry))
+                    room -= len(entry)
+                    if room < 0:
+                        raise TraceTooLarge
+    return found
 
 
-def _in_time(found: Iterable[Match], seconds: float) -> Iterator[Match]:
+def _in_time(found: Iterable[Match], deadline: Deadline) -> Iterator[Match]:
     """Yield what was found while there is time.
 
     Raises:
-        JsonRpcError: -32000, there is none left.
+        TraceTimedOut: There is none left.
     """
-    deadline = time.monotonic() + seconds
     for one in found:
-        if time.monotonic() > deadline:
-            raise server_error("execution timeout")
+        deadline.left()
         yield one
 
 
-def _rendered(rpc: EvmRpc, found: Iterable[Match]) -> Iterator[bytes]:
+def _rendered(rpc: EvmRpc, found: Iterable[Match], deadline: Deadline) -> Iterator[bytes]:
     """Yield entries; those of rows from their transactions' traces."""
     for place, matches in groupby(found, _transaction_of):
-        entries = [] if place is None else _entries_at(rpc, *place)
+        entries = [] if place is None else _entries_at(rpc, *place, deadline)
         for one in matches:
-            yield one if isinstance(one, bytes) else bytes(entries[one.entry])
+            yield one.entry if isinstance(one, WrittenEntry) else bytes(entries[one.entry])
 
 
 def _transaction_of(match: Match) -> tuple[int, int] | None:
-    return None if isinstance(match, bytes) else (match.number, match.position)
+    return None if isinstance(match, WrittenEntry) else (match.number, match.position)
 
 
-def _entries_at(rpc: EvmRpc, number: int, position: int) -> list[Raw]:
+def _entries_at(rpc: EvmRpc, number: int, position: int, deadline: Deadline) -> list[Raw]:
     block = blocks.by_number(rpc.chain, number)
     assert block is not None, "its calls are rows"
-    return msgspec.json.decode(parity_traces.entries_of(rpc, block, position), type=list[Raw])
+    limit = min(deadline.left(), tracing.seconds(rpc))
+    found = parity_traces.entries_of(rpc, block, position, seconds=limit)
+    return msgspec.json.decode(found, type=list[Raw])

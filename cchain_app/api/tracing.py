@@ -15,6 +15,8 @@ from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.evm.tracing import Recording, TraceTimedOut, TraceTooLarge, TransactionTrace
 from cchain_app.selectors import tracing as traced
+from cchain_app.selectors.tracing import BlockReplay, TraceDiffers
+from cchain_app.tracing.deadline import Deadline
 from cchain_app.tracing.kept import TraceKey
 from jsonrpc.errors import JsonRpcError, response_too_large
 
@@ -23,6 +25,9 @@ SECONDS: Final = 5.0
 
 SHORTEST_SECONDS: Final = 0.001
 """What no time at all, or less, counts as."""
+
+_TOO_LONG: Final = b"-"
+"""Kept of a block whose rest takes too long, or too much room, to be answered about in one go."""
 
 encode: Final = msgspec.json.Encoder().encode
 
@@ -50,12 +55,21 @@ def of_transaction(rpc: EvmRpc, block: AcceptedBlock, index: int, question: Ques
     asked = TraceKey(block.hash, None, ("asked", question.options))
 
     def make() -> bytes:
-        if traces.get(asked) is not None:
-            return _answers_from(rpc, block, index, question)
-        traces.keep(asked, b"")
-        return _answer(rpc, block, index, question)
+        before = traces.get(asked)
+        if before is None:
+            traces.keep(asked, _mark(index))
+        if before in {None, _mark(index), _TOO_LONG}:
+            return _answer(rpc, block, index, question)
+        answer, all_kept = _answers_from(rpc, block, index, question)
+        traces.keep(asked, _mark(index) if all_kept else _TOO_LONG)
+        return answer
 
     return kept(rpc, TraceKey(block.hash, index, question.options), make)
+
+
+def _mark(index: int) -> bytes:
+    """Return what is kept of a block of which one transaction was asked about."""
+    return b"%d" % index
 
 
 def _answer(rpc: EvmRpc, block: AcceptedBlock, index: int, question: Question) -> bytes:
@@ -64,28 +78,60 @@ def _answer(rpc: EvmRpc, block: AcceptedBlock, index: int, question: Question) -
     return question.render(found, block, index)
 
 
-def _answers_from(rpc: EvmRpc, block: AcceptedBlock, index: int, question: Question) -> bytes:
-    """Return an answer, and keep those about the transactions after it as far as there is room."""
-    recorded, limit = question.recording, question.seconds
-    try:
-        found = traced.trace_from(rpc.chain, block, index, recorded, time_limit=limit)
-    except (TraceTooLarge, TraceTimedOut):
-        return _answer(rpc, block, index, question)
-    answer = question.render(found[0], block, index)
+def _answers_from(
+    rpc: EvmRpc, block: AcceptedBlock, index: int, question: Question
+) -> tuple[bytes, bool]:
+    """Return an answer, and keep those about the transactions after it; say whether that came to its end.
+
+    They have the time that one transaction has, all of them together, and as much room as all answers.
+    """
+    replay, traces = BlockReplay(rpc.chain, block), rpc.chain.traces
+    replay.pass_over(index, time_limit=question.seconds)
+    (found,) = replay.trace(1, question.recording, time_limit=question.seconds)
+    answer = question.render(found, block, index)
     room = rpc.chain.node.trace_cache - len(answer)
     others: list[tuple[TraceKey, bytes]] = []
-    for place, one in enumerate(found[1:], index + 1):
+    all_kept = True
+    try:
+        for key, other in _answers_to_the_end(rpc, replay, question):
+            room -= len(other)
+            if room < 0:
+                all_kept = False
+                break
+            others.append((key, other))
+    except (TraceTimedOut, TraceDiffers):
+        all_kept = False
+    # When room is short the oldest entry goes first. The answers that are asked for next must be the newest.
+    for key, other in reversed(others):
+        traces.keep(key, other)
+    return answer, all_kept
+
+
+def _answers_to_the_end(
+    rpc: EvmRpc, replay: BlockReplay, question: Question
+) -> Iterator[tuple[TraceKey, bytes]]:
+    """Yield the answers about a block's remaining transactions, up to one that is kept already.
+
+    Those that are too large are left out.
+
+    Raises:
+        TraceDiffers: A transaction does not do what it did.
+        TraceTimedOut: They take longer than one transaction may.
+    """
+    deadline = Deadline(question.seconds)
+    while not replay.ended:
+        place, left = replay.position, deadline.left()
+        key = TraceKey(replay.block.hash, place, question.options)
+        if rpc.chain.traces.get(key) is not None:
+            return
         try:
-            other = question.render(one, block, place)
+            (one,) = replay.trace(1, question.recording, time_limit=left)
+            answer = question.render(one, replay.block, place)
         except (TraceTooLarge, JsonRpcError):
-            continue
-        room -= len(other)
-        if room < 0:
-            break
-        others.append((TraceKey(block.hash, place, question.options), other))
-    for key, other in reversed(others):  # those that are asked about next stay longest
-        rpc.chain.traces.keep(key, other)
-    return answer
+            if replay.position == place:
+                replay.pass_over(time_limit=left)
+        else:
+            yield key, answer
 
 
 def of_block(
@@ -132,6 +178,17 @@ def recording(rpc: EvmRpc, **recorded: Any) -> Recording:
 def seconds(rpc: EvmRpc, wanted: float = SECONDS) -> float:
     """Return how long the trace of one transaction may take."""
     return min(max(wanted, SHORTEST_SECONDS), rpc.chain.node.trace_timeout)
+
+
+def bounded(rpc: EvmRpc, answer: bytes) -> bytes:
+    """Return an answer that has no more bytes than it may have.
+
+    Raises:
+        JsonRpcError: -32003, it has more.
+    """
+    if len(answer) > rpc.chain.node.trace_bytes:
+        raise response_too_large()
+    return answer
 
 
 def array(rpc: EvmRpc, values: Iterable[bytes]) -> bytes:

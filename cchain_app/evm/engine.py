@@ -256,7 +256,8 @@ class Engine(Protocol):
         """Execute transactions in order, with the fork's system calls around them.
 
         With skip_invalid a transaction that cannot be in the block is left out and reported
-        (block production); without, it raises (verification of a given block).
+        (block production); without, it raises (verification of a given block). Senders are the
+        transactions' own, whoever signed them; only an impersonated one may have code (EIP-3607).
 
         Raises:
             InvalidBlock: A transaction cannot be in the block, and skip_invalid is off.

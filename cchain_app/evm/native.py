@@ -175,6 +175,7 @@ class NativeEngine:
         recording: Recording,
         *,
         validate: bool = False,
+        free: bool = False,
         time_limit: float | None = None,
     ) -> TransactionTrace:
         """Run a call as `call` does and record it; fees go to the coinbase as in a block.
@@ -189,7 +190,14 @@ class NativeEngine:
         try:
             return transaction_trace(
                 cchain_native.trace_call(
-                    self._call_slots, environment, message, state, recording, validate, time_limit
+                    self._call_slots,
+                    environment,
+                    message,
+                    state,
+                    recording,
+                    validate,
+                    free,
+                    time_limit,
                 )
             )
         except cchain_native.CallRejected as refusal:

@@ -137,6 +137,7 @@ class ReferenceEngine:
         recording: Recording,
         *,
         validate: bool = False,
+        free: bool = False,
         time_limit: float | None = None,
     ) -> TransactionTrace:
         """Run a call as `call` does and record it; it pays its fees.
@@ -151,5 +152,11 @@ class ReferenceEngine:
 
         with room_for_nested_calls():
             return trace_call(
-                env, message, state, recording, validate=validate, time_limit=time_limit
+                env,
+                message,
+                state,
+                recording,
+                validate=validate,
+                free=free,
+                time_limit=time_limit,
             )

@@ -28,6 +28,7 @@ from cchain_app.evm.reference_env import (
     fork_of,
     signed_transaction,
 )
+from cchain_app.evm.reference_hooks import sent_by
 from cchain_app.evm.reference_refusal import RefusalError, refusal
 from cchain_app.evm.reference_state import LazyState, Source
 from cchain_app.evm.reference_trace import Watcher, watched
@@ -184,8 +185,10 @@ class BlockExecution:
         if reason is not None:
             raise reason
         self.watcher.begin()
+        unproven = transaction.sender if transaction.is_impersonated else None
         try:
-            self._fork.fork.process_transaction(self._block_env, self._output, tx, Uint(index))
+            with sent_by(unproven, self._fork):
+                self._fork.fork.process_transaction(self._block_env, self._output, tx, Uint(index))
         except self._refusals as error:
             raise RefusalError(str(error) or type(error).__name__) from error
         return TransactionResult(

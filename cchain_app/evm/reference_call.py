@@ -116,6 +116,7 @@ def prepare_call(
     source: Source,
     *,
     validate: bool = False,
+    free: bool = False,
 ) -> PreparedCall:
     """Make a call ready, unless it cannot begin.
 
@@ -125,13 +126,14 @@ def prepare_call(
         reader: What it runs on.
         source: The same, in the specification's types.
         validate: Check its price against the base fee though it is 0, and its nonce if it has one.
+        free: Let it read the block's base fee though its price is 0.
 
     Raises:
         CallRejected: It cannot begin.
         GasTooLowError: For too little gas.
     """
     fork, state = source.fork, LazyState(source)
-    base_fee = (env.base_fee if message.gas_price or validate else 0) or 0
+    due = (env.base_fee if message.gas_price or validate else 0) or 0
     try:
         tx = unsigned_transaction(message, fork)
     except MalformedTransactionError as error:
@@ -141,8 +143,9 @@ def prepare_call(
         raise CallRejected(
             failures.nonce_mismatch(message.sender, message.nonce or 0, int(sender.nonce))
         )
-    _check(message, tx, fork, sender, base_fee=base_fee)
-    block_env = block_environment(env, fork, state, reader, base_fee)
+    _check(message, tx, fork, sender, base_fee=due)
+    shown = (env.base_fee or 0) if free else due
+    block_env = block_environment(env, fork, state, reader, shown)
     return PreparedCall(env, message, fork, state, block_env, tx, sender)
 
 

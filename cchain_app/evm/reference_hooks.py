@@ -1,6 +1,6 @@
-"""Where frames of the specification begin and end: it has no event for that, so functions are wrapped.
+"""Where frames of the specification begin and end, and who sends what nobody signed: its functions are wrapped.
 
-They are wrapped once for each fork, and do as before where the thread has no recorder.
+They are wrapped once for each fork, and do as before where the thread has neither a recorder nor such a sender.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,9 +9,10 @@ from functools import wraps
 from threading import Lock, local
 from typing import Any, Final, Protocol
 
-from ethereum_types.bytes import Bytes0
+from ethereum_types.bytes import Bytes0, Bytes20
 
 from cchain_app.evm.reference_package import Fork
+from primitives.evm import Address
 
 _current: Final = local()
 _install_lock: Final = Lock()
@@ -49,6 +50,20 @@ def recorded(recorder: FrameRecorder, fork: Fork) -> Iterator[None]:
         _current.recorder = None
 
 
+@contextmanager
+def sent_by(sender: Address | None, fork: Fork) -> Iterator[None]:
+    """Let what this thread executes in the body have a sender who did not sign it; None: whoever did."""
+    if sender is None:
+        yield
+        return
+    _install(fork)
+    _current.sender = Bytes20(sender)
+    try:
+        yield
+    finally:
+        _current.sender = None
+
+
 def _install(fork: Fork) -> None:
     with _install_lock:
         for module, name, wrap in (
@@ -58,6 +73,7 @@ def _install(fork: Fork) -> None:
             (fork.interpreter, "set_delegation", _authorizations),
             (fork.fork, "process_message_call", _top),
             (fork.fork, "check_transaction", _check),
+            (fork.fork, "recover_sender", _recovery),
         ):
             names = vars(module)
             function = names.get(name)
@@ -67,6 +83,11 @@ def _install(fork: Fork) -> None:
 
 def _recorder() -> FrameRecorder | None:
     found: FrameRecorder | None = getattr(_current, "recorder", None)
+    return found
+
+
+def _sender() -> Bytes20 | None:
+    found: Bytes20 | None = getattr(_current, "sender", None)
     return found
 
 
@@ -124,14 +145,23 @@ def _authorizations(apply: Function) -> Function:
 
 
 def _check(check: Function) -> Function:
-    """Hide senders' code from a check of what was accepted: EIP-3607 refuses nothing then."""
+    """Hide senders' code from a check of what was accepted, or not signed: EIP-3607 refuses nothing then."""
 
     @wraps(check)
     def check_transaction(*arguments: Any, **named: Any) -> Any:
-        if _recorder() is None:
+        if _recorder() is None and _sender() is None:
             return check(*arguments, **named)
         block_env = named["block_env"] if "block_env" in named else arguments[0]
         with block_env.state.without_code():
             return check(*arguments, **named)
 
     return check_transaction
+
+
+def _recovery(recover: Function) -> Function:
+    @wraps(recover)
+    def recover_sender(*arguments: Any, **named: Any) -> Any:
+        sender = _sender()
+        return recover(*arguments, **named) if sender is None else sender
+
+    return recover_sender

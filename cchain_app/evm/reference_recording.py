@@ -35,6 +35,13 @@ FRAME_BYTES: Final = 256
 """What a frame counts besides its bytes: there may be very many empty ones."""
 
 
+ACCOUNT_BYTES: Final = 256
+"""What a touched account counts besides its code."""
+
+SLOT_BYTES: Final = 128
+"""What a touched slot counts."""
+
+
 class Allowance:
     """How many bytes may still be recorded, of all transactions of a question together."""
 
@@ -93,6 +100,14 @@ class Recorder:
     def preimages(self) -> tuple[bytes, ...]:
         """Return what was hashed, each once."""
         return tuple(self._preimages)
+
+    def count_state(self, accounts: int, slots: int, code: int) -> None:
+        """Count so many accounts, slots and bytes of code, which are touched.
+
+        Raises:
+            TraceTooLarge: It is too much.
+        """
+        self._room.take(ACCOUNT_BYTES * accounts + SLOT_BYTES * slots + code)
 
     def begin_message(self, message: Any) -> None:
         """Note to whom the transaction's recipient had delegated before."""

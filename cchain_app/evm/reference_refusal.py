@@ -43,7 +43,8 @@ def refusal(
         env: The block's environment.
         fork: Its rule set.
         gas_used: By the transactions before it in the block.
-        accepted: The block is, so that a sender with code is no reason (EIP-3607).
+        accepted: The block is, so that a sender with code is no reason (EIP-3607); neither is one that
+            was impersonated.
     """
     if transaction.gas > env.gas_limit - gas_used:
         return RefusalError("gas limit reached", retry=transaction.gas <= env.gas_limit)
@@ -53,7 +54,7 @@ def refusal(
     words = _against_gas(fork, transaction, tx)
     if words is not None:
         return RefusalError(words)
-    if not accepted and _is_contract(account):
+    if not (accepted or transaction.is_impersonated) and _is_contract(account):
         return RefusalError(failures.sender_not_eoa(transaction.sender))
     return _against_sender(transaction, account)
 

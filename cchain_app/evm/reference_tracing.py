@@ -42,7 +42,7 @@ from cchain_app.evm.tracing import (
     TransactionTrace,
 )
 from cchain_app.txs.transaction import Transaction
-from primitives.evm import Address
+from primitives.evm import Address, Hash
 from primitives.hashing import EMPTY_HASH
 
 
@@ -94,7 +94,7 @@ class BlockTracing:
             ) from refused
         changes = self._execution.settle(self._state)
         tx = signed_transaction(transaction, self._fork)
-        touched = None
+        touched = TouchedState(changes=changes) if recording.changes else None
         if recording.state:
             mentioned = _mentioned(self._fork, self._env, transaction.sender, tx)
             touched = _touched(recorder, mentioned, before, changes)
@@ -117,6 +117,7 @@ def trace_call(
     recording: Recording,
     *,
     validate: bool,
+    free: bool,
     time_limit: float | None,
 ) -> TransactionTrace:
     """Run a call and record it; it pays as a transaction does.
@@ -128,7 +129,7 @@ def trace_call(
     """
     source = Source(reader, fork_of(env))
     try:
-        call = prepare_call(env, message, reader, source, validate=validate)
+        call = prepare_call(env, message, reader, source, validate=validate, free=free)
     except GasTooLowError as error:
         raise CallRejected(str(error)) from error
     recorder = Recorder(recording, call.fork, env.fork, Allowance(recording.most_bytes))
@@ -136,8 +137,10 @@ def trace_call(
         output = execute_call(call)
     gas_used, gas_peak = gas_of(call, output)
     _settle(call, output, gas_used)
-    mentioned = _mentioned(call.fork, env, message.sender, call.tx)
-    touched = _touched(recorder, mentioned, reader, call.state.changes())
+    touched = TouchedState(changes=call.state.changes()) if recording.changes else None
+    if recording.state:
+        mentioned = _mentioned(call.fork, env, message.sender, call.tx)
+        touched = _touched(recorder, mentioned, reader, call.state.changes())
     return _trace_of(
         recorder,
         gas_limit=message.gas,
@@ -145,7 +148,7 @@ def trace_call(
         gas_peak=gas_peak,
         logs=tuple(map(log_value, output.logs)),
         creation=message.to is None,
-        state=touched if recording.state else None,
+        state=touched,
     )
 
 
@@ -155,7 +158,8 @@ def _settle(call: PreparedCall, output: Any, gas_used: int) -> None:
     sender, coinbase = Bytes20(message.sender), call.block_env.coinbase
     back = (message.gas - gas_used) * message.gas_price
     fork.set_account_balance(state, sender, fork.get_account(state, sender).balance + U256(back))
-    tip = gas_used * (message.gas_price - int(getattr(call.block_env, "base_fee_per_gas", 0)))
+    base_fee = int(getattr(call.block_env, "base_fee_per_gas", 0))
+    tip = gas_used * max(message.gas_price - base_fee, 0)
     credited = fork.get_account(state, coinbase).balance + U256(tip)
     if credited or not hasattr(fork, "account_exists_and_is_empty"):
         fork.set_account_balance(state, coinbase, credited)
@@ -218,19 +222,29 @@ def _mentioned(fork: Fork, env: BlockEnv, sender: Address, tx: Any) -> set[Addre
 def _touched(
     recorder: Recorder, mentioned: set[Address], before: StateReader, changes: StateChanges
 ) -> TouchedState:
-    """Return what was touched as it was before (tracing.md 6)."""
+    """Return what was touched as it was before (tracing.md 6).
+
+    Raises:
+        TraceTooLarge: That is more than the recording allows.
+    """
     addresses = mentioned | recorder.accounts
+    recorder.count_state(len(addresses), sum(map(len, recorder.slots.values())), 0)
     accounts = {address: before.account(address) for address in sorted(addresses)}
+    shared: dict[Hash, bytes] = {}
+    codes: dict[Address, bytes] = {}
+    for address, account in accounts.items():
+        if account is None or account.code_hash == EMPTY_HASH:
+            continue
+        if account.code_hash not in shared:
+            shared[account.code_hash] = before.code(account.code_hash)
+        codes[address] = shared[account.code_hash]
+        recorder.count_state(0, 0, len(codes[address]))
     return TouchedState(
         accounts=accounts,
         slots={
             address: {slot: before.storage(address, slot) for slot in sorted(slots)}
             for address, slots in sorted(recorder.slots.items())
         },
-        codes={
-            address: before.code(account.code_hash)
-            for address, account in accounts.items()
-            if account is not None and account.code_hash != EMPTY_HASH
-        },
+        codes=codes,
         changes=changes,
     )

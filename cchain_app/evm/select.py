@@ -19,7 +19,8 @@ class EngineSelectionError(Exception):
 
     EngineSelectionError
     ├── UnknownEngineError
-    └── NativeEngineMissingError
+    ├── NativeEngineMissingError
+    └── ReferenceEngineMissingError
     """
 
 
@@ -31,9 +32,29 @@ class NativeEngineMissingError(EngineSelectionError):
     """The native engine is asked for and was not built."""
 
 
+class ReferenceEngineMissingError(EngineSelectionError):
+    """The reference engine is needed and is not installed: the package has it as an extra."""
+
+
 def has_native() -> bool:
     """Tell whether the native engine was built and installed."""
     return find_spec("cchain_native") is not None
+
+
+def has_reference() -> bool:
+    """Tell whether the reference engine was installed."""
+    return find_spec("ethereum") is not None
+
+
+def verify_choice(name: str) -> None:
+    """See that the engine of this name can be had.
+
+    Raises:
+        UnknownEngineError: There is none.
+        NativeEngineMissingError: It was not built.
+        ReferenceEngineMissingError: It was not installed.
+    """
+    _resolve(name)
 
 
 def select_engine(name: str) -> TracingEngine:
@@ -42,6 +63,7 @@ def select_engine(name: str) -> TracingEngine:
     Raises:
         UnknownEngineError: There is none.
         NativeEngineMissingError: It was not built.
+        ReferenceEngineMissingError: It was not installed.
     """
     if _resolve(name) == "native":
         from cchain_app.evm.native import NativeEngine
@@ -75,8 +97,13 @@ def select_recovery(name: str) -> RecoverMany:
 def _resolve(name: str) -> str:
     if name not in CHOICES:
         raise UnknownEngineError(f"no engine named {name}; there are {', '.join(CHOICES)}")
+    found = name
     if name == "auto":
-        return "native" if has_native() else "reference"
-    if name == "native" and not has_native():
+        found = "native" if has_native() else "reference"
+    if found == "native" and not has_native():
         raise NativeEngineMissingError("the native engine was not built; `make native` builds it")
-    return name
+    if found == "reference" and not has_reference():
+        raise ReferenceEngineMissingError(
+            "the reference engine is not installed; the package has it as an extra, `firn[reference]`"
+        )
+    return found

@@ -43,13 +43,15 @@ class Recording(NamedTuple):
     """Call frames with their logs: callTracer, flatCallTracer, 4byteTracer, `trace_*`, `ots_*`."""
     state: bool = False
     """What was touched, and what changed: prestateTracer and stateDiff."""
+    changes: bool = False
+    """Only what changed, to go on from there; gas bounds it, so it does not count as bytes."""
     steps: StepOptions | None = None
     vm: bool = False
     """vmTrace (tracing.md 12)."""
     preimages: bool = False
     """What was hashed by KECCAK256."""
     most_bytes: int = UNBOUNDED
-    """Of all steps, VM traces, inputs and outputs that are recorded in one question, together."""
+    """Of all steps, VM traces, inputs, outputs and touched state that are recorded in one question, together."""
 
 
 class FrameLog(NamedTuple):
@@ -129,6 +131,7 @@ class TransactionTrace:
     """Of a creation, even a failed one."""
     frames: tuple[Frame, ...] = ()
     state: TouchedState | None = None
+    """With `Recording.changes` alone nothing but its changes."""
     steps: bytes = b""
     """The struct logger's steps as JSON objects with commas between them, without brackets."""
     vm: bytes = b""
@@ -204,18 +207,21 @@ class TracingEngine(Engine, Protocol):
         recording: Recording,
         *,
         validate: bool = False,
+        free: bool = False,
         time_limit: float | None = None,
     ) -> TransactionTrace:
         """Run a call as `Engine.call` does and record it; fees go to the coinbase as in a block.
 
         Args:
-            env: What the call sees of its block; `base_fee` counts as 0 when the gas price is 0 and
-                `validate` is off.
+            env: What the call sees of its block; `base_fee` counts as 0 when the gas price is 0, and
+                neither `validate` nor `free` is on.
             message: The call.
             state: What it runs on.
             recording: What to record.
             validate: Check the price against the base fee, and the nonce if the message names one, as of a
                 transaction (tracing.md 14).
+            free: A call whose gas price is 0 pays nothing, and reads the block's base fee all the same.
+                `validate` outdoes it.
             time_limit: Seconds.
 
         Raises:

@@ -36,7 +36,7 @@ def drop(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('cchain_app', '0007_development_view'),
+        ('cchain_app', '0008_impersonation'),
     ]
 
     operations = [

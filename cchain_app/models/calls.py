@@ -1,9 +1,9 @@
 """What transactions did inside: their calls and creations, and how far they are written.
 
-Written behind the blocks where NODE_TRACE_INDEX says so, frame by frame as `trace_block` has them. Input and
-output are not: who asks for them has the transaction executed once more, which takes less than a
-millisecond, while they would take as much room as all other columns together and what a stranger pays
-100 gas for may have megabytes of them.
+With NODE_TRACE_INDEX, rows are written some time after the block: one for each frame, the same frames that
+`trace_block` shows. Inputs and outputs are not stored. They would take as much room as all other columns
+together, and a call that costs 100 gas can have megabytes of them. Executing a transaction again to
+show them takes about a millisecond.
 """
 
 from django.db import models

@@ -47,16 +47,17 @@ def catch_up(chain: EvmChain) -> AcceptedBlock:
     """
     remembered = chain.memory
     with remembered.moving:
-        old = remembered.blocks.head
-        pointer = rows.head_pointer(chain.db)
+        pointer = rows.head_pointer_and_generation(chain.db)
         if pointer is None:
             raise NoGenesis
-        number = pointer[0]
-        if old is not None and pointer == (old.number, old.hash):
+        number, block_hash, generation = pointer
+        old = remembered.blocks.head if generation == remembered.generation else None
+        if old is not None and (number, block_hash) == (old.number, old.hash):
             return old
         if old is None or not 0 < number - old.number <= FEW or not _follows(chain, old):
             new = rows.load_block(chain.db, number)
             remembered.begin_at(new)
+            remembered.generation = generation
             return new
         missed = [
             rows.load_block(chain.db, between) for between in range(old.number + 1, number + 1)

@@ -78,6 +78,17 @@ def progress(chain: EvmChain) -> Progress | None:
     return rows.progress(chain.db)
 
 
+def how_far(chain: EvmChain) -> str:
+    """Return in words how far calls are rows, for people."""
+    written = progress(chain)
+    if written is None:
+        return "no rows: NODE_TRACE_INDEX was never on"
+    head = stored.head_number(chain.db) or 0
+    words = f"rows up to block {height_of(written.next_call) - 1:,} of {head:,}"
+    missing = written.unrecorded
+    return f"{words}, {missing:,} transactions not recorded" if missing else words
+
+
 def indexed_height(chain: EvmChain) -> int:
     """Return up to which height all calls are rows; -1 where that was never begun."""
     found = progress(chain)
@@ -85,7 +96,7 @@ def indexed_height(chain: EvmChain) -> int:
 
 
 def load_block(chain: EvmChain, number: int) -> AcceptedBlock:
-    """Return an accepted block, which is not remembered for it: who reads all blocks would push out the others."""
+    """Return an accepted block without putting it into memory: reading every block would push out all others."""
     return chain.memory.blocks.by_number(number) or stored.load_block(chain.db, number)
 
 

@@ -82,8 +82,8 @@ def storage_range(
 
     Args:
         chain: The chain.
-        number: The state is that after this block,
-        above: with this on top.
+        number: Height of a block; the slots are those of the state after it,
+        above: if given, with these changes made to it.
         address: The account.
         start: The first hash, or what it begins with.
         most: How many.

@@ -4,23 +4,22 @@ The trie is stored as of the head only. That of an earlier height is the head's 
 then undone on top, and checked against that height's state root.
 """
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Any, Final, TypeVar
 
 from cchain_app import models
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.assembly import env_of
 from cchain_app.chain import EvmChain
 from cchain_app.development.changes import STORAGE, Change, before
 from cchain_app.evm.changes import with_owners
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
 from cchain_app.evm.select import select_trie
-from cchain_app.evm.tracing import Recording
 from cchain_app.evm.trie import NodeReader, OverlayReader, TrieError, TrieUpdate, overlay
 from cchain_app.selectors import blocks
 from cchain_app.selectors.state import state_at
-from cchain_app.selectors.tracing import GenesisNotTraceable
+from cchain_app.selectors.tracing import GenesisNotTraceable, changes_in
 from cchain_app.store import development, evm_state, forked
+from cchain_app.tracing.deadline import Deadline
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_ROOT
 
@@ -28,6 +27,9 @@ T = TypeVar("T")
 
 _TRIES: Final = 5
 _ADDRESS_BYTES: Final = 20
+
+ROWS_AT_ONCE: Final = 5_000
+"""So many changed accounts or slots are read between two looks at the clock."""
 
 
 class ProofWindowPassed(Exception):
@@ -49,6 +51,7 @@ def at_height(chain: EvmChain, number: int, ask: Callable[[Hash, NodeReader], T]
 
     Raises:
         ProofWindowPassed: The height is further below the head than NODE_PROOF_WINDOW.
+        TraceTimedOut: More has changed since than can be read in the time of a call.
         TrieError: The stored trie is not the head's (never, unless rows were changed by hand).
     """
     for attempt in range(_TRIES):
@@ -135,21 +138,16 @@ def intermediate_roots(chain: EvmChain, block: AcceptedBlock, *, time_limit: flo
     Raises:
         GenesisNotTraceable: It is block 0.
         ProofWindowPassed: It is further below the head than NODE_PROOF_WINDOW.
+        TraceDiffers: The block cannot be executed any more.
         TraceTimedOut: A transaction took too long.
     """
     parent = blocks.by_number(chain, block.number - 1) if block.number else None
     if parent is None:
         raise GenesisNotTraceable
-    traced = chain.engine.trace_block(
-        env_of(block.header, chain.config),
-        block.transactions,
-        state_at(chain, parent.number),
-        Recording(state=True),
-        time_limit=time_limit,
-    )
+    before, *others = changes_in(chain, block, len(block.transactions), time_limit=time_limit)
     roots = RootsAfter(chain, parent)
-    roots.after(traced.before)
-    return [roots.after(one.state.changes) for one in traced.transactions if one.state is not None]
+    roots.after(before)
+    return [roots.after(changes) for changes in others]
 
 
 def _trie_at(chain: EvmChain, number: int, head: AcceptedBlock) -> tuple[Hash, NodeReader]:
@@ -196,8 +194,8 @@ def _accounts_back(
         .order_by("id")
     )
     then: dict[Address, AccountState | None] = {}
-    for address, nonce, balance, code_hash in rows.values_list(
-        "address", "nonce", "balance", "code_hash"
+    for address, nonce, balance, code_hash in _in_parts(
+        chain, rows, "address", "nonce", "balance", "code_hash"
     ):
         state = evm_state.account_of(nonce, balance, code_hash)
         then.setdefault(Address(bytes(address)), state)
@@ -229,7 +227,7 @@ def _slots_back(
         .order_by("id")
     )
     then: dict[bytes, Word] = {}
-    for key, value in rows.values_list("key", "value"):
+    for key, value in _in_parts(chain, rows, "key", "value"):
         then.setdefault(bytes(key), Word(bytes(value)))
     was_there, was_now = before(made_there, {}).slots, before(pending, {}).slots
     by_hand = {address + slot for address, slot in (*was_there, *was_now)}
@@ -266,3 +264,19 @@ def _leave_out(
             now[key] = nothing
         if key not in known or key in absent:
             then[key] = nothing
+
+
+def _in_parts(chain: EvmChain, rows: Any, *fields: str) -> Iterator[list[Any]]:
+    """Yield fields of rows in the order of their keys, read in parts within the time of a call.
+
+    Raises:
+        TraceTimedOut: There are too many.
+    """
+    deadline = Deadline(chain.node.rpc_call_timeout)
+    part = list(rows.values_list("id", *fields)[:ROWS_AT_ONCE])
+    while part:
+        deadline.left()
+        yield from (found for _, *found in part)
+        if len(part) < ROWS_AT_ONCE:
+            return
+        part = list(rows.filter(id__gt=part[-1][0]).values_list("id", *fields)[:ROWS_AT_ONCE])

@@ -27,6 +27,8 @@ class ByHand(NamedTuple):
 
     changes: int
     """Of the state of its parent."""
+    uses_next: bool = False
+    """Whether it has anything that was set for one block alone."""
     timestamp: int | None = None
     """Unix seconds that were set for it; the clock goes on from there."""
 
@@ -46,7 +48,7 @@ def accept(
     *,
     unusable: Sequence[Hash],
     written: Written,
-    by_hand: ByHand | None = None,
+    by_hand: ByHand = NOTHING,
 ) -> None:
     """Accept blocks that follow each other: commit all or nothing, move this process, tell others.
 
@@ -66,7 +68,9 @@ def accept(
         chain.db.acquire(Lock.CCHAIN)
         if head_moved(chain, head):
             raise HeadMoved
-        left = _use_conditions(chain, head, by_hand or NOTHING) if chain.is_development else None
+        if chain.is_development:
+            _verify_state(chain, head, by_hand)
+        left = _use_up(chain, by_hand) if by_hand.uses_next else None
         for one in verified:
             written(ID(one.block.hash))
         stored.commit(chain.db, verified)
@@ -78,23 +82,23 @@ def accept(
     _move(chain, verified)
 
 
-def _use_conditions(chain: EvmChain, head: AcceptedBlock, by_hand: ByHand) -> Conditions:
-    """See that the state is the one that the block was executed on, and use up what was set for it.
-
-    Returns what is left.
+def _verify_state(chain: EvmChain, head: AcceptedBlock, by_hand: ByHand) -> None:
+    """See that the state is the one that the block was executed on.
 
     Raises:
         HeadMoved: It was changed by hand since.
     """
-    if len(development.changes_before(chain.db, head.number + 1)) != by_hand.changes:
+    if development.count_before(chain.db, head.number + 1) != by_hand.changes:
         raise HeadMoved
-    found = development.conditions(chain.db)
-    if found.has_next:
-        found = found.used()
-        development.set_conditions(chain.db, found)
-        if by_hand.timestamp is not None:
-            clock.show(by_hand.timestamp, least=chain.least_time())
-    return found
+
+
+def _use_up(chain: EvmChain, by_hand: ByHand) -> Conditions:
+    """Forget what was set for the block alone, and let the clock go on from its time; return what is left."""
+    left = development.conditions(chain.db).used()
+    development.set_conditions(chain.db, left)
+    if by_hand.timestamp is not None:
+        clock.show(by_hand.timestamp, least=chain.least_time())
+    return left
 
 
 def _move(chain: EvmChain, verified: Sequence[VerifiedBlock]) -> None:

@@ -109,7 +109,7 @@ class _Admissions:
                 nonce=account.nonce if account else 0,
                 balance=account.balance if account else 0,
                 queue=self._queues.get(sender, EMPTY_ACCOUNT_QUEUE),
-                delegation=self._delegation(entry, account),
+                delegation=self._delegation(newcomer, entry, account),
                 counts=self._counts,
                 others=lambda: [queue for owner, queue in self._queues.items() if owner != sender],
                 limits=self._limits,
@@ -120,7 +120,13 @@ class _Admissions:
         self._apply(newcomer, entry, admission)
         return entry.hash
 
-    def _delegation(self, entry: PoolEntry, account: AccountState | None) -> Delegation:
+    def _delegation(
+        self, newcomer: Newcomer, entry: PoolEntry, account: AccountState | None
+    ) -> Delegation:
+        if newcomer.transaction.is_impersonated and not entry.authorities:
+            return (
+                PLAIN  # the rule guards a public pool; who develops may let a contract send several
+            )
         has_code = account is not None and account.code_hash != EMPTY_HASH
         delegated = has_code or entry.sender in self._authorities
         if not delegated and not entry.authorities:

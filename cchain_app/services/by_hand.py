@@ -92,7 +92,10 @@ def change_state(
 ) -> None:
     """Change accounts of the head's state, all of them or none.
 
-    An account that comes to have nothing does not exist any more, unless it has storage.
+    An account that comes to have nothing does not exist any more.
+
+    Unspecified: one that would have storage and nothing else gets nonce 1, as contracts have: what is empty but for
+    its storage cannot be on a chain (EIP-161), and the first transaction that touched it would end it.
 
     Args:
         chain: Which chain.
@@ -120,7 +123,7 @@ def write_changes(
     state = state_at(chain, head.number)
     asked = wanted(state) if callable(wanted) else wanted
     done = _Applied(state, asked, partial(evm_state.slots_of, chain.db))
-    first = len(rows.changes_before(chain.db, head.number + 1))
+    first = rows.count_before(chain.db, head.number + 1)
     rows.apply(chain.db, head.number, done.changes, done.effect, first)
     return done.effect
 
@@ -169,8 +172,10 @@ class _Applied:
             self._codes[Hash(one.value)] = one.code
 
     def _effect(self) -> StateChanges:
-        for address, account in self._accounts.items():
-            if account == NOBODY and not self._has_storage(address):
+        for address in [one for one, account in self._accounts.items() if account == NOBODY]:
+            if self._has_storage(address):
+                self._apply(nonce(address, 1))
+            else:
                 self._forget(address)
         was = before(self.changes, self._accounts)
         found = as_state_changes(was, self._accounts, self._slots)

@@ -11,10 +11,11 @@ from typing import Final
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.evm.tracing import Frame, Recording, TraceTimedOut, TraceTooLarge
-from cchain_app.selectors import blocks, calls, tracing
-from cchain_app.selectors.tracing import TraceDiffers
+from cchain_app.selectors import blocks, calls
+from cchain_app.selectors.tracing import BlockReplay, TraceDiffers
 from cchain_app.store import calls as rows
 from cchain_app.store.calls import Progress, ProgressMoved, Recorded
+from cchain_app.tracing.calls import HalfRecorded
 from cchain_app.txs.transaction import Transaction, contract_address
 from chaindb.database import Row
 from chaindb.fields import height_of, row_id
@@ -25,13 +26,16 @@ ROWS_AT_ONCE: Final = 2000
 SECONDS_A_TRANSACTION: Final = 2.0
 """For recording what it did."""
 
-BYTES_A_BLOCK: Final = 32_000_000
-"""Of inputs and outputs that are recorded of a block at once."""
+GAS_AT_ONCE: Final = 1_000_000
+"""Of transactions that are executed between two looks at the clock, unless one has more."""
+
+BYTES_AT_ONCE: Final = 32_000_000
+"""Of their inputs and outputs, which are in memory until they are rows."""
 
 UNRECORDED: Final = "not recorded"
 """In place of the words for why a transaction failed that could not be recorded."""
 
-_RECORDING: Final = Recording(frames=True, most_bytes=BYTES_A_BLOCK)
+_RECORDING: Final = Recording(frames=True, most_bytes=BYTES_AT_ONCE)
 _UNRECORDABLE: Final = (TraceTooLarge, TraceTimedOut, TraceDiffers)
 
 _log: Final = logging.getLogger(__name__)
@@ -43,45 +47,68 @@ class _Batch:
     def __init__(self, chain: EvmChain) -> None:
         self._db = chain.db
         self._written = rows.begin(chain.db)
-        self._reached = self._written
+        self.next_call = self._written.next_call
+        """The key of the row that comes next."""
         self._rows: list[Row] = []
+        self._unrecorded: list[int] = []
+        """Keys of those rows that stand for all frames of their transactions."""
 
     @property
     def height(self) -> int:
         """The block that comes next, or of which some rows are written."""
-        return height_of(self._reached.next_call)
+        return height_of(self.next_call)
 
-    def add(self, number: int, transactions: list[Recorded]) -> None:
-        """Take all rows of the next block that has transactions; write while there are many."""
+    def add(self, number: int, position: int, place: int, transactions: list[Recorded]) -> int:
+        """Take the rows of a block's transactions that are not written yet; write while there are many.
+
+        Args:
+            number: The block.
+            position: Of the first transaction in it.
+            place: Of its first row among the block's.
+            transactions: What is known of them.
+
+        Returns:
+            The place of the row after theirs.
+        """
+        found = list(rows.rows_of(number, position, place, transactions))
         first = self._written.next_call
-        found = rows.rows_of_block(number, transactions)
-        self._rows += (row for row in found if row[0] >= first)
-        missing = sum(not one.whole for one in transactions)
+        incomplete = {
+            row_id(number, index)
+            for index, one in enumerate(transactions, position)
+            if not one.whole
+        }
+        for key, transaction, *others in found:
+            if key >= first:
+                self._rows.append((key, transaction, *others))
+                if transaction in incomplete:
+                    self._unrecorded.append(key)
         while len(self._rows) >= ROWS_AT_ONCE:
             part, self._rows = self._rows[:ROWS_AT_ONCE], self._rows[ROWS_AT_ONCE:]
-            self._write(part, Progress(part[-1][0] + 1, self._reached.unrecorded))
-        unrecorded = self._reached.unrecorded + missing
-        self._reached = Progress(row_id(number + 1), unrecorded)
+            self._write(part, part[-1][0] + 1)
+        return place + len(found)
 
-    def skip_to(self, number: int) -> None:
-        """Note that the blocks below a height have no rows that were not taken."""
-        self._reached = self._reached._replace(next_call=row_id(number))
+    def reach(self, next_call: int) -> None:
+        """Note that there are no rows below a key that were not taken."""
+        self.next_call = max(self.next_call, next_call)
 
     def write(self) -> None:
         """Write what was taken."""
-        if self._reached != self._written:
-            self._write(self._rows, self._reached)
+        if self.next_call != self._written.next_call:
+            self._write(self._rows, self.next_call)
             self._rows = []
 
-    def _write(self, part: list[Row], after: Progress) -> None:
+    def _write(self, part: list[Row], next_call: int) -> None:
+        later = [key for key in self._unrecorded if key >= next_call]
+        unrecorded = self._written.unrecorded + len(self._unrecorded) - len(later)
+        after = Progress(next_call, unrecorded)
         rows.write(self._db, part, self._written, after)
-        self._written = after
+        self._written, self._unrecorded = after, later
 
 
 def index_calls(chain: EvmChain, *, seconds: float) -> int:
     """Write the calls of blocks that have none yet, in order, for about so long; return how many blocks.
 
-    At least one is, if there is any.
+    The clock is looked at after every million gas; at least that much is done, if there is any.
     Who is killed goes on where it was. Of two that do it at once one gives up.
     """
     until = time.monotonic() + seconds
@@ -91,9 +118,9 @@ def index_calls(chain: EvmChain, *, seconds: float) -> int:
         while batch.height <= last:
             number = calls.next_with_transactions(chain, batch.height, last)
             if number is None:
-                batch.skip_to(last + 1)
+                batch.reach(row_id(last + 1))
             else:
-                batch.add(number, _recorded(chain, calls.load_block(chain, number)))
+                _BlockRecorder(chain, calls.load_block(chain, number), batch).run(until)
             if time.monotonic() >= until:
                 break
         batch.write()
@@ -102,28 +129,80 @@ def index_calls(chain: EvmChain, *, seconds: float) -> int:
     return batch.height - first
 
 
-def _recorded(chain: EvmChain, block: AcceptedBlock) -> list[Recorded]:
-    """Return the frames of all transactions of a block."""
-    try:
-        traces = tracing.trace_block(chain, block, _RECORDING, time_limit=SECONDS_A_TRANSACTION)
-    except _UNRECORDABLE:
-        return [_recorded_one(chain, block, index) for index in range(len(block.transactions))]
-    return [Recorded(one.frames) for one in traces]
+class _BlockRecorder:
+    """Records a block's transactions; each is executed three times at most, whatever the others do.
 
+    A few are executed together. If they cannot be recorded they are executed again one by one, and one that
+    still cannot be recorded is executed a third time, without recording.
+    """
 
-def _recorded_one(chain: EvmChain, block: AcceptedBlock, index: int) -> Recorded:
-    """Return the frames of one transaction; the outermost alone where they cannot be had."""
-    limit = SECONDS_A_TRANSACTION
-    try:
-        traced = tracing.trace_transaction(chain, block, index, _RECORDING, time_limit=limit)
-    except _UNRECORDABLE as error:
-        transaction = block.transactions[index]
-        _log.warning(
-            "calls of transaction 0x%s are not recorded: %s", transaction.hash.hex(), error
-        )
-        succeeded = block.receipts[index].succeeded
-        return Recorded([_outermost(transaction, succeeded=succeeded)], whole=False)
-    return Recorded(traced.frames)
+    def __init__(self, chain: EvmChain, block: AcceptedBlock, batch: _Batch) -> None:
+        self._chain = chain
+        self._block = block
+        self._batch = batch
+        self._place = self._singly = 0
+        half, chain.half_recorded = chain.half_recorded, None
+        # Who has begun anew after others had written more goes on before them until it meets them.
+        if half is None or half.block != block.hash or self._key(half.place) > batch.next_call:
+            self._replay = BlockReplay(chain, block)
+        else:
+            self._replay = BlockReplay(chain, block, half.state, half.position)
+            self._place, self._singly = half.place, half.singly
+
+    def run(self, until: float) -> None:
+        """Record the block, to its end or for as long as there is time."""
+        replay, batch, number = self._replay, self._batch, self._block.number
+        while not replay.ended:
+            position = replay.position
+            self._place = batch.add(number, position, self._place, self._record())
+            batch.reach(self._key(self._place))
+            if time.monotonic() >= until and not replay.ended:
+                self._chain.half_recorded = HalfRecorded(
+                    self._block.hash, replay.position, self._place, self._singly, replay.state
+                )
+                return
+        batch.reach(row_id(number + 1))
+
+    def _key(self, place: int) -> int:
+        return row_id(self._block.number, place)
+
+    def _record(self) -> list[Recorded]:
+        """Return the frames of the next transactions; none if they have to be recorded one by one."""
+        replay = self._replay
+        count = 1 if replay.position < self._singly else self._few()
+        try:
+            traces = replay.trace(count, _RECORDING, time_limit=SECONDS_A_TRANSACTION)
+        except _UNRECORDABLE as error:
+            if count > 1:
+                self._singly = replay.position + count
+                return []
+            return self._pass_over(error)
+        return [Recorded(one.frames) for one in traces]
+
+    def _few(self) -> int:
+        """Return how many of the next transactions used the gas that is executed at once; one at least."""
+        receipts, position = self._block.receipts, self._replay.position
+        before = receipts[position - 1].cumulative_gas_used if position else 0
+        later = receipts[position:]
+        return max(sum(one.cumulative_gas_used - before <= GAS_AT_ONCE for one in later), 1)
+
+    def _pass_over(self, reason: Exception) -> list[Recorded]:
+        """Return the outermost frame of the next transaction, and execute it without recording."""
+        replay, transactions = self._replay, self._block.transactions
+        position = replay.position
+        words = "calls of transaction 0x%s are not recorded: %s"
+        _log.warning(words, transactions[position].hash.hex(), reason)
+        try:
+            replay.pass_over()
+        except TraceDiffers as fault:
+            _log.warning(words, f"{transactions[position].hash.hex()} and later ones", fault)
+            replay.give_up()
+        return [self._outermost(index) for index in range(position, replay.position)]
+
+    def _outermost(self, index: int) -> Recorded:
+        succeeded = self._block.receipts[index].succeeded
+        frame = _outermost(self._block.transactions[index], succeeded=succeeded)
+        return Recorded([frame], whole=False)
 
 
 def _outermost(transaction: Transaction, *, succeeded: bool) -> Frame:

@@ -55,12 +55,15 @@ def load_genesis(chain: EvmChain) -> AcceptedBlock:
     """Write the genesis block and its state, unless they are there; return the block.
 
     A genesis file without a timestamp (the local network's) begins at the first start; beside a P-Chain
-    whose genesis comes with the node, when the reference's does.
+    whose genesis comes with the node, when the reference's does. A local network's own file is kept in the
+    data directory where settings change who has coins in it: a later start with others goes on with that.
 
     Raises:
         OtherGenesis: Another chain's genesis block is there.
         OtherChainId: The chain there has another chain ID.
         GenesisFileError: The genesis file cannot be used.
+        KeyringError: The settings say of no account that it should have coins.
+        OSError: The file cannot be kept.
         ForkRefused: The settings name a fork, and the chain there is not that one.
         UpstreamError: The chain is to begin as a fork, and the remote node does not tell of it.
     """
@@ -69,9 +72,9 @@ def load_genesis(chain: EvmChain) -> AcceptedBlock:
         return forked
     with chain.db.atomic(durable=True):
         chain.db.acquire(Lock.CCHAIN)
-        genesis = chain.genesis
         if stored.head_number(chain.db) is None:
-            return _write(chain, genesis)
+            return _write(chain, chain.genesis)
+        genesis = chain.genesis
         first = stored.load_block(chain.db, 0)
         if not genesis.timestamp:
             genesis = genesis.with_timestamp(first.header.timestamp)
@@ -129,7 +132,8 @@ def _keep(chain: EvmChain, text: str) -> None:
 def genesis_text(chain: EvmChain) -> str:
     """Return the genesis file from which another node makes the very block 0 of this one.
 
-    Of a fork it is the file whose rules and balances it has. Before the first start of a chain whose file leaves its time open, that time is now.
+    Of a fork it is the file whose rules and balances it has. Before the first start of a chain whose file
+    leaves its time open, that time is now.
     """
     if chain.fork is not None:
         # anvil_reset may make it another fork; the P-Chain's genesis, which has this text, stays.
@@ -139,11 +143,12 @@ def genesis_text(chain: EvmChain) -> str:
             timestamp=own.timestamp or REFERENCE_LOCAL_TIME,
             config=own.config,
         )
+    began = stored.head_number(chain.db) is not None
+    text = chain.genesis_file()
     timestamp = chain.genesis.timestamp
     if not timestamp:
-        began = stored.head_number(chain.db) is not None
         timestamp = stored.load_block(chain.db, 0).header.timestamp if began else _first_time(chain)
-    return complete_text(chain.genesis_file(), timestamp=timestamp, config=chain.config)
+    return complete_text(text, timestamp=timestamp, config=chain.config)
 
 
 def _first_time(chain: EvmChain) -> int:

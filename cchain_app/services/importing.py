@@ -26,7 +26,8 @@ from primitives.ids import ID
 BATCH_GAS: Final = 200_000_000
 BATCH_BYTES: Final = 16 * 1024 * 1024
 BATCH_BLOCKS: Final = 1_000
-"""A transaction of the database has blocks until one of these is reached, and one block at least."""
+"""Blocks are written in batches, one database transaction each. A batch ends with the block that reaches
+one of these limits, so it has at least one block."""
 
 
 class NotMerged(Exception):

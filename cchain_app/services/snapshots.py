@@ -40,7 +40,7 @@ def take_snapshot(chain: EvmChain) -> int:
                 found.next_snapshot,
                 head.number,
                 head.hash,
-                len(rows.changes_before(chain.db, head.number + 1)),
+                rows.count_before(chain.db, head.number + 1),
                 clock.offset(),
                 tuple(pool_rows.stored(chain.db)),
                 found.next_timestamp,

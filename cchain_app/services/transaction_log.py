@@ -55,6 +55,7 @@ PATIENCE: Final = 5.0
 """Seconds that the end of the process waits for the last lines."""
 
 _UNRECORDABLE: Final = (TraceTooLarge, TraceTimedOut, TraceDiffers)
+_TOO_LONG: Final = Recorded(missing="recording the transactions of its block took too long")
 
 _log: Final = logging.getLogger(__name__)
 
@@ -229,36 +230,34 @@ class TransactionLog:
         indexes = to_record(block)
         if not indexes:
             return inside
+        until = self._clock() + SECONDS_A_BLOCK
+        told = indexes.start
         try:
-            traces = tracing.trace_from(
-                self._chain, block, indexes.start, RECORDING, time_limit=SECONDS_A_TRANSACTION
-            )
+            replay = tracing.BlockReplay(self._chain, block)
+            replay.pass_over(indexes.start, time_limit=SECONDS_A_TRANSACTION)
+            for told in indexes:
+                inside[told] = self._inside_one(replay, known, until)
         except _UNRECORDABLE:
-            until = self._clock() + SECONDS_A_BLOCK
-            for index in indexes:
-                inside[index] = self._inside_one(block, index, known, until)
+            inside[told : indexes.stop] = [_TOO_LONG] * (indexes.stop - told)
         except Exception as error:
             if blocks.by_hash(self._chain, block.hash) is not None:
                 _log.exception("block %d could not be executed again for the log", block.number)
             gone = Recorded(
                 missing=f"the block could not be executed again ({type(error).__name__})"
             )
-            inside[indexes.start : indexes.stop] = [gone] * len(indexes)
-        else:
-            for index, trace in zip(indexes, traces, strict=False):
-                inside[index] = recorded(trace.frames, known)
+            inside[told : indexes.stop] = [gone] * (indexes.stop - told)
         return inside
 
     def _inside_one(
-        self, block: AcceptedBlock, index: int, known: KnownSignatures, until: float
+        self, replay: tracing.BlockReplay, known: KnownSignatures, until: float
     ) -> Recorded:
+        """Return what is known of the inside of a block's next transaction."""
         if self._clock() >= until:
-            return Recorded(missing="recording the transactions of its block took too long")
+            return _TOO_LONG
         try:
-            trace = tracing.trace_transaction(
-                self._chain, block, index, RECORDING, time_limit=SECONDS_A_TRANSACTION
-            )
+            (trace,) = replay.trace(1, RECORDING, time_limit=SECONDS_A_TRANSACTION)
         except _UNRECORDABLE as error:
+            replay.pass_over(time_limit=SECONDS_A_TRANSACTION)
             return Recorded(missing=str(error))
         return recorded(trace.frames, known)
 

@@ -1,4 +1,4 @@
-"""Taking in signed transactions: `eth_sendRawTransaction`, batches of it, and what peers gossip.
+"""Taking in signed transactions: `eth_sendRawTransaction`, batches of it, what peers gossip; and impersonated ones.
 
 From signed envelopes to transactions whose signers are proven: here. No account is looked at before that; then
 `admissions` stores what the pool takes. What several threads bring is written together, in one transaction of
@@ -19,6 +19,7 @@ from cchain_app.pool.admission import (
 )
 from cchain_app.pool.entry import Newcomer
 from cchain_app.pool.errors import PoolRejection
+from cchain_app.pool.limits import PoolLimits
 from cchain_app.selectors import blocks
 from cchain_app.selectors.blocks import fork_after
 from cchain_app.txs.authorities import authorities_of
@@ -29,10 +30,16 @@ from cchain_app.txs.codec import (
     signed_digest,
     with_sender,
 )
-from cchain_app.txs.errors import InvalidTransaction, SenderNotRecoverable
+from cchain_app.txs.errors import (
+    InvalidSignatureValues,
+    InvalidTransaction,
+    SenderNotRecoverable,
+)
+from cchain_app.txs.impersonation import names_sender
 from cchain_app.txs.transaction import Transaction
 from chaindb import clock
 from primitives.evm import Address
+from primitives.networks import LOCAL
 
 Refusal = PoolRejection | InvalidTransaction
 
@@ -49,6 +56,32 @@ def submit(chain: EvmChain, raws: Sequence[bytes], *, gossiped: bool = False) ->
     return [next(admitted) if isinstance(one, Newcomer) else one for one in outcomes]
 
 
+def submit_impersonated(chain: EvmChain, transaction: Transaction) -> Outcome:
+    """Take a transaction into the pool that nobody signed, and return what became of it.
+
+    The caller has seen to it that its sender may send without a key. All other checks are those of `submit`.
+    """
+    rules = _rules(chain, chain.pool_limits)
+    try:
+        check_before_sender(transaction, rules)
+        check_after_sender(transaction, rules)
+    except PoolRejection as rejection:
+        return rejection
+    (newcomer,) = _with_authorities(chain, [transaction])
+    assert isinstance(newcomer, Newcomer)
+    (outcome,) = chain.admissions.run([newcomer])
+    return outcome
+
+
+def _rules(chain: EvmChain, limits: PoolLimits) -> AdmissionRules:
+    head = blocks.head(chain)
+    return AdmissionRules(
+        fork=fork_after(chain, head, clock.now()),
+        block_gas_limit=head.header.gas_limit,
+        limits=limits,
+    )
+
+
 def _read(
     chain: EvmChain, raws: Sequence[bytes], *, gossiped: bool = False
 ) -> list[Newcomer | Refusal]:
@@ -63,15 +96,10 @@ def _read(
         gossiped: Whether other nodes sent them. These have acknowledged them, so the limits that
             guard this node's own users from mistakes do not hold, as in go-ethereum.
     """
-    head = blocks.head(chain)
     limits = chain.pool_limits
     if gossiped:
         limits = replace(limits, fee_cap=None, unprotected_allowed=True)
-    rules = AdmissionRules(
-        fork=fork_after(chain, head, clock.now()),
-        block_gas_limit=head.header.gas_limit,
-        limits=limits,
-    )
+    rules = _rules(chain, limits)
     outcomes = [_decoded(chain, raw, rules) for raw in raws]
     decoded = [one for one in outcomes if isinstance(one, DecodedTransaction)]
     senders = iter(chain.recover_senders([signed_digest(one) for one in decoded]))
@@ -90,6 +118,9 @@ def _decoded(chain: EvmChain, raw: bytes, rules: AdmissionRules) -> DecodedTrans
         decoded = decode_unsigned(raw)
         check_before_sender(decoded, rules)
         check_signature(decoded, chain.config.chain_id)
+        if chain.node.network_id == LOCAL and names_sender(decoded):
+            # An impersonated transaction's bytes again: they would be somebody else's, with the same hash.
+            raise InvalidSignatureValues
     except (PoolRejection, InvalidTransaction) as refusal:
         return refusal
     return decoded

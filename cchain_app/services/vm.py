@@ -26,7 +26,7 @@ from cchain_app.processing import BlockRules, ProcessingBlocks
 from cchain_app.selectors import blocks, development, state
 from cchain_app.selectors.development import effect_of
 from cchain_app.services import transactions
-from cchain_app.services.acceptance import ByHand, accept, head_moved
+from cchain_app.services.acceptance import NOTHING, ByHand, accept, head_moved
 from cchain_app.services.choosing import choose, drop, invalid
 from cchain_app.services.reading import read_transactions
 from cchain_app.store import development as rows
@@ -199,7 +199,7 @@ class EvmVM:
                 head,
                 unusable=unusable,
                 written=written,
-                by_hand=self._by_hand_of.get(block_ids[0]),
+                by_hand=self._by_hand_of.get(block_ids[0], NOTHING),
             )
         except BaseException:
             self._known = None
@@ -282,7 +282,7 @@ class EvmVM:
         return _SetByHand(
             found.of_next_block(parent.header.timestamp),
             effect_of(self._chain, changes) if changes else None,
-            ByHand(len(changes), found.next_timestamp),
+            ByHand(len(changes), found.has_next, found.next_timestamp),
         )
 
     def _prefetch(self, addresses: Iterable[Address | None], head: AcceptedBlock) -> None:

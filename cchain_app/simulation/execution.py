@@ -97,8 +97,7 @@ class Simulation:
     """Runs blocks on an accepted one. For one request: it goes on from where it is.
 
     Unspecified: no block reward is paid; a blob costs nothing; a precompile that is moved is back at its
-    place in the next block, as in geth; without validation a call that names no price reads a base fee of
-    zero, whatever the block's is.
+    place in the next block, as in geth.
 
     Args:
         config: The chain's rules.
@@ -213,7 +212,7 @@ class Simulation:
 
     def _execute(self, call: PreparedCall, env: BlockEnv, state: PendingState) -> TransactionTrace:
         recording = Recording(
-            frames=self._options.transfers, state=True, most_bytes=self._budget.bytes
+            frames=self._options.transfers, changes=True, most_bytes=self._budget.bytes
         )
         try:
             trace = self._engine.trace_call(
@@ -222,6 +221,7 @@ class Simulation:
                 state,
                 recording,
                 validate=self._options.validate,
+                free=True,
                 time_limit=self._budget.seconds(),
             )
         except CallRejected as refusal:

@@ -89,15 +89,23 @@ class Recorded(NamedTuple):
     """Whether those are all; else the outermost one stands for them, without its gas."""
 
 
-def rows_of_block(number: int, transactions: Sequence[Recorded]) -> Iterator[Row]:
-    """Yield the rows of a block's frames, those of each of its transactions."""
-    place = 0
-    for position, recorded in enumerate(transactions):
+def rows_of(
+    number: int, position: int, place: int, transactions: Sequence[Recorded]
+) -> Iterator[Row]:
+    """Yield the rows of a block's transactions from a position on.
+
+    Args:
+        number: The block.
+        position: Of the first of these transactions.
+        place: Of its first row, among the block's.
+        transactions: What is known of them.
+    """
+    for following, recorded in enumerate(transactions):
         shown = placed(recorded.frames)
         for index, (one, succeeded) in enumerate(zip(shown, outcomes(shown), strict=True)):
             gas = (one.frame.gas, one.frame.gas_used) if recorded.whole else (None, None)
             yield (
-                row_id(number, place), row_id(number, position), index,
+                row_id(number, place), row_id(number, position + following), index,
                 *_columns(one), *gas, succeeded,
             )  # fmt: skip
             place += 1

@@ -42,6 +42,11 @@ _LOG = (
     "id", "block", "transaction", "index", "address", "topic0", "topic1", "topic2", "topic3", "data",
 )  # fmt: skip
 
+_HEAD_AND_GENERATION = """
+SELECT number, hash, coalesce((SELECT number FROM chaindb_generation), 0)
+FROM cchain_app_block ORDER BY number DESC LIMIT 1
+"""
+
 
 def head_pointer(db: Database) -> tuple[int, Hash] | None:
     """Return height and hash of the last block, or None when there is no genesis block."""
@@ -55,6 +60,12 @@ def first_block(db: Database) -> tuple[Hash, int] | None:
         return None
     found = db.row("SELECT hash, timestamp FROM cchain_app_block WHERE number = 0")
     return None if found is None else (Hash(bytes(found[0])), int(found[1]))
+
+
+def head_pointer_and_generation(db: Database) -> tuple[int, Hash, int] | None:
+    """Return the same with how often the rows went back (`chaindb.generation`), of one moment."""
+    found = db.row(_HEAD_AND_GENERATION)
+    return None if found is None else (found[0], Hash(bytes(found[1])), int(found[2]))
 
 
 def head_number(db: Database) -> int | None:
@@ -96,6 +107,12 @@ def chain_id(db: Database) -> int | None:
     """Return the chain ID that the database was begun with, or None before its genesis."""
     found = db.row("SELECT chain_id FROM cchain_app_chain")
     return None if found is None else int(found[0])
+
+
+def genesis_hash(db: Database) -> Hash | None:
+    """Return the genesis block that the database was begun with, or None before that."""
+    found = db.row("SELECT genesis_hash FROM cchain_app_chain")
+    return None if found is None else Hash(bytes(found[0]))
 
 
 def makes_blocks(db: Database) -> bool:

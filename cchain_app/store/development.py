@@ -27,6 +27,7 @@ WHERE id >= %s AND id < %s ORDER BY id
 """
 _NEXT_ACCOUNT: Final = "SELECT max(id) FROM cchain_app_accountchange WHERE id >= %s AND id < %s"
 _NEXT_SLOT: Final = "SELECT max(id) FROM cchain_app_storagechange WHERE id >= %s AND id < %s"
+_COUNT: Final = "SELECT count(*) FROM cchain_app_developmentchange WHERE id >= %s AND id < %s"
 KEPT_REWINDS: Final = 10_000
 """Times that the chain went back. A filter that was polled before reports from the beginning."""
 _HAS_ACCOUNT: Final = "SELECT 1 FROM cchain_app_accountchange WHERE address = %s AND number = %s"
@@ -74,6 +75,12 @@ def changes_before(db: Database, number: int) -> list[Change]:
     """Return the development changes that precede a block, in order."""
     rows = db.rows(_CHANGES, (models.row_id(number), models.row_id(number + 1)))
     return [_change(row) for row in rows]
+
+
+def count_before(db: Database, number: int) -> int:
+    """Return how many development changes precede a block."""
+    row = db.row(_COUNT, (models.row_id(number), models.row_id(number + 1)))
+    return 0 if row is None else int(row[0])
 
 
 def has_changes_up_to(db: Database, number: int) -> bool:

@@ -4,15 +4,32 @@ Rules: tracing.md 12 (trace_filter) and 13 (who created a contract).
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from cchain_app.evm import failures
+from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.tracing import Frame
 from cchain_app.tracing.parity import PlacedFrame, placed
-from primitives.evm import Address
+from primitives.evm import Address, Hash
 
 SHOWN_FAILURES: Final = (None, failures.REVERTED)
 """With these a creation's entry names its address; with any other nothing came of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class HalfRecorded:
+    """How far the calls of a block are recorded which takes longer than one turn."""
+
+    block: Hash
+    position: int
+    """Of the transaction that comes next."""
+    place: int
+    """Of the row that comes next, among the block's."""
+    singly: int
+    """Transactions before this position are recorded one by one: together they were too large."""
+    state: PendingState
+    """Before the next transaction."""
 
 
 class CallFilter(NamedTuple):
@@ -24,6 +41,13 @@ class CallFilter(NamedTuple):
     """Who is called, what is created, who gets the balance of a SELFDESTRUCT."""
     intersection: bool = False
     """Whether a frame must match both where both are given; else one will do."""
+
+    @property
+    def authors(self) -> frozenset[Address] | None:
+        """Whose rewards match, since nobody sends them; None: everybody's."""
+        if not self.senders and not self.recipients:
+            return None
+        return frozenset() if self.intersection and self.senders else self.recipients
 
     def matches(self, frame: Frame) -> bool:
         """Say whether a frame is one of them."""

@@ -21,7 +21,7 @@ _WORDS: Final[Mapping[str, str]] = {
     failures.INVALID_JUMP: "Bad jump destination",
     failures.RETURN_DATA_OUT_OF_BOUNDS: "Out of bounds",
     "gas uint64 overflow": "Out of gas",
-    "precompiled failed": "Built-in failed",
+    failures.PRECOMPILE: "Built-in failed",
     "invalid input length": "Built-in failed",
 }
 _WORDS_BY_START: Final[Mapping[str, str]] = {

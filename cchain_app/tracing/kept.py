@@ -26,7 +26,7 @@ class TraceKey(NamedTuple):
 
 
 class KeptTraces:
-    """Answers by what they are about; who was not asked for longest goes when they have too many bytes.
+    """A cache of answers, bounded in bytes. The answer whose last use is longest ago is dropped first.
 
     Safe to use from any thread.
     """
@@ -58,13 +58,14 @@ class KeptTraces:
             return found
 
     def keep(self, key: TraceKey, answer: bytes) -> None:
-        """Keep an answer, and forget others when there are too many bytes."""
+        """Keep an answer in place of any former one, and forget others when there are too many bytes."""
         weight = len(answer) + _ENTRY
         if weight > self._most_bytes // LARGEST_PART:
             return
         with self._lock:
-            if key in self._answers:
-                return
+            former = self._answers.pop(key, None)
+            if former is not None:
+                self._bytes -= len(former) + _ENTRY
             self._answers[key] = answer
             self._bytes += weight
             while self._bytes > self._most_bytes:

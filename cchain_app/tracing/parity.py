@@ -25,7 +25,6 @@ _WORDS: Final = {
     failures.WRITE_PROTECTION: "Mutable Call In Static Context",
     failures.PRECOMPILE: "Built-in failed",
     "gas uint64 overflow": "Out of gas",
-    "precompiled failed": "Built-in failed",
     "invalid input length": "Built-in failed",
 }
 _WORDS_BY_START: Final = {

@@ -43,13 +43,17 @@ class CallRequest(NamedTuple):
     blob_hashes: tuple[Hash, ...] = ()
     max_fee_per_blob_gas: int | None = None
     """Wei."""
+    wanted_type: int | None = None
+    """The type that was asked for; None: what its fields make it."""
 
     @property
     def type(self) -> int:
-        """The type of transaction that its fields make it.
+        """The type of transaction that was asked for, or that its fields make it.
 
         Unspecified: with a gas price it is of type 0, and of type 1 if it has an access list.
         """
+        if self.wanted_type is not None:
+            return self.wanted_type
         if self.authorizations:
             return SET_CODE
         if self.blob_hashes:
@@ -70,13 +74,49 @@ def unsigned(request: CallRequest, *, chain_id: int, nonce: int, gas: int) -> Tr
         nonce: Of the sender.
         gas: Its gas limit.
     """
+    known = None if request.type == LEGACY else chain_id
+    fields = to_be_signed(request, chain_id=known, nonce=nonce, gas=gas)
+    raw = encode_unsigned(fields)
+    return Transaction(
+        type=fields.type,
+        hash=keccak256(raw),
+        raw=raw,
+        sender=request.sender,
+        chain_id=known,
+        nonce=nonce,
+        gas=gas,
+        to=fields.to,
+        value=fields.value,
+        data=fields.data,
+        max_fee_per_gas=fields.max_fee_per_gas,
+        max_priority_fee_per_gas=fields.max_priority_fee_per_gas,
+        access_list=fields.access_list,
+        authorizations=fields.authorizations,
+        v=0,
+        r=0,
+        s=0,
+        max_fee_per_blob_gas=fields.max_fee_per_blob_gas,
+        blob_hashes=fields.blob_hashes,
+    )
+
+
+def to_be_signed(
+    request: CallRequest, *, chain_id: int | None, nonce: int, gas: int
+) -> UnsignedTransaction:
+    """Return what the sender of the transaction that a request makes has to sign.
+
+    Args:
+        request: What was asked for; prices that were left out are zero.
+        chain_id: Of the chain it is for; None, of type 0 alone: it names none.
+        nonce: Of the sender.
+        gas: Its gas limit.
+    """
     price = request.gas_price
     fee = (request.max_fee_per_gas or 0) if price is None else price
     tip = (request.max_priority_fee_per_gas or 0) if price is None else price
-    known = None if request.type == LEGACY else chain_id
-    fields = UnsignedTransaction(
+    return UnsignedTransaction(
         type=request.type,
-        chain_id=known,
+        chain_id=chain_id,
         nonce=nonce,
         gas=gas,
         to=request.to,
@@ -88,26 +128,4 @@ def unsigned(request: CallRequest, *, chain_id: int, nonce: int, gas: int) -> Tr
         authorizations=request.authorizations,
         max_fee_per_blob_gas=request.max_fee_per_blob_gas or 0,
         blob_hashes=request.blob_hashes,
-    )
-    raw = encode_unsigned(fields)
-    return Transaction(
-        type=fields.type,
-        hash=keccak256(raw),
-        raw=raw,
-        sender=request.sender,
-        chain_id=known,
-        nonce=nonce,
-        gas=gas,
-        to=request.to,
-        value=request.value,
-        data=request.data,
-        max_fee_per_gas=fee,
-        max_priority_fee_per_gas=tip,
-        access_list=request.access_list,
-        authorizations=request.authorizations,
-        v=0,
-        r=0,
-        s=0,
-        max_fee_per_blob_gas=fields.max_fee_per_blob_gas,
-        blob_hashes=fields.blob_hashes,
     )

@@ -1,6 +1,6 @@
 """Transactions to bytes: what is signed, and the signed envelope. Reading them is in `codec`.
 
-Used for dev accounts and tests; a node never signs for anybody else.
+Used for the accounts of a development chain and in tests; a node never signs for anybody else.
 """
 
 from dataclasses import dataclass
@@ -49,7 +49,11 @@ def sign_transaction(transaction: UnsignedTransaction, private_key: bytes) -> by
     Raises:
         InvalidPrivateKey: The key is none.
     """
-    signature = secp256k1.sign(signing_digest(transaction), private_key)
+    return encode_signed(transaction, secp256k1.sign(signing_digest(transaction), private_key))
+
+
+def encode_signed(transaction: UnsignedTransaction, signature: secp256k1.Signature) -> bytes:
+    """Return the envelope with a signature, whoever's it is."""
     tail = map(rlp.encode_uint, (_v(transaction, signature.y_parity), signature.r, signature.s))
     return _envelope(transaction, [*_fields(transaction), *tail])
 

@@ -32,7 +32,10 @@ class Authorization(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """A decoded transaction whose signature was checked: `sender` is proven."""
+    """A decoded transaction: its signature was checked, so that `sender` is proven, or names it.
+
+    The latter is `impersonation`'s, on a development chain alone.
+    """
 
     type: int
     hash: Hash
@@ -63,6 +66,14 @@ class Transaction:
     """Wei; only type 3 has it, like the next one (EIP-4844)."""
     blob_hashes: tuple[Hash, ...] = ()
     """Versioned hashes; the blobs themselves travel apart."""
+
+    @property
+    def is_impersonated(self) -> bool:
+        """Whether nobody signed it: both numbers of its signature are the sender's address.
+
+        No key signs so: a signature that recovers to its own r is as hard to find as an address's key.
+        """
+        return self.r == self.s == int.from_bytes(self.sender)
 
     @property
     def y_parity(self) -> int:

@@ -149,11 +149,14 @@ fn apply(
     transaction: &SignedTransaction,
     gas_left: u64,
 ) -> Result<Outcome, TransactionFailure> {
-    let tx = transaction.decode().map_err(|error| rejection::malformed(&error))?;
+    let decoded = transaction.decode().map_err(|error| rejection::malformed(&error))?;
+    let tx = decoded.tx;
     if tx.gas_limit > gas_left {
         return Err(rejection::block_full(tx.gas_limit <= env.gas_limit).into());
     }
     let created = created_address(&tx);
+    // Whoever sends without a key may be a contract.
+    evm.ctx.cfg.disable_eip3607 = decoded.impersonated;
     evm.ctx.set_tx(tx);
     let result = BlockHandler.run(evm);
     let changed = evm.ctx.journal_mut().finalize();

@@ -11,7 +11,7 @@ use revm::{
 
 use crate::{
     access::Accesses,
-    environment::{Environment, EvmContext},
+    environment::{Environment, EvmContext, Price},
     limits::{Limits, Meter},
     message::{self, Message},
     reader::{Reader, ReaderError},
@@ -76,25 +76,25 @@ pub(crate) fn prepare(
     reader: Reader,
     limits: Limits<'_>,
 ) -> Result<(Runner<()>, TxEnv), CallFailure> {
-    let (context, tx) = surroundings(environment, message, reader, limits, false)?;
+    let (context, tx) = surroundings(environment, message, reader, limits, Price::Usual)?;
     Ok((Runner::new(context, environment.precompiles()), tx))
 }
 
-/// The surroundings of a call, and its transaction. With `validate` it pays the block's base fee, and
-/// its nonce counts, if it names one.
+/// The surroundings of a call, and its transaction. If its price is due its nonce counts too, if it
+/// names one.
 pub(crate) fn surroundings(
     environment: &Environment,
     message: Message,
     reader: Reader,
     limits: Limits<'_>,
-    validate: bool,
+    price: Price,
 ) -> Result<(EvmContext, TxEnv), CallFailure> {
     let has_nonce = message.has_nonce();
     let tx = message.into_transaction(environment.chain_id())?;
     let meter = Meter::new(limits)?;
     let reader = reader.within(meter.deadline(), meter.turn());
-    let mut context = environment.context(&tx, reader, validate);
-    context.cfg.disable_nonce_check = !(validate && has_nonce);
+    let mut context = environment.context(&tx, reader, price);
+    context.cfg.disable_nonce_check = !(price == Price::Due && has_nonce);
     context.chain.meter = meter;
     message::check_form(&context, &tx)?;
     Ok((context, tx))

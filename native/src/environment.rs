@@ -139,6 +139,17 @@ impl Env {
     }
 }
 
+/// What a call is held to, and whether it pays for being in a block.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Price {
+    /// Without a price the base fee reads 0.
+    Usual,
+    /// Without a price it pays nothing, and reads the block's base fee.
+    Free,
+    /// It pays the base fee, as a transaction does.
+    Due,
+}
+
 /// What calls see, made once for many of them.
 ///
 /// Nonce, EIP-3607, EIP-7825 and the block's gas limit are not for calls.
@@ -173,19 +184,21 @@ impl Environment {
         MovedPrecompiles::new(self.spec, self.moves.clone())
     }
 
-    /// The context of a call: blobs cost nothing, and without a price the base fee reads 0, unless
-    /// the call is to `pay` it.
-    pub(crate) fn context(&self, tx: &TxEnv, reader: Reader, pay: bool) -> EvmContext {
+    /// The context of a call: blobs cost nothing.
+    pub(crate) fn context(&self, tx: &TxEnv, reader: Reader, price: Price) -> EvmContext {
         let mut block = self.block.clone();
-        if tx.gas_price == 0 && !pay {
-            block.basefee = 0;
+        let mut rules = self.rules.clone();
+        match price {
+            Price::Usual if tx.gas_price == 0 => block.basefee = 0,
+            Price::Free if tx.gas_price == 0 => rules.disable_base_fee = true,
+            _ => {}
         }
         if !tx.blob_hashes.is_empty()
             && let Some(blobs) = &mut block.blob_excess_gas_and_price
         {
             blobs.blob_gasprice = 0;
         }
-        context(Overlay::new(reader, self.spec), block, self.rules.clone())
+        context(Overlay::new(reader, self.spec), block, rules)
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) const OUT_OF_GAS: &str = "out of gas";
 pub(crate) const REVERTED: &str = "execution reverted";
 
 /// The words for a precompile of whose failure no more is known.
-const PRECOMPILE: &str = "precompile failed";
+const PRECOMPILE: &str = "precompiled failed";
 
 /// The words for a creation by an account whose nonce cannot rise.
 pub(crate) const NONCE_OVERFLOW: &str = "nonce uint64 overflow";

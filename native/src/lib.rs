@@ -50,7 +50,7 @@ mod cchain_native {
         block::{self, BlockFailure},
         call::{CallFailure, call as run_call},
         convert::{Addr, Blob, Uint, Word, difference},
-        environment::Env,
+        environment::{Env, Price},
         estimate::estimate as run_estimate,
         limits::{Allowance, Limits, SIZE},
         message::Message,
@@ -72,6 +72,7 @@ mod cchain_native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("InvalidBlock", py.get_type::<InvalidBlock>())?;
         module.add("CallRejected", py.get_type::<CallRejected>())?;
         module.add("CallInterrupted", py.get_type::<CallInterrupted>())?;
@@ -241,7 +242,8 @@ mod cchain_native {
 
     /// Run one call on the state, record it, and throw its changes away.
     #[pyfunction]
-    #[pyo3(signature = (call_slots, environment, message, state, recording, validate, time_limit))]
+    #[pyo3(signature = (call_slots, environment, message, state, recording, validate, free, time_limit))]
+    #[expect(clippy::too_many_arguments, reason = "as many as the port has")]
     fn trace_call<'py>(
         call_slots: &Bound<'py, CallSlots>,
         environment: &Bound<'py, Environment>,
@@ -249,11 +251,17 @@ mod cchain_native {
         state: Py<PyAny>,
         recording: Recording,
         validate: bool,
+        free: bool,
         time_limit: Option<f64>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let environment = environment.get();
+        let price = match (validate, free) {
+            (true, _) => Price::Due,
+            (false, true) => Price::Free,
+            (false, false) => Price::Usual,
+        };
         let traced = limited(call_slots, None, time_limit, |limits| {
-            trace::call(environment, message, Reader::new(state), &recording, validate, limits)
+            trace::call(environment, message, Reader::new(state), &recording, price, limits)
         });
         trace::call_answer(call_slots.py(), &traced?)
     }

@@ -143,7 +143,7 @@ pub(crate) fn preparation(tx: &TxEnv) -> u64 {
 
 /// Refuse what no limit of gas could make right, in geth's order: the price, then the recipient.
 pub(crate) fn check_form(context: &EvmContext, tx: &TxEnv) -> Result<(), CallFailure> {
-    if tx.gas_price < u128::from(context.block.basefee) {
+    if !context.cfg.disable_base_fee && tx.gas_price < u128::from(context.block.basefee) {
         return Err(refused(&InvalidTransaction::GasPriceLessThanBasefee, tx, context));
     }
     if tx.authorization_list.is_empty() || matches!(tx.kind, TxKind::Call(_)) {

@@ -5,25 +5,37 @@ use alloy_eips::eip2718::Decodable2718;
 use pyo3::{prelude::*, pybacked::PyBackedBytes};
 use revm::{
     context::{TxEnv, either::Either},
-    primitives::Address,
+    primitives::{Address, U256},
 };
 
 use crate::convert::Addr;
 
-/// Of the port's `Transaction`: the envelope, and the sender that its signature proved.
+/// Of the port's `Transaction`: the envelope, and the sender that its signature proved or names.
 #[derive(FromPyObject)]
 pub(crate) struct SignedTransaction {
     pub(crate) raw: PyBackedBytes,
     sender: Addr,
 }
 
+/// A transaction as the EVM takes it.
+pub(crate) struct Decoded {
+    pub(crate) tx: TxEnv,
+    /// Nobody signed it: both numbers of its signature are the sender's address.
+    pub(crate) impersonated: bool,
+}
+
 impl SignedTransaction {
     /// Read the envelope.
     ///
     /// A fee of 2^128 wei or more cannot be read; nobody has the funds for it.
-    pub(crate) fn decode(&self) -> Result<TxEnv, String> {
+    pub(crate) fn decode(&self) -> Result<Decoded, String> {
+        let sender = self.sender.0;
+        let name = U256::from_be_slice(sender.as_slice());
         EthereumTxEnvelope::<TxEip4844>::decode_2718_exact(&self.raw)
-            .map(|envelope| environment(&envelope, self.sender.0))
+            .map(|envelope| Decoded {
+                tx: environment(&envelope, sender),
+                impersonated: envelope.signature().r() == name && envelope.signature().s() == name,
+            })
             .map_err(|error| error.to_string())
     }
 }

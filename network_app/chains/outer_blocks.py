@@ -3,7 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from chaindb import generation
 from chaindb.database import Database
+from chainvm.port import HeadMoved
 from network_app.ports import BlockPlace
 from network_app.proposervm.block import OuterBlock, SignedBlock, encode_option, encode_signed
 from network_app.proposervm.epochs import Epoch
@@ -66,6 +68,8 @@ class OuterRows:
         """Of the block that was last when somebody asked; facts of a block never change."""
         self._known: set[NodeID] = set()
         """Whose certificates are stored."""
+        self._generation: int | None = None
+        """How often the rows had gone back when somebody asked."""
 
     @property
     def genesis(self) -> AcceptedBlock:
@@ -75,6 +79,14 @@ class OuterRows:
             first = self._first()
             found = self._genesis = self.blocks(first, first, 1)[0]
         return found
+
+    def went_back(self) -> bool:
+        """Say whether the rows were replaced by earlier ones since the last time; then forget what was read."""
+        before, self._generation = self._generation, generation.number(self.db)
+        if before in (None, self._generation):
+            return False
+        self._last, self._known = None, set()
+        return True
 
     def place(self) -> BlockPlace:
         """Return where the last accepted block stands. One statement."""
@@ -127,7 +139,14 @@ class OuterRows:
         return [(found[one.height].place, self._raw(one, found)) for one in blocks]
 
     def write(self, blocks: Sequence[tuple[OuterBlock, int]]) -> None:
-        """Store blocks with their heights, in the transaction in which the blocks inside are accepted."""
+        """Store blocks with their heights, in the transaction in which the blocks inside are accepted.
+
+        Raises:
+            HeadMoved: The rows went back after the blocks were built or verified. Their parent may be the
+                head again, but what they have was not there yet.
+        """
+        if self._generation is not None and self._generation != generation.number(self.db):
+            raise HeadMoved
         wrappings = [wrapping_of(block, height) for block, height in blocks]
         # What this transaction stores itself is not known before it is committed.
         self._known |= outer.add(self.db, self.alias, wrappings, self._known)

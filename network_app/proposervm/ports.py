@@ -39,6 +39,9 @@ class ValidatorState(Protocol):
 class OuterBlocks(Protocol):
     """The accepted outer blocks of one chain, where they are kept."""
 
+    def went_back(self) -> bool:
+        """Say whether they were replaced by earlier ones since the last time: blocks may be others by now."""
+
     def last(self) -> ParentFacts:
         """Return what a child of the last accepted block needs to know of it."""
 
@@ -49,4 +52,8 @@ class OuterBlocks(Protocol):
         """Return an accepted block's bytes; None where it is not accepted, or genesis."""
 
     def write(self, blocks: Sequence[tuple[OuterBlock, int]]) -> None:
-        """Store blocks with their heights, in the transaction in which the blocks inside are accepted."""
+        """Store blocks with their heights, in the transaction in which the blocks inside are accepted.
+
+        Raises:
+            HeadMoved: They went back since somebody asked for that.
+        """

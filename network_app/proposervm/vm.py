@@ -141,11 +141,15 @@ class ProposerVM(Generic[B]):
     def last_accepted(self) -> ID:
         """Return the last accepted block's ID.
 
-        Another process may have accepted blocks meanwhile: then what was processing here is forgotten.
+        Another process may have accepted blocks meanwhile, or put earlier rows in the place of all: then what
+        was processing here is forgotten.
 
         Raises:
             NotWrapped: The chain has accepted a block without its outer one.
         """
+        if self._accepted.went_back():
+            self._reached = 0
+            self.begin_at(self._accepted.last())
         inner_id = self._inner.last_accepted()
         while inner_id != self._last.inner_id:
             self.begin_at(self._accepted.last())

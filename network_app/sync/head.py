@@ -49,14 +49,19 @@ class Head:
     async def refresh(self) -> BlockPlace:
         """Ask the chain where it stands."""
         told = self._told
-        place = await self.run(self.chain.last_accepted)
+        known, place = self.place, await self.run(self.chain.last_accepted)
         self._seen = max(self._seen, told)
-        if place.height < self.place.height:
-            # A chain to develop against has gone back: what was there is not accepted any more.
+        if place.block_id != known.block_id and await self._is_gone(known):
+            self.place = BlockPlace(0, EMPTY_ID)
             self._recent.clear()
-            self.place = place
         self._move([place])
         return self.place
+
+    async def _is_gone(self, place: BlockPlace) -> bool:
+        """Say whether a block is accepted no more: on a local network, earlier rows have taken the place of all."""
+        if place.block_id == EMPTY_ID:
+            return False
+        return await self.run(self.chain.height_of, [place.block_id]) == [None]
 
     async def fresh(self) -> BlockPlace:
         """Return the last accepted block, which is only asked for when it may have changed."""

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
-from nodeproject.settings.node import BASE_DIR
+from nodeproject.installation import BASE_DIR
 
 GRACE = 30.0
 """Seconds that a node has to end."""

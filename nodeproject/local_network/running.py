@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from http.client import HTTPException
 from typing import Any
 
+from nodeproject.installation import as_typed
 from nodeproject.local_network import standing
 from nodeproject.local_network.control import Control
 from nodeproject.local_network.directories import LocalNode
@@ -97,7 +98,9 @@ class Running:
         self._say(why)
         self._say(f"The whole log is {process.log}.")
         self._say(self._standing())
-        self._say(f"`manage.py local_network start {place}` in a second terminal starts it again.")
+        self._say(
+            f"`{as_typed(f'local_network start {place}')}` in a second terminal starts it again."
+        )
 
     def _standing(self) -> str:
         """Say whether those that run decide; asks one of them who validates now."""

@@ -8,9 +8,9 @@ from typing import Any
 
 from django.core.management.utils import get_random_secret_key
 
+from nodeproject.installation import BASE_DIR
 from nodeproject.settings.flags import BadSetting
 from nodeproject.settings.given import NODE
-from nodeproject.settings.node import BASE_DIR
 from nodeproject.settings.theme import UNFOLD  # noqa: F401  # the theme's setting
 
 ROOT_URLCONF = "nodeproject.urls"
@@ -88,7 +88,7 @@ METRICS_DIRECTORY: Path | None = None
 TEMPLATES: list[dict[str, Any]] = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [BASE_DIR / "nodeproject/templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [

@@ -8,12 +8,11 @@ from functools import partial
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 
+from nodeproject.installation import data_home
 from nodeproject.settings.flags import Form, flag
 from nodeproject.settings.fork import ForkSettings
 from nodeproject.settings.forms import CLIENT_NAME, GAS_LIMIT, HARDFORK
 from primitives.networks import LOCAL
-
-BASE_DIR = Path(__file__).resolve().parents[2]
 
 
 def _redis_url(text: str) -> None:
@@ -41,7 +40,10 @@ class NodeSettings(ForkSettings):
         most=2**32 - 1,
     )
     data_dir: str = flag(
-        "", "Keys, database and genesis. Default: `data/network-<id>` here.", options=()
+        "",
+        "Keys, database and genesis. Default: `data/network-<id>` in a checkout; "
+        "`~/.local/share/firn/network-<id>` (in XDG_DATA_HOME where that is set) of an installed package.",
+        options=(),
     )
     genesis: str = flag(
         "", "The C-Chain's genesis file (geth's JSON). Default: the network's own.", options=()
@@ -224,6 +226,22 @@ class NodeSettings(ForkSettings):
         "redis://127.0.0.1:6379/0", "Broker, channel layer and shared limits.", form=_REDIS
     )
 
+    accounts: int = flag(
+        10,
+        "Accounts of NODE_MNEMONIC that a local network has coins for and this node signs for.",
+        least=0,
+        most=1000,
+    )
+    mnemonic: str = flag(
+        "test test test test test test test test test test test junk",
+        "The words (BIP-39) that these accounts' keys are derived from.",
+    )
+    derivation_path: str = flag(
+        "m/44'/60'/0'/0/", "Where they are (BIP-32); an account's number is added."
+    )
+    balance: int = flag(
+        10_000, "Coins that each of them has when a local network begins.", least=0, most=10**15
+    )
     mining: str = flag(
         "auto",
         "When the C-Chain makes blocks: on a transaction's arrival, by the clock, or on command.",
@@ -402,11 +420,7 @@ class NodeSettings(ForkSettings):
     @property
     def directory(self) -> Path:
         """The data directory."""
-        return (
-            Path(self.data_dir)
-            if self.data_dir
-            else BASE_DIR / "data" / f"network-{self.network_id}"
-        )
+        return Path(self.data_dir) if self.data_dir else data_home() / f"network-{self.network_id}"
 
     @property
     def genesis_directory(self) -> Path:

@@ -6,6 +6,8 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import reverse_lazy
 
+from primitives.product import NAME
+
 FAVICON = (
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E"
     "%3Crect width='16' height='16' rx='3' fill='%239810fa'/%3E"
@@ -27,8 +29,8 @@ def _item(title: str, icon: str, app: str, model: str) -> dict[str, Any]:
 
 
 UNFOLD: dict[str, Any] = {
-    "SITE_TITLE": "Node",
-    "SITE_HEADER": "Node",
+    "SITE_TITLE": NAME,
+    "SITE_HEADER": NAME,
     "SITE_SYMBOL": "hub",
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": FAVICON}],
     "SITE_URL": None,
@@ -45,7 +47,13 @@ UNFOLD: dict[str, Any] = {
                         "title": "Overview",
                         "icon": "monitoring",
                         "link": reverse_lazy("admin:index"),
-                    }
+                    },
+                    {
+                        "title": "Snapshots",
+                        "icon": "photo_camera",
+                        "link": reverse_lazy("admin_snapshots"),
+                        "permission": "nodeproject.snapshots.view.is_shown",
+                    },
                 ],
             },
             {
@@ -89,7 +97,7 @@ UNFOLD: dict[str, Any] = {
                     _item("Account changes", "history", "cchain_app", "accountchange"),
                     _item("Mempool", "hourglass_top", "cchain_app", "pooltransaction"),
                     _item("Development changes", "construction", "cchain_app", "developmentchange"),
-                    _item("Snapshots", "photo_camera", "cchain_app", "snapshot"),
+                    _item("evm_snapshot", "photo_camera", "cchain_app", "snapshot"),
                 ],
             },
             {

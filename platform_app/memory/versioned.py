@@ -10,8 +10,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sized
 from typing import Generic, NamedTuple, TypeVar
 
-_VERSION = "SELECT genesis_hash, stakers_height FROM platform_app_chain"
-
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value", bound=Sized)
 
@@ -25,6 +23,13 @@ class Version(NamedTuple):
     genesis_hash: bytes
     stakers_height: int
     """The last block that changed a staker."""
+    generation: int = 0
+    """How often the rows were replaced by earlier ones."""
+
+    @property
+    def chain(self) -> tuple[bytes, int]:
+        """What has to be the same where heights are compared."""
+        return self.genesis_hash, self.generation
 
 
 class _Read(NamedTuple, Generic[Value]):
@@ -50,7 +55,7 @@ class _Reading(Generic[Value]):
         """Return what was read, or None when it may lack what whoever asks has seen already."""
         self._done.wait()
         read = self._read
-        if read is None or read.version.genesis_hash != asked_at.genesis_hash:
+        if read is None or read.version.chain != asked_at.chain:
             return None
         return read if read.version.stakers_height >= asked_at.stakers_height else None
 

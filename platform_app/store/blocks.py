@@ -25,7 +25,10 @@ SELECT genesis_hash, network_id, unit, asset_id, x_chain_id, c_chain_id, height,
 FROM platform_app_chain
 """
 
-_STAKERS = "SELECT genesis_hash, stakers_height FROM platform_app_chain"
+_STAKERS = """
+SELECT genesis_hash, stakers_height, COALESCE((SELECT number FROM chaindb_generation), 0)
+FROM platform_app_chain
+"""
 _TIME = "SELECT time FROM platform_app_block WHERE height = %s"
 _IDS = "SELECT height, block_id FROM platform_app_block WHERE height IN ({keys})"
 
@@ -71,10 +74,13 @@ def read(db: Database) -> tuple[Network, Tip] | None:
     return network, Tip(height, ID(bytes(tip)), timestamp, fee_state, stakers_height)
 
 
-def stakers_version(db: Database) -> tuple[bytes, int] | None:
-    """Return the genesis' hash and the last block that changed a staker, or None before its genesis."""
+def stakers_version(db: Database) -> tuple[bytes, int, int] | None:
+    """Return the genesis' hash, the last block that changed a staker, and how often the rows went back.
+
+    None before its genesis.
+    """
     row = db.row(_STAKERS)
-    return None if row is None else (bytes(row[0]), int(row[1]))
+    return None if row is None else (bytes(row[0]), int(row[1]), int(row[2]))
 
 
 def ids_at(db: Database, heights: Sequence[int]) -> dict[int, ID]:

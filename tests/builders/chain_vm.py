@@ -153,6 +153,12 @@ class OuterBlocksInMemory:
 
     inner: TextVM
     blocks: list[OuterBlock] = field(default_factory=list)
+    replaced: bool = False
+    """Whether somebody has put other blocks into the place of these, and nobody has asked since."""
+
+    def went_back(self) -> bool:
+        replaced, self.replaced = self.replaced, False
+        return replaced
 
     def last(self) -> ParentFacts:
         facts = of_genesis(GENESIS.block_id, 0)

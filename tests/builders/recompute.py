@@ -21,7 +21,9 @@ from cchain_app.config import ChainConfig
 from cchain_app.evm.engine import BlockEnv, ExecutedBlock, StateChanges, TransactionResult
 from cchain_app.evm.reference import ReferenceEngine
 from cchain_app.evm.reference_package import load_fork
-from cchain_app.txs.codec import decode_transaction
+from cchain_app.txs.codec import decode_transaction, decode_unsigned, with_sender
+from cchain_app.txs.impersonation import named_sender, names_sender
+from cchain_app.txs.transaction import Transaction
 from primitives.evm import Address, Hash
 from primitives.hashing import keccak256
 from tests.builders.cchain import MemoryState
@@ -90,7 +92,7 @@ class RecomputedChain:
 
     def _next(self, given: Header, raw_transactions: Sequence[bytes]) -> Recomputed:
         env = self._environment(given)
-        transactions = [decode_transaction(raw, env.chain_id) for raw in raw_transactions]
+        transactions = [_read_transaction(raw, env.chain_id) for raw in raw_transactions]
         with _remembered_jump_destinations(env.fork):
             executed = ReferenceEngine().execute_block(
                 env, transactions, self.state, skip_invalid=False
@@ -145,6 +147,14 @@ class RecomputedChain:
             parent_hash=Hash(bytes(given.parent_hash)),
             parent_beacon_block_root=None if beacon_root is None else Hash(bytes(beacon_root)),
         )
+
+
+def _read_transaction(raw: bytes, chain_id: int) -> Transaction:
+    """Return a transaction with who signed it, or whom it names where nobody did."""
+    decoded = decode_unsigned(raw)
+    if names_sender(decoded):
+        return with_sender(decoded, named_sender(decoded))
+    return decode_transaction(raw, chain_id)
 
 
 _begun: deque[tuple[StateChanges, MemoryState, StateTries]] = deque(maxlen=8)

@@ -165,6 +165,10 @@ class SpecChain:
                 )
         gas = fork_module(fork, "vm.gas")
         if hasattr(gas, "calculate_excess_blob_gas"):
+            if hasattr(parent, "excess_blob_gas"):
+                # The specification takes headers of the forks before for such without blobs.
+                values = {one.name: getattr(parent, one.name) for one in fields(parent)}
+                parent = self._header(fork, values)
             header["excess_blob_gas"] = gas.calculate_excess_blob_gas(parent)
             header["parent_beacon_block_root"] = Bytes32(keccak256(bytes([number])))
         return header
@@ -202,6 +206,7 @@ class SpecChain:
             "blob_gas_used": U64(0),
             "excess_blob_gas": U64(0),
             "parent_beacon_block_root": Bytes32(bytes(32)),
+            "requests_hash": Bytes32(bytes(32)),
         }
         kind = fork_module(fork, "blocks").Header
         known = {**defaults, **values}

@@ -1,7 +1,7 @@
-"""A history of every fork from Homestead to Osaka, made by the specification: geth's files, and what is right.
+"""A history of every fork from Homestead to BPO2, made by the specification: geth's files, and what is right.
 
 Two blocks of each: creations, calls that store and log, one that runs out of gas, contracts that destroy
-themselves, uncles, withdrawals, blobs, delegations.
+themselves, uncles, withdrawals, blobs, delegations, requests for the consensus layer.
 """
 
 import json
@@ -30,13 +30,13 @@ CHAIN_ID = 1337
 FORKS = {
     0: "homestead", 3: "tangerine_whistle", 5: "spurious_dragon", 7: "byzantium", 9: "constantinople",
     11: "istanbul", 13: "berlin", 15: "london", 17: "paris", 19: "shanghai", 21: "cancun", 23: "prague",
-    25: "osaka",
+    25: "osaka", 27: "bpo1", 29: "bpo2",
 }  # fmt: skip
 """Name of the rule set from each block on."""
 
-LAST = 26
+LAST = 30
 WITH_UNCLES = (4, 8, 10)
-BYZANTIUM, LONDON, SHANGHAI, CANCUN, PRAGUE = 7, 15, 19, 21, 23
+BYZANTIUM, LONDON, SHANGHAI, CANCUN, PRAGUE, BPO1 = 7, 15, 19, 21, 23, 27
 
 UNCLE = b"\xd1" * 20
 WITHDRAWN = b"\xee" * 20
@@ -46,8 +46,25 @@ _CONFIG = {
     "chainId": CHAIN_ID, "homesteadBlock": 0, "eip150Block": 3, "eip155Block": 5, "eip158Block": 5,
     "byzantiumBlock": 7, "constantinopleBlock": 9, "petersburgBlock": 9, "istanbulBlock": 11,
     "berlinBlock": 13, "londonBlock": 15, "terminalTotalDifficulty": 2**70, "shanghaiTime": 19 * 12,
-    "cancunTime": 21 * 12, "pragueTime": 23 * 12, "osakaTime": 25 * 12,
+    "cancunTime": 21 * 12, "pragueTime": 23 * 12, "osakaTime": 25 * 12, "bpo1Time": 27 * 12,
+    "bpo2Time": 29 * 12,
+    "blobSchedule": {
+        "cancun": {"target": 3, "max": 6, "baseFeeUpdateFraction": 3338477},
+        "prague": {"target": 6, "max": 9, "baseFeeUpdateFraction": 5007716},
+        "osaka": {"target": 6, "max": 9, "baseFeeUpdateFraction": 5007716},
+        "bpo1": {"target": 10, "max": 15, "baseFeeUpdateFraction": 8346193},
+        "bpo2": {"target": 14, "max": 21, "baseFeeUpdateFraction": 11684671},
+    },
 }  # fmt: skip
+
+EXITS = Address(bytes.fromhex("00000961ef480eb55e80d19ad83579a64c007002"))
+CONSOLIDATIONS = Address(bytes.fromhex("0000bbddc7ce488642fb579f8b00f3a590007251"))
+DEPOSITS = Address(bytes.fromhex("00000000219ab540356cbb839cbe05303d7705fa"))
+"""What takes requests for the consensus layer (EIP-7002, EIP-7251, EIP-6110)."""
+
+_DEPOSITED = 0x649BBC62D0E31342AFEA4E5CD82D4049E7E1EE912FC0889AA790803BE39038C5
+_DEPOSIT_LOGGER = assemble("CALLDATASIZE 0 0 CALLDATACOPY", _DEPOSITED, "CALLDATASIZE 0 LOG1 STOP")
+"""Stands for the deposit contract: it logs what it is told."""
 
 _COUNTER = assemble("0 SLOAD 1 ADD 0 SSTORE 0 0 LOG0 STOP")
 _SUICIDE = assemble("CALLER SELFDESTRUCT")
@@ -74,7 +91,11 @@ class History:
 @cache
 def history() -> History:
     """Return the history; it is always the same."""
-    alloc = {bytes(SENDER): Account(balance=10**24), **_system_contracts()}
+    alloc = {
+        bytes(SENDER): Account(balance=10**24),
+        bytes(DEPOSITS): Account(nonce=1, code=_DEPOSIT_LOGGER),
+        **_system_contracts(),
+    }
     chain = SpecChain(FORKS, alloc)
     states, transactions = [chain.state], []
     sender = _Sender()
@@ -122,7 +143,19 @@ class _Sender:
             permission = sign_authorization(CHAIN_ID, counter, self._nonce + 1, KEY)
             made.append(self._sign(number, type=SET_CODE, authorizations=(permission,)))
             self._nonce += 1
+            made += self._requests(number)
+        if number >= BPO1:
+            made += [self._blobs(), self._blobs()]  # with the first one more than Osaka allows
         return made
+
+    def _requests(self, number: int) -> list[bytes]:
+        """Return a request of each kind: an exit, a consolidation, a deposit."""
+        key = bytes([number]) * 48
+        return [
+            self._sign(number, to=EXITS, value=1, data=key + (7).to_bytes(8, "big")),
+            self._sign(number, to=CONSOLIDATIONS, value=1, data=key + b"\x02" * 48),
+            self._sign(number, to=DEPOSITS, value=0, data=_deposit(key)),
+        ]
 
     def _sign(self, number: int, **fields: Any) -> bytes:
         protected = number >= 5
@@ -158,6 +191,16 @@ class _Sender:
         parts = (U256(signature.y_parity), U256(signature.r), U256(signature.s))
         whole = module.BlobTransaction(**fields, y_parity=parts[0], r=parts[1], s=parts[2])
         return b"\x03" + rlp.encode(whole)
+
+
+def _deposit(key: bytes) -> bytes:
+    """Return what the deposit contract logs: five fields, each behind its offset and length."""
+    fields = (key, b"\x02" * 32, (32 * 10**9).to_bytes(8, "little"), b"\x03" * 96, bytes(8))
+    heads, tails = b"", b""
+    for field in fields:
+        heads += (32 * len(fields) + len(tails)).to_bytes(32, "big")
+        tails += len(field).to_bytes(32, "big") + field.ljust(-(-len(field) // 32) * 32, b"\0")
+    return heads + tails
 
 
 def _system_contracts() -> dict[bytes, Account]:

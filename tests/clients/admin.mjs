@@ -92,3 +92,40 @@ export async function look({ base, password, pages = {}, lists, screenshots }) {
   }
   return { seen, faults }
 }
+
+/** Saves snapshots, goes back to one of them and deletes another, on both screens; what is too wide is a fault. */
+export async function snapshots({ base, password, screenshots }) {
+  const seen = {}
+  const faults = []
+  for (const [screen, viewport] of Object.entries({ desk: { width: 1440, height: 900 }, phone: SCREENS.phone })) {
+    const { browser, page, faults: met } = await logIn(base, password, viewport)
+    const show = async (name) => {
+      await page.waitForLoadState('networkidle')
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
+      if (wide) met.push(`${name} on a ${screen} is too wide: ${await page.evaluate(sticksOut)}`)
+      await page.screenshot({ path: `${screenshots}/snapshots-${name}-${screen}.png`, fullPage: true })
+      seen[`${name}-${screen}`] = await page.innerText('body')
+    }
+    await page.goto(`${base}/admin/snapshots/`)
+    await show('none')
+    for (const name of ['before-upgrade', 'a-name-of-as-many-letters-as-may-be-0123', 'c']) {
+      await page.fill('input[name=name]:visible', name)
+      await page.click('.nd-jump button')
+      await page.waitForURL(`${base}/admin/snapshots/`)
+    }
+    await show('list')
+    await page.click('[aria-label="Restore before-upgrade"]')
+    await show('question')
+    await page.click('.nd-sure')
+    await page.waitForSelector('text=Restored before-upgrade')
+    await show('restored')
+    for (const name of ['before-upgrade', 'a-name-of-as-many-letters-as-may-be-0123', 'c']) {
+      await page.click(`[aria-label="Delete ${name}"]`)
+      await page.click('.nd-sure')
+      await page.waitForSelector(`text=Deleted ${name}`)
+    }
+    faults.push(...met)
+    await browser.close()
+  }
+  return { seen, faults }
+}

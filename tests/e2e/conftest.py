@@ -20,6 +20,7 @@ from eth_account.signers.local import LocalAccount
 
 from primitives.keys import DEV_KEYS
 from tests.e2e.checked import CheckedNode
+from tests.e2e.development import Anvil, DevelopmentNode
 from tests.e2e.transactions import Sender, wait_for_receipts
 from tests.servers.postgresql import PostgresqlServer
 
@@ -141,6 +142,20 @@ def fresh(make_node: MakeNode, request: pytest.FixtureRequest) -> CheckedNode:
     node = make_node(getattr(request, "param", "embedded"))
     node.start()
     return node
+
+
+@pytest.fixture(scope="module")
+def anvil(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Anvil]:
+    """Foundry's Anvil, started when a module's first test asks for it."""
+    with Anvil(tmp_path_factory.mktemp("anvil")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def devnet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevelopmentNode]:
+    """This node as a developer starts it, of one module alone: its tests move time and go back."""
+    with DevelopmentNode(tmp_path_factory.mktemp("devnet")) as running:
+        yield running.start()
 
 
 _SEEDS = itertools.count(1)

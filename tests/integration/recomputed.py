@@ -25,20 +25,11 @@ def made_by_hand(chain: EvmChain, number: int, state: MemoryState) -> StateChang
             continue
         before = accounts.get(one.address, state.account(one.address)) or NOBODY
         accounts[one.address] = with_value(before, one.kind, one.new)
-    stored = {
-        (address, slot): word
-        for address in accounts
-        for slot, word in state.storages.get(address, {}).items()
-    } | slots
-    with_storage = {address for (address, _), word in stored.items() if any(word)}
     return StateChanges(
         accounts={
-            address: AccountChange(
-                state.account(address),
-                None if after == NOBODY and address not in with_storage else after,
-            )
+            address: AccountChange(state.account(address), None if after == NOBODY else after)
             for address, after in accounts.items()
-            if after != NOBODY or address in with_storage or state.account(address) is not None
+            if after != NOBODY or state.account(address) is not None
         },
         storage={key: SlotChange(state.storage(*key), word) for key, word in slots.items()},
         codes={

@@ -30,9 +30,14 @@ POINTS: Final = {
     "inserted": Point("platform_app.store.mempool", "add", done=True),
     "committed": Point("platform_app.notifications", "txs_issued", done=False),
     "told": Point("platform_app.services.mempool", "issue", done=True),
+    "copied": Point("chaindb.snapshots.sqlite", "to_disk", done=False),
+    "emptied-sqlite": Point("chaindb.snapshots.sqlite", "fill", done=True),
+    "emptied-postgresql": Point("chaindb.snapshots.postgresql", "fill", done=True),
+    "restored": Point("nodeproject.followers", "wait_for_all", done=False),
 }
 """From the insert of a P-Chain's transaction to its answer: not committed yet; committed, and nobody told
-that it waits; told, and not answered."""
+that it waits; told, and not answered. Of a snapshot: its file is whole and has no name yet; one of the tables
+is as it was, and nothing committed; all is committed, and nobody has said that he knows."""
 
 
 def main(point: Point, arguments: list[str]) -> None:

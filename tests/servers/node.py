@@ -273,6 +273,12 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         self._run(name, [sys.executable, "manage.py", *command]).finish(COMMAND_SECONDS)
         return self.log(name)
 
+    def manage_killed_at(self, point: str, *command: str) -> None:
+        """Run one of the node's commands beside it, which is killed at a point (`tests.servers.killed_at`)."""
+        name = f"killed-{command[0]}"
+        killed = self._run(name, [sys.executable, "-m", "tests.servers.killed_at", point, *command])
+        assert killed.ending(COMMAND_SECONDS) == -signal.SIGKILL, self.log(name)
+
     @property
     def _sqlite(self) -> Path:
         return self.directory / "data" / "node.sqlite3"

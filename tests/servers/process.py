@@ -113,13 +113,21 @@ class ServerProcess:
             ServerDied: It failed.
             ServerWillNotEnd: It took too long.
         """
+        code = self.ending(seconds)
+        if code:
+            raise ServerDied(f"{self.command} failed with {code}:\n{self.tail()}")
+
+    def ending(self, seconds: float) -> int:
+        """Wait until the command has ended by itself, and return how: negative by a signal.
+
+        Raises:
+            ServerWillNotEnd: It took too long.
+        """
         try:
-            code = self._process.wait(seconds)
+            return self._process.wait(seconds)
         except subprocess.TimeoutExpired:
             self.kill()
             raise ServerWillNotEnd(f"{self.command} does not end:\n{self.tail()}") from None
-        if code:
-            raise ServerDied(f"{self.command} failed with {code}:\n{self.tail()}")
 
     def stop(self, seconds: float = PATIENCE, *, how: signal.Signals = signal.SIGTERM) -> None:
         """Ask the command to end, wait for it, and end what is left of its group.

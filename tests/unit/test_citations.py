@@ -68,7 +68,8 @@ def test_each_cited_section_exists() -> None:
 def test_each_text_that_code_names_exists() -> None:
     for path in sources():
         for name in set(BY_NAME.findall(flowing(path))):
-            places = (ROOT / name, ROOT / "docs" / name, TEXTS / name)
+            folders = (ROOT, ROOT / "docs", ROOT / "docs/recipes", TEXTS)
+            places = [folder / name for folder in folders]
             assert any(place.is_file() for place in places), f"{name} in {path.relative_to(ROOT)}"
 
 

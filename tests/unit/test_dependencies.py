@@ -68,7 +68,11 @@ def test_each_python_gets_what_is_asked_for(name: str, python: str) -> None:
 
 
 def wanted(name: str) -> list[Requirement]:
-    found = []
+    """Return what a lock file is compiled from: pyproject.toml and the file of the same name."""
+    found = [Requirement(line) for line in PROJECT["project"]["dependencies"]]
+    found += [
+        Requirement(line) for line in PROJECT["project"]["optional-dependencies"]["reference"]
+    ]
     for line in (ROOT / "requirements" / f"{name}.in").read_text().splitlines():
         if line.startswith("-r "):
             found += wanted(line.removeprefix("-r ").removesuffix(".in"))

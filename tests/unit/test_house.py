@@ -14,7 +14,7 @@ from tests.servers.node import BESIDE
 ROOT = Path(__file__).parents[2]
 PACKAGES = (
     "primitives", "chainvm", "jsonrpc", "chaindb", "adminkit", "platform_app", "cchain_app", "network_app",
-    "info_app", "health_app", "nodeproject", "benchmarks",
+    "info_app", "health_app", "nodeproject", "firn", "benchmarks",
 )  # fmt: skip
 PRODUCT = set(PACKAGES) - {"benchmarks"}
 BANNED = {"utils", "helpers", "common", "core", "misc", "manager"}
@@ -27,7 +27,11 @@ PURE = (
     "network_app/wire", "network_app/bloom.py", "network_app/handshake", "network_app/proposervm", "network_app/snowman",
     "network_app/gossip", "network_app/peers", "network_app/sync", "network_app/consensus",
 )  # fmt: skip
-FOR_USERS = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+FOR_USERS = (
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs/recipes").glob("*")),
+)
 LINKING = (*FOR_USERS, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs/protocol").glob("*.md")))
 
 
@@ -111,6 +115,13 @@ def test_the_picture_of_the_house_is_that_of_the_import_contracts() -> None:
             assert f"| `{package}` | {rooms} |" in shown
 
 
+def test_the_wheel_has_every_package() -> None:
+    tool = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+
+    assert set(tool["maturin"]["python-packages"]) == PRODUCT
+    assert set(tool["importlinter"]["root_packages"]) == PRODUCT
+
+
 def test_the_recipe_for_production_starts_all_kinds_of_processes() -> None:
     told = (ROOT / "docs/production.md").read_text().split("\n## ")[0]
     commands = [line for line in told.splitlines() if line.startswith("    ")]
@@ -135,9 +146,10 @@ def test_links_between_texts_lead_somewhere(path: Path) -> None:
 
 def test_lock_files_name_no_address() -> None:
     locks = [*ROOT.glob("requirements/*.lock"), *ROOT.glob("tests/clients/package-lock.json"),
+             *ROOT.glob("tests/clients/projects/*/package-lock.json"),
              *ROOT.glob("benchmarks/package-lock.json")]  # fmt: skip
 
-    assert len(locks) == 4
+    assert len(locks) == 6
     for lock in locks:
         assert "://" not in re.sub(r'"(url|funding|license)": ".*"', "", lock.read_text()), (
             lock.name

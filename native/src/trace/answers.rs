@@ -1,9 +1,12 @@
 //! Traces as Python is given them: tuples in the order of the port's classes.
 
+use std::collections::HashMap;
+
 use pyo3::{
     prelude::*,
     types::{PyBytes, PyDict, PyList, PyTuple},
 };
+use revm::primitives::B256;
 
 use super::{
     BlockTrace, Trace,
@@ -19,18 +22,32 @@ use crate::{
 /// Frames that are handed over before others may have the interpreter lock: there may be very many.
 const FRAMES_AT_ONCE: usize = 1_000;
 
+/// Codes that were handed over: the same is one object, however many accounts and transactions have it.
+type Codes<'py> = HashMap<B256, Bound<'py, PyBytes>>;
+
 /// (before, transactions).
 pub(crate) fn block<'py>(py: Python<'py>, traced: &BlockTrace) -> PyResult<Bound<'py, PyTuple>> {
     let transactions = PyList::empty(py);
+    let mut codes = Codes::new();
     for one in &traced.transactions {
-        transactions.append(trace(py, one)?)?;
+        transactions.append(transaction(py, one, &mut codes)?)?;
     }
     (changes(py, &traced.before)?, transactions).into_pyobject(py)
 }
 
+/// The trace of a call.
+pub(crate) fn trace<'py>(py: Python<'py>, trace: &Trace) -> PyResult<Bound<'py, PyTuple>> {
+    transaction(py, trace, &mut Codes::new())
+}
+
 /// (succeeded, gas limit, gas used, gas peak, output, error, logs, contract, frames, places of logs,
 /// state, steps, vm, preimages).
-pub(crate) fn trace<'py>(py: Python<'py>, trace: &Trace) -> PyResult<Bound<'py, PyTuple>> {
+fn transaction<'py>(
+    py: Python<'py>,
+    trace: &Trace,
+    codes: &mut Codes<'py>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let touched = trace.state.as_ref().map(|it| state(py, it, codes)).transpose()?;
     let frames = PyList::empty(py);
     for some in trace.frames.list.chunks(FRAMES_AT_ONCE) {
         for one in some {
@@ -50,7 +67,7 @@ pub(crate) fn trace<'py>(py: Python<'py>, trace: &Trace) -> PyResult<Bound<'py, 
         trace.contract.map(|contract| address(py, &contract)).into_pyobject(py)?.into_any(),
         frames.into_any(),
         PyList::new(py, places.collect::<Vec<_>>())?.into_any(),
-        trace.state.as_ref().map(|it| state(py, it)).transpose()?.into_pyobject(py)?.into_any(),
+        touched.into_pyobject(py)?.into_any(),
         PyBytes::new(py, &trace.steps).into_any(),
         PyBytes::new(py, &trace.vm).into_any(),
         PyList::new(py, trace.preimages.iter().map(|data| bytes(py, data)))?.into_any(),
@@ -77,7 +94,11 @@ fn frame<'py>(py: Python<'py>, frame: &CallFrame) -> PyResult<Bound<'py, PyTuple
 }
 
 /// (accounts, slots by account, codes, changes).
-fn state<'py>(py: Python<'py>, state: &TouchedState) -> PyResult<Bound<'py, PyTuple>> {
+fn state<'py>(
+    py: Python<'py>,
+    state: &TouchedState,
+    shared: &mut Codes<'py>,
+) -> PyResult<Bound<'py, PyTuple>> {
     let accounts = PyDict::new(py);
     let slots = PyDict::new(py);
     let codes = PyDict::new(py);
@@ -92,8 +113,9 @@ fn state<'py>(py: Python<'py>, state: &TouchedState) -> PyResult<Bound<'py, PyTu
             }
             slots.set_item(&key, values)?;
         }
-        if let Some(code) = &touched.code {
-            codes.set_item(&key, bytes(py, code))?;
+        if let (Some(code), Some(info)) = (&touched.code, &touched.before) {
+            let code = shared.entry(info.code_hash).or_insert_with(|| bytes(py, code));
+            codes.set_item(&key, &*code)?;
         }
     }
     (accounts, slots, codes, changes(py, &state.changes)?).into_pyobject(py)

@@ -24,7 +24,7 @@ use tracer::{Trace, Tracer};
 use crate::{
     block::{self, BlockFailure},
     call::{self, CallFailure},
-    environment::{Env, Environment, EvmContext, context},
+    environment::{Env, Environment, EvmContext, Price, context},
     frames::RunError,
     limits::{self, Limits, Meter},
     message::{self, Message},
@@ -94,7 +94,7 @@ pub(crate) fn block(
     for (index, transaction) in transactions.iter().enumerate() {
         let refused = |why: Rejection| TraceFailure::Block(block::invalid(index, transaction, why));
         limit(tracer.context(), turns)?;
-        let tx = transaction.decode().map_err(|error| refused(rejection::malformed(&error)))?;
+        let tx = transaction.decode().map_err(|error| refused(rejection::malformed(&error)))?.tx;
         if tx.gas_limit > gas_left {
             return Err(refused(rejection::block_full(false)));
         }
@@ -127,16 +127,16 @@ fn limit(context: &mut EvmContext, turns: Turns<'_>) -> Result<(), TraceFailure>
     Ok(())
 }
 
-/// Run a call and record it; with `validate`, only if it could be a transaction of the block.
+/// Run a call and record it; if its price is due, only if it could be a transaction of the block.
 pub(crate) fn call(
     environment: &Environment,
     message: Message,
     reader: Reader,
     recording: &Recording,
-    validate: bool,
+    price: Price,
     limits: Limits<'_>,
 ) -> Result<Trace, CallFailure> {
-    let (mut context, tx) = call::surroundings(environment, message, reader, limits, validate)?;
+    let (mut context, tx) = call::surroundings(environment, message, reader, limits, price)?;
     message::check_funds(&mut context, &tx)?;
     let contract = call::created_address(&mut context, &tx)?;
     let mut tracer = Tracer::new(context, environment.precompiles(), recording.most_bytes);

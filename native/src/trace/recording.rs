@@ -18,13 +18,14 @@ pub(crate) struct StepOptions {
 
 /// The port's `Recording`, in its order.
 #[derive(FromPyObject)]
-struct RecordingTuple(bool, bool, Option<StepTuple>, bool, bool, u64);
+struct RecordingTuple(bool, bool, bool, Option<StepTuple>, bool, bool, u64);
 
 /// What is recorded of each transaction.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Recording {
     pub(super) frames: bool,
     pub(super) state: bool,
+    pub(super) changes: bool,
     pub(super) steps: Option<StepOptions>,
     pub(super) vm: bool,
     pub(super) preimages: bool,
@@ -35,10 +36,11 @@ impl<'py> FromPyObject<'_, 'py> for Recording {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let RecordingTuple(frames, state, steps, vm, preimages, most_bytes) = object.extract()?;
+        let RecordingTuple(frames, state, changes, steps, vm, preimages, most_bytes) =
+            object.extract()?;
         let steps = steps.map(|StepTuple(stack, memory, storage, return_data, limit)| {
             StepOptions { stack, memory, storage, return_data, limit }
         });
-        Ok(Self { frames, state, steps, vm, preimages, most_bytes })
+        Ok(Self { frames, state, changes, steps, vm, preimages, most_bytes })
     }
 }

@@ -8,19 +8,25 @@ use revm::{
     state::AccountInfo,
 };
 
-use super::notes::Touched;
+use super::notes::{Notes, Touched};
 use crate::{
     environment::EvmContext,
+    frames::RunError,
+    limits::SIZE,
     overlay::{Changes, Overlay},
     reader::ReaderError,
 };
+
+/// What an account and a slot of it take besides code; there may be very many.
+const ACCOUNT_BYTES: usize = 256;
+const SLOT_BYTES: usize = 128;
 
 /// An account as it was before, with slots and code.
 pub(crate) struct TouchedAccount {
     pub(crate) address: Address,
     pub(crate) before: Option<AccountInfo>,
     pub(crate) slots: Vec<(U256, U256)>,
-    /// None without code.
+    /// None without code; accounts with the same code share its bytes.
     pub(crate) code: Option<Bytes>,
 }
 
@@ -58,11 +64,13 @@ pub(super) fn beforehand(
     Ok(())
 }
 
-/// Look up what was touched, in the state without the transaction's changes.
+/// Look up what was touched, in the state without the transaction's changes. It counts as recorded: code
+/// once for each account that has it, as that is how answers are written.
 pub(super) fn look_up(
     touched: Touched,
     state: &mut Overlay,
-) -> Result<Vec<TouchedAccount>, ReaderError> {
+    notes: &mut Notes,
+) -> Result<Vec<TouchedAccount>, RunError> {
     let mut accounts = Vec::with_capacity(touched.0.len());
     for (address, slots) in touched.0 {
         let before = state.basic(address)?;
@@ -72,6 +80,10 @@ pub(super) fn look_up(
             }
             _ => None,
         };
+        let code_length = code.as_ref().map_or(0, |code| code.len());
+        if !notes.take(ACCOUNT_BYTES + SLOT_BYTES * slots.len() + code_length) {
+            return Err(RunError::Custom(SIZE.into()));
+        }
         let mut values = Vec::with_capacity(slots.len());
         for slot in slots {
             let value = if before.is_some() { state.storage(address, slot)? } else { U256::ZERO };

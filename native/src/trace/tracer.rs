@@ -201,14 +201,18 @@ impl Tracer {
         let result = TraceHandler.run(evm);
         let changed = evm.ctx.journal_mut().finalize();
         let result = result?;
-        let Some(notes) = evm.ctx.chain.notes.take() else {
+        let Some(mut notes) = evm.ctx.chain.notes.take() else {
             unreachable!("nobody takes the notes away while a transaction runs")
         };
-        self.left = notes.left;
         let overlay = &mut evm.ctx.journaled_state.database;
-        let accounts = notes.touched.map(|it| state::look_up(it, overlay)).transpose()?;
+        let accounts = match notes.touched.take() {
+            Some(touched) => state::look_up(touched, overlay, &mut notes)?,
+            None => Vec::new(),
+        };
+        self.left = notes.left;
         let changes = overlay.commit_recorded(changed);
-        let state = accounts.map(|accounts| TouchedState { accounts, changes });
+        let state =
+            (recording.state || recording.changes).then_some(TouchedState { accounts, changes });
         Ok(trace(result, gas_limit, contract, &mut evm.inspector, state, notes.preimages))
     }
 }

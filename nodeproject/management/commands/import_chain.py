@@ -5,11 +5,11 @@ import sys
 import time
 import zlib
 from argparse import ArgumentParser
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
@@ -92,8 +92,8 @@ class Command(BaseCommand):
         let_make_blocks(chain, makes=False)
         for name in files:
             began = time.perf_counter()
-            with _opened(name) as (stream, size), _Bar(name, size) as bar:
-                done = import_blocks(chain, read_blocks(stream), told=bar.tell)
+            with _opened(name) as source, Bar(name, source.size, source.position) as bar:
+                done = import_blocks(chain, read_blocks(source.stream), told=bar.tell)
             self.stdout.write(
                 f"{name}: {done.blocks} blocks with {done.transactions} transactions and "
                 f"{done.gas / 1e6:.1f} Mgas imported in {time.perf_counter() - began:.2f} s, "
@@ -105,41 +105,79 @@ class Command(BaseCommand):
         self.stdout.write(f"The chain is at block {head.number}, 0x{head.hash.hex()}.")
 
 
+def _nowhere() -> int:
+    return 0
+
+
+class _Source(NamedTuple):
+    """An open file of blocks."""
+
+    stream: BinaryIO
+    """The blocks; of a packed file unpacked."""
+    size: int | None = None
+    """Bytes of the file; None where nobody knows, of standard input."""
+    position: Callable[[], int] = _nowhere
+    """How many of them were read."""
+
+
 @contextmanager
-def _opened(name: str) -> Iterator[tuple[BinaryIO, int | None]]:
-    """Open a file of blocks, and say how many bytes of them there are, where that is known."""
+def _opened(name: str) -> Iterator[_Source]:
     if name == _STANDARD_INPUT:
-        yield sys.stdin.buffer, None
-    elif name.endswith(".gz"):
-        with gzip.open(name, "rb") as packed:
-            yield packed, None  # type: ignore[misc]
-    else:
-        with Path(name).open("rb") as plain:
-            yield plain, Path(name).stat().st_size
+        yield _Source(sys.stdin.buffer)
+        return
+    path = Path(name)
+    with path.open("rb") as file:
+        # Of a pipe nobody knows how long it is, nor where it is.
+        size, position = (path.stat().st_size, file.tell) if file.seekable() else (None, _nowhere)
+        if path.suffix == ".gz":
+            with gzip.open(file) as packed:
+                yield _Source(packed, size, position)  # type: ignore[arg-type]
+        else:
+            yield _Source(file, size, position)
 
 
-class _Bar:
-    """A progress bar with rates and the time that is left."""
+class Bar:
+    """A progress bar with rates and the time that is left.
 
-    def __init__(self, name: str, size: int | None) -> None:
-        self._progress = Progress(
+    Args:
+        name: Of the file.
+        size: Its bytes, None where nobody knows.
+        position: Says how many of them were read.
+        get_time: A clock, in seconds.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        size: int | None,
+        position: Callable[[], int],
+        get_time: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._position = position
+        self._now = get_time
+        self._began = get_time()
+        self.progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=16),
             TextColumn("{task.fields[rate]}"),
             TimeRemainingColumn(),
             console=Console(stderr=True),
+            get_time=get_time,
         )
-        self._task = self._progress.add_task(Path(name).name, total=size, rate="")
+        self._task = self.progress.add_task(Path(name).name, total=size, rate="")
 
-    def __enter__(self) -> "_Bar":
-        self._progress.start()
+    def __enter__(self) -> "Bar":
+        self.progress.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._progress.stop()
+        self.progress.stop()
 
     def tell(self, done: Imported) -> None:
-        """Show how far it is."""
-        seconds = self._progress.tasks[0].elapsed or 1e-9
+        """Show how far it is. The rates are those since blocks are new: passing over takes no time."""
+        now = self._now()
+        if not done.blocks:
+            self._began = now
+        seconds = max(now - self._began, 1e-9)
         rate = f"{done.blocks / seconds:,.0f} blocks/s, {done.gas / seconds / 1e6:,.1f} Mgas/s"
-        self._progress.update(self._task, completed=done.read, rate=rate)
+        self.progress.update(self._task, completed=self._position(), rate=rate)

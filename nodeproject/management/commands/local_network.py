@@ -18,6 +18,7 @@ from typing_extensions import override
 
 from network_app.snowman.parameters import InvalidParameters, default_alpha, parameters_of
 from nodeproject.initialise import password_file
+from nodeproject.installation import as_process, as_typed, data_home
 from nodeproject.local_network import standing
 from nodeproject.local_network.control import Control, ask
 from nodeproject.local_network.directories import (
@@ -43,7 +44,6 @@ from nodeproject.local_network.running import PATIENCE, NetworkFailed, Running
 from nodeproject.local_network.standing import Answers, Quorum
 from nodeproject.local_network.tables import place_table, standing_table
 from nodeproject.process import CannotStart, check_port, claim_directory
-from nodeproject.settings.node import BASE_DIR
 
 WIDTH = 200
 """Columns of the tables: URLs and node IDs are copied, so they are not broken."""
@@ -99,7 +99,7 @@ class Command(BaseCommand):
     @override
     def handle(self, *args: Any, **options: Any) -> None:
         parent = (
-            settings.NODE.directory if settings.NODE.data_dir else BASE_DIR / "data/local-network"
+            settings.NODE.directory if settings.NODE.data_dir else data_home() / "local-network"
         )
         directory = parent.resolve() / "network"
         action = options.get("action")
@@ -135,7 +135,7 @@ class Command(BaseCommand):
             NodeProcess(
                 f"node {place}",
                 node.directory,
-                [sys.executable, "manage.py", "runnode"],
+                as_process("runnode"),
                 environment(os.environ, env),
             )
             for place, (node, env) in enumerate(zip(nodes, envs, strict=True), 1)
@@ -226,7 +226,7 @@ def _show(nodes: Sequence[LocalNode], width: int) -> None:
     where = f"NODE_DATA_DIR={settings.NODE.data_dir} " if settings.NODE.data_dir else ""
     wide.print(
         escape(
-            f"In a second terminal `{where}.venv/bin/python manage.py local_network status` shows them, "
+            f"In a second terminal `{where}{as_typed('local_network status')}` shows them, "
             "and `stop N`, `start N` or `pause N` in its place lets you watch failover."
         )
     )

@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from typing_extensions import override
 
+from cchain_app.accounts.errors import KeyringError
 from cchain_app.apps import evm_chain
 from cchain_app.genesis import complete_text
 from cchain_app.genesis_fields import GenesisFileError
@@ -57,7 +58,7 @@ class Command(BaseCommand):
                 c_chain_genesis=c_chain,
             )
             config.verify()
-        except (GenesisError, GenesisFileError, OSError) as error:
+        except (GenesisError, GenesisFileError, KeyringError, OSError) as error:
             raise CommandError(str(error)) from error
         directory.mkdir(parents=True, exist_ok=True)
         files = {"NODE_PLATFORM_GENESIS": "platform.json", "NODE_GENESIS": "cchain.json"}

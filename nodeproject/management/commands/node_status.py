@@ -14,7 +14,7 @@ from rich.markup import escape
 from typing_extensions import override
 
 from cchain_app.apps import evm_chain
-from cchain_app.selectors import blocks, pool
+from cchain_app.selectors import blocks, calls, pool
 from cchain_app.selectors.blocks import base_fee_after
 from chaindb import clock
 from chaindb.chains import Chain, present
@@ -38,7 +38,9 @@ class Command(BaseCommand):
         try:
             head, tip = blocks.head(evm_chain()), platform_chain().tip()
         except (blocks.NoGenesis, NoGenesis, DatabaseError):
-            raise CommandError("This node has no chain yet: start it with `make run`.") from None
+            raise CommandError(
+                "This node has no chain yet: start it with `firn`, in a checkout with `make run`."
+            ) from None
         pending, queued = pool.counts(evm_chain())
         validators = stakers.current_validators(platform_chain())
         age = max(0, clock.now() - head.header.timestamp)
@@ -49,6 +51,7 @@ class Command(BaseCommand):
             "Head's age": f"{age} s, {len(head.transactions)} transactions",
             "Next base fee": f"{(base_fee_after(evm_chain(), head) or 0) / 1e9:g} gwei",
             "Pool": f"{pending} pending, {queued} queued",
+            "Internal calls": calls.how_far(evm_chain()),
             "P-Chain": f"{', '.join(platform_chain().aliases)}, {platform_chain().blockchain_id}",
             "P-Chain tip": f"{tip.height}  {tip.block_id}",
             "Chain time": f"{datetime.fromtimestamp(tip.timestamp, UTC):%Y-%m-%d %H:%M:%S} UTC",

@@ -51,7 +51,9 @@ class Command(BaseCommand):
         try:
             before = platform_chain().tip()
         except (NoGenesis, DatabaseError):
-            raise CommandError("This node has no chain yet: start it with `make run`.") from None
+            raise CommandError(
+                "This node has no chain yet: start it with `firn`, in a checkout with `make run`."
+            ) from None
         started = time.monotonic()
         try:
             with Progress(console=Console(stderr=True), transient=True) as bar:

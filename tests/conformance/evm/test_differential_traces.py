@@ -19,6 +19,7 @@ from cchain_app.evm.tracing import (
     StepOptions,
     TouchedState,
     TraceTimedOut,
+    TraceTooLarge,
     TracingEngine,
     TransactionTrace,
 )
@@ -319,6 +320,80 @@ def test_engines_agree_on_what_is_checked_of_a_call_that_is_to_be_valid(
                 refusals.add((validate, expected.split(":")[0]))
     too_low = "max fee per gas less than block base fee"
     assert refusals == {(False, too_low), (True, too_low), (True, "nonce too high")}
+
+
+def test_changes_alone_are_those_of_the_touched_state(
+    native: TracingEngine, reference: TracingEngine
+) -> None:
+    sent = [transaction(nonce=nonce, to=CONTRACTS["counter"], gas=90_000) for nonce in range(2)]
+    message = call_message(CONTRACTS["counter"])
+    for engine in (native, reference):
+        traces = {
+            recording: (
+                *engine.trace_block(block_env(), sent, scenarios.world(), recording).transactions,
+                engine.trace_call(block_env(), message, scenarios.world(), recording),
+            )
+            for recording in (Recording(state=True), Recording(changes=True, most_bytes=0))
+        }
+        for touched, changed in zip(*traces.values(), strict=True):
+            assert touched.state is not None
+            assert touched.state.changes.storage
+            assert changed.state == TouchedState(changes=touched.state.changes)
+
+
+def test_touched_state_counts_its_accounts_slots_and_code(
+    native: TracingEngine, reference: TracingEngine
+) -> None:
+    alike = [Address(bytes([0xA0 + number]) * 20) for number in range(3)]
+    code = bytecode.assemble(
+        *(item for one in alike for item in (int.from_bytes(one), "EXTCODESIZE POP")),
+        "0 SLOAD 1 SLOAD STOP",
+    )
+    state = scenarios.world(code)
+    for one in alike:
+        state.put(one, code=bytes(1000))
+    to = CONTRACTS["random"]
+    sent = [transaction(to=to, gas=90_000)]
+    # The sender, the coinbase, what is called and what it looks at; and two slots.
+    size = 256 * 6 + 128 * 2 + 3 * 1000 + len(state.codes[state.accounts[to].code_hash])
+    for engine in (native, reference):
+        fits = Recording(state=True, most_bytes=size)
+        (trace,) = engine.trace_block(block_env(), sent, state, fits).transactions
+        assert trace.state is not None
+        first, *others = (trace.state.codes[one] for one in alike)
+        assert all(one is first for one in others)
+        less = fits._replace(most_bytes=size - 1)
+        with pytest.raises(TraceTooLarge):
+            engine.trace_block(block_env(), sent, state, less)
+        with pytest.raises(TraceTooLarge):
+            engine.trace_call(block_env(), call_message(to), state, less)
+
+
+def test_a_free_call_reads_the_base_fee_and_pays_nothing(
+    native: TracingEngine, reference: TracingEngine
+) -> None:
+    state = scenarios.world(bytecode.assemble("BASEFEE 0 MSTORE GASPRICE 32 MSTORE 64 0 RETURN"))
+    coinbase = block_env().coinbase
+    for engine in (native, reference):
+        read = {}
+        for price, free in ((0, False), (0, True), (2 * GWEI, True)):
+            message = call_message(CONTRACTS["random"], gas_price=price)
+            found = engine.trace_call(
+                block_env(), message, state, Recording(changes=True), free=free
+            )
+            assert found.state is not None
+            read[price, free] = found.output, coinbase in found.state.changes.accounts
+        assert read == {
+            (0, False): (bytecode.words(0, 0), False),
+            (0, True): (bytecode.words(GWEI, 0), False),
+            (2 * GWEI, True): (bytecode.words(GWEI, 2 * GWEI), True),
+        }
+        low = call_message(CONTRACTS["random"], gas_price=1)
+        with pytest.raises(CallRejected, match="max fee per gas less than block base fee"):
+            engine.trace_call(block_env(), low, state, Recording(), free=True)
+        due = call_message(CONTRACTS["random"], gas_price=0)
+        with pytest.raises(CallRejected, match="max fee per gas less than block base fee"):
+            engine.trace_call(block_env(), due, state, Recording(), free=True, validate=True)
 
 
 def test_what_takes_too_long_is_given_up(native: TracingEngine, reference: TracingEngine) -> None:

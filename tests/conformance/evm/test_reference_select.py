@@ -8,6 +8,7 @@ from cchain_app.evm import select
 from cchain_app.evm.reference import ReferenceEngine
 from cchain_app.evm.select import (
     NativeEngineMissingError,
+    ReferenceEngineMissingError,
     UnknownEngineError,
     select_engine,
     select_recovery,
@@ -51,6 +52,31 @@ def test_auto_is_the_reference_where_native_was_not_built() -> None:
 def test_native_that_was_not_built_is_an_error(choose: object) -> None:
     with pytest.raises(NativeEngineMissingError, match=r"^the native engine was not built; `make"):
         choose("native")  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("choose", CHOOSERS)
+def test_the_reference_that_was_not_installed_is_an_error(
+    choose: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(select, "has_reference", lambda: False)
+
+    with pytest.raises(
+        ReferenceEngineMissingError, match=r"^the reference engine is not installed; .*`firn\[ref"
+    ):
+        choose("reference")  # type: ignore[operator]
+
+
+@pytest.mark.usefixtures("without_native")
+@pytest.mark.parametrize("choose", CHOOSERS)
+def test_where_there_is_no_engine_at_all_auto_is_an_error(
+    choose: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(select, "has_reference", lambda: False)
+
+    with pytest.raises(
+        ReferenceEngineMissingError, match=r"^the reference engine is not installed"
+    ):
+        choose("auto")  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("choose", CHOOSERS)

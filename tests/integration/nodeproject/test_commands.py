@@ -9,11 +9,14 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
 
+from cchain_app.evm import select
 from cchain_app.selectors import blocks
+from cchain_app.services.calls import index_calls
 from nodeproject.apps import this_node
 from nodeproject.checks import (
     check_block_interval,
     check_database_pool,
+    check_engine,
     check_genesis,
     check_identity,
     check_ports,
@@ -67,11 +70,15 @@ def test_status_shows_head_pool_and_that_nothing_answers(
     assert str(platform_chain().tip().block_id) in shown
     assert "1, 2,000,000 coins staked" in shown
     assert "does not answer" in shown
+    assert "no rows: NODE_TRACE_INDEX was never on" in shown
+    index_calls(chain.evm, seconds=60)
+    call_command("node_status")
+    assert "rows up to block 1 of 1" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("db", "node_settings")
 def test_status_without_a_chain_says_how_to_begin() -> None:
-    with pytest.raises(CommandError, match="start it with `make run`"):
+    with pytest.raises(CommandError, match="start it with `firn`, in a checkout with `make run`"):
         call_command("node_status")
 
 
@@ -181,5 +188,22 @@ def test_status_before_the_first_start_says_how_to_begin(
 
     monkeypatch.setattr(blocks, "head", no_tables)
 
-    with pytest.raises(CommandError, match="start it with `make run`"):
+    with pytest.raises(CommandError, match="start it with `firn`, in a checkout with `make run`"):
         call_command("node_status")
+
+
+@pytest.mark.node_settings(engine="reference")
+@pytest.mark.usefixtures("node_settings")
+def test_an_engine_that_is_not_installed_is_an_error_of_the_check(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert check_engine() == []
+
+    monkeypatch.setattr(select, "has_reference", lambda: False)
+    (error,) = check_engine()
+
+    assert error.id == "node.E010"
+    assert error.msg == (
+        "NODE_ENGINE is reference: the reference engine is not installed; the package has it as an extra, "
+        "`firn[reference]`."
+    )

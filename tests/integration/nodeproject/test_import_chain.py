@@ -1,6 +1,9 @@
-"""What `import_chain` refuses before it begins; the rest needs a data directory (end to end)."""
+"""`import_chain` and `export_chain` in this process; as processes of their own they are in tests/e2e."""
 
+import gzip
+import json
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +12,9 @@ from django.core.management import CommandError, call_command
 
 from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks
+from cchain_app.services.importing import Imported
+from nodeproject.management.commands.import_chain import Bar
+from tests.builders.spec_history import LAST, WITH_UNCLES, history
 from tests.integration.cchain_app.services.imported import directory
 
 __all__ = ["directory"]
@@ -44,3 +50,105 @@ def test_a_genesis_that_is_not_there_is_said(directory: Path) -> None:
 def test_there_is_nothing_to_export_before_the_genesis(directory: Path) -> None:
     with pytest.raises(CommandError, match="There is no chain yet"):
         call_command("export_chain", str(directory / "out.rlp"))
+
+
+@pytest.fixture
+def files(transactional_db: None, directory: Path) -> tuple[Path, Path]:
+    """The genesis file of a chain that begins with proof of work, and its blocks."""
+    del transactional_db
+    genesis, chain = directory / "genesis.json", directory / "chain.rlp"
+    genesis.write_bytes(history().genesis)
+    chain.write_bytes(history().file)
+    return genesis, chain
+
+
+def said(command: str, *arguments: object) -> str:
+    out = StringIO()
+    call_command(command, *map(str, arguments), stdout=out, stderr=StringIO())
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("suffix", [".rlp", ".rlp.gz"])
+def test_a_chain_of_proof_of_work_goes_in_and_comes_out_as_the_same_bytes(
+    files: tuple[Path, Path], directory: Path, suffix: str
+) -> None:
+    genesis, chain = files
+    given, out = directory / f"given{suffix}", directory / f"out{suffix}"
+    whole = chain.read_bytes()
+    given.write_bytes(gzip.compress(whole) if suffix.endswith(".gz") else whole)
+
+    told = said("import_chain", genesis, given)
+    said("export_chain", out, f"--genesis={directory / 'again.json'}")
+
+    assert f"{LAST} blocks with {len(history().transactions)} transactions" in told
+    assert f"The chain is at block {LAST}, 0x{history().chain.blocks[-1].hash.hex()}." in told
+    found = out.read_bytes()
+    assert (gzip.decompress(found) if suffix.endswith(".gz") else found) == whole
+    again = json.loads((directory / "again.json").read_bytes())
+    assert again["difficulty"] == "0x20000"
+    assert again["config"]["terminalTotalDifficulty"] == 2**70
+
+
+def test_a_part_of_a_chain_of_proof_of_work_is_exported_with_its_uncles(
+    files: tuple[Path, Path], directory: Path
+) -> None:
+    genesis, chain = files
+    said("import_chain", genesis, chain)
+    first, last = WITH_UNCLES[0], WITH_UNCLES[-1]
+
+    said("export_chain", directory / "part.rlp", first, last)
+
+    blocks_of = history().chain.blocks
+    assert (directory / "part.rlp").read_bytes() == b"".join(
+        one.raw for one in blocks_of[first : last + 1]
+    )
+
+
+def test_an_import_that_was_stopped_goes_on_in_another_file(
+    files: tuple[Path, Path], directory: Path
+) -> None:
+    genesis, chain = files
+    begin = directory / "begin.rlp"
+    begin.write_bytes(b"".join(one.raw for one in history().chain.blocks[1:6]))
+
+    assert "5 blocks with" in said("import_chain", genesis, begin)
+    assert "5 were there" in said("import_chain", genesis, chain)
+    assert "0 blocks with 0 transactions and 0.0 Mgas imported in" in said(
+        "import_chain", genesis, chain
+    )
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_the_bar_shows_rates_and_the_time_that_is_left() -> None:
+    clock, read = Clock(), [0]
+    bar = Bar("some/blocks.rlp", 1_000, lambda: read[0], clock)
+    with bar:
+        clock.now, read[0] = 104.0, 200
+        bar.tell(Imported(blocks=400, gas=8_000_000))
+        (task,) = bar.progress.tasks
+        assert (task.description, task.total, task.completed) == ("blocks.rlp", 1_000, 200)
+        assert task.fields["rate"] == "100 blocks/s, 2.0 Mgas/s"
+        clock.now, read[0] = 108.0, 400
+        bar.tell(Imported(blocks=600, gas=8_000_000))
+        assert task.fields["rate"] == "75 blocks/s, 1.0 Mgas/s"
+        assert task.time_remaining == 12
+
+
+def test_blocks_that_were_there_do_not_count_for_the_rate() -> None:
+    clock = Clock()
+    with Bar("-", None, lambda: 0, clock) as bar:
+        clock.now = 150.0
+        bar.tell(Imported(skipped=50_000))
+        clock.now = 152.0
+        bar.tell(Imported(blocks=100, skipped=50_000, gas=4_000_000))
+        (task,) = bar.progress.tasks
+        assert task.fields["rate"] == "50 blocks/s, 2.0 Mgas/s"
+        assert task.time_remaining is None

@@ -18,8 +18,8 @@ from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.selectors import blocks
 from nodeproject.apps import this_node
 from nodeproject.initialise import initialise, password_file
+from nodeproject.installation import BASE_DIR
 from nodeproject.process import CannotStart
-from nodeproject.settings.node import BASE_DIR
 from platform_app.genesis.errors import NoSupply
 from platform_app.services import genesis
 from platform_app.services.errors import FileOfOtherNetwork

@@ -70,6 +70,10 @@ class PChain:
         unspent = [one for one in found if one.utxo_id not in self._spent]
         return sorted(unspent, key=lambda one: -inner_output(one.output).amount)
 
+    def forget_spent(self) -> None:
+        """Note that what this test has spent may be there again: the chain went back."""
+        self._spent.clear()
+
     def output(self, amount: int, *addresses: ShortID, **of_output: Any) -> TransferableOutput:
         """Return an output of the staking asset."""
         return platform.output(amount, *addresses, asset_id=self.asset_id, **of_output)

@@ -5,10 +5,12 @@ from django.test import Client
 from django.urls import reverse
 
 from cchain_app import models
-from cchain_app.evm.tracing import TraceTimedOut
+from cchain_app.admin import calls as pages
+from cchain_app.evm.tracing import Frame, Recording, TraceTimedOut
 from cchain_app.selectors import tracing
 from cchain_app.services.calls import index_calls
-from tests.builders.transactions import SENDER
+from tests.builders.bytecode import words
+from tests.builders.transactions import RECIPIENT, SENDER
 from tests.integration.admin_pages import Browse, browser
 from tests.integration.cchain_app.admin.paths import detail, hexed, listing
 from tests.integration.cchain_app.traced_chain import ADDRESSES, CREATED, TracedChain, traced_chain
@@ -40,9 +42,65 @@ def test_a_transactions_page_has_its_call_tree(made, browse, written) -> None:
     text = browse(page_of(made, "inner_revert")).text
 
     assert "execution reverted: no" in text
+    inner = next(one for one in frames_of(made, "inner_revert") if one.depth == 1)
+    assert f">{inner.gas:,}<" in text
+    assert f">{inner.gas_used:,}<" in text
     assert "--depth: 1" in text
     assert reverse("admin:cchain_app_account_change", args=[hexed(ADDRESSES["reverter"])]) in text
     assert "SELFDESTRUCT" in browse(page_of(made, "pay_and_destroy")).text
+
+
+def frames_of(made: TracedChain, name: str) -> tuple[Frame, ...]:
+    index = made.index(name)
+    recording = Recording(frames=True)
+    return tracing.trace_transaction(
+        made.chain.evm, made.block, index, recording, time_limit=60
+    ).frames
+
+
+@pytest.mark.node_settings(mining="manual")
+def test_a_tree_names_the_function_that_is_called(made, browse) -> None:
+    (reverted,) = frames_of(made, "revert")
+    assert reverted.input[:4].hex() == "08c379a0"
+    transfer = bytes.fromhex("a9059cbb") + words(RECIPIENT, 1)
+    sent, _ = made.chain.do(
+        to=ADDRESSES["proxy"], value=0, data=words(ADDRESSES["counter"]) + transfer, gas=200_000
+    )
+
+    text = browse(detail("transaction", hexed(sent.hash))).text
+
+    assert "transfer" in text
+    assert "0x08c379a0" in browse(page_of(made, "revert")).text
+
+
+@pytest.mark.node_settings(mining="manual")
+@pytest.mark.parametrize("written", [True, False])
+def test_a_tree_leads_to_the_calls_that_do_not_fit(made, browse, monkeypatch, written) -> None:
+    monkeypatch.setattr(pages, "MOST_CALLS", 2)
+    if written:
+        index_calls(made.chain.evm, seconds=60)
+
+    text = browse(page_of(made, "pay_and_destroy")).text
+
+    assert "The first 2 calls." in text
+    link = f'href="{listing("call")}?q={made.hash("pay_and_destroy")}"'
+    assert (link in text) == written
+    assert ("The others are not rows yet." in text) != written
+
+
+@pytest.mark.node_settings(mining="manual")
+def test_the_list_says_how_far_the_rows_are(made, browse) -> None:
+    note = "Internal calls: "
+    assert f"{note}no rows: NODE_TRACE_INDEX was never on." in browse(listing("call")).text
+
+    index_calls(made.chain.evm, seconds=0)
+    assert f"{note}rows up to block 1 of 3." in browse(listing("call")).text
+    index_calls(made.chain.evm, seconds=60)
+    models.CallProgress.objects.update(unrecorded=1_234)
+    expected = f"{note}rows up to block 3 of 3, 1,234 transactions not recorded."
+    assert expected in browse(listing("call")).text
+    assert expected in browse(listing("contractcreation")).text
+    assert note not in browse(listing("block")).text
 
 
 @pytest.mark.node_settings(mining="manual")

@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from cchain_app.blocks.accepted import encode_block
+from cchain_app.evm.tracing import TraceTimedOut
+from cchain_app.tracing import deadline
 from jsonrpc.errors import JsonRpcError
 from primitives.evm import Hash
 from primitives.hexadecimal import checksum_address
@@ -195,10 +197,81 @@ def test_who_asks_about_a_second_transaction_has_the_rest_of_the_block_executed_
     rpc, made, engine
 ):
     found = [rpc("debug_traceTransaction", made.hash(name), CALLS) for name in made.sent]
-    assert engine.blocks == [(2, 1, 0), (2, len(made.sent), 1)]
+    assert sum(count for _, count, _ in engine.blocks) == 1 + len(made.sent)
     whole = rpc("debug_traceBlockByNumber", "0x2", CALLS)
     assert found == [one["result"] for one in whole]
-    assert len(engine.blocks) == 3
+    assert engine.blocks[-1] == (2, len(made.sent), 0)
+
+
+def test_who_asks_backwards_has_each_transaction_recorded_once(rpc, made, engine):
+    names = list(made.sent)
+    for name in reversed(names):
+        rpc("debug_traceTransaction", made.hash(name), CALLS)
+
+    before = sum(range(len(names)))
+    assert sum(count for _, count, _ in engine.blocks) == before + len(names)
+
+
+class SlowEngine(CountingEngine):
+    """An engine that takes too long for the transactions with some hashes."""
+
+    def __init__(self, engine, slow):
+        super().__init__(engine)
+        self.slow = slow
+
+    def trace_block(self, env, transactions, state, recording, *, first=0, time_limit=None):
+        self.blocks.append((env.number, len(transactions), first))
+        if recording.frames and any(one.hash in self.slow for one in transactions[first:]):
+            raise TraceTimedOut
+        return self._engine.trace_block(
+            env, transactions, state, recording, first=first, time_limit=time_limit
+        )
+
+
+def test_who_asks_again_about_what_took_too_long_has_nothing_else_executed(rpc, made, monkeypatch):
+    engine = SlowEngine(made.chain.evm.engine, {made.sent["count"].hash})
+    monkeypatch.setitem(made.chain.evm.__dict__, "engine", engine)
+
+    for _ in range(3):
+        assert refusal(rpc, "debug_traceTransaction", made.hash("count"), CALLS) == (
+            -32000, "execution timeout",
+        )  # fmt: skip
+    assert engine.blocks == [(2, 2, 1)] * 3
+
+
+def test_a_rest_that_takes_too_long_is_tried_once(rpc, made, monkeypatch):
+    slow = made.index("create")
+    engine = SlowEngine(made.chain.evm.engine, {made.sent["create"].hash})
+    monkeypatch.setitem(made.chain.evm.__dict__, "engine", engine)
+    for name in ("transfer", "count"):
+        rpc("debug_traceTransaction", made.hash(name), CALLS)
+    tried = sum(count for _, count, _ in engine.blocks)
+    assert tried == 1 + slow + 1
+
+    rpc("debug_traceTransaction", made.hash("count_again"), CALLS)
+    assert sum(count for _, count, _ in engine.blocks) == tried
+    later = made.index("revert")
+    rpc("debug_traceTransaction", made.hash("revert"), CALLS)
+    assert engine.blocks[-1] == (2, later + 1, later)
+    rpc("debug_traceTransaction", made.hash("inner_revert"), CALLS)
+    assert engine.blocks[-1] == (2, later + 2, later + 1)
+
+
+def test_the_rest_of_a_block_has_the_time_of_one_transaction(rpc, made, engine, monkeypatch):
+    now = [0.0]
+
+    class Clock:
+        @staticmethod
+        def monotonic():
+            now[0] += 2.0
+            return now[0]
+
+    monkeypatch.setattr(deadline, "time", Clock)
+    for name in ("transfer", "count"):
+        rpc("debug_traceTransaction", made.hash(name), CALLS)
+
+    # Of the five seconds two are gone at each look.
+    assert engine.blocks == [(2, 1, 0), *[(2, 1, 0)] * 4]
 
 
 @pytest.mark.node_settings(trace_bytes=5_000)

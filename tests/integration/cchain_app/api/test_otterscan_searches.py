@@ -2,6 +2,7 @@
 
 import pytest
 
+from cchain_app import models
 from cchain_app.services.calls import index_calls
 from jsonrpc.errors import JsonRpcError
 from tests.builders import bytecode
@@ -127,6 +128,18 @@ def test_a_factory_is_the_creator_of_what_it_makes(rpc, made, remade, written):
     assert rpc("ots_getContractCreator", created) == {
         "hash": transaction, "creator": ADDRESS["factory"],
     }  # fmt: skip
+
+
+def test_rows_that_lag_say_nothing_of_a_contract_that_came_again(rpc, indexed, remade):
+    transaction, created = remade
+    # As if it had been created once before, and destroyed.
+    former = models.Call.objects.filter(creates=True, succeeded=True).earliest("id")
+    former.to = bytes.fromhex(created[2:])
+    former.save()
+
+    assert rpc("ots_getContractCreator", created)["hash"] == transaction
+    index_calls(indexed.chain.evm, seconds=60)
+    assert rpc("ots_getContractCreator", created)["hash"] == transaction
 
 
 @pytest.mark.parametrize("written", [True, False])

@@ -2,6 +2,7 @@
 
 import pytest
 
+from cchain_app.tracing import deadline
 from jsonrpc.errors import JsonRpcError
 from tests.builders import bytecode
 from tests.builders.bytecode import words
@@ -265,3 +266,48 @@ def test_nothing_is_kept_without_room(rpc, made, engine):
 def test_an_answer_has_its_bounds(rpc, made):
     assert refusal(rpc, "trace_block", "0x2") == (-32003, "response too large")
     assert rpc("trace_transaction", made.hash("transfer"))
+
+
+@pytest.mark.node_settings(trace_bytes=3_000)
+def test_a_results_object_has_its_bounds_whatever_it_is_made_of(rpc, made):
+    too_large = (-32003, "response too large")
+    echo = {"to": ADDRESSES["reverter"], "value": 0, "data": bytes(2_000), "gas": 200_000}
+    sent, _ = made.chain.do(**echo)
+    call = {"to": hexed(echo["to"]), "data": hexed(echo["data"])}
+
+    assert refusal(rpc, "trace_replayTransaction", hexed(sent.hash), []) == too_large
+    assert refusal(rpc, "trace_replayBlockTransactions", "latest", []) == too_large
+    assert refusal(rpc, "trace_call", call, []) == too_large
+    assert refusal(rpc, "trace_callMany", [[call, []]]) == too_large
+    assert refusal(rpc, "ots_getTransactionError", hexed(sent.hash)) == too_large
+    waiting = made.chain.make(**echo)
+    assert refusal(rpc, "trace_rawTransaction", hexed(waiting.raw), []) == too_large
+
+    short = {**call, "data": hexed(bytes(500))}
+    assert rpc("trace_call", short, [])["output"] == short["data"]
+
+
+@pytest.mark.node_settings(trace_timeout=3.5)
+def test_calls_in_a_row_have_the_time_of_one_together(rpc, made, engine, monkeypatch):
+    class Clock:
+        now, limits = 0.0, []
+
+        def monotonic(self):
+            return self.now
+
+    clock = Clock()
+    monkeypatch.setattr(deadline, "time", clock)
+    trace_call = engine.trace_call
+
+    def ticking(*arguments, time_limit, **options):
+        clock.now += 1
+        clock.limits.append(time_limit)
+        return trace_call(*arguments, time_limit=time_limit, **options)
+
+    monkeypatch.setattr(engine, "trace_call", ticking)
+    count = [{"to": hexed(ADDRESSES["counter"])}, []]
+
+    assert len(rpc("trace_callMany", [count] * 4)) == 4
+    assert clock.limits == [3.5, 2.5, 1.5, 0.5]
+    assert refusal(rpc, "trace_callMany", [count] * 5) == (-32000, "execution timeout")
+    assert clock.limits[4:] == [3.5, 2.5, 1.5, 0.5]

@@ -101,6 +101,16 @@ def test_blocks_see_the_hashes_of_those_before_them(rpc, traced):
     assert gap["calls"] == []
 
 
+def test_a_base_fee_that_is_overridden_is_read_and_not_paid(rpc, traced):
+    read = bytecode.assemble("BASEFEE 0 MSTORE 32 0 RETURN")
+    asked = {"calls": [{"to": NOBODY}], "stateOverrides": {NOBODY: {"code": hexed(read)}}}
+    named, unnamed = simulate(rpc, {**asked, "blockOverrides": {"baseFeePerGas": "0x9"}}, asked)
+
+    assert (named["baseFeePerGas"], unnamed["baseFeePerGas"]) == ("0x9", "0x0")
+    assert [int(one["calls"][0]["returnData"], 16) for one in (named, unnamed)] == [9, 0]
+    assert {one["calls"][0]["status"] for one in (named, unnamed)} == {"0x1"}
+
+
 def test_overrides_last_and_what_a_call_moves_is_told_if_asked(rpc, traced):
     pay = {
         "from": RICH,

@@ -5,6 +5,7 @@ import pytest
 from cchain_app.api import trace_filter
 from cchain_app.selectors import calls as found
 from cchain_app.services.calls import index_calls
+from cchain_app.tracing import deadline
 from jsonrpc.errors import JsonRpcError
 from tests.builders.counting_engine import CountingEngine
 from tests.builders.transactions import RECIPIENT, SENDER
@@ -175,3 +176,45 @@ def test_an_answer_has_its_limit(rpc, made):
     code, _ = refusal(rpc, {})
 
     assert code == -32003
+
+
+class TickingEngine(CountingEngine):
+    """An engine that takes a second for each execution, by a clock that stands still else."""
+
+    def __init__(self, engine):
+        super().__init__(engine)
+        self.now = 0.0
+        self.limits = []
+
+    def monotonic(self):
+        return self.now
+
+    def trace_block(self, env, transactions, state, recording, *, first=0, time_limit=None):
+        self.now += 1
+        self.limits.append(time_limit)
+        return super().trace_block(
+            env, transactions, state, recording, first=first, time_limit=time_limit
+        )
+
+
+@pytest.mark.node_settings(trace_timeout=3.5)
+def test_blocks_in_which_nothing_matches_take_time_too(rpc, chain, monkeypatch):
+    traced_chain(chain)
+    engine = TickingEngine(chain.evm.engine)
+    monkeypatch.setitem(chain.evm.__dict__, "engine", engine)
+    monkeypatch.setattr(deadline, "time", engine)
+
+    nobody = {"toAddress": ["0x" + "77" * 20]}
+    assert refusal(rpc, nobody) == (-32000, "execution timeout")
+    assert engine.limits == [3.5, 2.5, 1.5, 0.5]
+
+
+@pytest.mark.node_settings(trace_timeout=3.5)
+def test_the_traces_of_found_rows_have_what_time_is_left(rpc, indexed, monkeypatch):
+    engine = TickingEngine(indexed.chain.evm.engine)
+    monkeypatch.setitem(indexed.chain.evm.__dict__, "engine", engine)
+    monkeypatch.setattr(deadline, "time", engine)
+
+    assert refusal(rpc, {"fromAddress": [hexed(SENDER)]}) == (-32000, "execution timeout")
+    assert engine.limits[0] == 3.5
+    assert max(engine.limits[1:]) <= 2.5

@@ -64,14 +64,17 @@ class Session:
     def balance(self, account: str, wei: int) -> None:
         self.rpc("anvil_setBalance", account, wei)
         self.model.balances[account] = wei
+        self._is_no_empty_account(account)
 
     def nonce(self, account: str, count: int) -> None:
         self.rpc("anvil_setNonce", account, count)
         self.model.nonces[account] = count
+        self._is_no_empty_account(account)
 
     def slot(self, account: str, place: int, value: int) -> None:
         self.rpc("anvil_setStorageAt", account, place, f"0x{value:064x}")
         self.model.slots[account, place] = value
+        self._is_no_empty_account(account)
 
     def transfer(self, account: str, wei: int) -> None:
         self.chain.nonce = self.model.sent
@@ -122,6 +125,12 @@ class Session:
         assert self._nonces() == model.nonces
         assert {key: self._slot(*key) for key in model.slots} == model.slots
         assert_recomputes(self.chain.evm)
+
+    def _is_no_empty_account(self, account: str) -> None:
+        """Give who has storage and nothing else nonce 1."""
+        has_storage = any(value for key, value in self.model.slots.items() if key[0] == account)
+        if has_storage and not (self.model.balances[account] or self.model.nonces[account]):
+            self.model.nonces[account] = 1
 
     def _next_height(self) -> None:
         self.model.past.append(dict(self.model.balances))

@@ -107,3 +107,14 @@ def test_restart(rpc, chain):
     assert rpc("eth_getBalance", SOMEBODY) == "0x5"
     chain.do()
     assert rpc("eth_getBalance", SOMEBODY) == "0x5"
+
+
+def test_an_account_that_would_have_storage_alone_has_nonce_1_and_stays(rpc, chain):
+    rpc("anvil_setStorageAt", SOMEBODY, 0, "0x" + "01" * 32)
+    assert rpc("eth_getTransactionCount", SOMEBODY, "latest") == "0x1"
+    chain.do(to=bytes.fromhex(SOMEBODY[2:]), value=0)
+    assert rpc("eth_getStorageAt", SOMEBODY, "0x0", "latest") == "0x" + "01" * 32
+    rpc("anvil_setNonce", SOMEBODY, 0)
+    assert rpc("eth_getTransactionCount", SOMEBODY, "latest") == "0x1"
+    chain.do(to=bytes.fromhex(SOMEBODY[2:]), value=0)
+    assert rpc("eth_getStorageAt", SOMEBODY, "0x0", "latest") == "0x" + "01" * 32

@@ -1,11 +1,18 @@
 """Roots of states that were never stored stand, whatever blocks are made meanwhile."""
 
+from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
-from cchain_app.selectors import blocks
+from cchain_app.evm.tracing import TraceTimedOut
+from cchain_app.selectors import blocks, tries
 from cchain_app.selectors.state import state_at
+from cchain_app.selectors.tracing import TraceDiffers
 from cchain_app.selectors.tries import RootsAfter
+from cchain_app.tracing import deadline
+from jsonrpc.errors import JsonRpcError
 from primitives.evm import ZERO_WORD, Address, Slot, Word
 from tests.builders import bytecode
 from tests.builders.transactions import SENDER
@@ -50,3 +57,65 @@ def test_an_account_that_nobody_had_is_in_the_root(chain: Any) -> None:
     there = roots.after(StateChanges(accounts={address: AccountChange(None, nobody)}))
     gone = roots.after(StateChanges(accounts={address: AccountChange(nobody, None)}))
     assert there != chain.genesis.header.state_root == gone
+
+
+@pytest.fixture
+def busy(chain: Any) -> Any:
+    """A chain whose head is some blocks above block 1, each of which changed several accounts and a slot."""
+    chain.do(to=None, data=bytecode.deploy_code(bytecode.COUNTER), gas=500_000, value=0)
+    for _ in range(4):
+        chain.do(to=CONTRACT, gas=100_000, value=0)
+    return chain
+
+
+def roots_at_each_height(chain: Any) -> list[bytes]:
+    return [
+        tries.at_height(chain.evm, number, lambda root, _: bytes(root)) for number in range(1, 6)
+    ]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 1000])
+def test_what_has_changed_since_is_read_in_parts(
+    busy: Any, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    monkeypatch.setattr(tries, "ROWS_AT_ONCE", rows)
+
+    expected = [block.header.state_root for block in map(block_of(busy), range(1, 6))]
+    assert roots_at_each_height(busy) == expected
+    assert len(set(expected)) == 5
+
+
+def block_of(chain: Any) -> Any:
+    return lambda number: blocks.by_number(chain.evm, number)
+
+
+class Clock:
+    """A clock on which each look takes four tenths of a second."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        self.now += 0.4
+        return self.now
+
+
+@pytest.mark.node_settings(rpc_call_timeout=1.0)
+def test_what_has_changed_since_is_read_in_the_time_of_a_call(
+    busy: Any, rpc: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deadline, "time", Clock())
+    monkeypatch.setattr(tries, "ROWS_AT_ONCE", 3)
+
+    with pytest.raises(TraceTimedOut):
+        roots_at_each_height(busy)
+    with pytest.raises(JsonRpcError) as refused:
+        rpc("eth_getProof", "0x" + SENDER.hex(), [], "0x1")
+    assert (refused.value.code, refused.value.message) == (-32000, "execution timeout")
+
+
+def test_roots_within_a_block_that_cannot_be_executed_any_more_are_a_fault(busy: Any) -> None:
+    block = block_of(busy)(2)
+    late = replace(block, transactions=block_of(busy)(4).transactions)
+
+    with pytest.raises(TraceDiffers, match="nonce too high"):
+        tries.intermediate_roots(busy.evm, late, time_limit=60)

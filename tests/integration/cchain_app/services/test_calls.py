@@ -1,11 +1,14 @@
 """Calls inside of transactions become rows: all of them, once, in order, whoever is killed between."""
 
+from collections import Counter
+from dataclasses import replace
+
 import pytest
 
 from cchain_app import models, tasks
 from cchain_app.evm.tracing import Recording, TraceTooLarge
+from cchain_app.selectors import blocks, tracing
 from cchain_app.selectors import calls as found
-from cchain_app.selectors import tracing
 from cchain_app.services import calls
 from cchain_app.store import calls as rows
 from cchain_app.tracing.parity import placed
@@ -149,20 +152,34 @@ def test_of_two_writers_one_gives_up(made, monkeypatch):
     assert all_calls() == written
 
 
-def test_what_cannot_be_recorded_is_one_row_and_the_rest_goes_on(made, monkeypatch):
-    evm = made.chain.evm
-    trace = tracing.trace_transaction
+class PickyEngine:
+    """An engine that cannot record some transactions, and counts how often it executes each."""
 
-    def too_large(*_arguments, **_options):
-        raise TraceTooLarge
+    def __init__(self, engine, oversize):
+        self._engine = engine
+        self._oversize = oversize
+        self.executed = Counter()
 
-    def mostly(chain, block, index, recording, *, time_limit):
-        if block.number == 2 and index in {made.index("create"), made.index("revert")}:
+    def __getattr__(self, name):
+        return getattr(self._engine, name)
+
+    def trace_block(self, env, transactions, state, recording, **options):
+        self.executed.update(one.hash for one in transactions)
+        if recording.frames and any(one.hash in self._oversize for one in transactions):
             raise TraceTooLarge
-        return trace(chain, block, index, recording, time_limit=time_limit)
+        return self._engine.trace_block(env, transactions, state, recording, **options)
 
-    monkeypatch.setattr(tracing, "trace_block", too_large)
-    monkeypatch.setattr(tracing, "trace_transaction", mostly)
+
+@pytest.fixture
+def picky(made, monkeypatch):
+    oversize = {made.sent[name].hash for name in ("create", "revert")}
+    engine = PickyEngine(made.chain.evm.engine, oversize)
+    monkeypatch.setitem(made.chain.evm.__dict__, "engine", engine)
+    return engine
+
+
+def test_what_cannot_be_recorded_is_one_row_and_the_rest_goes_on(made, picky):
+    evm = made.chain.evm
     calls.index_calls(evm, seconds=LONG)
 
     (created,), (reverted,) = of(made, "create"), of(made, "revert")
@@ -170,7 +187,78 @@ def test_what_cannot_be_recorded_is_one_row_and_the_rest_goes_on(made, monkeypat
     assert (created.sender, created.to, created.value) == (SENDER, ADDRESSES["factory"], 9)
     assert (reverted.error, reverted.succeeded) == (calls.UNRECORDED, False)
     assert len(of(made, "pay_and_destroy")) == 3
+    assert [one.id for one in all_calls() if models.height_of(one.id) == 2] == [
+        models.row_id(2, place) for place in range(len(all_calls()) - 9)
+    ]
     assert rows.progress(evm.db).unrecorded == 2
+
+
+def test_each_transaction_is_executed_a_few_times_however_many_cannot_be_recorded(made, picky):
+    picky._oversize = {one.hash for one in made.sent.values()}
+    calls.index_calls(made.chain.evm, seconds=LONG)
+
+    assert max(picky.executed.values()) <= 3
+    assert rows.progress(made.chain.evm.db).unrecorded == len(made.sent)
+
+
+def test_the_clock_is_looked_at_between_transactions_and_nothing_is_executed_anew(
+    made, picky, monkeypatch
+):
+    evm = made.chain.evm
+    calls.index_calls(evm, seconds=LONG)
+    written, once = all_calls(), Counter(picky.executed)
+    forget()
+    monkeypatch.setattr(calls, "GAS_AT_ONCE", 1)
+    picky.executed.clear()
+
+    turns = []
+    while found.indexed_height(evm) < 3:
+        turns.append(calls.index_calls(evm, seconds=0))
+
+    assert len(turns) >= len(made.sent)
+    assert sum(turns) == 3
+    assert all_calls() == written
+    assert rows.progress(evm.db).unrecorded == 2
+    assert all(picky.executed[one] <= once[one] for one in once)
+
+
+def test_who_is_killed_between_two_transactions_counts_none_twice(made, picky, monkeypatch):
+    evm = made.chain.evm
+    calls.index_calls(evm, seconds=LONG)
+    written = all_calls()
+    forget()
+    monkeypatch.setattr(calls, "GAS_AT_ONCE", 1)
+    turns = 0
+    while found.indexed_height(evm) < 3:
+        calls.index_calls(evm, seconds=0)
+        turns += 1
+        if turns in {13, 18}:
+            assert evm.half_recorded.position > 1
+            evm.half_recorded = None  # another process goes on
+
+    assert all_calls() == written
+    assert rows.progress(evm.db).unrecorded == 2
+
+
+def test_after_what_cannot_be_executed_any_more_no_frame_is_known(made, monkeypatch):
+    evm = made.chain.evm
+    skipped = made.index("create")
+
+    def replaced(chain, number):
+        block = blocks.by_number(chain, number)
+        if number != 2:
+            return block
+        # Without one transaction the nonce of the next one is too high.
+        left = [
+            part[:skipped] + part[skipped + 1 :] for part in (block.transactions, block.receipts)
+        ]
+        return replace(block, transactions=left[0], receipts=left[1])
+
+    monkeypatch.setattr(found, "load_block", replaced)
+    calls.index_calls(evm, seconds=LONG)
+
+    assert found.indexed_height(evm) == 3
+    assert rows.progress(evm.db).unrecorded == len(made.sent) - 1 - skipped
 
 
 def test_the_local_network_has_its_calls_written(made):

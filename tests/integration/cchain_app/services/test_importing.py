@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cchain_app.apps import evm_chain
+from cchain_app.blocks.header import EMPTY_REQUESTS_HASH
 from cchain_app.selectors import blocks, state
 from cchain_app.services.importing import NotMerged, let_make_blocks
 from chaindb import clock
@@ -14,9 +15,14 @@ from primitives.evm import Address, Hash, Slot
 from primitives.hashing import keccak256
 from tests.builders.spec_history import (
     BLOB_HASH,
+    BPO1,
     BYZANTIUM,
     CANCUN,
+    CONSOLIDATIONS,
+    DEPOSITS,
+    EXITS,
     LAST,
+    PRAGUE,
     SHANGHAI,
     UNCLE,
     WITH_UNCLES,
@@ -189,3 +195,52 @@ def test_a_later_start_finds_the_genesis_in_the_data_directory(directory: Path) 
     first = blocks.by_number(evm_chain(), 0)
     assert first is not None
     assert first.hash == Hash(history().chain.blocks[0].hash)
+
+
+@engines
+def test_requests_of_each_kind_stand_in_the_header_and_leave_the_queues(
+    directory: Path, rpc: Rpc, engine: str
+) -> None:
+    bring(history().genesis, history().file)
+    chain = evm_chain()
+    hashes = set()
+
+    for number in range(PRAGUE, LAST + 1):
+        block = blocks.by_number(chain, number)
+        assert block is not None
+        sent = [one.to for one in block.transactions]
+        requests = [EXITS, CONSOLIDATIONS, DEPOSITS]
+        assert [one for one in sent if one in requests] == requests
+        assert all(
+            receipt.succeeded
+            for receipt, to in zip(block.receipts, sent, strict=True)
+            if to in requests
+        )
+        hashes.add(block.header.requests_hash)
+    assert EMPTY_REQUESTS_HASH not in hashes
+    assert len(hashes) == LAST + 1 - PRAGUE
+    shown = rpc("eth_getBlockByNumber", hex(PRAGUE), False)
+    assert shown["requestsHash"] == "0x" + history().chain.blocks[PRAGUE].header.requests_hash.hex()
+
+
+@engines
+def test_a_chain_of_blob_forks_has_as_many_blobs_as_its_schedule_allows(
+    directory: Path, rpc: Rpc, engine: str
+) -> None:
+    bring(history().genesis, history().file)
+
+    used = {
+        number: int(rpc("eth_getBlockByNumber", hex(number), False)["blobGasUsed"], 16) // 2**17
+        for number in (BPO1 - 1, BPO1, LAST)
+    }
+    assert used == {BPO1 - 1: 4, BPO1: 12, LAST: 12}
+    excess = [
+        int(rpc("eth_getBlockByNumber", hex(number), False)["excessBlobGas"], 16)
+        for number in range(BPO1, LAST + 1)
+    ]
+    # Gas costs more than blobs do, so a third of what is used is too much (EIP-7918).
+    assert [one // 2**17 for one in excess] == [0, 4, 8, 12]
+    config = rpc("eth_config")["current"]
+    assert config["blobSchedule"] == {
+        "target": 14, "max": 21, "baseFeeUpdateFraction": 11684671,
+    }  # fmt: skip

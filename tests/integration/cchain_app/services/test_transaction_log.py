@@ -141,7 +141,7 @@ def test_a_failed_creation_shows_the_frame_that_failed(chain, lines) -> None:
 
 
 def test_a_transfer_is_not_executed_again(chain, lines, monkeypatch) -> None:
-    monkeypatch.setattr("cchain_app.selectors.tracing.trace_from", None)
+    monkeypatch.setattr("cchain_app.selectors.tracing.BlockReplay", None)
     sent, _ = chain.do(to=RECIPIENT, value=5)
 
     (text,) = lines()

@@ -10,6 +10,7 @@ from django.db import connection
 from django.db.backends.signals import connection_created
 from django.test import Client
 
+from cchain_app.services.calls import index_calls
 from health_app.metrics import exposition
 from health_app.metrics.listeners import TaskListener
 from health_app.metrics.rows import Reader, parts
@@ -89,6 +90,7 @@ def busy(chain: Chain, pchain: PChain, observed: None, monkeypatch: pytest.Monke
     """A node that has done everything once."""
     for _ in range(2):
         chain.do()
+    index_calls(chain.evm, seconds=60)
     chain.send(chain.make())
     pchain.issue(pchain.make())
     for endpoint in this_node().doors.endpoints():

@@ -122,8 +122,8 @@ def test_no_block_is_without_its_outer_one_whenever_the_process_ends(
 
 
 @pytest.mark.parametrize("alias", ["P", "C"])
-def test_an_outer_block_costs_one_statement(world: World, alias: str) -> None:
-    """Beside what the chain's own VM costs that decides alone."""
+def test_an_outer_block_costs_one_statement_and_two_looks(world: World, alias: str) -> None:
+    """Beside what the chain's own VM costs that decides alone. It is looked whether the rows went back."""
     for _ in range(3):
         world.make_c(1)
         world.make_p()
@@ -145,7 +145,9 @@ def test_an_outer_block_costs_one_statement(world: World, alias: str) -> None:
     ours = [sql for sql in with_outer if "network_app" in sql]
     assert len(ours) == 1
     assert 'INSERT INTO "network_app_outerblock"' in ours[0]
-    assert len(with_outer) == len(without) + 1
+    assert len(with_outer) == len(without) + 1 + 2
+    looks = [sum("chaindb_generation" in sql for sql in asked) for asked in (with_outer, without)]
+    assert looks[0] - looks[1] == 2
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
+from chaindb import generation
 from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.memory.versioned import TRIES, StakerMemory
@@ -154,3 +155,15 @@ def test_who_asks_after_a_block_does_not_get_what_was_read_before_it() -> None:
 
         assert after.result(30) == (1,)
         assert before.result(30) == (1,)
+
+
+@pytest.mark.django_db
+def test_after_the_rows_went_back_a_height_may_have_another_set() -> None:
+    begin()
+    chain = platform_chain()
+    memory: StakerMemory[str, Heights] = StakerMemory(4, chain.stakers_version)
+    assert memory.get("a", lambda: (1,)) == (1,)
+    assert memory.get("a", lambda: (2,)) == (1,)
+    generation.advance(chain.db)
+    assert memory.get("a", lambda: (3,)) == (3,)
+    assert memory.get("a", lambda: (4,)) == (3,)

@@ -2,10 +2,12 @@
 
 import pytest
 
+from cchain_app.accounts.errors import BadTypedData, UnknownAccount
 from cchain_app.api import errors
 from cchain_app.development.errors import DevelopmentError
 from cchain_app.evm.engine import CallRejected
 from cchain_app.evm.overrides import BadOverride
+from cchain_app.evm.tracing import TraceTimedOut
 from cchain_app.feemarket import InvalidPercentiles
 from cchain_app.forking.errors import ForkRefused, NoForkedProof, UpstreamError
 from cchain_app.pool.errors import NonceTooLow, PoolRejection
@@ -27,7 +29,8 @@ ROOTS = (
     DevelopmentError,
     InvalidTransaction, PoolRejection, BadOverride, InvalidPercentiles, FilterNotFound, CallRejected,
     TooManyLogs, ProofWindowPassed, RangeTimedOut, SimulationRefused, GenesisNotTraceable, TransactionIndexOutOfRange, TraceDiffers,
-    BlockNotTraceable, BadTraceConfig, ForkRefused, UpstreamError, NoForkedProof,
+    BlockNotTraceable, BadTraceConfig, TraceTimedOut, UnknownAccount, BadTypedData,
+    ForkRefused, UpstreamError, NoForkedProof,
 )  # fmt: skip
 
 

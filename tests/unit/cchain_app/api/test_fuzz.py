@@ -6,16 +6,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cchain_app.api import registry
+from cchain_app.api import account_methods, registry
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.errors import JsonRpcError
 from jsonrpc.params import bind_positional
+from jsonrpc.registry import MethodRegistry
 from nodeproject.apps import this_node
 from tests.builders import bytecode
 from tests.builders.accepted import log
 from tests.builders.transactions import RECIPIENT, signed
 from tests.searching import cases
 
+ACCOUNTS = MethodRegistry()
+account_methods.add(ACCOUNTS, this_node().evm_rpc)
+SIGNING = {"eth_sign", "personal_sign", "eth_signTypedData_v4"}
 DEVELOPMENT = [
     method
     for method in registry(this_node().evm_rpc)
@@ -26,6 +30,7 @@ STORED = (
     | {"eth_pendingTransactions", "debug_clearTxpool"}
     | {method.name for method in registry(this_node().evm_rpc) if "ilter" in method.name}
     | {method.name for method in DEVELOPMENT}
+    | (set(ACCOUNTS.methods) - SIGNING)
 )
 """Methods that need rows, or a cache that outlives the test: they have tests of their own."""
 

@@ -264,7 +264,6 @@ def test_what_the_node_says_of_itself(rpc, memory_chain):
     assert rpc("eth_chainId") == "0xa868"
     assert rpc("net_version") == "43112"
     assert rpc("eth_syncing") is False
-    assert rpc("eth_accounts") == []
     assert rpc("net_listening") is True
     assert rpc("net_peerCount") == "0x0"
     assert rpc("eth_coinbase") == "0x01" + "00" * 19
@@ -278,8 +277,8 @@ def test_what_the_node_says_of_itself(rpc, memory_chain):
 def test_modules_are_what_the_names_of_methods_begin_with(rpc, memory_chain):
     assert rpc("rpc_modules") == {
         "anvil": "1.0", "debug": "1.0", "erigon": "1.0", "eth": "1.0", "evm": "1.0", "hardhat": "1.0",
-        "net": "1.0", "tenderly": "1.0",
-        "ots": "1.0", "rpc": "1.0", "trace": "1.0", "txpool": "1.0", "web3": "1.0",
+        "net": "1.0", "ots": "1.0", "personal": "1.0", "rpc": "1.0", "tenderly": "1.0", "trace": "1.0",
+        "txpool": "1.0", "web3": "1.0",
     }  # fmt: skip
 
 
@@ -293,9 +292,9 @@ def test_the_last_accepted_block_has_many_names(rpc, block, tag):
 
 def test_an_unknown_method_is_said_as_ethers_expects(rpc, memory_chain):
     with pytest.raises(JsonRpcError) as failure:
-        rpc("eth_signTransaction", {})
+        rpc("eth_signTransactions", {})
     assert (failure.value.code, failure.value.message) == (
-        -32601, "the method eth_signTransaction does not exist/is not available",
+        -32601, "the method eth_signTransactions does not exist/is not available",
     )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """The table of contents: which methods there are, and which there must not be."""
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -132,16 +133,47 @@ def test_the_method_may_be_answered_on_the_event_loop(name):
     assert registry(this_node().evm_rpc).methods[name].hot
 
 
-@pytest.mark.parametrize("prefix", ["personal_", "admin_", "engine_", "miner_", "testing_"])
+@pytest.mark.parametrize("prefix", ["admin_", "engine_", "testing_"])
 def test_nothing_of_this_namespace_is_served(prefix):
     assert [
         method.name for method in registry(this_node().evm_rpc) if method.name.startswith(prefix)
     ] == []
 
 
-@pytest.mark.parametrize("name", ["eth_sendTransaction", "eth_sign", "eth_signTransaction"])
-def test_nothing_signs_with_keys_of_the_node(name):
-    assert name not in registry(this_node().evm_rpc)
+ACCOUNTS = [
+    "eth_requestAccounts",
+    "eth_sendTransaction",
+    "eth_sendTransactionSync",
+    "eth_sendUnsignedTransaction",
+    "eth_sign",
+    "eth_signTransaction",
+    "eth_signTypedData_v4",
+    "personal_sign",
+    "personal_unlockAccount",
+    "anvil_impersonateAccount",
+    "anvil_stopImpersonatingAccount",
+    "anvil_autoImpersonateAccount",
+    "hardhat_impersonateAccount",
+    "hardhat_stopImpersonatingAccount",
+    "hardhat_autoImpersonateAccount",
+    "evm_unlockUnknownAccount",
+    "evm_lockUnknownAccount",
+    "evm_addAccount",
+    "evm_removeAccount",
+]
+
+
+@pytest.mark.parametrize("name", ACCOUNTS)
+def test_a_local_network_signs_for_its_accounts(name):
+    assert name in registry(this_node().evm_rpc)
+
+
+@pytest.mark.parametrize("network", [1, 5, 7777])
+def test_nothing_signs_elsewhere(network, node_settings, settings):
+    settings.NODE = replace(node_settings, network_id=network, chain_id=0)
+    methods = registry(this_node().evm_rpc)
+    assert [name for name in ACCOUNTS if name in methods] == []
+    assert methods.methods["eth_accounts"].handler() == []
 
 
 def test_each_method_says_its_name_in_its_first_line():
@@ -164,7 +196,7 @@ def test_the_version_is_the_projects():
 
 def test_the_client_version_has_four_parts():
     name, version, system, language = node.client_version(this_node().evm_rpc).split("/")
-    assert (name, version) == ("PyChain", f"v{node.VERSION}")
+    assert (name, version) == ("Firn", f"v{node.VERSION}")
     assert "-" in system
     assert language.startswith("python3.")
 
@@ -172,7 +204,7 @@ def test_the_client_version_has_four_parts():
 @pytest.mark.node_settings(client_name="anvil/v1.7.1")
 def test_the_client_version_begins_with_a_name_that_tools_look_for(node_settings):
     assert node.client_version(this_node().evm_rpc).startswith(
-        f"anvil/v1.7.1 (PyChain/v{node.VERSION}/"
+        f"anvil/v1.7.1 (Firn/v{node.VERSION}/"
     )
 
 

@@ -54,5 +54,8 @@ def test_the_same_answer_twice_takes_its_room_once():
     kept.keep(key(0), b"one")
     taken = kept.weight
     kept.keep(key(0), b"one")
-
     assert kept.weight == taken
+
+    kept.keep(key(0), b"another")
+    assert (len(kept), kept.get(key(0))) == (1, b"another")
+    assert kept.weight == taken + len(b"another") - len(b"one")

@@ -117,6 +117,8 @@ def test_a_creation_that_came_to_no_address_has_no_result():
         ("stack limit reached 1024 (1023)", "Out of stack"),
         ("return data out of bounds", "Out of bounds"),
         ("write protection", "Mutable Call In Static Context"),
+        ("precompiled failed", "Built-in failed"),
+        ("invalid input length", "Built-in failed"),
         ("insufficient balance for transfer", "insufficient balance for transfer"),
         ("contract address collision", "contract address collision"),
     ],

@@ -133,6 +133,8 @@ def test_reasons_of_reverts(output: bytes, reason: str | None) -> None:
         ("stack limit reached 1024 (1023)", "Out of stack"),
         ("invalid opcode: INVALID", "Bad instruction"),
         ("write protection", "write protection"),
+        ("precompiled failed", "Built-in failed"),
+        ("point is not on curve", "point is not on curve"),
         ("max call depth exceeded", "max call depth exceeded"),
     ],
 )

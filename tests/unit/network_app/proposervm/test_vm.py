@@ -401,3 +401,24 @@ def test_a_block_without_its_outer_one_is_not_built_on() -> None:
     with pytest.raises(NotWrapped) as caught:
         setup.vm.last_accepted()
     assert caught.value.inner_id == bare.block_id
+
+
+def test_rows_that_went_back_are_read_anew_though_the_same_block_is_inside() -> None:
+    setup = Setup()
+    setup.accept(*setup.build("one"))
+    (processing,) = setup.build("two")
+    twin = other(Setup())
+    twin.accept(*twin.build("one", now=NOW + 1))  # the same inside, another time around it
+    assert setup.vm.last.inner_id == twin.vm.last.inner_id
+    setup.rows.blocks[:] = twin.rows.blocks
+    assert (
+        setup.vm.last_accepted() != twin.vm.last_accepted()
+    )  # nobody has said that they went back
+    setup.rows.replaced = True
+
+    assert setup.vm.last_accepted() == twin.vm.last_accepted()
+
+    assert processing.block_id not in setup.vm
+    setup.inner.tree.begin_at(setup.inner.accepted[-1].block_id)
+    (child,) = setup.build("two")
+    assert child.parent_id == twin.vm.last_accepted()

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from network_app.ports import BlockPlace
 from network_app.sync.head import Head
 from tests.builders.memory_chain import MemoryChain
 
@@ -34,3 +35,41 @@ async def test_a_question_that_fails_leaves_the_place_stale() -> None:
     with pytest.raises(OSError, match=r"^the database is away$"):
         await head.refresh()
     assert head.stale
+
+
+@pytest.mark.parametrize("regrown", [0, 2, 5])
+async def test_a_chain_that_went_back_is_followed_there(regrown: int) -> None:
+    async def at_once(work: Callable[..., Any], *args: object) -> Any:
+        return work(*args)
+
+    chain = MemoryChain()
+    head = Head(chain, at_once)
+    chain.make()
+    await head.refresh()
+    chain.make_many(3)
+    await head.refresh()
+    assert head.place.height == 4
+    gone = [chain.raws.pop() for _ in range(3)]
+    for raw in gone:
+        del chain.heights[chain.parse(raw).block_id]
+    chain.make_many(regrown, size=7)
+
+    assert await head.refresh() == chain.last_accepted()
+
+    assert head.at(3) in {None, *chain.accepted_at([3])}
+
+
+async def test_an_answer_that_comes_late_moves_nothing_back() -> None:
+    answers: list[BlockPlace] = []
+
+    async def late(work: Callable[..., Any], *args: object) -> Any:
+        found = work(*args)
+        return answers.pop() if answers and isinstance(found, BlockPlace) else found
+
+    chain = MemoryChain()
+    head = Head(chain, late)
+    old = chain.last_accepted()
+    chain.make_many(2)
+    await head.refresh()
+    answers.append(old)
+    assert await head.refresh() == chain.last_accepted()

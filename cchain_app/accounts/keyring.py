@@ -1,0 +1,117 @@
+"""The keys that a development chain signs with: of a mnemonic's accounts (BIP-39, BIP-32), and "ewoq".
+
+By default they are those that everybody knows, so nothing is derived then.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from typing_extensions import override
+
+from cchain_app.accounts.errors import BadDerivationPath, BadMnemonic, UnknownAccount
+from primitives.evm import Address
+from primitives.keys import DEV_KEYS, EWOQ_KEY
+from primitives.secp256k1 import address_of_private_key
+
+MNEMONIC: Final = "test test test test test test test test test test test junk"
+DERIVATION_PATH: Final = "m/44'/60'/0'/0/"
+"""The number of an account follows."""
+ACCOUNTS: Final = 10
+"""How many accounts of a mnemonic there are by default."""
+EWOQ: Final = address_of_private_key(EWOQ_KEY)
+
+_KNOWN: Final = {
+    address: bytes.fromhex(key.removeprefix("0x"))
+    for address, key in DEV_KEYS.items()
+    if address != EWOQ
+}
+"""The first accounts of the default mnemonic."""
+
+
+class Keyring:
+    """Private keys by address, in the order in which accounts are listed. It shows no key by itself.
+
+    Args:
+        keys: The keys, 32 bytes each.
+    """
+
+    def __init__(self, keys: Mapping[Address, bytes]) -> None:
+        self._keys = dict(keys)
+
+    @property
+    def addresses(self) -> tuple[Address, ...]:
+        """The accounts."""
+        return tuple(self._keys)
+
+    def key_of(self, address: Address) -> bytes:
+        """Return an account's private key.
+
+        Raises:
+            UnknownAccount: It is not here.
+        """
+        try:
+            return self._keys[address]
+        except KeyError:
+            raise UnknownAccount from None
+
+    def __contains__(self, address: Address) -> bool:
+        return address in self._keys
+
+    def __iter__(self) -> Iterator[Address]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    @override
+    def __repr__(self) -> str:
+        return f"<Keyring of {len(self._keys)} accounts>"
+
+
+NO_KEYS: Final = Keyring({})
+
+
+def development_keyring(mnemonic: str, count: int, path: str) -> Keyring:
+    """Return the keys of a mnemonic's first accounts, and last that of "ewoq", which has coins on every local network.
+
+    Args:
+        mnemonic: BIP-39 words.
+        count: How many accounts.
+        path: BIP-32, without the account's number at its end; the slash before that may be missing.
+
+    Raises:
+        BadMnemonic: They are no such words.
+        BadDerivationPath: It is no such path.
+    """
+    return Keyring({**_derived(mnemonic, count, _closed(path)), EWOQ: EWOQ_KEY})
+
+
+def are_known(mnemonic: str, path: str) -> bool:
+    """Say whether the keys of these accounts are known to everybody, so that showing them harms nobody."""
+    return _normal(mnemonic) == MNEMONIC and _closed(path) == DERIVATION_PATH
+
+
+def _derived(mnemonic: str, count: int, path: str) -> dict[Address, bytes]:
+    if are_known(mnemonic, path) and count <= len(_KNOWN):
+        return dict(list(_KNOWN.items())[:count])
+    # Only here: it takes half a second to import.
+    from eth_account.hdaccount import key_from_seed, seed_from_mnemonic
+    from eth_utils.exceptions import ValidationError
+
+    try:
+        seed = seed_from_mnemonic(_normal(mnemonic), "")
+    except (ValidationError, ValueError):
+        raise BadMnemonic from None
+    try:
+        keys = [key_from_seed(seed, f"{path}{number}") for number in range(count)]
+    except (ValidationError, ValueError):
+        raise BadDerivationPath(path) from None
+    return {address_of_private_key(key): key for key in keys}
+
+
+def _closed(path: str) -> str:
+    return path if path.endswith("/") else path + "/"
+
+
+def _normal(mnemonic: str) -> str:
+    return " ".join(mnemonic.split())

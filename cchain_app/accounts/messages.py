@@ -1,0 +1,112 @@
+"""What accounts sign besides transactions: bytes (EIP-191) and typed data (EIP-712)."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from cchain_app.accounts.errors import BadTypedData
+from primitives import secp256k1
+from primitives.evm import Hash
+from primitives.hashing import keccak256
+
+_V: Final = 27
+_DOMAIN: Final = "EIP712Domain"
+
+_MOST_WORK: Final = 100_000
+"""Fields of all types times values. A struct's fields are hashed for each value of it, even where they are missing."""
+
+_MOST_WORDS: Final = 200
+"""Letters of the reason: libraries repeat what they were given."""
+
+
+def message_digest(data: bytes) -> Hash:
+    """Return what is signed of bytes that are no transaction."""
+    return keccak256(b"\x19Ethereum Signed Message:\n%d%b" % (len(data), data))
+
+
+def typed_data_digest(document: Mapping[str, Any]) -> Hash:
+    """Return what is signed of typed data.
+
+    Unspecified: types that the primary one does not reach are left out, as wallets do; where `types` has the
+    domain's own, the domain has just its fields.
+
+    Args:
+        document: With `types`, `primaryType`, `domain` and `message`.
+
+    Raises:
+        BadTypedData: Something is missing or no value of its type, or there is more than is hashed in a moment.
+    """
+    types, primary = _types(document), document.get("primaryType")
+    domain, message = document.get("domain"), document.get("message")
+    if not isinstance(primary, str) or primary not in types:
+        raise BadTypedData("primaryType names none of the types")
+    if not isinstance(domain, dict) or not isinstance(message, dict):
+        raise BadTypedData("domain and message must be objects")
+    if sum(map(len, types.values())) * _count(message) > _MOST_WORK:
+        raise BadTypedData("too many types and values")
+    given = {
+        "types": _reached(types, primary),
+        "primaryType": primary,
+        "domain": {name: value for name, value in domain.items() if value is not None},
+        "message": message,
+    }
+    # Only here: it takes half a second to import.
+    from eth_account.messages import encode_typed_data
+
+    try:
+        signable = encode_typed_data(full_message=given)
+    except Exception as error:  # by many classes, whatever is wrong with what was given
+        raise BadTypedData(str(error)[:_MOST_WORDS] or type(error).__name__) from None
+    return keccak256(b"\x19" + signable.version + signable.header + signable.body)
+
+
+def sign_digest(digest: Hash, private_key: bytes) -> bytes:
+    """Return a signature of 65 bytes: r, s, and v, 27 or 28.
+
+    Raises:
+        InvalidPrivateKey: The key is none.
+    """
+    signed = secp256k1.sign(digest, private_key)
+    return signed.r.to_bytes(32) + signed.s.to_bytes(32) + bytes((_V + signed.y_parity,))
+
+
+_Types = dict[str, list[dict[str, str]]]
+
+
+def _types(document: Mapping[str, Any]) -> _Types:
+    types = document.get("types")
+    if not isinstance(types, dict) or not all(map(_is_struct, types.values())):
+        raise BadTypedData("types must be an object of arrays of objects with name and type")
+    return types
+
+
+def _is_struct(fields: object) -> bool:
+    return isinstance(fields, list) and all(
+        isinstance(one, dict)
+        and isinstance(one.get("name"), str)
+        and isinstance(one.get("type"), str)
+        for one in fields
+    )
+
+
+def _reached(types: _Types, primary: str) -> _Types:
+    """Return the types that the primary one is made of, and the domain's."""
+    found, left = {_DOMAIN: types[_DOMAIN]} if _DOMAIN in types else {}, [primary]
+    while left:
+        name = left.pop()
+        if name in types and name not in found:
+            found[name] = types[name]
+            left += [one["type"].partition("[")[0] for one in types[name]]
+    return found
+
+
+def _count(value: object) -> int:
+    """Return how many values there are in a value, itself included."""
+    left, counted = [value], 0
+    while left:
+        one = left.pop()
+        counted += 1
+        if isinstance(one, dict):
+            left += one.values()
+        elif isinstance(one, list):
+            left += one
+    return counted

@@ -1,0 +1,46 @@
+"""Accounts that a development chain's node has keys for: which they are, and what they sign (devnet.md 4)."""
+
+from typing import Any
+
+from cchain_app.accounts.messages import message_digest, sign_digest, typed_data_digest
+from cchain_app.api.rpc import EvmRpc
+from cchain_app.selectors import impersonation
+from primitives.evm import Address
+from primitives.hexadecimal import encode_data
+
+
+def accounts(rpc: EvmRpc) -> list[str]:
+    """eth_accounts: the mnemonic's, "ewoq", then those that are impersonated by name."""
+    return [encode_data(address) for address in impersonation.accounts(rpc.chain)]
+
+
+def request_accounts(rpc: EvmRpc) -> list[str]:
+    """eth_requestAccounts: as eth_accounts; there is nobody who would have to allow it."""
+    return accounts(rpc)
+
+
+def sign(rpc: EvmRpc, address: Address, data: bytes) -> str:
+    """eth_sign: an account's signature of a message (EIP-191), 65 bytes with v 27 or 28.
+
+    Raises:
+        UnknownAccount: The node has no key for it.
+    """
+    return encode_data(sign_digest(message_digest(data), rpc.chain.keyring.key_of(address)))
+
+
+def personal_sign(rpc: EvmRpc, data: bytes, address: Address, _password: object) -> str:
+    """personal_sign: as eth_sign, the message first. A password is not needed. Raises as `sign`."""
+    return sign(rpc, address, data)
+
+
+def sign_typed_data(rpc: EvmRpc, address: Address, document: dict[str, Any]) -> str:
+    """eth_signTypedData_v4: an account's signature of typed data (EIP-712), 65 bytes with v 27 or 28.
+
+    Unspecified: any chain's domain is signed.
+
+    Raises:
+        UnknownAccount: The node has no key for it.
+        BadTypedData: It is none.
+    """
+    key = rpc.chain.keyring.key_of(address)
+    return encode_data(sign_digest(typed_data_digest(document), key))

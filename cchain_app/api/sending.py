@@ -1,0 +1,138 @@
+"""Transactions that the node signs for its accounts, or sends for whoever needs no key (devnet.md 4).
+
+What a client left out is chosen as eth_fillTransaction does (`fill`).
+"""
+
+from typing import Final
+
+from msgspec import Raw
+
+from cchain_app.accounts.errors import UnknownAccount
+from cchain_app.api import fill
+from cchain_app.api.eth_transactions import receipt_in_turn
+from cchain_app.api.params_accounts import TransactionRequest
+from cchain_app.api.rpc import EvmRpc
+from cchain_app.pool import errors as pool_errors
+from cchain_app.pool.admission import Outcome
+from cchain_app.selectors import impersonation
+from cchain_app.services import transactions
+from cchain_app.txs.errors import BlobTransactionRefused
+from cchain_app.txs.impersonation import impersonate
+from cchain_app.txs.request import CallRequest, to_be_signed
+from cchain_app.txs.signing import UnsignedTransaction, sign_transaction
+from cchain_app.txs.transaction import BLOB
+from primitives.evm import Address, Hash
+from primitives.hexadecimal import encode_data
+
+MORE_ATTEMPTS: Final = 8
+"""Nonces that are tried besides the first where others send for the same account at the same time."""
+
+_TAKEN: Final = (
+    pool_errors.AlreadyKnown,
+    pool_errors.NonceTooLow,
+    pool_errors.ReplacementUnderpriced,
+)
+"""What a nonce is refused with that somebody else has used meanwhile."""
+
+
+def send_transaction(rpc: EvmRpc, request: TransactionRequest) -> str:
+    """eth_sendTransaction: sign a transaction, unless its sender is impersonated, and send it; its hash.
+
+    The first account sends where none is named.
+
+    Raises:
+        UnknownAccount: The node has no key for the sender, who is not impersonated either.
+        JsonRpcError: As of eth_fillTransaction.
+        PoolRejection: The pool does not take it; InvalidTransaction likewise.
+    """
+    return encode_data(_send(rpc, _with_sender(rpc, request, anybody=False)))
+
+
+def send_transaction_sync(
+    rpc: EvmRpc, request: TransactionRequest, milliseconds: int | None
+) -> Raw:
+    """eth_sendTransactionSync: as eth_sendTransaction; wait for the receipt as eth_sendRawTransactionSync does."""
+    fields = _with_sender(rpc, request, anybody=False)
+    return receipt_in_turn(rpc, lambda: _send(rpc, fields), milliseconds)
+
+
+def send_unsigned_transaction(rpc: EvmRpc, request: TransactionRequest) -> str:
+    """eth_sendUnsignedTransaction: as eth_sendTransaction for any account, impersonated or not."""
+    return encode_data(_send(rpc, _with_sender(rpc, request, anybody=True)))
+
+
+def sign_transaction_only(rpc: EvmRpc, request: TransactionRequest) -> str:
+    """eth_signTransaction: a transaction's signed envelope, as eth_sendRawTransaction takes it.
+
+    Unspecified: what was left out is chosen, and the answer is the envelope alone, both as Anvil does;
+    go-ethereum wants nonce, gas and fees.
+
+    Raises:
+        UnknownAccount: The node has no key for the sender.
+        JsonRpcError: As of eth_fillTransaction.
+    """
+    keyring = rpc.chain.keyring
+    fields = request.fields
+    if not request.names_sender:
+        fields = fields._replace(sender=_first(rpc))
+    key = keyring.key_of(fields.sender)
+    priced, gas = _completed(rpc, fields)
+    return encode_data(sign_transaction(_unsigned(rpc, priced, gas), key))
+
+
+def _with_sender(rpc: EvmRpc, request: TransactionRequest, *, anybody: bool) -> CallRequest:
+    """Return what was asked for with its sender, for whom the node may send."""
+    chain, fields = rpc.chain, request.fields
+    if not request.names_sender:
+        return fields._replace(sender=_first(rpc))
+    sender = fields.sender
+    if sender in chain.keyring or anybody or impersonation.is_impersonated(chain, sender):
+        return fields
+    raise UnknownAccount
+
+
+def _first(rpc: EvmRpc) -> Address:
+    return rpc.chain.keyring.addresses[0]
+
+
+def _send(rpc: EvmRpc, request: CallRequest) -> Hash:
+    """Complete a transaction and bring it to the pool.
+
+    Those of this process take their nonces in turns. Other processes may be faster, and so may a client that
+    signs by itself: then the next nonce is tried, unless one was asked for.
+    """
+    priced, gas = _completed(rpc, request)
+    with rpc.sending:
+        outcome = _submit(rpc, request, _unsigned(rpc, priced, gas))
+        for _ in range(MORE_ATTEMPTS if request.nonce is None else 0):
+            if not isinstance(outcome, _TAKEN):
+                break
+            outcome = _submit(rpc, request, _unsigned(rpc, priced, gas))
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome
+
+
+def _completed(rpc: EvmRpc, request: CallRequest) -> tuple[CallRequest, int]:
+    if request.type == BLOB:
+        raise BlobTransactionRefused
+    return fill.with_fees_and_gas(rpc, request)
+
+
+def _unsigned(rpc: EvmRpc, priced: CallRequest, gas: int) -> UnsignedTransaction:
+    return to_be_signed(
+        priced,
+        chain_id=rpc.chain.config.chain_id,
+        nonce=fill.next_nonce(rpc, priced),
+        gas=gas,
+    )
+
+
+def _submit(rpc: EvmRpc, request: CallRequest, unsigned: UnsignedTransaction) -> Outcome:
+    chain, sender = rpc.chain, request.sender
+    if sender in chain.keyring:
+        (outcome,) = transactions.submit(
+            chain, [sign_transaction(unsigned, chain.keyring.key_of(sender))]
+        )
+        return outcome
+    return transactions.submit_impersonated(chain, impersonate(unsigned, sender))

@@ -1,0 +1,189 @@
+"""Copies of a PostgreSQL database: a schema for each, with the tables' rows and no indexes.
+
+One transaction makes a copy, so there is a whole one or none. Copies of copies are not made: a schema holds
+the tables that it is asked for.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import psycopg
+from django.db import DatabaseError, ProgrammingError
+
+from chaindb.database import Database
+from chaindb.locks import Lock
+from chaindb.snapshots.errors import (
+    NameTaken,
+    NoSuchSnapshot,
+    NotPermitted,
+    OtherTables,
+    UnreadableSnapshot,
+)
+from chaindb.snapshots.port import Stored, is_name, verified
+
+_PREFIX: Final = "snapshot_"
+_LOCKS: Final = (
+    Lock.PCHAIN,
+    Lock.PCHAIN_MEMPOOL,
+    Lock.CCHAIN,
+    Lock.CCHAIN_POOL,
+    Lock.KEYSTORE,
+    Lock.INIT,
+)
+"""All that a transaction may hold of what is put back, each chain's before its pool's as everywhere.
+
+Those of makers of blocks belong to their sessions: they go on, and find that the chain went back."""
+
+_NAMES: Final = "SELECT nspname FROM pg_namespace WHERE starts_with(nspname::text, 'snapshot_')"
+_SIZE: Final = """
+SELECT COALESCE(sum(pg_total_relation_size(c.oid)), 0)
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = %s AND c.relkind = 'r'
+"""
+_COLUMNS: Final = """
+SELECT a.attname FROM pg_attribute a
+JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped
+ORDER BY a.attname
+"""
+_SEQUENCES: Final = """
+SELECT pg_get_serial_sequence(%s, a.attname), a.attname FROM pg_attribute a
+JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = current_schema() AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped
+  AND pg_get_serial_sequence(%s, a.attname) IS NOT NULL
+"""
+
+
+class PostgresqlCopies:
+    """The copies of a PostgreSQL database; see `port.Copies`, which this is.
+
+    Args:
+        db: The database.
+    """
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def names(self) -> list[str]:
+        """Return the names of all that are there, in order."""
+        found = (str(row[0]).removeprefix(_PREFIX) for row in self._db.rows(_NAMES))
+        return sorted(filter(is_name, found))
+
+    def read(self, name: str) -> Stored:
+        """Return what is known of a copy; see `port.Copies`."""
+        self._verify_there(name)
+        try:
+            found = self._db.row(f"SELECT text FROM {self._table(name, 'description')}")  # noqa: S608  # verified
+        except ProgrammingError as error:
+            raise UnreadableSnapshot(name, error) from error
+        if found is None:
+            raise UnreadableSnapshot(name, "nothing is written down of it")
+        size = self._db.row(_SIZE, [_schema(name)])
+        return Stored(name, str(found[0]), int(size[0]) if size else 0)
+
+    def save(
+        self, name: str, tables: Sequence[str], describe: Callable[[], str], *, replace: bool
+    ) -> None:
+        """Copy tables into a schema of their own; see `port.Copies`.
+
+        The transaction reads repeatably, so all tables are as of its first statement, and locks nobody out.
+        """
+        schema = self._quote(_schema(name))
+        try:
+            with self._db.atomic(durable=True):
+                self._db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+                self._db.execute("SET LOCAL statement_timeout = 0")
+                description = describe()
+                if replace:
+                    self._db.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
+                self._db.execute(f"CREATE SCHEMA {schema}")
+                for table in tables:
+                    own = self._quote(table)
+                    self._db.execute(f"CREATE TABLE {self._table(name, table)} AS TABLE {own}")
+                kept = self._table(name, "description")
+                self._db.execute(f"CREATE TABLE {kept} AS SELECT %s::text AS text", [description])
+        except DatabaseError as error:
+            if isinstance(error.__cause__, psycopg.errors.InsufficientPrivilege):
+                raise NotPermitted(error) from error
+            if isinstance(
+                error.__cause__,
+                psycopg.errors.DuplicateSchema | psycopg.errors.UniqueViolation,
+            ):
+                raise NameTaken(name) from error
+            raise
+
+    def restore(self, name: str, tables: Sequence[str], also: Callable[[], object]) -> None:
+        """Put the rows of a copy in the place of the database's; see `port.Copies`.
+
+        Rows are deleted, not truncated: that would need a lock against readers, and readers of two tables
+        could wait for each other with it. Foreign keys are looked at in the end, when all rows are there.
+        """
+        with self._db.atomic(durable=True):
+            self._db.execute("SET LOCAL statement_timeout = 0")
+            self._lock(tables)
+            self._verify_there(name)
+            also()
+            for table in tables:
+                fill(self._db, name, table)
+
+    def delete(self, name: str) -> None:
+        """Delete a copy; see `port.Copies`."""
+        with self._db.atomic(durable=True):
+            self._verify_there(name)
+            self._db.execute(f"DROP SCHEMA {self._quote(_schema(name))} CASCADE")
+
+    def _lock(self, tables: Sequence[str]) -> None:
+        """Keep all others from writing; the locks of the chains come first, so that nobody is half-way."""
+        for lock in _LOCKS:
+            self._db.acquire(lock)
+        listed = ", ".join(self._quote(table) for table in tables)
+        self._db.execute(f"LOCK TABLE {listed} IN SHARE ROW EXCLUSIVE MODE")
+
+    def _verify_there(self, name: str) -> None:
+        if verified(name) not in self.names():
+            raise NoSuchSnapshot(name)
+
+    def _table(self, name: str, table: str) -> str:
+        return f"{self._quote(_schema(name))}.{self._quote(table)}"
+
+    def _quote(self, name: str) -> str:
+        return str(self._db.connection.ops.quote_name(name))
+
+
+def fill(db: Database, name: str, table: str) -> None:
+    """Put the rows of a table of a copy in the place of the database's.
+
+    Raises:
+        OtherTables: It has other columns there.
+    """
+    found = db.row("SELECT current_schema()")
+    assert found is not None
+    columns = _columns(db, str(found[0]), table)
+    if not columns or columns != _columns(db, _schema(name), table):
+        raise OtherTables(name, table)
+    quote = db.connection.ops.quote_name
+    own, kept = quote(table), f"{quote(_schema(name))}.{quote(table)}"
+    listed = ", ".join(quote(one) for one in columns)
+    db.execute(f"DELETE FROM {own}")  # noqa: S608  # names are the models'
+    db.execute(f"INSERT INTO {own} ({listed}) SELECT {listed} FROM {kept}")  # noqa: S608  # as above
+    _raise_sequences(db, table)
+
+
+def _raise_sequences(db: Database, table: str) -> None:
+    """See that the next key is above all that are there. Numbers that were given out are not given again."""
+    own = db.connection.ops.quote_name(table)
+    for sequence, column in db.rows(_SEQUENCES, [own, table, own]):
+        key = db.connection.ops.quote_name(column)
+        db.execute(
+            f"SELECT setval(%s, greatest((SELECT last_value FROM {sequence}), "  # noqa: S608  # PostgreSQL's own words
+            f"(SELECT COALESCE(max({key}), 1) FROM {own})))",
+            [sequence],
+        )
+
+
+def _columns(db: Database, schema: str, table: str) -> list[str]:
+    return [row[0] for row in db.rows(_COLUMNS, [schema, table])]
+
+
+def _schema(name: str) -> str:
+    return f"{_PREFIX}{verified(name)}"

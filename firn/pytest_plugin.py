@@ -1,0 +1,88 @@
+"""The pytest plugin: a node for the session, a chain that each test leaves as it found it, accounts, web3.py.
+
+pytest finds it where the package is installed. Whatever is used from outside is imported by the fixture that needs it,
+since every run of pytest in that environment reads this module.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+
+from firn.chain import Chain
+from firn.node import Node, NodeProcess
+
+if TYPE_CHECKING:
+    from eth_account.signers.local import LocalAccount
+    from web3 import Web3
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a run choose another node than one of its own."""
+    parser.getgroup("firn").addoption(
+        "--firn-url",
+        metavar="URL",
+        help="test against a node that runs already, by the URL of its C-Chain's JSON-RPC",
+    )
+
+
+@pytest.fixture(scope="session")
+def firn_settings() -> Mapping[str, str]:
+    """Settings (`NODE_…`) of the session's node; a conftest.py overrides it to choose others."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def node(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    firn_settings: Mapping[str, str],
+) -> Iterator[Node]:
+    """The session's node: a process of its own on free ports, unless --firn-url names one that runs.
+
+    Where pytest-xdist runs tests in several processes, each has its node.
+    """
+    url = request.config.getoption("--firn-url")
+    with ExitStack() as end:
+        if url:
+            yield Node(url)
+        else:
+            directory = tmp_path_factory.mktemp("firn")
+            yield end.enter_context(NodeProcess(directory, firn_settings))
+
+
+@pytest.fixture
+def chain(node: Node) -> Iterator[Chain]:
+    """The C-Chain, which goes back after the test to what it was before."""
+    with Chain(node).isolated() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def accounts() -> "list[LocalAccount]":
+    """Accounts that a local network funds: the ten of the test mnemonic in their order, and "ewoq" last."""
+    from eth_account import Account
+
+    from primitives.keys import DEV_KEYS, EWOQ_KEY
+
+    keys = [key for key in map(_key_bytes, DEV_KEYS.values()) if key != EWOQ_KEY]
+    return [Account.from_key(key) for key in (*keys, EWOQ_KEY)]
+
+
+def _key_bytes(key: str) -> bytes:
+    return bytes.fromhex(key.removeprefix("0x"))
+
+
+@pytest.fixture(scope="session")
+def w3(node: Node, accounts: "list[LocalAccount]") -> "Iterator[Web3]":
+    """web3.py on the session's node; it signs for `accounts`, and sends from the first unless told otherwise."""
+    import requests
+    from web3 import HTTPProvider, Web3
+    from web3.middleware import SignAndSendRawMiddlewareBuilder
+
+    with requests.Session() as session:
+        found = Web3(HTTPProvider(node.url, session=session))
+        found.middleware_onion.inject(SignAndSendRawMiddlewareBuilder.build(accounts), layer=0)
+        found.eth.default_account = accounts[0].address
+        yield found

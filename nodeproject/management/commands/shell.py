@@ -1,0 +1,41 @@
+"""`shell`: Django's, with this node, its chains and a client of it at hand."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management.commands import shell
+from typing_extensions import override
+
+from nodeproject.addresses import base_url
+from nodeproject.apps import this_node
+
+
+class Command(shell.Command):
+    """Opens Python with `node`, `chain` (the C-Chain), `platform_chain` and `w3` besides all models.
+
+    The first three read the database as this process sees it. `w3` (web3.py) speaks to the node that runs with the
+    same settings, over HTTP: what is to change the chain goes through it.
+    """
+
+    help = (
+        "Open a Python shell with all models, and with `node`, `chain`, `platform_chain` and `w3` "
+        "(web3.py on the node that runs)."
+    )
+
+    @override
+    def get_namespace(self, **options: Any) -> dict[str, Any]:
+        """Return the names that the shell knows; none with --no-imports."""
+        found: dict[str, Any] = super().get_namespace(**options)
+        if options.get("no_imports"):
+            return found
+        from web3 import HTTPProvider, Web3  # no other command waits for it
+
+        node = this_node()
+        url = f"{base_url(settings.NODE)}/ext/bc/C/rpc"
+        return {
+            **found,
+            "node": node,
+            "chain": node.evm_chain,
+            "platform_chain": node.platform_chain,
+            "w3": Web3(HTTPProvider(url)),
+        }

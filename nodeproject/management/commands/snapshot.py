@@ -1,0 +1,127 @@
+"""`snapshot`: save, restore, list and delete named snapshots of a local network's node."""
+
+import json
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError
+from django.template.defaultfilters import filesizeformat
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from typing_extensions import override
+
+from adminkit.formats import format_time, shorten
+from chaindb.snapshots.errors import SnapshotRefused
+from nodeproject.apps import this_node
+from nodeproject.database_faults import explained
+from nodeproject.snapshots.manifest import Head
+from nodeproject.snapshots.service import Snapshot, Unreadable
+
+WIDTH = 120
+"""Columns of the table at least: a pipe has no width of its own."""
+
+
+class Command(BaseCommand):
+    """Keeps states of the whole node under names, also while it runs."""
+
+    help = "Save the node as it is under a name, and go back to it: both chains, keystore, clock, pools."
+
+    @override
+    def add_arguments(self, parser: CommandParser) -> None:
+        verbs = parser.add_subparsers(dest="verb", required=True)
+        save = verbs.add_parser("save", help="save the node as it is now")
+        save.add_argument("name", help="1 to 40 of a-z, 0-9, - and _")
+        save.add_argument(
+            "--replace", action="store_true", help="overwrite a snapshot of that name"
+        )
+        restore = verbs.add_parser("restore", help="go back to a snapshot")
+        restore.add_argument("name")
+        listed = verbs.add_parser("list", help="show all snapshots")
+        listed.add_argument("--json", action="store_true", help="as JSON, for programs")
+        delete = verbs.add_parser("delete", help="delete a snapshot")
+        delete.add_argument("name")
+
+    @override
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            getattr(self, f"_{options['verb']}")(options)
+        except SnapshotRefused as error:
+            raise CommandError(_sentence(str(error))) from error
+        except (DatabaseError, OSError) as error:
+            raise CommandError(explained(error)) from error
+
+    def _save(self, options: dict[str, Any]) -> None:
+        began = time.monotonic()
+        saved = this_node().snapshots.save(options["name"], replace=options["replace"])
+        took = time.monotonic() - began
+        size = filesizeformat(saved.size).replace("\xa0", " ")
+        self.stdout.write(f"Saved {options['name']}: {_heads(saved)}, {size}, {took:.1f} s.")
+
+    def _restore(self, options: dict[str, Any]) -> None:
+        began = time.monotonic()
+        restored = this_node().snapshots.restore(options["name"])
+        took = time.monotonic() - began
+        self.stdout.write(f"Restored {options['name']}: {_heads(restored.snapshot)}, {took:.1f} s.")
+        if restored.behind:
+            numbers = ", ".join(map(str, restored.behind))
+            self.stderr.write(f"These processes of the node have not noticed yet: {numbers}.")
+
+    def _list(self, options: dict[str, Any]) -> None:
+        found = this_node().snapshots.all()
+        if options["json"]:
+            self.stdout.write(json.dumps([_json(one) for one in found], indent=2))
+        elif found:
+            width = max(Console().width, WIDTH)
+            Console(width=width, highlight=False).print(_table(found))
+        else:
+            self.stdout.write("There are no snapshots yet: `snapshot save NAME` makes one.")
+
+    def _delete(self, options: dict[str, Any]) -> None:
+        this_node().snapshots.delete(options["name"])
+        self.stdout.write(f"Deleted {options['name']}.")
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _heads(snapshot: Snapshot) -> str:
+    manifest = snapshot.manifest
+    cchain = f"C-Chain at {manifest.cchain.height:,}, " if manifest.cchain else ""
+    return f"{cchain}P-Chain at {manifest.pchain.height:,}"
+
+
+def _table(found: Sequence[Snapshot | Unreadable]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in ("Name", "Saved", "C-Chain", "P-Chain", "Clock"):
+        table.add_column(title, overflow="fold")
+    table.add_column("Size", justify="right", no_wrap=True)
+    for one in found:
+        if isinstance(one, Unreadable):
+            table.add_row(one.name, "cannot be read")
+            continue
+        manifest = one.manifest
+        table.add_row(
+            manifest.name,
+            format_time(manifest.saved_at),
+            _place(manifest.cchain),
+            _place(manifest.pchain),
+            f"+{manifest.clock_offset:,} s",
+            filesizeformat(one.size).replace("\xa0", " "),
+        )
+    return table
+
+
+def _place(head: Head | None) -> str:
+    return "–" if head is None else f"{head.height:,}  {shorten(head.id)}"
+
+
+def _json(one: Snapshot | Unreadable) -> dict[str, Any]:
+    if isinstance(one, Unreadable):
+        return {"name": one.name, "unreadable": one.reason}
+    shown: dict[str, Any] = msgspec.to_builtins(one.manifest)
+    return {**shown, "size": one.size}

@@ -1,0 +1,43 @@
+"""Which tables a snapshot is of: the chains' rows with outer blocks, keystore, clock and pools.
+
+What a process says of itself stays as it is: peers, how far it is, its votes, the history of its health. So do
+people who may open the admin, what they did there, and the schedule.
+"""
+
+from typing import Final
+
+from django.apps import apps
+from django.db.migrations.recorder import MigrationRecorder
+
+from chaindb.database import Database
+from chaindb.models import Generation
+
+_APPS: Final = ("chaindb", "platform_app", "cchain_app", "network_app")
+_KEPT: Final = frozenset(
+    {
+        Generation._meta.label,  # Django documents it
+        "network_app.Peer",
+        "network_app.NetworkStatus",
+        "network_app.ChainSync",
+        "network_app.FetchedBlock",
+        "network_app.ChainConsensus",
+        "network_app.BlockDecision",
+    }
+)
+
+
+def tables() -> list[str]:
+    """Return the tables whose rows a snapshot has, by name."""
+    found = {
+        model._meta.db_table  # as above
+        for app in _APPS
+        for model in apps.get_app_config(app).get_models(include_auto_created=True)
+        if model._meta.managed and not model._meta.proxy and model._meta.label not in _KEPT
+    }
+    return sorted(found)
+
+
+def migrations(db: Database) -> tuple[str, ...]:
+    """Return the migrations by which a database's tables were made, of the apps that have them."""
+    applied = MigrationRecorder(db.connection).applied_migrations()
+    return tuple(sorted(f"{app}.{name}" for app, name in applied if app in _APPS))

@@ -1,0 +1,82 @@
+"""What builds the package for pip and uv (PEP 517): maturin, where there is a Rust toolchain.
+
+Without one maturin would go and fetch one by itself; whoever installs a node shall be told instead.
+"""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+MANIFEST = Path("native/Cargo.toml")
+"""Seen from where a backend runs, which is beside pyproject.toml."""
+
+Settings = Mapping[str, Any] | None
+
+
+class NoToolchain(SystemExit):
+    """The native engine cannot be built here: the build ends with the message."""
+
+
+def verify_toolchain() -> None:
+    """See that there is a cargo, and that it is new enough for the crate.
+
+    Raises:
+        NoToolchain: There is none, or an older one.
+    """
+    found = re.search(r'^rust-version = "(.+)"$', MANIFEST.read_text(), re.MULTILINE)
+    assert found is not None, "the crate says what it needs"
+    wanted = found[1]
+    advice = (
+        f"Firn's EVM engine is written in Rust: building it from source needs cargo {wanted} or newer. Install "
+        "Rust and try again, or install a wheel of Firn, which has the engine in it."
+    )
+    cargo = shutil.which("cargo")
+    if cargo is None:
+        raise NoToolchain(f"There is no cargo here. {advice}")
+    told = subprocess.run([cargo, "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S603  # no input
+    numbers = re.search(r"(\d+)\.(\d+)", told)
+    if numbers is None or tuple(map(int, numbers.groups())) < tuple(map(int, wanted.split("."))):
+        raise NoToolchain(f"The cargo here is {told.strip() or 'unusable'}. {advice}")
+
+
+def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
+    """Return what a build needs besides: nothing. Raises NoToolchain."""
+    verify_toolchain()
+    return []
+
+
+def get_requires_for_build_sdist(config_settings: Settings = None) -> list[str]:
+    """Return what packing the sources needs besides: nothing. Raises NoToolchain, since cargo lists them."""
+    verify_toolchain()
+    return []
+
+
+def prepare_metadata_for_build_wheel(
+    metadata_directory: str, config_settings: Settings = None
+) -> str:
+    """Write what the wheel will say of itself, without building it. Raises NoToolchain."""
+    import maturin
+
+    verify_toolchain()
+    return str(maturin.prepare_metadata_for_build_wheel(metadata_directory, config_settings))
+
+
+def build_wheel(
+    wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
+) -> str:
+    """Build the wheel. Raises NoToolchain."""
+    import maturin
+
+    verify_toolchain()
+    return str(maturin.build_wheel(wheel_directory, config_settings, metadata_directory))
+
+
+def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
+    """Pack the sources. Raises NoToolchain."""
+    import maturin
+
+    verify_toolchain()
+    return str(maturin.build_sdist(sdist_directory, config_settings))

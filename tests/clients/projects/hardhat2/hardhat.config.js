@@ -1,0 +1,26 @@
+// The compiler is the npm package that Hardhat itself needs, not a download.
+const { subtask } = require('hardhat/config')
+const { TASK_COMPILE_SOLIDITY_GET_SOLC_BUILD } = require('hardhat/builtin-tasks/task-names')
+const solc = require('solc')
+require('@nomicfoundation/hardhat-ethers')
+require('@nomicfoundation/hardhat-chai-matchers')
+
+const [longVersion] = solc.version().split('.Emscripten')
+const [version] = longVersion.split('+')
+
+subtask(TASK_COMPILE_SOLIDITY_GET_SOLC_BUILD, async () => ({
+  compilerPath: require.resolve('solc/soljson.js'),
+  isSolcJs: true,
+  version,
+  longVersion,
+}))
+
+module.exports = {
+  solidity: { version, settings: { evmVersion: 'cancun' } },
+  networks: { devnet: { url: process.env.NODE_URL } },
+  mocha: {
+    reporter: 'json',
+    reporterOptions: { output: process.env.REPORT },
+    timeout: 60_000,
+  },
+}

@@ -1,0 +1,183 @@
+"""A running node goes back to a named snapshot: what clients are answered, and the chain that goes on."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eth_account.signers.local import LocalAccount
+
+from tests.e2e.checked import CheckedNode
+from tests.e2e.conftest import CHAIN_ID, MakeNode, node_script
+from tests.e2e.platform_client import PlatformClient
+from tests.e2e.transactions import Sender, wait_for_receipts
+from tests.servers.process import ServerDied
+
+STRANGER = "0x000000000000000000000000000000000000dEaD"
+PASSWORD = "correct horse battery staple 7"
+
+
+@pytest.fixture
+def node(fresh: CheckedNode) -> CheckedNode:
+    """The node that goes back."""
+    return fresh
+
+
+def seen(node: CheckedNode, address: str) -> list[Any]:
+    """Return what clients see of both chains, the keystore and a pool."""
+    with node.client() as client, PlatformClient(node.port) as platform:
+        return [
+            *client.batch(
+                [
+                    ("eth_getBlockByNumber", "latest", True),
+                    ("eth_getBalance", address, "latest"),
+                    ("eth_getBalance", STRANGER, "latest"),
+                    ("eth_getTransactionCount", address, "pending"),
+                    ("txpool_content",),
+                ]
+            ),
+            platform.call("platform.getHeight"),
+            platform.call("platform.getTimestamp"),
+            [
+                (one["txID"], one["endTime"])
+                for one in platform.call("platform.getCurrentValidators")["validators"]
+            ],
+            platform.call("keystore.listUsers"),
+        ]
+
+
+def send(node: CheckedNode, sender: Sender, count: int) -> list[str]:
+    """Send transfers and return their hashes once they are in blocks."""
+    with node.client() as client:
+        sent = [
+            client.call("eth_sendRawTransaction", sender.transfer(STRANGER, 5))
+            for _ in range(count)
+        ]
+        wait_for_receipts(client, sent)
+    return sent
+
+
+@pytest.mark.parametrize("fresh", ["embedded", "production"], indirect=True)
+def test_a_running_node_goes_back_and_on(node: CheckedNode, account: LocalAccount) -> None:
+    sender = Sender(account, CHAIN_ID)
+    kept = send(node, sender, 3)
+    sender.nonce += 4  # a gap: this one waits
+    with node.client() as client, PlatformClient(node.port) as platform:
+        waiting = client.call("eth_sendRawTransaction", sender.transfer(STRANGER, 6))
+        platform.call("keystore.createUser", username="alice", password=PASSWORD)
+    node.manage("time_travel", "90d")
+    node.manage("snapshot", "save", "a")
+    before = seen(node, account.address)
+
+    sender.nonce = 3
+    lost = send(node, sender, 3)
+    with PlatformClient(node.port) as platform:
+        platform.call("keystore.createUser", username="bob", password=PASSWORD)
+    node.manage("time_travel", "400d")
+    assert seen(node, account.address) != before
+
+    assert node.manage("snapshot", "restore", "a").startswith("Restored a: ")
+
+    assert seen(node, account.address) == before
+    with node.client() as client:
+        receipts = client.batch([("eth_getTransactionReceipt", one) for one in (*kept, *lost)])
+        assert [one is not None for one in receipts] == [True] * 3 + [False] * 3
+        assert client.call("eth_getTransactionByHash", waiting)["blockHash"] is None
+
+    sender.nonce = 3
+    gap = send(node, sender, 4)
+    with node.client() as client:
+        receipts = wait_for_receipts(client, [*gap, waiting])
+    assert [one["status"] for one in receipts] == ["0x1"] * 5
+    assert int(receipts[0]["blockNumber"], 16) == int(before[0]["number"], 16) + 1
+    node.manage("time_travel", "400d")
+    after = seen(node, account.address)
+    assert int(after[5]["height"]) > int(before[5]["height"])
+    node.restart()
+    assert seen(node, account.address) == after
+
+
+def test_a_node_goes_back_again_and_again_under_load(
+    node: CheckedNode, account: LocalAccount
+) -> None:
+    sender = Sender(account, CHAIN_ID)
+    send(node, sender, 2)
+    node.manage("snapshot", "save", "a")
+    before = seen(node, account.address)
+    for count in (1, 3):
+        sender.nonce = 2
+        send(node, sender, count)
+        with node.client() as client:
+            for _ in range(20):  # the maker of blocks is at work when the rows go back
+                client.call("eth_sendRawTransaction", sender.transfer(STRANGER, 1))
+            node.manage("snapshot", "restore", "a")
+        assert seen(node, account.address) == before
+
+
+def test_the_command_says_what_there_is_and_why_not(make_node: MakeNode) -> None:
+    node = make_node(prepared=False)
+    node.start()
+    assert node.manage("snapshot", "list").startswith("There are no snapshots yet")
+    node.manage("snapshot", "save", "a")
+    (listed,) = json.loads(node.manage("snapshot", "list", "--json"))
+    assert (listed["name"], listed["cchain"]["height"], listed["chain_id"]) == ("a", 0, CHAIN_ID)
+    assert " a " in node.manage("snapshot", "list")
+    for words, command in (
+        ("There is a snapshot a already: --replace overwrites it.", ("save", "a")),
+        ("There is no snapshot b.", ("restore", "b")),
+        ("'B' is no name for a snapshot", ("save", "B")),
+    ):
+        with pytest.raises(ServerDied, match=words):
+            node.manage("snapshot", *command)
+    node.manage("snapshot", "save", "a", "--replace")
+    assert node.manage("snapshot", "delete", "a") == "Deleted a.\n"
+    assert node.manage("snapshot", "list", "--json") == "[]\n"
+
+
+@pytest.mark.parametrize("fresh", ["embedded", "production"], indirect=True)
+def test_a_kill_leaves_either_state(
+    node: CheckedNode, account: LocalAccount, request: pytest.FixtureRequest
+) -> None:
+    embedded = request.node.callspec.params["fresh"] == "embedded"
+    sender = Sender(account, CHAIN_ID)
+    send(node, sender, 2)
+    node.manage("snapshot", "save", "a")
+    before = seen(node, account.address)
+    send(node, sender, 2)
+    later = seen(node, account.address)
+    if embedded:
+        node.manage_killed_at("copied", "snapshot", "save", "b")
+        node.manage_killed_at("copied", "snapshot", "save", "a", "--replace")
+    found = json.loads(node.manage("snapshot", "list", "--json"))
+    assert [one["name"] for one in found] == ["a"]
+
+    node.manage_killed_at(
+        "emptied-sqlite" if embedded else "emptied-postgresql", "snapshot", "restore", "a"
+    )
+    assert seen(node, account.address) == later
+    node.restart()
+    assert seen(node, account.address) == later
+
+    node.manage_killed_at("restored", "snapshot", "restore", "a")
+    node.restart()
+    assert seen(node, account.address) == before
+    sender.nonce = 2
+    send(node, sender, 1)
+
+
+def test_the_page_of_the_admin_saves_goes_back_and_deletes(
+    node: CheckedNode, account: LocalAccount, tmp_path: Path
+) -> None:
+    send(node, Sender(account, CHAIN_ID), 2)
+    given = {
+        "base": f"http://127.0.0.1:{node.port}",
+        "password": (node.directory / "data" / "admin_password").read_text().strip(),
+        "screenshots": os.environ.get("SCREENSHOTS", str(tmp_path)),
+    }
+    found = node_script("run.mjs", "admin", "snapshots", json.dumps(given))
+    assert found["faults"] == []
+    for screen in ("desk", "phone"):
+        assert "No snapshots yet." in found["seen"][f"none-{screen}"]
+        assert "before-upgrade" in found["seen"][f"list-{screen}"]
+        assert "What was done since is lost" in found["seen"][f"question-{screen}"]

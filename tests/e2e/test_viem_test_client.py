@@ -1,0 +1,64 @@
+"""viem's test client: every action of `createTestClient` in its modes anvil and hardhat, here as on Anvil."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import node_script
+from tests.e2e.development import (
+    CHAIN_ID,
+    Anvil,
+    DevelopmentNode,
+    DevelopmentServer,
+    Outcome,
+    assert_passes_as_on_anvil,
+    on_anvil,
+    outcome_of_script,
+)
+
+REFUSED = {
+    "anvil": set[str](),
+    # Anvil knows neither name, and takes the milliseconds of this mode for seconds.
+    "hardhat": {
+        "setBlockTimestampInterval, removeBlockTimestampInterval",
+        "setRpcUrl: of a chain that is no fork",
+        "setIntervalMining: blocks come by themselves",
+    },
+}
+"""What fails on Anvil, by mode."""
+
+
+@pytest.fixture(scope="module")
+def upstream(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Anvil]:
+    """Another chain, which clients have a node fork."""
+    with Anvil(tmp_path_factory.mktemp("upstream")) as running:
+        yield running
+
+
+@pytest.mark.parametrize("mode", sorted(REFUSED))
+def test_every_action_does_what_it_does_on_anvil(
+    mode: str, devnet: DevelopmentNode, anvil: Anvil, upstream: Anvil, contracts: dict[str, Any]
+) -> None:
+    never_used = set[str]()
+
+    def run(server: DevelopmentServer) -> Outcome:
+        given = {
+            "url": server.url,
+            "upstream": upstream.url,
+            "chainId": CHAIN_ID,
+            "mode": mode,
+            "artifact": contracts["Ledger"],
+        }
+        found = node_script("run.mjs", "viem_devnet", "everyAction", json.dumps(given))
+        never_used.clear()
+        never_used.update(found["unused"])
+        return outcome_of_script(found)
+
+    refused = REFUSED[mode]
+    there = on_anvil(lambda: run(anvil), refused=refused)
+    # What would follow an action that is not there is not done.
+    assert never_used <= {"removeBlockTimestampInterval"}
+    assert len(there.passed) > 30
+    assert_passes_as_on_anvil(run(devnet), there, refused=refused)

@@ -1,0 +1,195 @@
+"""Who has coins when a local network begins: what the settings say at its first start, and that for ever."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError
+from eth_account import Account
+
+from cchain_app.accounts.errors import BadMnemonic
+from cchain_app.accounts.keyring import DERIVATION_PATH, EWOQ, MNEMONIC
+from cchain_app.apps import evm_chain
+from cchain_app.chain import EvmChain
+from cchain_app.genesis import built_in_text, load_genesis
+from cchain_app.selectors import blocks, state
+from cchain_app.services import genesis as service
+from nodeproject.apps import this_node
+from nodeproject.banner import MOST_ACCOUNTS, shown_accounts
+from nodeproject.initialise import initialise_or_explain
+from primitives.evm import Address
+from primitives.hexadecimal import checksum_address
+from tests.builders.cchain import JUNK_KEYS, SENDERS
+
+COIN = 10**18
+OTHER = "legal winner thank year wave sausage worth useful legal winner thank yellow"
+BUILT_IN = load_genesis(built_in_text("local"))
+
+
+def derived(mnemonic: str, number: int) -> Address:
+    Account.enable_unaudited_hdwallet_features()
+    path = f"{DERIVATION_PATH}{number}"
+    return Address(bytes.fromhex(Account.from_mnemonic(mnemonic, account_path=path).address[2:]))
+
+
+@pytest.fixture
+def begin(db: None, node_settings: Any, settings: Any, tmp_path: Path) -> Any:
+    """Start the node with settings on a data directory of the test's own; once more is a restart."""
+
+    def start(**changes: Any) -> EvmChain:
+        settings.NODE = replace(node_settings, data_dir=str(tmp_path), **changes)
+        chain = evm_chain()
+        service.load_genesis(chain)
+        return chain
+
+    return start
+
+
+def balance(chain: EvmChain, address: Address) -> int:
+    account = state.state_at(chain, blocks.head(chain).number).account(address)
+    return 0 if account is None else account.balance
+
+
+def test_by_default_it_is_the_file_that_comes_with_the_node(begin: Any, tmp_path: Path) -> None:
+    chain = begin()
+
+    assert chain.genesis.alloc == BUILT_IN.alloc
+    assert not list(tmp_path.rglob("cchain.json"))
+    assert [balance(chain, one) for one in SENDERS] == [10_000 * COIN] * len(SENDERS)
+
+
+def test_the_settings_accounts_have_the_settings_balance(begin: Any) -> None:
+    chain = begin(mnemonic=OTHER, accounts=3, balance=7)
+
+    assert [balance(chain, derived(OTHER, number)) for number in range(4)] == [7 * COIN] * 3 + [0]
+    assert [balance(chain, one) for one in SENDERS] == [0] * len(SENDERS)
+    assert balance(chain, EWOQ) == BUILT_IN.alloc[EWOQ].balance
+    code = {address for address, one in BUILT_IN.alloc.items() if one.code}
+    assert {one: chain.genesis.alloc[one] for one in code} == {
+        one: BUILT_IN.alloc[one] for one in code
+    }
+
+
+def test_more_accounts_of_the_known_mnemonic_are_added(begin: Any) -> None:
+    chain = begin(accounts=12)
+
+    assert set(chain.genesis.alloc) - set(BUILT_IN.alloc) == {
+        derived(MNEMONIC, 10),
+        derived(MNEMONIC, 11),
+    }
+    assert len(chain.keyring) == 13
+
+
+def test_fewer_and_poorer_ones_too(begin: Any) -> None:
+    chain = begin(accounts=1, balance=0)
+
+    assert [balance(chain, one) for one in SENDERS] == [0] * len(SENDERS)
+    assert set(BUILT_IN.alloc) - set(chain.genesis.alloc) == {
+        derived(MNEMONIC, number) for number in range(1, 10)
+    }
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ({"accounts": 2, "balance": 5}, {}),
+        ({}, {"accounts": 20, "balance": 5}),
+        ({"mnemonic": OTHER}, {"accounts": 1}),
+    ],
+)
+def test_a_later_start_with_other_settings_goes_on_with_the_chain(
+    begin: Any, first: dict[str, Any], then: dict[str, Any]
+) -> None:
+    head = blocks.head(begin(**first))
+    alloc = begin(**first).genesis.alloc
+    chain = begin(**then)
+
+    assert blocks.head(chain) == head
+    assert chain.genesis.alloc == alloc
+    assert len(chain.keyring) == then.get("accounts", 10) + 1
+
+
+def test_a_genesis_file_of_ones_own_is_taken_as_it_is(begin: Any, tmp_path: Path) -> None:
+    document = json.loads(built_in_text("local"))
+    document["alloc"] = {"0x" + "77" * 20: {"balance": "0x1"}}
+    (tmp_path / "own.json").write_text(json.dumps(document))
+    chain = begin(genesis=str(tmp_path / "own.json"), accounts=2)
+
+    assert set(chain.genesis.alloc) == {Address(b"\x77" * 20)}
+    assert len(chain.keyring) == 3
+
+
+def test_another_network_has_neither_keys_nor_their_coins(begin: Any) -> None:
+    chain = begin(network_id=1, accounts=2, mnemonic="no words at all")
+
+    assert len(chain.keyring) == 0
+    assert not chain.is_development
+    assert chain.genesis.alloc == load_genesis(built_in_text("mainnet")).alloc
+
+
+def test_words_that_are_no_mnemonic_begin_nothing(begin: Any, tmp_path: Path) -> None:
+    with pytest.raises(BadMnemonic):
+        begin(mnemonic="correct horse battery staple")
+
+    assert not list(tmp_path.rglob("cchain.json"))
+    with pytest.raises(blocks.NoGenesis):
+        blocks.head(evm_chain())
+
+
+def test_a_start_that_cannot_be_is_explained_without_the_words(
+    transactional_db: None, node_settings: Any, settings: Any, tmp_path: Path
+) -> None:
+    settings.NODE = replace(
+        node_settings, data_dir=str(tmp_path), mnemonic="correct horse battery staple"
+    )
+    with pytest.raises(CommandError, match="NODE_MNEMONIC is no BIP-39 mnemonic") as refusal:
+        initialise_or_explain(this_node())
+    assert "horse" not in str(refusal.value)
+
+
+def test_what_other_nodes_are_given_has_the_same_accounts(begin: Any) -> None:
+    chain = begin(accounts=1, balance=3)
+
+    given = load_genesis(service.genesis_text(chain))
+    assert given.alloc == chain.genesis.alloc
+    assert given.alloc[SENDERS[0]].balance == 3 * COIN
+
+
+def test_a_new_networks_files_have_the_settings_accounts(
+    node_settings: Any, settings: Any, tmp_path: Path
+) -> None:
+    settings.NODE = replace(node_settings, data_dir=str(tmp_path / "data"), accounts=1, balance=3)
+    assert (
+        load_genesis(service.first_genesis_file(evm_chain())).alloc[SENDERS[0]].balance == 3 * COIN
+    )
+
+
+def test_the_banner_shows_the_known_accounts_with_their_keys(begin: Any) -> None:
+    shown = dict(shown_accounts(begin()))
+
+    assert list(shown)[:5] == [checksum_address(one) for one in SENDERS]
+    assert [shown[checksum_address(one)] for one in SENDERS] == [
+        f"0x{key.hex()}" for key in JUNK_KEYS
+    ]
+    assert list(shown)[10] == checksum_address(EWOQ)
+
+
+def test_the_banner_shows_no_key_of_somebodys_own_mnemonic(begin: Any) -> None:
+    shown = dict(shown_accounts(begin(mnemonic=OTHER, accounts=2)))
+
+    assert shown[checksum_address(derived(OTHER, 0))] == "its key is NODE_MNEMONIC's"
+    assert shown[checksum_address(EWOQ)].startswith("0x56289e99")
+
+
+def test_the_banner_is_bounded_and_says_who_has_no_coins(begin: Any) -> None:
+    begin()
+    shown = dict(shown_accounts(begin(accounts=40)))
+
+    assert len(shown) == MOST_ACCOUNTS + 1
+    assert shown["…"] == "21 more: eth_accounts lists them"
+    poor = [
+        text for text in shown.values() if text.endswith("(no coins: the chain began without it)")
+    ]
+    assert len(poor) == 10

@@ -1,0 +1,141 @@
+"""A node of our own: starts on free ports, waits, and ends. Small programs stand in for the node."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from firn import node as module
+from firn.node import NodeEnded, NodeProcess, NodeSilent
+from firn.rpc import Unreachable
+
+ANSWERS = """
+import os, signal, sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+class Handler(BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = b'{"result": "0x1"}'
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+try:
+    server = HTTPServer(("127.0.0.1", int(os.environ["NODE_HTTP_PORT"])), Handler)
+except OSError:
+    sys.exit("CommandError: cannot listen on it: choose another NODE_HTTP_PORT")
+server.serve_forever()
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The program that takes the node's place; to be written."""
+    package = tmp_path / "packages" / "nodeproject"
+    package.mkdir(parents=True)
+    monkeypatch.setenv("PYTHONPATH", str(package.parent))
+    return package / "__main__.py"
+
+
+def test_a_node_answers_inside_of_the_block_and_has_ended_after_it(
+    program: Path, tmp_path: Path
+) -> None:
+    program.write_text(ANSWERS)
+
+    with NodeProcess(tmp_path / "node") as node:
+        assert node.rpc("eth_chainId") == "0x1"
+    with pytest.raises(Unreachable):
+        node.rpc("eth_chainId")
+
+
+def test_a_port_that_somebody_took_meanwhile_is_another_ones(
+    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program.write_text(ANSWERS)
+    draw = module._free_ports
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        drawn = iter([[taken.getsockname()[1], 1], draw(2)])
+        monkeypatch.setattr(module, "_free_ports", lambda _count: next(drawn))
+
+        with NodeProcess(tmp_path / "node") as node:
+            assert node.rpc("eth_chainId") == "0x1"
+    assert next(drawn, None) is None
+
+
+def test_a_node_that_finds_no_port_gives_up(
+    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program.write_text("import sys; sys.exit('CommandError: cannot listen on 127.0.0.1:1')")
+    starts = []
+    monkeypatch.setattr(module, "_free_ports", lambda count: starts.append(count) or [1, 2])
+
+    with pytest.raises(NodeEnded, match="cannot listen on 127"):
+        NodeProcess(tmp_path / "node").start()
+    assert len(starts) == module.TRIES
+
+
+def test_a_node_that_ends_is_not_started_again(program: Path, tmp_path: Path) -> None:
+    program.write_text("import sys; print('once'); sys.exit('broken')")
+
+    with pytest.raises(
+        NodeEnded, match=r"^the node ended with 1 before it answered:\n(once\n)?broken"
+    ):
+        NodeProcess(tmp_path / "node").start()
+
+
+def test_a_node_that_does_not_answer_is_ended(
+    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = tmp_path / "ended"
+    program.write_text(
+        "import signal, sys, time\n"
+        f"signal.signal(signal.SIGTERM, lambda *_: (open({str(mark)!r}, 'w').close(), sys.exit()))\n"
+        "print('waiting', flush=True)\ntime.sleep(600)\n"
+    )
+    node = NodeProcess(tmp_path / "node")
+    passed = iter(range(0, 10_000, 10))
+    # the clock goes on only when the program is so far as to hear that it is to end
+    monkeypatch.setattr(
+        module.time, "monotonic", lambda: next(passed) if "waiting" in node.log.read_text() else 0
+    )
+
+    with pytest.raises(
+        NodeSilent, match=r"^the node does not answer at http://127\.0\.0\.1:\d+/ext"
+    ):
+        node.start()
+    assert mark.exists()
+
+
+def test_settings_of_another_node_or_project_are_not_handed_on(
+    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program.write_text(
+        "import os, sys\n"
+        "names = sorted(name for name in os.environ if name.startswith(('NODE_', 'DJANGO_')))\n"
+        "sys.exit(' '.join([*names, os.environ['NODE_CHAIN_ID'], os.getcwd()]))\n"
+    )
+    monkeypatch.setenv("NODE_PROFILE", "production")
+    monkeypatch.setenv("DJANGO_SETTINGS_MODULE", "shop.settings")
+    directory = tmp_path / "node"
+
+    with pytest.raises(
+        NodeEnded,
+        match=f"NODE_CHAIN_ID NODE_DATA_DIR NODE_HTTP_PORT NODE_STAKING_PORT 31337 {directory}$",
+    ):
+        NodeProcess(directory, {"NODE_CHAIN_ID": "31337"}).start()
+
+
+def test_what_lies_where_tests_run_is_not_taken_for_the_node(
+    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program.write_text(ANSWERS)
+    directory = tmp_path / "node"
+    other = directory / "nodeproject"
+    other.mkdir(parents=True)
+    (other / "__main__.py").write_text("import sys; sys.exit('the wrong one')")
+    monkeypatch.chdir(directory)
+
+    with NodeProcess(directory) as node:
+        assert node.rpc("eth_chainId") == "0x1"

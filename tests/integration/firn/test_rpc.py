@@ -1,0 +1,61 @@
+"""A call returns what the node says, or which of two kinds of failure it was."""
+
+import pytest
+
+from firn.node import Node
+from firn.rpc import RpcError, Unreachable, call
+from tests.builders.fake_chain import serving
+from tests.servers.ports import free_port
+
+
+def test_a_node_knows_its_other_doors() -> None:
+    node = Node("http://127.0.0.1:9650/ext/bc/C/rpc")
+
+    assert node.base_url == "http://127.0.0.1:9650"
+    assert node.ws_url == "ws://127.0.0.1:9650/ext/bc/C/ws"
+    assert node.platform_url == "http://127.0.0.1:9650/ext/bc/P"
+    assert Node("https://example.org").ws_url == "wss://example.org/ext/bc/C/ws"
+
+
+def test_null_is_a_result() -> None:
+    with serving(lambda _asked: (200, b'{"result": null}')) as url:
+        assert call(url, "eth_getTransactionReceipt", "0x00") is None
+
+
+@pytest.mark.parametrize("status", [200, 400, 404])
+def test_an_error_of_the_node_has_its_code_words_and_data(status: int) -> None:
+    body = b'{"error": {"code": 3, "message": "execution reverted", "data": "0x01"}}'
+
+    with (
+        serving(lambda _asked: (status, body)) as url,
+        pytest.raises(RpcError, match=r"^eth_call: execution reverted \(3\)$") as failed,
+    ):
+        call(url, "eth_call")
+    error = failed.value
+    assert (error.method, error.code, error.message, error.data) == (
+        "eth_call", 3, "execution reverted", "0x01",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (503, b'{"error": {"code": -32000, "message": "starting"}}'),
+        (200, b"<html>"),
+        (200, b"[]"),
+        (200, b"{}"),
+        (200, b'{"error": "busy"}'),
+        (200, b'{"error": {"code": -32000}}'),
+    ],
+)
+def test_what_is_no_json_rpc_is_no_answer(status: int, body: bytes) -> None:
+    with (
+        serving(lambda _asked: (status, body)) as url,
+        pytest.raises(Unreachable, match=f"^no answer to eth_chainId from {url}: "),
+    ):
+        call(url, "eth_chainId")
+
+
+def test_where_nobody_listens_there_is_no_answer() -> None:
+    with pytest.raises(Unreachable, match="Connection refused"):
+        call(f"http://127.0.0.1:{free_port()}", "eth_chainId")

@@ -1,0 +1,101 @@
+"""A node with both chains whose snapshots are tested: things to change, and all of its rows to compare."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+
+from cchain_app.selectors import pool
+from chaindb import clock
+from nodeproject.apps import this_node
+from nodeproject.snapshots import tables
+from nodeproject.snapshots.service import Restored, Snapshots
+from platform_app.apps import platform_chain
+from platform_app.services import keystore
+from tests.builders.evm_chains import produce
+from tests.builders.transactions import SENDER
+from tests.integration.conftest import Chain
+from tests.integration.platform_app.conftest import PChain
+
+Rows = dict[str, list[str]]
+
+
+def rows() -> Rows:
+    """Return all rows that a snapshot has, by table."""
+    found = {}
+    with connection.cursor() as cursor:
+        for table in tables.tables():
+            cursor.execute(f'SELECT * FROM "{table}"')
+            found[table] = sorted(map(repr, map(_plain, cursor.fetchall())))
+    return found
+
+
+def _plain(row: tuple[Any, ...]) -> list[Any]:
+    return [bytes(one) if isinstance(one, memoryview) else one for one in row]
+
+
+class Scene:
+    """A node whose blocks have their outer ones, and who uses it."""
+
+    def __init__(self, chain: Chain, pchain: PChain) -> None:
+        self.chain = chain
+        self.pchain = pchain
+        this_node().network.decide()
+
+    @property
+    def snapshots(self) -> Snapshots:
+        """The named snapshots of this process' node."""
+        return this_node().snapshots
+
+    @property
+    def head(self) -> int:
+        """The C-Chain's height, as this process remembers it."""
+        head = self.chain.evm.memory.blocks.head
+        assert head is not None
+        return head.number
+
+    def restore(self, name: str) -> Restored:
+        """Restore a snapshot; who sends goes on from there, too."""
+        restored = self.snapshots.restore(name)
+        self.chain.nonce = pool.next_nonce(self.chain.evm, SENDER)
+        self.pchain.forget_spent()
+        return restored
+
+    def mine(self) -> None:
+        """Make a block of the C-Chain with what waits."""
+        self.chain.now += 1
+        assert produce(self.chain.evm, now=self.chain.now, allow_empty=True) is not None
+
+    def send(self) -> None:
+        """Put a transaction into the C-Chain's pool."""
+        self.chain.send(self.chain.make())
+
+    def change_everything(self, name: str) -> None:
+        """Change rows of all that a snapshot has."""
+        self.send()
+        self.mine()
+        self.send()  # waits
+        self.pchain.do(self.pchain.make())
+        self.pchain.issue(self.pchain.make())  # waits
+        keystore.create_user(platform_chain(), name, "correct horse battery staple 7")
+        keystore.create_address(platform_chain(), name, "correct horse battery staple 7")
+        with platform_chain().db.atomic():
+            clock.move(100)
+
+
+def partial_files() -> list[Path]:
+    """Return what is left of copies that were not finished, on SQLite."""
+    return list((settings.NODE.directory / "snapshots").glob("*.partial*"))
+
+
+@contextmanager
+def with_settings(**changed: Any) -> Iterator[Snapshots]:
+    """Give the snapshots of this node as other settings have it, on the same rows."""
+    node = this_node()
+    yield Snapshots(
+        replace(node.settings, **changed), node.platform_chain, node.evm_chain, node.network
+    )

@@ -1,0 +1,110 @@
+"""The admin's page "Snapshots": who sees it, who may act, and that both losses are asked about."""
+
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import User
+from django.test import Client
+
+from nodeproject.apps import this_node
+from nodeproject.snapshots.service import Snapshot
+from tests.integration.conftest import Chain
+from tests.integration.nodeproject.snapshots import Scene
+from tests.integration.platform_app.conftest import PChain
+
+PAGE = "/admin/snapshots/"
+
+
+@pytest.fixture
+def scene(shared_chain: Chain, shared_pchain: PChain) -> Any:
+    """A node with both chains; its snapshots go with it."""
+    yield Scene(shared_chain, shared_pchain)
+    for name in names():
+        this_node().snapshots.delete(name)
+
+
+def names() -> list[str]:
+    return [one.manifest.name for one in this_node().snapshots.all() if isinstance(one, Snapshot)]
+
+
+def act(client: Client, action: str, name: str, **more: str) -> str:
+    answer = client.post(PAGE, {"action": action, "name": name, **more}, follow=True)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def test_a_superuser_saves_goes_back_and_deletes(scene: Scene, admin_client: Client) -> None:
+    assert "No snapshots yet." in admin_client.get(PAGE).content.decode()
+    assert "Saved a." in act(admin_client, "save", "a")
+    scene.mine()
+    page = admin_client.get(PAGE).content.decode()
+    assert "<strong>a</strong>" in page
+    assert 'href="/admin/snapshots/"' in admin_client.get("/admin/").content.decode()
+
+    assert "Go back to this snapshot?" in act(admin_client, "restore", "a")
+    assert scene.head == 1
+    assert "Restored a:" in act(admin_client, "restore", "a", confirmed="yes")
+    assert scene.head == 0
+
+    assert "Delete this snapshot?" in act(admin_client, "delete", "a")
+    assert names() == ["a"]
+    assert "Deleted a." in act(admin_client, "delete", "a", confirmed="yes")
+    assert names() == []
+
+    logged = LogEntry.objects.order_by("id").values_list("object_repr", "change_message")
+    assert list(logged) == [
+        ("snapshot a", "Saved as a snapshot."),
+        ("snapshot a", "Restored the snapshot."),
+        ("snapshot a", "Deleted the snapshot."),
+    ]
+
+
+def test_a_name_that_is_taken_is_asked_about(scene: Scene, admin_client: Client) -> None:
+    act(admin_client, "save", "a")
+    scene.mine()
+    assert "Overwrite this snapshot?" in act(admin_client, "save", "a")
+    (kept,) = this_node().snapshots.all()
+    assert isinstance(kept, Snapshot)
+    assert kept.manifest.cchain
+    assert kept.manifest.cchain.height == 0
+    assert "Saved a." in act(admin_client, "save", "a", confirmed="yes")
+    (kept,) = this_node().snapshots.all()
+    assert isinstance(kept, Snapshot)
+    assert kept.manifest.cchain
+    assert kept.manifest.cchain.height == 1
+
+
+def test_what_is_refused_is_told_in_words(scene: Scene, admin_client: Client) -> None:
+    assert "is no name for a snapshot" in act(admin_client, "save", "A b")
+    assert "There is no snapshot b." in act(admin_client, "restore", "b", confirmed="yes")
+    assert "There is no snapshot b." in act(admin_client, "delete", "b")
+    act(admin_client, "paint", "b")
+    assert not LogEntry.objects.exists()
+
+
+def test_others_of_the_staff_look_and_do_not_act(scene: Scene, client: Client) -> None:
+    this_node().snapshots.save("a")
+    client.force_login(User.objects.create_user("staff", is_staff=True))
+    page = client.get(PAGE).content.decode()
+    assert "<strong>a</strong>" in page
+    assert "Restore" not in page
+    assert "Name of a new snapshot" not in page
+    for action in ("save", "restore", "delete"):
+        answer = client.post(PAGE, {"action": action, "name": "a", "confirmed": "yes"})
+        assert answer.status_code == 403
+    assert names() == ["a"]
+
+
+def test_strangers_are_asked_to_log_in(scene: Scene, client: Client) -> None:
+    assert client.get(PAGE).status_code == 302
+    assert client.post(PAGE, {"action": "save", "name": "a"}).status_code == 302
+    assert names() == []
+
+
+@pytest.mark.node_settings(network_id=5)
+def test_elsewhere_there_is_no_such_page(
+    db: None, node_settings: Any, admin_client: Client
+) -> None:
+    assert admin_client.get(PAGE).status_code == 404
+    assert PAGE not in admin_client.get("/admin/").content.decode()

@@ -1,0 +1,117 @@
+"""Keys of the mnemonic's accounts, held against eth-account, and settings that give none."""
+
+import subprocess
+import sys
+
+import pytest
+from eth_account import Account
+
+from cchain_app.accounts.errors import BadDerivationPath, BadMnemonic, UnknownAccount
+from cchain_app.accounts.keyring import (
+    DERIVATION_PATH,
+    EWOQ,
+    MNEMONIC,
+    NO_KEYS,
+    Keyring,
+    are_known,
+    development_keyring,
+)
+from primitives.evm import Address
+from primitives.keys import DEV_KEYS, EWOQ_KEY
+from primitives.secp256k1 import address_of_private_key
+from tests.builders.cchain import JUNK_KEYS, SENDERS
+
+OTHER = "legal winner thank year wave sausage worth useful legal winner thank yellow"
+STRANGER = Address(b"\x57" * 20)
+
+
+def by_eth_account(mnemonic: str, count: int, path: str = DERIVATION_PATH) -> dict[str, bytes]:
+    Account.enable_unaudited_hdwallet_features()
+    found = [Account.from_mnemonic(mnemonic, account_path=f"{path}{one}") for one in range(count)]
+    return {one.address.lower(): bytes(one.key) for one in found}
+
+
+def shown(keyring: Keyring) -> dict[str, bytes]:
+    return {f"0x{address.hex()}": keyring.key_of(address) for address in keyring if address != EWOQ}
+
+
+def test_the_ten_of_the_mnemonic_come_first_and_ewoq_last() -> None:
+    keyring = development_keyring(MNEMONIC, 10, DERIVATION_PATH)
+
+    assert keyring.addresses[:5] == SENDERS
+    assert [keyring.key_of(address) for address in SENDERS] == list(JUNK_KEYS)
+    assert set(keyring.addresses) == set(DEV_KEYS)
+    assert keyring.addresses[-1] == EWOQ == address_of_private_key(EWOQ_KEY)
+    assert keyring.key_of(EWOQ) == EWOQ_KEY
+
+
+@pytest.mark.parametrize(
+    ("mnemonic", "count", "path"),
+    [
+        (MNEMONIC, 10, DERIVATION_PATH),
+        (MNEMONIC, 3, DERIVATION_PATH),
+        (MNEMONIC, 14, DERIVATION_PATH),
+        (OTHER, 2, DERIVATION_PATH),
+        (MNEMONIC, 2, "m/44'/9000'/0'/0/"),
+    ],
+    ids=["default", "fewer", "more", "another mnemonic", "another path"],
+)
+def test_keys_are_those_that_eth_account_derives(mnemonic: str, count: int, path: str) -> None:
+    assert shown(development_keyring(mnemonic, count, path)) == by_eth_account(
+        mnemonic, count, path
+    )
+
+
+@pytest.mark.parametrize(
+    ("mnemonic", "path"),
+    [(f"  {MNEMONIC.replace(' ', '   ')} ", DERIVATION_PATH), (MNEMONIC, DERIVATION_PATH[:-1])],
+    ids=["blanks", "no slash at the end"],
+)
+def test_the_same_words_and_path_written_otherwise_are_the_same(mnemonic: str, path: str) -> None:
+    assert are_known(mnemonic, path)
+    assert shown(development_keyring(mnemonic, 12, path)) == by_eth_account(MNEMONIC, 12)
+
+
+def test_there_may_be_ewoq_alone() -> None:
+    assert development_keyring(MNEMONIC, 0, DERIVATION_PATH).addresses == (EWOQ,)
+
+
+@pytest.mark.parametrize(
+    "words", ["", "test junk", "test " * 12, OTHER.replace("yellow", "yelow"), OTHER + " yellow"]
+)
+def test_words_that_are_no_mnemonic_are_refused_and_not_repeated(words: str) -> None:
+    with pytest.raises(BadMnemonic, match="NODE_MNEMONIC is no BIP-39 mnemonic") as refusal:
+        development_keyring(words, 1, DERIVATION_PATH)
+    assert not set(words.split()) & set(str(refusal.value).split())
+    assert refusal.value.__cause__ is None
+    assert refusal.value.__suppress_context__
+
+
+@pytest.mark.parametrize("path", ["", "44'/60'/0'/0/", "m/x/", "m//"])
+def test_a_path_that_leads_nowhere_is_refused(path: str) -> None:
+    with pytest.raises(BadDerivationPath, match="it must be a path like m/44'/60'/0'/0/"):
+        development_keyring(MNEMONIC, 1, path)
+
+
+def test_who_has_no_key_here_is_unknown() -> None:
+    keyring = development_keyring(MNEMONIC, 1, DERIVATION_PATH)
+
+    assert STRANGER not in keyring
+    with pytest.raises(UnknownAccount, match=r"^unknown account$"):
+        keyring.key_of(STRANGER)
+    with pytest.raises(UnknownAccount):
+        NO_KEYS.key_of(EWOQ)
+
+
+def test_it_shows_no_key_by_itself() -> None:
+    keyring = development_keyring(MNEMONIC, 2, DERIVATION_PATH)
+    assert f"{keyring!r} {keyring}" == "<Keyring of 3 accounts> <Keyring of 3 accounts>"
+
+
+def test_the_known_keys_cost_no_import_of_libraries() -> None:
+    code = (
+        "import sys; from cchain_app.accounts.keyring import *; "
+        "development_keyring(MNEMONIC, 10, DERIVATION_PATH); print('eth_account' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

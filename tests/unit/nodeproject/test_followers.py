@@ -1,0 +1,75 @@
+"""Who answers from memory says that it has noticed; who has ended is not waited for."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from nodeproject.followers import Follower, wait_for_all
+
+
+def test_nobody_is_waited_for_where_nobody_follows(tmp_path: Path) -> None:
+    assert wait_for_all(tmp_path / "none", 1, patience=0) == []
+
+
+def test_whoever_has_not_noticed_is_named(tmp_path: Path) -> None:
+    follower = Follower(tmp_path / "followers")
+    follower.begin()
+    assert wait_for_all(tmp_path / "followers", 1, patience=0) == [os.getpid()]
+    follower.note(0)
+    assert wait_for_all(tmp_path / "followers", 1, patience=0) == [os.getpid()]
+    follower.note(1)
+    assert wait_for_all(tmp_path / "followers", 1, patience=0) == []
+    follower.note(10)
+    follower.note(None)
+    assert wait_for_all(tmp_path / "followers", 10, patience=0) == []
+    assert wait_for_all(tmp_path / "followers", 11, patience=0) == [os.getpid()]
+    follower.end()
+    assert wait_for_all(tmp_path / "followers", 11, patience=0) == []
+
+
+def test_it_is_waited_until_all_have_noticed(tmp_path: Path) -> None:
+    first, second = Follower(tmp_path), Follower(tmp_path)
+    for one in (first, second):
+        one.begin()
+        one.note(0)
+    found: list[list[int]] = []
+    waiting = threading.Thread(target=lambda: found.append(wait_for_all(tmp_path, 1, patience=60)))
+    waiting.start()
+    first.note(1)
+    waiting.join(0.1)
+    assert waiting.is_alive()
+    second.note(1)
+    waiting.join()
+    assert found == [[]]
+    first.end()
+    second.end()
+
+
+def test_one_that_was_killed_is_not_waited_for_and_leaves_nothing(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path; from nodeproject.followers import Follower;"
+        f"f = Follower(Path({str(tmp_path)!r})); f.begin(); f.note(0); print('ready', flush=True);"
+        "time.sleep(600)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert wait_for_all(tmp_path, 1, patience=0) == [process.pid]
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert wait_for_all(tmp_path, 1, patience=0) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_may_begin_again_after_its_end(tmp_path: Path) -> None:
+    follower = Follower(tmp_path)
+    follower.note(3)  # before it has begun it says nothing
+    for _ in range(2):
+        follower.begin()
+        assert wait_for_all(tmp_path, 3, patience=0) == [os.getpid()]
+        follower.note(3)
+        assert wait_for_all(tmp_path, 3, patience=0) == []
+        follower.end()

@@ -1,0 +1,70 @@
+"""Who builds the package from its sources without a Rust toolchain is told so, and nothing is fetched instead."""
+
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from scripts import build_backend
+from scripts.build_backend import NoToolchain
+
+ROOT = Path(__file__).parents[2]
+HOOKS = [
+    build_backend.get_requires_for_build_wheel,
+    build_backend.get_requires_for_build_sdist,
+    lambda: build_backend.prepare_metadata_for_build_wheel("nowhere"),
+    lambda: build_backend.build_wheel("nowhere"),
+    lambda: build_backend.build_sdist("nowhere"),
+]
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The only directory in which programs are found, empty yet."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return tmp_path
+
+
+def put_cargo(programs: Path, said: str) -> None:
+    cargo = programs / "cargo"
+    cargo.write_text(f"#!/bin/sh\necho '{said}'\n")
+    cargo.chmod(stat.S_IRWXU)
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+@pytest.mark.usefixtures("programs")
+def test_without_cargo_each_way_to_build_says_what_is_missing(hook: Callable[[], object]) -> None:
+    with pytest.raises(
+        NoToolchain,
+        match=r"^There is no cargo here\. Firn's EVM engine is written in Rust: building it from source needs "
+        r"cargo 1\.95 or newer\. Install Rust and try again, or install a wheel of Firn",
+    ):
+        hook()
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (
+            "cargo 1.94.9 (abc 2026-01-01)",
+            r"^The cargo here is cargo 1\.94\.9 \(abc 2026-01-01\)\. ",
+        ),
+        ("cargo 0.99.0", r"^The cargo here is cargo 0\.99\.0\. "),
+        ("", r"^The cargo here is unusable\. "),
+    ],
+)
+def test_a_cargo_that_the_crate_cannot_use_is_named(programs: Path, said: str, words: str) -> None:
+    put_cargo(programs, said)
+
+    with pytest.raises(NoToolchain, match=words):
+        build_backend.get_requires_for_build_wheel()
+
+
+@pytest.mark.parametrize("said", ["cargo 1.95.0 (abc 2026-04-01)", "cargo 1.103.1", "cargo 2.0.0"])
+def test_a_newer_cargo_is_all_that_a_build_needs(programs: Path, said: str) -> None:
+    put_cargo(programs, said)
+
+    assert build_backend.get_requires_for_build_wheel() == []
+    assert build_backend.get_requires_for_build_sdist() == []
