@@ -192,7 +192,14 @@ class Runner(Generic[B]):
         )
         async with self.lock:
             last = await self._vm.begin()
-        engine = Engine(self._vm, sender, self._validators, self._parameters, last)
+        engine = Engine(
+            self._vm,
+            sender,
+            self._validators,
+            self._parameters,
+            last,
+            counts=self._figures.counts,
+        )
         self._figures.begin(engine)
         self._engine = engine
         _log.info("%s-Chain: takes part from height %d", self._chain.alias, last.height)

@@ -7,9 +7,11 @@ from typing import Any
 from network_app.consensus.report import (
     ConsensusReport,
     Equivocation,
+    Issues,
     OpenPoll,
     Outcomes,
     ProcessingBlock,
+    Proposals,
     Stake,
     Tables,
     Totals,
@@ -62,6 +64,8 @@ def to_json(report: ConsensusReport) -> Json:
             **asdict(totals),
             "finished_polls": _by_name(totals.finished_polls),
             "poll_seconds": _by_name(totals.poll_seconds),
+            "issues": totals.issues._asdict(),
+            "proposals": totals.proposals._asdict(),
         },
         "polls": [one._asdict() for one in report.polls[:MOST_POLLS]],
         "equivocations": [
@@ -111,6 +115,8 @@ def from_json(said: Mapping[str, Any]) -> ConsensusReport:
                 "rejected": Outcomes(*totals["rejected"]),
                 "latencies": tuple(totals["latencies"]),
                 "work": Work(tuple(totals["work"][0]), totals["work"][1]),
+                "issues": Issues(**totals.get("issues", {})),
+                "proposals": Proposals(**totals.get("proposals", {})),
             }
         ),
         polls=tuple(OpenPoll(**one) for one in said["polls"]),

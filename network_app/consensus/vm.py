@@ -91,8 +91,8 @@ class Built(Enum):
 class Observer(Protocol[B_contra]):
     """Is told what becomes of blocks, on the event loop."""
 
-    def issued(self, block: B_contra, proposal: Proposal, seconds: float) -> None:
-        """Note that a block is processing, who signed it, and for how long it was built and verified."""
+    def issued(self, block: B_contra, proposal: Proposal, seconds: float, *, is_own: bool) -> None:
+        """Note that a block is processing, who signed it, for how long it was built and verified, and if built here."""
 
     def decided(self, decisions: Sequence[Decision], seconds: float) -> None:
         """Note that blocks are accepted, which is committed, and others rejected, and how long that took."""
@@ -238,9 +238,10 @@ class ThreadedVM(EngineVM[B]):
             _log.exception("block %s at height %d", block.block_id, block.height)
             return False
         self._processing[block.block_id] = block
-        if self._built is not None and self._built[0] == block.block_id:
+        is_own = self._built is not None and self._built[0] == block.block_id
+        if self._built is not None and is_own:
             seconds += self._built[1]
-        self._observer.issued(block, proposal, seconds)
+        self._observer.issued(block, proposal, seconds, is_own=is_own)
         return True
 
     @override
