@@ -89,7 +89,7 @@ class EvmChain:
         """What tells those who follow it; see `notifications`."""
         self.building = Building(aliases[0], node.profile)
         """Its blocks in the making."""
-        self.producer = Wakeup("cchain_app.produce_blocks", Lock.CCHAIN_PRODUCER, db)
+        self.producer = Wakeup("cchain_app.produce_blocks", Lock.CCHAIN_PRODUCER, db, node.profile)
         self.progress: Callable[[], Progress | None] = up_to_date
         """How far bootstrapping is; whoever follows other nodes sets it. Asked on the event loop."""
 

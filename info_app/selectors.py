@@ -78,7 +78,7 @@ def advertised_address() -> str:
     reported = network.status()
     if reported is not None:
         return str(reported.ip)
-    return str(addresses.advertised())
+    return str(addresses.advertised(platform_chain().node))
 
 
 def weights() -> dict[NodeID, int]:

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from chaindb.database import Database
-from network_app.ports import BlockPlace
+from network_app.ports import BlockRef
 from network_app.proposervm.block import OuterBlock, SignedBlock, encode_option, encode_signed
 from network_app.proposervm.epochs import Epoch
 from network_app.proposervm.verification import ParentFacts, of_genesis
@@ -59,9 +59,9 @@ class OuterRows:
         """Block 0, which is bare."""
         return self.blocks(0, 0, 1)[0]
 
-    def place(self) -> BlockPlace:
+    def place(self) -> BlockRef:
         """Return where the last accepted block stands. One statement."""
-        return outer.tip(self.db, self.alias) or BlockPlace(0, self.genesis.block_id)
+        return outer.tip(self.db, self.alias) or BlockRef(0, self.genesis.block_id)
 
     def last(self) -> ParentFacts:
         """Return what a child of the last accepted block needs to know of it. Mostly one statement."""
@@ -91,7 +91,7 @@ class OuterRows:
         (height,) = self.heights_of([block_id])
         return self.raws(height, height, 1)[0][1] if height else None
 
-    def raws(self, first: int, last: int, size: int) -> list[tuple[BlockPlace, bytes]]:
+    def raws(self, first: int, last: int, size: int) -> list[tuple[BlockRef, bytes]]:
         """Return blocks from a height to another, also downwards, as `AcceptedBlocks` does.
 
         Both are above 0 and not above the last accepted block: genesis is bare.
@@ -109,7 +109,7 @@ class OuterRows:
         # What this transaction stores itself is not known before it is committed.
         self._known |= outer.add(self.db, self.alias, wrappings, self._known)
 
-    def _facts(self, place: BlockPlace) -> ParentFacts:
+    def _facts(self, place: BlockRef) -> ParentFacts:
         if place.height == 0:
             return of_genesis(place.block_id, self.genesis.time)
         found = outer.between(self.db, self.alias, place.height - 1, place.height)

@@ -15,8 +15,8 @@ from chainvm.port import Block
 from network_app.config import NetworkConfig
 from network_app.consensus.building import Building
 from network_app.consensus.figures import Figures
-from network_app.consensus.inbox import Arrival, Inbox
 from network_app.consensus.questions import Question, Questions
+from network_app.consensus.queue import Arrival, MessageQueue
 from network_app.consensus.report import ConsensusReport
 from network_app.consensus.room import Room
 from network_app.consensus.sender import PeerSender, Work
@@ -78,7 +78,7 @@ class Runner(Generic[B]):
         self._clock = clock
         self._figures: Figures[B] = Figures(chain.alias, clock, chain.now)
         self._vm: ThreadedVM[B] = ThreadedVM(chain, self._figures)
-        self._inbox = Inbox()
+        self._queue = MessageQueue()
         self._building = Building(self._vm, self._wake_builder, parameters)
         self._engine: Engine[B] | None = None
         self._ticked = self._woken = False
@@ -171,7 +171,7 @@ class Runner(Generic[B]):
             max_verified_height=figures.max_verified_height,
             processing=figures.processing(),
             decided=figures.decisions(),
-            tables=figures.tables(len(self._inbox)),
+            tables=figures.tables(len(self._queue)),
             stake=self._validators.stake(),
             totals=figures.totals(),
             polls=figures.polls(),
@@ -215,12 +215,12 @@ class Runner(Generic[B]):
             self._engine = None
             self._figures.end()
             self._building.stop()
-            self._inbox.clear()
+            self._queue.clear()
             self._ticked = self._woken = False
 
     async def _work_off(self, engine: Engine[B]) -> None:
         while True:
-            arrival = await self._inbox.take()
+            arrival = await self._queue.take()
             try:
                 if arrival.until is None or self._clock() < arrival.until:
                     async with self.lock:
@@ -271,7 +271,7 @@ class Runner(Generic[B]):
         await self._building.look(engine)
 
     def _tell(self, sender: NodeID, work: Work) -> None:
-        self._inbox.add(sender, Arrival(work))
+        self._queue.add(sender, Arrival(work))
 
     def _in_turn(
         self, node_id: NodeID, question: Question, turn: Turn, until: float
@@ -279,5 +279,5 @@ class Runner(Generic[B]):
         """Have a question worked off; what is returned is done then, or when it is too late for that."""
         done = asyncio.get_running_loop().create_future()
         work = self._questions.work_for(node_id, question, turn)
-        self._inbox.add(node_id, Arrival(work, until, done))
+        self._queue.add(node_id, Arrival(work, until, done))
         return done

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from chainvm.port import Block, ChainVM, HeadMoved, Written
 from chainvm.processing import UnknownParent
-from network_app.ports import Run
+from network_app.ports import RunInThread
 from network_app.proposervm.errors import OuterBlockError
 from network_app.proposervm.ports import Proposal
 from network_app.proposervm.vm import NotOurSlot
@@ -55,7 +55,7 @@ class VotedChain(Generic[B]):
     """"P" or "C"."""
     chain_id: ID
     vm: ProposingVM[B]
-    run: Run
+    run: RunInThread
     """Calls something blocking in the one thread of this chain."""
     now: Callable[[], float]
     """Unix seconds."""

@@ -12,7 +12,7 @@ InvalidBlock
 └── InvalidOption                                               NoProposal · OptionTimeDiffers
 """
 
-from platform_app.executor.moments import moment
+from platform_app.executor.errors import moment
 from platform_app.txs.errors import InvalidTx
 from primitives.codec_errors import CodecError
 from primitives.ids import ID

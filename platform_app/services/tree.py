@@ -9,7 +9,6 @@ from platform_app.blocks.processing import ProcessingBlocks, Step
 from platform_app.chain import NoGenesis, PlatformChain
 from platform_app.executor.env import Env
 from platform_app.services.acceptance import Origin
-from platform_app.services.environment import env
 from platform_app.store import blocks as rows
 from platform_app.store.blocks import Network, Tip
 from platform_app.store.state import DatabaseState
@@ -52,7 +51,7 @@ class Tree:
 
     def env(self, now: int) -> Env:
         """Return what blocks are executed in now, in Unix seconds."""
-        return env(self._chain, self.state.network, now)
+        return self._chain.env(self.state.network, now)
 
     def look(self) -> bool:
         """Look at the rows; say whether they have moved since: then what was processing is forgotten.

@@ -1,6 +1,6 @@
 """A whole simulated network, and what a run of it must show."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 
 from network_app.snowman.parameters import Parameters
@@ -65,12 +65,14 @@ class SimulatedNetwork:
         """Let time pass, whatever happens."""
         self.bus.run(self.bus.now + seconds, lambda: False)
 
+    def until(self, reached: Callable[[], bool], seconds: float) -> bool:
+        """Let time pass until something is so; say whether it is."""
+        return self.bus.run(self.bus.now + seconds, reached)
+
     def reach(self, height: int, seconds: float, among: Sequence[HonestNode] = ()) -> bool:
         """Let time pass until nodes have accepted blocks up to a height; say whether they have."""
         nodes = among or self.honest
-        return self.bus.run(
-            self.bus.now + seconds, lambda: all(node.height >= height for node in nodes)
-        )
+        return self.until(lambda: all(node.height >= height for node in nodes), seconds)
 
     @property
     def height(self) -> int:

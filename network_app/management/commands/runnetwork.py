@@ -4,12 +4,14 @@ import asyncio
 import signal
 from typing import Any
 
+import uvloop
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, OperationalError, connection
 from typing_extensions import override
 
 from network_app.addresses import MalformedAddress
+from network_app.apps import node_network
 from network_app.producer import MalformedProducer
 from network_app.runtime import RunningNetwork
 from network_app.snowman.parameters import InvalidParameters
@@ -29,7 +31,7 @@ class Command(BaseCommand):
         network = _network()
         self.stderr.write(f"Peers connect to {node.staking_host}:{node.staking_port}")
         try:
-            asyncio.run(_until_interrupted(network))
+            uvloop.run(_until_interrupted(network))
         except OSError as error:
             raise CommandError(
                 f"cannot listen on {node.staking_host}:{node.staking_port}: {error.strerror}"
@@ -44,7 +46,7 @@ def _network() -> RunningNetwork:
         words = " ".join(str(error).split())
         raise CommandError(f"The database cannot be reached: {words}") from None
     try:
-        return RunningNetwork()
+        return RunningNetwork(node_network())
     except (InvalidParameters, MalformedAddress, MalformedProducer) as error:
         raise CommandError(str(error)) from error
     except (NoGenesis, DatabaseError, FileNotFoundError):

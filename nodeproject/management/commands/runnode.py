@@ -83,5 +83,5 @@ def _companions(settings: NodeSettings) -> list[Companion]:
     """Return what runs beside the web server in the embedded profile's one process."""
     companions: list[Companion] = [EmbeddedWorkers()]
     if settings.network:
-        companions.append(EmbeddedNetwork())
+        companions.append(EmbeddedNetwork(this_node().network))
     return companions

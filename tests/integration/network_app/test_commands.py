@@ -182,7 +182,7 @@ def test_it_lives_until_it_is_interrupted(
 ) -> None:
     production(staking_port=9651)
     network = Network()
-    monkeypatch.setattr(runnetwork, "RunningNetwork", lambda: network)
+    monkeypatch.setattr(runnetwork, "RunningNetwork", lambda _node: network)
 
     call_command("runnetwork")
 
@@ -195,7 +195,7 @@ def test_a_port_that_is_taken_is_named(
 ) -> None:
     production(staking_port=9651)
     network = Network(OSError(98, "Address already in use"))
-    monkeypatch.setattr(runnetwork, "RunningNetwork", lambda: network)
+    monkeypatch.setattr(runnetwork, "RunningNetwork", lambda _node: network)
 
     with pytest.raises(
         CommandError, match=r"^cannot listen on 127\.0\.0\.1:9651: Address already in use$"

@@ -9,8 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cchain_app.blocks.candidate import parse_block
+from chainvm.processing import UnknownParent
 from network_app.chains.chain import NetworkChain
-from network_app.ports import InvalidBlock, NotYet, UnknownParent
+from network_app.ports import InvalidBlock, NotYet
 from network_app.proposervm.block import OptionBlock, build_option, parse
 from platform_app.apps import platform_chain
 from platform_app.blocks import block as codec

@@ -87,7 +87,9 @@ async def test_a_node_that_was_cut_off_for_long_bootstraps_anew(
         world.traits(producer, follower)["muted"] = 1
         for _ in range(300):
             producer.make_block()
-        await until(lambda: producer.engine.line("P").head.place.height == 301)  # all were pushed
+        await until(
+            lambda: producer.engine.line("P").last_accepted.place.height == 301
+        )  # all were pushed
         world.traits(producer, follower)["muted"] = 0
         await until(lambda: follower.chain.height == 301)
         producer.make_block()
@@ -105,7 +107,7 @@ async def test_a_node_that_missed_fewer_blocks_fetches_them_and_goes_on() -> Non
         world.traits(producer, follower)["muted"] = 1
         for _ in range(200):
             producer.make_block()
-        await until(lambda: producer.engine.line("P").head.place.height == 200)
+        await until(lambda: producer.engine.line("P").last_accepted.place.height == 200)
         world.traits(producer, follower)["muted"] = 0
         await until(lambda: follower.chain.height == 200)
     assert all(state.bootstrapped for state in follower.records.of("P")[1:])

@@ -178,7 +178,7 @@ async def test_a_look_that_began_before_forgets_nothing_that_came_meanwhile() ->
         await until(lambda: all(node.follows() for node in nodes))
         await until(lambda: not gossip._scan)
         chain.issue = late_issue  # type: ignore[method-assign]
-        gossip.offer([b"came meanwhile"], nodes[0].node_id)
+        gossip.add([b"came meanwhile"], nodes[0].node_id)
         await until(lambda: bool(gossip._being_issued))
         chain.waiting = slow_look  # type: ignore[method-assign]
         assert await gossip._look() == ([], [])

@@ -15,8 +15,8 @@ from platform_app.blocks.block import (
     Block,
     build_options,
 )
+from platform_app.chain import Looks
 from platform_app.config import DAY
-from platform_app.memory.pauses import Looks
 from platform_app.models import Outcome
 from platform_app.selectors import accepted, stakers
 from platform_app.services import clearing, uptime

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from network_app.sync.head import Head
+from network_app.sync.last_accepted import LastAccepted
 from tests.builders.memory_chain import MemoryChain
 
 
@@ -16,21 +16,21 @@ async def test_a_block_that_is_made_during_the_question_is_asked_for_again() -> 
         found = work(*args)
         if chain.height == 0:
             chain.make()
-            head.grow_stale()
+            last_accepted.grow_stale()
         return found
 
-    head = Head(chain, meanwhile)
-    assert (await head.fresh()).height == 0
-    assert head.stale
-    assert (await head.fresh()).height == 1
-    assert not head.stale
+    last_accepted = LastAccepted(chain, meanwhile)
+    assert (await last_accepted.fresh()).height == 0
+    assert last_accepted.stale
+    assert (await last_accepted.fresh()).height == 1
+    assert not last_accepted.stale
 
 
 async def test_a_question_that_fails_leaves_the_place_stale() -> None:
     async def fails(work: Callable[..., Any], *args: object) -> Any:
         raise OSError("the database is away")
 
-    head = Head(MemoryChain(), fails)
+    last_accepted = LastAccepted(MemoryChain(), fails)
     with pytest.raises(OSError, match=r"^the database is away$"):
-        await head.refresh()
-    assert head.stale
+        await last_accepted.refresh()
+    assert last_accepted.stale
