@@ -78,6 +78,27 @@ class Equivocation(NamedTuple):
     """Unix seconds."""
 
 
+class Contradiction(NamedTuple):
+    """The one node that makes all blocks has taken back what was accepted here by its votes."""
+
+    producer: NodeID
+    accepted_id: ID
+    """What it has accepted."""
+    accepted_height: int
+    own_height: int
+    """Of the last block that was accepted here."""
+
+    @property
+    def words(self) -> str:
+        """What is told of it."""
+        what = "below" if self.accepted_height < self.own_height else "another one than"
+        return (
+            f"{self.producer}, which makes all blocks, has block {self.accepted_id} at height "
+            f"{self.accepted_height}, {what} the last one accepted here, at height {self.own_height}: "
+            "its database was restored or changed, and this node cannot follow it with its own"
+        )
+
+
 class Outcomes(NamedTuple):
     """Sums over all blocks that were accepted, or rejected, since the process began."""
 
@@ -246,6 +267,7 @@ class ConsensusReport:
     """The open ones, in the order in which they began."""
     equivocations: tuple[Equivocation, ...] = ()
     """The latest ones."""
+    contradiction: Contradiction | None = None
 
     @property
     def longest_processing(self) -> float:
@@ -255,6 +277,8 @@ class ConsensusReport:
     @property
     def obstacle(self) -> str | None:
         """Why nothing is decided, in words; None where nothing keeps it from being."""
+        if self.contradiction is not None:
+            return self.contradiction.words
         needed = self.parameters.min_connected_to_poll
         if self.parameters == ONE_VOTE and self.stake.validators == len(self.stake.absent) == 1:
             (producer,) = self.stake.absent

@@ -15,9 +15,10 @@ from chainvm.port import Block
 from network_app.config import NetworkConfig
 from network_app.consensus.building import Building
 from network_app.consensus.figures import Figures
+from network_app.consensus.following import FollowedHead
 from network_app.consensus.questions import Question, Questions
 from network_app.consensus.queue import Arrival, MessageQueue
-from network_app.consensus.report import ConsensusReport
+from network_app.consensus.report import ConsensusReport, Contradiction
 from network_app.consensus.room import Room
 from network_app.consensus.sender import PeerSender, Work
 from network_app.consensus.validators import CurrentValidators
@@ -83,6 +84,8 @@ class Runner(Generic[B]):
         self._engine: Engine[B] | None = None
         self._ticked = self._woken = False
         self._obstacle: str | None = None
+        self._followed = FollowedHead()
+        self._contradiction: Contradiction | None = None
         self.lock = self._vm.lock
         """Held during each step: whoever looks at the chain while holding it sees what is committed."""
         self.on_accepted = self._vm.on_accepted
@@ -176,6 +179,7 @@ class Runner(Generic[B]):
             totals=figures.totals(),
             polls=figures.polls(),
             equivocations=figures.equivocations.latest(),
+            contradiction=self._contradiction,
         )
 
     # --- the life of an engine
@@ -247,9 +251,12 @@ class Runner(Generic[B]):
 
     def _look(self) -> None:
         """Look at the validators of now, and whether the clock gives something to build."""
-        assert self._engine is not None
-        self._engine.validators_changed()
+        engine = self._engine
+        assert engine is not None
+        engine.validators_changed()
         self._building.wanted()
+        if self._chain.follows:
+            self._contradiction = self._followed.look(engine.accepted_frontiers, engine.tree)
         obstacle = self.report().obstacle
         if obstacle != self._obstacle:
             self._obstacle = obstacle

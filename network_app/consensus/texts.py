@@ -6,6 +6,7 @@ from typing import Any
 
 from network_app.consensus.report import (
     ConsensusReport,
+    Contradiction,
     Equivocation,
     Issues,
     OpenPoll,
@@ -73,6 +74,7 @@ def to_json(report: ConsensusReport) -> Json:
             | {"proposer": str(one.proposer), "first": str(one.first), "second": str(one.second)}
             for one in report.equivocations
         ],
+        "contradiction": _contradiction_said(report.contradiction),
     }
 
 
@@ -131,6 +133,27 @@ def from_json(said: Mapping[str, Any]) -> ConsensusReport:
             )
             for one in said["equivocations"]
         ),
+        contradiction=_contradiction(said.get("contradiction")),
+    )
+
+
+def _contradiction_said(found: Contradiction | None) -> Json | None:
+    if found is None:
+        return None
+    return found._asdict() | {
+        "producer": str(found.producer),
+        "accepted_id": str(found.accepted_id),
+    }
+
+
+def _contradiction(said: Mapping[str, Any] | None) -> Contradiction | None:
+    if said is None:
+        return None
+    return Contradiction(
+        NodeID.parse(said["producer"]),
+        ID.parse(said["accepted_id"]),
+        said["accepted_height"],
+        said["own_height"],
     )
 
 

@@ -176,7 +176,7 @@ class ThreadedVM(EngineVM[B]):
     @override
     async def parse(self, raw: bytes) -> B | None:
         try:
-            return await self.run(self._vm.parse, raw)
+            return await self.run(self._parse, raw)
         except self._refusals as error:
             _log.debug("bytes that are no block: %s", error)
         except Exception:
@@ -277,6 +277,9 @@ class ThreadedVM(EngineVM[B]):
                 del self._processing[rejected]
             for listener in self.on_accepted:
                 listener(self._last)
+
+    def _parse(self, raw: bytes) -> B:
+        return self._vm.parse(raw)
 
     def _held(self, block_id: ID) -> B | None:
         """Return a block that is processing, or the last accepted one."""

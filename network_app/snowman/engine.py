@@ -5,7 +5,7 @@ it is done. Messages go out through a `Sender`, blocks are judged by a VM. No cl
 whoever drives it keeps time and tells it of answers that did not come.
 """
 
-from collections.abc import Awaitable, Collection, Generator, Iterable, Sequence
+from collections.abc import Awaitable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -94,6 +94,11 @@ class Engine(Generic[B]):
     def requested(self) -> Collection[ID]:
         """The blocks that are asked for."""
         return self._requested.keys()
+
+    @property
+    def accepted_frontiers(self) -> Mapping[NodeID, tuple[ID, int]]:
+        """What validators said last that they have accepted, with the heights."""
+        return self._accepted_frontiers
 
     @property
     def blockers(self) -> int:

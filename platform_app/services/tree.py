@@ -1,9 +1,6 @@
 """A chain's processing blocks, on the accepted state as its rows have it."""
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
-
-from django.db import DatabaseError
+from collections.abc import Sequence
 
 from platform_app.blocks.processing import ProcessingBlocks, Step
 from platform_app.chain import NoGenesis, PlatformChain
@@ -14,15 +11,12 @@ from platform_app.store.blocks import Network, Tip
 from platform_app.store.state import DatabaseState
 from primitives.ids import ID
 
-T = TypeVar("T")
-
 
 class Tree:
     """Processing blocks and the state below them. One thread at a time.
 
     Rows are read without a lock, so another process may accept a block between two questions. What is
-    verified meanwhile is worth nothing: acceptance finds that out, and `again_if_moved` does before anything
-    is refused.
+    verified meanwhile is worth nothing: acceptance finds that out, and the VM looks before anything is refused.
 
     Args:
         chain: Which chain. It is asked nothing until somebody asks here.
@@ -79,17 +73,6 @@ class Tree:
         """Forget what is processing: after a restart it would be gone too."""
         self._found = None
         self.origins.clear()
-
-    def again_if_moved(self, work: Callable[[], T]) -> T:
-        """Do something; once more where it fails, if the rows have moved meanwhile."""
-        try:
-            return work()
-        except DatabaseError:
-            raise
-        except Exception:
-            if not self.look():
-                raise
-            return work()
 
     def _known(self) -> tuple[DatabaseState, ProcessingBlocks]:
         if self._found is None:

@@ -127,6 +127,7 @@ class Voter:
         *,
         parameters: Parameters = QUICK,
         minimum_delay: int = 0,
+        follows: bool = False,
     ) -> None:
         self.vm, self.peers = vm or SlotVM(), peers or Peers()
         clock = asyncio.get_running_loop().time
@@ -153,6 +154,7 @@ class Voter:
             minimum_delay=minimum_delay,
             refusals=(InvalidTextBlock,),
             written=self.written.append,
+            follows=follows,
         )
         self.runner = Runner(
             self.chain,
