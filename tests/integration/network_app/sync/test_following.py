@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from network_app.consensus import room
-from network_app.sync import announcing
+from network_app.sync import producing
 from network_app.wire.p2p_pb2 import Chits, Message, PullQuery, PushQuery
 from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import (
@@ -311,8 +311,8 @@ async def test_a_peer_that_does_not_answer_is_not_pushed_to_without_end() -> Non
         for _ in range(200):
             producer.make_block()
         await until(lambda: follower.chain.height == 200)
-        assert producer.sent["push_query"] - before < 2 * announcing.WINDOW
-        assert len(producer.engine.line("P").requests) <= 2 * announcing.WINDOW
+        assert producer.sent["push_query"] - before < 2 * producing.WINDOW
+        assert len(producer.engine.line("P").requests) <= 2 * producing.WINDOW
 
 
 async def test_votes_name_the_block_at_the_height_that_was_asked_for() -> None:
