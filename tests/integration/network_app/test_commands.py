@@ -15,8 +15,9 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError
 
 from network_app import selectors
-from network_app.management.commands import bootstrap_progress, runnetwork
+from network_app.management.commands import bootstrap_progress
 from network_app.models import SyncPhase
+from nodeproject.management.commands import runnetwork
 from tests.builders import network_rows
 from tests.integration.network_app.world import World
 
