@@ -1,6 +1,7 @@
 """A whole simulated network, and what a run of it must show."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from random import Random
 
 from network_app.snowman.parameters import Parameters
@@ -10,6 +11,9 @@ from tests.simulation.node import HonestNode, World
 
 SMALL = Parameters(k=20, alpha_preference=13, alpha_confidence=13, beta=8, concurrent_repolls=4)
 """For four to nine validators; with fewer polls in a row than a real network asks for."""
+SURE = replace(SMALL, beta=20)
+"""With as many as a real one. Eight are too few against a node that confirms whatever others prefer: the chance that two
+halves decide differently is then about 0.001 a run (snowman.md 12), and a search has found such a run."""
 
 
 def identities(count: int) -> list[Node]:

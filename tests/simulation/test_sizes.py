@@ -15,7 +15,7 @@ import pytest
 
 from tests.builders.outer_blocks import Node
 from tests.searching import seeds
-from tests.simulation.network import SimulatedNetwork, identities
+from tests.simulation.network import SURE, SimulatedNetwork, identities
 from tests.simulation.node import FAULTY, HonestNode
 
 SOON = 60.0
@@ -73,7 +73,8 @@ def faulty(kind: type[HonestNode]) -> Run:
     """Return a run in which each fifth node is of a kind."""
 
     def run(seed: int, nodes: Sequence[Node]) -> None:
-        network = SimulatedNetwork(seed, nodes, kinds=dict.fromkeys(range(4, len(nodes), 5), kind))
+        kinds = dict.fromkeys(range(4, len(nodes), 5), kind)
+        network = SimulatedNetwork(seed, nodes, kinds=kinds, parameters=SURE)
         network.issue()
         assert network.reach(1, 2 * SOON)
 

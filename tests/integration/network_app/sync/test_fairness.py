@@ -167,7 +167,7 @@ async def test_ancestors_that_find_no_room_are_an_empty_answer_and_cost_no_bytes
 async def test_a_gossip_of_a_million_empty_transactions_is_not_looked_into() -> None:
     node, peer = muted_pair()
     offered: list[object] = []
-    node.engine.line("P").gossip.offer = lambda told, _: offered.append(told)  # type: ignore[method-assign]
+    node.engine.line("P").gossip.add = lambda told, _: offered.append(told)  # type: ignore[method-assign]
     payload = with_handler(0, b"\x0a\x00" * 1_000_000)
     flood = enclose(AppGossip(chain_id=bytes(32), app_bytes=payload))
     await node.engine.handle(peer.node_id, flood)

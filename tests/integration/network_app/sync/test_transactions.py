@@ -323,8 +323,8 @@ async def test_floods_of_transactions_are_kept_within_bounds() -> None:
             payload = PushGossip(gossip=raws).SerializeToString()
             message = AppGossip(chain_id=bytes(32), app_bytes=with_handler(0, payload))
             await one.engine.handle(two.node_id, Message(app_gossip=message))
-            assert len(gossip._inbox) <= shares.MOST
-            assert gossip._inbox.size <= shares.MOST_BYTES
+            assert len(gossip._received) <= shares.MOST
+            assert gossip._received.size <= shares.MOST_BYTES
             if at % 10 == 0:
                 await asyncio.sleep(0.01)
         assert len(gossip._foreign) <= transactions.REMEMBERED
