@@ -24,7 +24,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """A chain at a glance."""
+    """A chain's summary."""
 
     name: str
     cards: tuple[Card, ...]

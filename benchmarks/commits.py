@@ -137,8 +137,8 @@ def main() -> None:
         ended = True
 
     signal.signal(signal.SIGTERM, end)
-    print("watching", flush=True)
-    while not ended:
+
+    def look() -> None:
         for place, node in enumerate(nodes):
             heads = node.news()
             now = time.perf_counter()
@@ -146,7 +146,12 @@ def main() -> None:
                 if height > last.get((place, chain), -1):
                     last[place, chain] = height
                     seen.append((place, chain, height, now))
+
+    print("watching", flush=True)
+    while not ended:
+        look()
         time.sleep(PERIOD)
+    look()  # what others know of by now must not be missing
     for place, chain, height, moment in seen:
         print(place, chain, height, moment)
 

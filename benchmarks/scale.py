@@ -29,7 +29,9 @@ class Scale:
     travellers: int
     """Validators and delegators that end within the year that is leapt over."""
     decisions: int
-    """Transactions whose way to the acceptance by all voters is timed."""
+    """Transactions whose way to the acceptance by all voters is timed, one after the other."""
+    voting_seconds: float
+    """How long voters are sent transactions, while others are timed beside."""
     history: History
     """What a node that joins has to catch up with."""
 
@@ -46,7 +48,8 @@ FULL = Scale(
     2_000,
     50_000,
     2_000,
-    60,
+    100,
+    20.0,
     History(empty=2_000, light=400, transfers=50, platform=600, payments=5),
 )
 QUICK = Scale(
@@ -62,5 +65,6 @@ QUICK = Scale(
     5_000,
     200,
     15,
+    5.0,
     History(empty=400, light=200, transfers=50, platform=200, payments=5),
 )

@@ -110,7 +110,7 @@ class EvmChain:
         """What tells those who follow it; see `notifications`."""
         self.building = Building(aliases[0], node.profile)
         """Its blocks in the making."""
-        self.producer = Wakeup("cchain_app.produce_blocks", Lock.CCHAIN_PRODUCER, db)
+        self.producer = Wakeup("cchain_app.produce_blocks", Lock.CCHAIN_PRODUCER, db, node.profile)
         self.on_accepted: list[Callable[[Sequence[AcceptedBlock]], None]] = []
         """Who is told of blocks that this process has accepted, after the commit; quick ones that do not raise."""
         self.local_file = self.new_local_file

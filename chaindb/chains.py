@@ -1,4 +1,4 @@
-"""Which chain is meant where both have the same machinery: turns, pointers.
+"""Which chain is meant where both have the same machinery: pointers, the network, figures.
 
 A node need not take part in all of them (NODE_CHAINS).
 """

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from typing import TypeVar
 
 from django.db import connections
@@ -33,15 +34,24 @@ class OneThread:
 
     Args:
         name: The thread's.
+        lock: Held during each piece of work.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, lock: AbstractContextManager[object]) -> None:
+        self._lock = lock
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=name)
 
     async def run(self, work: Callable[..., T], *args: object) -> T:
         """Do work in the thread. Whoever does not wait for its end any more does not stop it."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, _released, work, *args)
+        return await loop.run_in_executor(self._executor, self._do, work, *args)
+
+    def _do(self, work: Callable[..., T], *args: object) -> T:
+        try:
+            with self._lock:
+                return work(*args)
+        finally:
+            release()
 
 
 def _released(work: Callable[..., T], *args: object) -> T:

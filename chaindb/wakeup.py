@@ -8,7 +8,6 @@ it is a Celery task, asked for once at a time and known by name only, so that th
 import logging
 
 from celery import current_app
-from django.conf import settings
 from django.core.cache import cache
 from django.db import transaction
 
@@ -28,31 +27,33 @@ class Wakeup:
         task: the Celery task that does it, by name.
         lock: held by the session of the process that does it in production, as long as that lives.
         db: where what is to be done is stored.
+        profile: in "production" PostgreSQL wakes that process; elsewhere Celery does the work.
     """
 
-    def __init__(self, task: str, lock: Lock, db: Database | None = None) -> None:
+    def __init__(self, task: str, lock: Lock, db: Database, profile: str) -> None:
         self.task = task
         self.lock = lock
-        self.db = db or Database()
+        self.db = db
+        self._in_production = profile == "production"
         self.channel = f"node_{lock.name.lower()}"
         """PostgreSQL's channel of notifications."""
         self._requested = f"{task}-{self.db.alias}-requested"
 
     def request(self) -> None:
         """Ask for the work, once the current transaction has stored it; without one, at once."""
-        if settings.NODE.profile == "production":
+        if self._in_production:
             self.db.execute("SELECT pg_notify(%s, '')", [self.channel])
         else:
             transaction.on_commit(self._send, using=self.db.alias)
 
     def answer(self) -> None:
         """Note that somebody looks from now on: what comes later must ask again."""
-        if settings.NODE.profile != "production":
+        if not self._in_production:
             cache.delete(self._requested)
 
     def is_unattended(self) -> bool:
         """Say whether no producer's process lives: then the beat's tick does its work."""
-        if settings.NODE.profile != "production":
+        if not self._in_production:
             return True
         with self.db.atomic():
             return self.db.try_acquire(self.lock)

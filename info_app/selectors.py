@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from network_app import addresses
 from network_app import selectors as network
+from network_app.apps import node_network
 from network_app.selectors import Uptimes
 from platform_app.apps import platform_chain
 from platform_app.selectors import stakers
@@ -78,7 +79,7 @@ def advertised_address() -> str:
     reported = network.status()
     if reported is not None:
         return str(reported.ip)
-    return str(addresses.advertised())
+    return str(addresses.advertised(node_network().settings))
 
 
 def weights() -> dict[NodeID, int]:

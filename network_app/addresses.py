@@ -1,9 +1,8 @@
 """Addresses of nodes as the settings name them and as they are shown: IP:PORT, [IP]:PORT for IPv6."""
 
 from ipaddress import ip_address
-from typing import NamedTuple, Self
+from typing import NamedTuple, Protocol, Self
 
-from django.conf import settings
 from typing_extensions import override
 
 
@@ -13,6 +12,26 @@ class MalformedAddress(Exception):
     def __init__(self, setting: str, text: str, wanted: str) -> None:
         super().__init__(f"{setting} has {text!r}, which is not {wanted}")
         self.text = text
+
+
+class Settings(Protocol):
+    """What says of a node's settings where it is; see `NodeSettings` for what each one means."""
+
+    @property
+    def bootstrap(self) -> tuple[str, ...]:
+        """Addresses of the nodes that are followed."""
+
+    @property
+    def staking_host(self) -> str:
+        """Where it listens."""
+
+    @property
+    def staking_port(self) -> int:
+        """On which port."""
+
+    @property
+    def public_ip(self) -> str:
+        """What its peers are told, with a port or without; empty: where it listens."""
 
 
 class Address(NamedTuple):
@@ -42,28 +61,27 @@ class Address(NamedTuple):
         return cls(str(ip), int(port))
 
 
-def bootstrappers() -> list[Address]:
+def bootstrappers(node: Settings) -> list[Address]:
     """Return the addresses that NODE_BOOTSTRAP names, each once.
 
     Raises:
         MalformedAddress: One of them is not IP:PORT.
     """
-    named = settings.NODE.bootstrap
-    return list(dict.fromkeys(Address.parse("NODE_BOOTSTRAP", text) for text in named))
+    named = (Address.parse("NODE_BOOTSTRAP", text) for text in node.bootstrap)
+    return list(dict.fromkeys(named))
 
 
-def listening() -> Address:
-    """Return where this node listens for peers.
+def listening(node: Settings) -> Address:
+    """Return where a node listens for peers.
 
     Raises:
         MalformedAddress: NODE_STAKING_HOST is no IP.
     """
-    node = settings.NODE
     return Address(_ip("NODE_STAKING_HOST", node.staking_host, "an IP"), node.staking_port)
 
 
-def advertised() -> Address:
-    """Return the address that this node tells its peers.
+def advertised(node: Settings) -> Address:
+    """Return the address that a node tells its peers.
 
     Unspecified: a node that listens on all addresses of its machine and was not told which of them
     others see tells the loopback one, by which nodes on the same machine reach it.
@@ -71,12 +89,11 @@ def advertised() -> Address:
     Raises:
         MalformedAddress: NODE_PUBLIC_IP is neither IP nor IP:PORT, or NODE_STAKING_HOST no IP.
     """
-    node = settings.NODE
     if node.public_ip.count(":") == 1 or "]:" in node.public_ip:
         return Address.parse("NODE_PUBLIC_IP", node.public_ip)
     if node.public_ip:
         return Address(_ip("NODE_PUBLIC_IP", node.public_ip, "IP or IP:PORT"), node.staking_port)
-    own = listening()
+    own = listening(node)
     return Address("127.0.0.1", own.port) if ip_address(own.ip).is_unspecified else own
 
 

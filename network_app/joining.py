@@ -133,13 +133,12 @@ async def _ask() -> GenesisAnswer:
     network = Network(
         node_network().identity,
         NetworkConfig(network_id=network_id, upgrade_time=UPGRADE_TIME),
-        fetcher,
         _NobodyKnown(),
         listen=("127.0.0.1", 0),
         advertised=("127.0.0.1", settings.NODE.staking_port),
-        tracked=bootstrappers(),
+        tracked=bootstrappers(settings.NODE),
     )
-    await network.start()
+    await network.start(fetcher)
     try:
         async with asyncio.timeout(PATIENCE):
             return await fetcher.fetch(network)

@@ -8,15 +8,15 @@ from cchain_app.chain import EvmChain
 from chaindb.chains import Chain
 from chaindb.pointers import Pointers
 from chainvm.port import Block, ChainVM
-from network_app import ports, producer, selectors
+from network_app import addresses, ports, producer, selectors
 from network_app.chains import voting
 from network_app.chains.accepting import Acceptor
-from network_app.chains.cchain import EvmInner
+from network_app.chains.backend import ChainBackend
+from network_app.chains.cchain import EvmBackend
 from network_app.chains.chain import NetworkChain
 from network_app.chains.consensus import OuterConsensus
-from network_app.chains.inner import InnerChain
 from network_app.chains.outer_blocks import OuterRows
-from network_app.chains.platform import PlatformInner
+from network_app.chains.platform import PlatformBackend
 from network_app.chains.validators import PlatformValidators
 from network_app.chains.voting import VotedConsensus
 from network_app.chains.wrapping import Wrapper
@@ -43,7 +43,7 @@ PUBLIC_EPOCH = 300
 B = TypeVar("B", bound=Block)
 
 
-class Settings(producer.Settings, voting.Settings, Protocol):
+class Settings(addresses.Settings, producer.Settings, voting.Settings, Protocol):
     """What the network looks at of the node's settings; see `NodeSettings` for what each one means."""
 
     @property
@@ -53,6 +53,10 @@ class Settings(producer.Settings, voting.Settings, Protocol):
     @property
     def chains(self) -> tuple[str, ...]:
         """The chains that this node takes part in."""
+
+    @property
+    def kept_decisions(self) -> int:
+        """So many decisions on blocks are kept as rows."""
 
     @property
     def parameters(self) -> str:
@@ -76,9 +80,9 @@ class NodeNetwork:
         evm: EvmChain,
         proposers: Proposers | None = None,
     ) -> None:
-        self._node = node
-        self._platform = platform
-        self._evm = evm
+        self.settings = self._node = node
+        self.platform_chain = self._platform = platform
+        self.evm_chain = self._evm = evm
         self.producer = Producer(node, platform)
         """Who makes this network's blocks."""
         local = node.network_id == LOCAL
@@ -89,7 +93,7 @@ class NodeNetwork:
             Chain.P,
             platform,
             platform.vm,
-            PlatformInner(platform),
+            PlatformBackend(platform),
             lambda: PRIMARY_NETWORK_ID,
             first=lambda: 0,
         )
@@ -98,7 +102,7 @@ class NodeNetwork:
             Chain.C,
             evm,
             evm.vm,
-            EvmInner(evm),
+            EvmBackend(evm),
             lambda: evm.blockchain_id,
             first=lambda: evm.first_number,
         )
@@ -164,7 +168,9 @@ class NodeNetwork:
             parameters, only = ONE_VOTE, OneValidator(producer)
         voted = {one.alias: one.voted(node, followed=producer) for one in self.chains}
 
-        def take_part(chain: ports.Chain, shared: Shared, requests: Requests) -> Runner[Any]:
+        def take_part(
+            chain: ports.AcceptedChain, shared: Shared, requests: Requests
+        ) -> Runner[Any]:
             validators = CurrentValidators(
                 only or shared.directory,
                 shared.bench,
@@ -200,7 +206,7 @@ class NodeNetwork:
         alias: Chain,
         chain: PlatformChain | EvmChain,
         vm: ChainVM[B],
-        inner: InnerChain[B],
+        inner: ChainBackend[B],
         chain_id: Callable[[], ID],
         *,
         first: Callable[[], int],

@@ -1,8 +1,8 @@
 """Who asks whom for what in the network's process: the seams between its rooms. Pure.
 
 `peers.network.Network` is the `PeerNetwork`; `sync.router.ChainRouter` is the `MessageHandler` above it,
-and drives a `Chain` for each chain, which `chains` make of Django's services and rows. All methods of
-`Chain` and `Records` are blocking and are called in a thread; those of the others on the event loop.
+and drives a `AcceptedChain` for each chain, which `chains` make of Django's services and rows. All methods of
+`AcceptedChain` and `Records` are blocking and are called in a thread; those of the others on the event loop.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
@@ -132,7 +132,7 @@ class PeerNetwork(Protocol):
 # --- chains ---
 
 
-class Run(Protocol):
+class RunInThread(Protocol):
     """How a blocking call gets to a thread."""
 
     def __call__(self, work: Callable[..., T], /, *args: object) -> Awaitable[T]:
@@ -156,10 +156,6 @@ class InvalidBlock(Exception):
         self.spoiled = spoiled
 
 
-class UnknownParent(Exception):
-    """A block does not follow the last accepted one: what is between is missing."""
-
-
 class NotYet(Exception):
     """A block cannot be judged yet: its option, or the P-Chain height that it names, is missing."""
 
@@ -168,7 +164,7 @@ class NoRoom(Exception):
     """A transaction that is not taken in now and may be later: the pool is full, or its sender's part."""
 
 
-class BlockPlace(NamedTuple):
+class BlockRef(NamedTuple):
     """Where a block stands in its chain."""
 
     height: int
@@ -192,11 +188,11 @@ class ParsedBlock(NamedTuple):
 class Accepted:
     """What became of blocks that were handed to a chain."""
 
-    places: tuple[BlockPlace, ...] = ()
+    places: tuple[BlockRef, ...] = ()
     transactions: int = 0
 
 
-class Chain(Protocol):
+class AcceptedChain(Protocol):
     """One chain as the network needs it. Blocks are outer blocks. Blocking: for threads."""
 
     @property
@@ -207,7 +203,7 @@ class Chain(Protocol):
     def chain_id(self) -> ID:
         """By which messages name it."""
 
-    def last_accepted(self) -> BlockPlace:
+    def last_accepted(self) -> BlockRef:
         """Return the last accepted block."""
 
     def parse(self, raw: bytes) -> ParsedBlock:
@@ -232,7 +228,7 @@ class Chain(Protocol):
         Ends after `count` blocks, before the sum of (length + 4) passes `size`, after `seconds`.
         """
 
-    def accepted_since(self, height: int, count: int) -> list[tuple[BlockPlace, bytes]]:
+    def accepted_since(self, height: int, count: int) -> list[tuple[BlockRef, bytes]]:
         """Return accepted blocks above a height, in order: what a producer pushes."""
 
     def accept(self, raws: Sequence[bytes]) -> Accepted:
@@ -243,7 +239,8 @@ class Chain(Protocol):
 
         Raises:
             InvalidBlock: One is refused; those before it are accepted.
-            UnknownParent: The first does not follow the last accepted block.
+            UnknownParent: The first does not follow the last accepted block (`chainvm.processing`).
+            HeadMoved: Another process has accepted a block meanwhile.
             NotYet: The next one cannot be judged yet; those before it are accepted.
         """
 
@@ -255,7 +252,7 @@ class Chain(Protocol):
     def fetched(self, above: int, count: int) -> list[bytes]:
         """Return stored blocks above a height that follow each other without a gap, lowest first."""
 
-    def fetched_extent(self) -> tuple[BlockPlace, ID] | None:
+    def fetched_extent(self) -> tuple[BlockRef, ID] | None:
         """Return the lowest stored block and its parent, or None: where fetching goes on."""
 
     def fetched_bytes(self) -> int:

@@ -11,31 +11,24 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from django.conf import settings
-
 from cchain_app import notifications as cchain_notifications
-from cchain_app.apps import evm_chain
 from cchain_app.services.genesis import genesis_text
 from chaindb import clock
-from chaindb.chains import Chain, present
+from chaindb.chains import Chain
 from chaindb.connections import in_thread, release
 from network_app import addresses
 from network_app.addresses import Address
-from network_app.apps import node_network
 from network_app.chains import voting
-from network_app.chains.chain import NetworkChain
+from network_app.chains.validators import ValidatorDirectory
 from network_app.config import UPGRADE_TIME, NetworkConfig
-from network_app.consensus.reporter import ConsensusReporter
-from network_app.directory import ValidatorDirectory
+from network_app.consensus.reporter import ConsensusRecorder
+from network_app.node import NodeNetwork
 from network_app.peers.network import Network
-from network_app.ports import PeerInfo
 from network_app.services import records
 from network_app.services.records import DatabaseRecords
-from network_app.sync.gate import AT_ONCE
+from network_app.sync.budget import AT_ONCE
 from network_app.sync.router import Beacons, ChainRouter, GenesisBytes
-from network_app.wire.p2p_pb2 import Message
 from platform_app import notifications as platform_notifications
-from platform_app.apps import platform_chain
 from platform_app.selectors import accepted
 from platform_app.services import uptime
 from primitives.ids import ID, NodeID
@@ -54,44 +47,40 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
-def network_config() -> NetworkConfig:
-    """Return the limits and periods of this node's network."""
-    network_id = settings.NODE.network_id
-    return NetworkConfig(network_id=network_id, upgrade_time=UPGRADE_TIME)
-
-
 class RunningNetwork:
     """The connections, what happens on them, and the reports of it.
+
+    Args:
+        node: What the node has of its network besides.
 
     Raises:
         MalformedProducer: NODE_PRODUCER is no node ID.
         InvalidParameters: Where the validators vote, by the NODE_SNOW_… settings nothing can be decided.
     """
 
-    def __init__(self) -> None:
-        config = network_config()
-        self._directory = ValidatorDirectory()
-        self._addresses = addresses.bootstrappers()
-        advertised = addresses.advertised()
-        own = node_network().identity
-        self._chains = node_network().chains
-        self._handler = _Later()
+    def __init__(self, node: NodeNetwork) -> None:
+        self._node, settings = node, node.settings
+        config = NetworkConfig(network_id=settings.network_id, upgrade_time=UPGRADE_TIME)
+        self._directory = ValidatorDirectory(node.platform_chain)
+        self._addresses = addresses.bootstrappers(settings)
+        advertised = addresses.advertised(settings)
+        own = node.identity
+        self._chains = node.chains
         self._network = Network(
             own,
             config,
-            self._handler,
             self._directory,
-            listen=addresses.listening(),
+            listen=addresses.listening(settings),
             advertised=advertised,
             tracked=self._addresses,
         )
         self._reports = _Reports()
         self._serving = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="serving")
         self._bootstrappers = _Bootstrappers(self._addresses, own.node_id)
-        if len(self._addresses) < len(settings.NODE.bootstrap):
+        if len(self._addresses) < len(settings.bootstrap):
             _log.warning("NODE_BOOTSTRAP names an address more than once: it counts once")
-        self._records = DatabaseRecords(str(advertised), settings.NODE.kept_decisions)
-        self._consensus = ConsensusReporter(self._records, in_thread)
+        self._records = DatabaseRecords(str(advertised), settings.kept_decisions)
+        self._consensus = ConsensusRecorder(self._records, in_thread)
         self._router = ChainRouter(
             self._network,
             self._chains,
@@ -102,20 +91,19 @@ class RunningNetwork:
             run=in_thread,
             serve=self._serve,
             now=time.time,
-            genesis=_genesis,
-            take_part=self._consensus.watched(node_network().take_part()),
-            producer=node_network().producer.node_id,
+            genesis=self._genesis,
+            take_part=self._consensus.watched(node.take_part()),
+            producer=node.producer.node_id,
         )
-        self._handler.router = self._router
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Live until `stopping` is set."""
-        await in_thread(_begin, self._records, self._chains)
+        await in_thread(_begin, self._records, self._node)
         await in_thread(self._directory.read)
-        pointers = node_network().pointers
-        unbind = pointers.bind(asyncio.get_running_loop(), self._told, present())
+        aliases = [one.alias for one in self._chains]
+        unbind = self._node.pointers.bind(asyncio.get_running_loop(), self._told, aliases)
         try:
-            await self._network.start()
+            await self._network.start(self._router)
             tasks = [
                 asyncio.create_task(self._router.run()),
                 asyncio.create_task(_repeat(self._report, HEARTBEAT)),
@@ -164,8 +152,8 @@ class RunningNetwork:
     async def _look_at_heads(self) -> None:
         """Find blocks whose pointer was lost, or that another process made (time travel)."""
         if self._network.connected():
-            for alias in present():
-                self._router.blocks_accepted(alias)
+            for chain in self._chains:
+                self._router.blocks_accepted(chain.alias)
 
     async def _report(self) -> None:
         connected, now = list(self._network.connected().values()), time.monotonic()
@@ -180,26 +168,26 @@ class RunningNetwork:
         )
         self._reports.done(len(connected), now)
 
+    def _genesis(self) -> GenesisBytes:
+        """Return what this network began with, for nodes that join it."""
+        node = self._node
+        return GenesisBytes(
+            accepted.genesis_bytes(node.platform_chain) or b"",
+            genesis_text(node.evm_chain).encode(),
+            node.producer.told_to_others,
+        )
+
     async def _read_directory(self) -> None:
         await in_thread(self._directory.read)
 
 
-def _genesis() -> GenesisBytes:
-    """Return what this network began with, for nodes that join it."""
-    return GenesisBytes(
-        accepted.genesis_bytes(platform_chain()) or b"",
-        genesis_text(evm_chain()).encode(),
-        node_network().producer.told_to_others,
-    )
-
-
-def _begin(reports: DatabaseRecords, chains: Sequence[NetworkChain[Any]]) -> None:
+def _begin(reports: DatabaseRecords, node: NodeNetwork) -> None:
     """Note that nobody has looked at peers until now, and let the chains be ready for them."""
-    evm_chain().read_genesis()
-    for chain in chains:
+    node.evm_chain.read_genesis()
+    for chain in node.chains:
         chain.begin()
     reports.begin()
-    uptime.begin(platform_chain(), clock.now())
+    uptime.begin(node.platform_chain, clock.now())
 
 
 def _ids(keys: Sequence[bytes]) -> list[ID]:
@@ -253,21 +241,6 @@ class _Bootstrappers:
         if address not in self._warned:
             self._warned.add(address)
             _log.warning("NODE_BOOTSTRAP names %s, which %s", address, words)
-
-
-class _Later:
-    """The handler of messages before there is one: connections and router need each other."""
-
-    router: ChainRouter
-
-    def connected(self, peer: PeerInfo) -> None:
-        self.router.connected(peer)
-
-    def disconnected(self, node_id: NodeID) -> None:
-        self.router.disconnected(node_id)
-
-    def handle(self, node_id: NodeID, message: Message) -> Awaitable[None]:
-        return self.router.handle(node_id, message)
 
 
 async def _repeat(work: Callable[[], Awaitable[None]], seconds: float) -> None:

@@ -6,7 +6,7 @@ from celery import shared_task
 
 from chaindb import clock
 from network_app import selectors
-from network_app.services import progress, records
+from network_app.services import records
 from platform_app.apps import platform_chain
 from platform_app.services import uptime
 
@@ -32,7 +32,7 @@ def track_uptime() -> dict[str, int]:
 def measure_bootstrap() -> dict[str, float]:
     """Measure how fast the chains come nearer to the frontier, and say how long it will take."""
     rates: dict[str, float] = {}
-    for row in progress.measure():
+    for row in records.measure():
         rates[row.chain] = row.blocks_per_second or 0.0
         if row.waiting is not None:
             _log.info("%s-Chain waits, %s", row.chain, row.waiting)

@@ -210,9 +210,9 @@ def check_bootstrappers(**_kwargs: Any) -> list[CheckMessage]:
 def check_addresses(**_kwargs: Any) -> list[CheckMessage]:
     """Addresses and the producer are such, and others can reach the address that they are told."""
     try:
-        addresses.bootstrappers()
-        told = addresses.advertised()
-        listening = addresses.listening()
+        addresses.bootstrappers(settings.NODE)
+        told = addresses.advertised(settings.NODE)
+        listening = addresses.listening(settings.NODE)
         if settings.NODE.producer:
             producer.named(settings.NODE.producer)
     except (addresses.MalformedAddress, producer.MalformedProducer) as error:

@@ -10,7 +10,7 @@ from cchain_app.api import EvmRpc
 from cchain_app.blocks.bloom import bloom_bits
 from chaindb import servers
 from chaindb.chains import Chain
-from health_app.checks import ALL, TAGS, table
+from health_app.checks import ALL, TAGS, Checks
 from health_app.history import History
 from health_app.metrics.exposition import Page
 from health_app.metrics.listeners import StatementListener, TaskListener
@@ -22,6 +22,7 @@ from health_app.result import CheckResult
 from health_app.writing import HOLD, Writes
 from jsonrpc.direct import DirectProtocol
 from jsonrpc.workers import Workers
+from network_app.apps import node_network
 from nodeproject.memory_cache import MemoryCache
 from nodeproject.settings.node import NodeSettings
 from platform_app.api import PlatformRpc
@@ -58,6 +59,14 @@ class Observation:
         """What this process counts into."""
         self.writes = Writes(max(HOLD, 2 * self._interval))
         """What the writes of this process have come to."""
+        self._checks = Checks(
+            settings,
+            evm_rpc.chain,
+            platform_rpc.chain,
+            lambda: node_network().producer.node_id,
+            processes.router,
+            self.writes,
+        )
 
     @cached_property
     def page(self) -> Page:
@@ -69,7 +78,7 @@ class Observation:
         """What runs this process's health checks, and writes changes to the history."""
         history = History(writes=self.writes)
         return Reporter(
-            table(self._processes.router, self.writes),
+            self._checks.table(),
             changed=history.note,
             begin=history.probe,
             outages=servers.outages,

@@ -4,8 +4,12 @@ import asyncio
 import contextlib
 import logging
 import threading
+from functools import partial
+
+import uvloop
 
 from chaindb.connections import in_thread
+from network_app.node import NodeNetwork
 from network_app.runtime import RunningNetwork
 
 _log = logging.getLogger(__name__)
@@ -16,11 +20,16 @@ RETRY = 5.0
 
 
 class EmbeddedNetwork:
-    """The network on an event loop of its own, beside the web server's."""
+    """The network on an event loop of its own, beside the web server's.
 
-    def __init__(self) -> None:
-        self._first = RunningNetwork()
-        self._loop = asyncio.new_event_loop()
+    Args:
+        node: What the node has of its network besides.
+    """
+
+    def __init__(self, node: NodeNetwork) -> None:
+        self._node = node
+        self._first = RunningNetwork(node)
+        self._loop = uvloop.new_event_loop()
         self._stopping = asyncio.Event()
         self._thread = threading.Thread(target=self._run, name="network", daemon=True)
 
@@ -46,7 +55,7 @@ class EmbeddedNetwork:
         while not self._stopping.is_set():
             try:
                 if network is None:
-                    network = await in_thread(RunningNetwork)
+                    network = await in_thread(partial(RunningNetwork, self._node))
                 await network.run(self._stopping)
             except (
                 Exception

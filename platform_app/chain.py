@@ -3,12 +3,15 @@
 Each process has one, made from the settings; a test makes as many as it likes.
 """
 
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from time import monotonic
+from typing import ClassVar, NamedTuple, Protocol, Self
 
 from django.db import DEFAULT_DB_ALIAS
 
+from chaindb.attempts import Slots
 from chaindb.building import Building
 from chaindb.database import Database
 from chaindb.locks import Lock
@@ -18,8 +21,7 @@ from chainvm.consensus import Consensus
 from chainvm.port import ChainVM
 from platform_app.blocks.block import Block
 from platform_app.config import PlatformConfig, reference_config, specification_config
-from platform_app.key_derivation import KeyDerivation
-from platform_app.memory.pauses import Looks
+from platform_app.executor.env import Env
 from platform_app.memory.stakers import StakerMemories
 from platform_app.memory.versioned import Version
 from platform_app.state.chain import ChainState
@@ -28,9 +30,53 @@ from platform_app.store.blocks import Network, Tip
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
 from platform_app.txs.components import ProofOfPossession
+from platform_app.wallet.keystore_errors import KeystoreBusy
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from primitives.networks import PLATFORM_ALIASES
 from primitives.node_identity import IdentityFiles
+
+PAUSE = 10.0
+"""Seconds between two looks at all that waits."""
+
+
+@dataclass(slots=True)
+class Looks:
+    """When all that waits may be looked at again."""
+
+    again_at: float = 0.0
+    """On the monotonic clock, in seconds."""
+
+    def may_begin(self) -> bool:
+        """Say whether it is time for a look, and note that one is taken."""
+        moment = monotonic()
+        if moment < self.again_at:
+            return False
+        self.again_at = moment + PAUSE
+        return True
+
+
+class DerivationSlots(Slots):
+    """Slots for deriving keys from passwords; KeystoreBusy is raised where all of them are taken."""
+
+    full: ClassVar[type[Exception]] = KeystoreBusy
+
+
+class KeyDerivation(NamedTuple):
+    """Who waits where."""
+
+    users: DerivationSlots
+    strangers: DerivationSlots
+
+    @classmethod
+    def of(cls, threads: int) -> Self:
+        """Return slots of a process that has so many threads for calls: they take five eighths at most.
+
+        Of one or two threads none can be left.
+        """
+        return cls(
+            users=DerivationSlots(at_once=2, slots=max(1, threads * 3 // 8)),
+            strangers=DerivationSlots(at_once=1, slots=max(1, threads // 4)),
+        )
 
 
 class Settings(Protocol):
@@ -124,10 +170,20 @@ class PlatformChain:
         self.building = Building(self.cache_key(self.aliases[0]), node.profile)
         """Its blocks in the making."""
         self.looks = Looks()
-        self.producer = Wakeup("platform_app.build_blocks", Lock.PCHAIN_PRODUCER, db)
+        self.producer = Wakeup("platform_app.build_blocks", Lock.PCHAIN_PRODUCER, db, node.profile)
         """Is asked for a block in the transaction that stores what waits for it, or after it."""
         self.own: OwnTxs | None = None
         """Set by who makes the chain: on a local network its validator renews itself."""
+
+    def env(self, network: Network, now: int) -> Env:
+        """Return what rules are told besides the state, of what is executed now (Unix seconds)."""
+        return Env(
+            config=self.config,
+            asset_id=network.asset_id,
+            now=now,
+            x_chain_id=network.x_chain_id,
+            c_chain_id=network.c_chain_id,
+        )
 
     @cached_property
     def config(self) -> PlatformConfig:

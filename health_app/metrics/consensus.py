@@ -1,7 +1,7 @@
 """How the validators decide on blocks, by the names and in the units of the reference (snowman.md 11).
 
-Counters end in `_total`, as the format wants it. Of the reference's names those are left out that count what
-this engine does not tell: where blocks came from, useless bytes, ancestors that were fetched.
+Counters end in `_total`, as the format wants it. What of the reference's names is left out stands, with the
+reasons, in docs/network.md.
 """
 
 from collections.abc import Iterator
@@ -23,18 +23,20 @@ _NANOSECONDS: Final = 1_000_000_000
 def of_consensus() -> Iterator[Metric]:
     """Walk what the network's process reported last; nothing where nobody votes."""
     for chain, report in selectors.consensus().items():
-        yield from _heights(chain, report)
+        time = _head_time(chain)
+        yield from _heights(chain, report, time)
         yield from _decisions(chain, report)
         yield from _polls(chain, report)
         yield from _tables(chain, report)
+        yield from _issues(chain, report)
+        yield from _proposals(chain, report, time)
         yield from _stake(chain, report)
 
 
-def _heights(chain: str, report: ConsensusReport) -> Iterator[Metric]:
+def _heights(chain: str, report: ConsensusReport, time: int | None) -> Iterator[Metric]:
     yield gauge("snowman_bootstrap_finished", report.is_running, chain=chain)
     yield gauge("snowman_max_verified_height", report.max_verified_height, chain=chain)
     yield gauge("snowman_last_accepted_height", report.last_height, chain=chain)
-    time = _head_time(chain)
     if time is not None:
         yield gauge("snowman_last_accepted_timestamp", time, chain=chain)
 
@@ -95,6 +97,37 @@ def _tables(chain: str, report: ConsensusReport) -> Iterator[Metric]:
     yield counter("snowman_blks_built", totals.built, chain=chain)
     yield counter("snowman_blk_builds_failed", totals.failed_builds, chain=chain)
     yield counter("snowman_restarts", totals.restarts, chain=chain)
+
+
+def _issues(chain: str, report: ConsensusReport) -> Iterator[Metric]:
+    """Walk where blocks came from, what came in vain, and how votes found the blocks that they count for."""
+    issues = report.totals.issues
+    issued = sum(issues.sources.values())
+    for source, blocks in issues.sources.items():
+        yield counter("snowman_blks_issued", blocks, chain=chain, source=source)
+    yield summary("snowman_issuer_stake", issued, issues.issuer_stake, chain=chain)
+    yield counter("snowman_num_useless_put_bytes", issues.useless_put_bytes, chain=chain)
+    yield counter(
+        "snowman_num_useless_push_query_bytes", issues.useless_push_query_bytes, chain=chain
+    )
+    yield counter("snowman_num_missing_accepted_blocks", issues.missing_accepted, chain=chain)
+    for outcome, votes in issues.ancestor_fetches.items():
+        yield counter(f"snowman_num_processing_ancestor_fetches_{outcome}", votes, chain=chain)
+    yield summary("snowman_selected_vote_index", issues.votes, issues.vote_index, chain=chain)
+
+
+def _proposals(chain: str, report: ConsensusReport, head_time: int | None) -> Iterator[Metric]:
+    """Walk what outer blocks say of slots and times; nothing of what was not seen since the process began."""
+    proposals = report.totals.proposals
+    yield gauge("snowman_blks_built_time_skew", proposals.skew * _NANOSECONDS, chain=chain)
+    if proposals.built_slot is not None:
+        yield gauge("proposervm_block_building_slot", proposals.built_slot, chain=chain)
+    if proposals.accepted_slot is not None:
+        yield gauge("proposervm_accepted_blocks_slot", proposals.accepted_slot, chain=chain)
+    times = {"outer": proposals.accepted_time, "inner": head_time}
+    for kind, time in times.items():
+        if time is not None:
+            yield gauge("proposervm_last_accepted_timestamp", time, chain=chain, block_type=kind)
 
 
 def _stake(chain: str, report: ConsensusReport) -> Iterator[Metric]:

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Final
 
-from django.conf import settings
-
 from info_app import selectors
 from info_app.version import COMMIT, PRODUCT, RPC_PROTOCOL
 from jsonrpc.errors import JsonRpcError
@@ -79,12 +77,12 @@ def get_node_ip() -> Json:
 
 def get_network_id() -> Json:
     """info.getNetworkID: the network's number."""
-    return {"networkID": str(settings.NODE.network_id)}
+    return {"networkID": str(platform_chain().config.network_id)}
 
 
 def get_network_name() -> Json:
     """info.getNetworkName: the network's name."""
-    return {"networkName": name_of(settings.NODE.network_id)}
+    return {"networkName": name_of(platform_chain().config.network_id)}
 
 
 def get_tx_fee() -> Json:

@@ -23,7 +23,7 @@ _DEEPEST = 8
 
 
 def overview(report: ConsensusReport, now: float, *, is_fresh: bool) -> Overview:
-    """Return a chain at a glance.
+    """Return a chain's summary.
 
     Args:
         report: The last one of the network's process.

@@ -1,4 +1,4 @@
-"""The chains as the network needs them: `ports.Chain` made of the proposer VM around each chain's own VM.
+"""The chains as the network needs them: `ports.AcceptedChain` made of the proposer VM around each chain's own VM.
 
 `outer_blocks` keeps outer blocks as rows, `validators` answers from the P-Chain who may propose, and
 `wrapping` sees to it that all accepted blocks have outer ones. `consensus` decides on them. `chain` is what

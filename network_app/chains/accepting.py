@@ -10,12 +10,11 @@ from typing import Generic, NamedTuple, TypeVar
 
 from chaindb import clock
 from chainvm.port import Block, HeadMoved
-from chainvm.processing import NotProcessing
-from chainvm.processing import UnknownParent as ParentNotHere
+from chainvm.processing import NotProcessing, UnknownParent
+from network_app.chains.backend import ChainBackend
 from network_app.chains.consensus import OuterConsensus
-from network_app.chains.inner import InnerChain
 from network_app.chains.outer_blocks import HIGHEST, OuterRows
-from network_app.ports import Accepted, BlockPlace, InvalidBlock, NotYet, UnknownParent
+from network_app.ports import Accepted, BlockRef, InvalidBlock, NotYet
 from network_app.proposervm.block import SignedBlock, parse
 from network_app.proposervm.errors import CutOff, NotYetValid, OuterBlockError, WrongSignature
 from network_app.proposervm.verification import ParentFacts
@@ -64,7 +63,7 @@ class Acceptor(Generic[B]):
     def __init__(
         self,
         rows: OuterRows,
-        inner: InnerChain[B],
+        inner: ChainBackend[B],
         consensus: OuterConsensus[B],
         *,
         building: Callable[[int], AbstractContextManager[None]],
@@ -75,7 +74,7 @@ class Acceptor(Generic[B]):
         self._building = building
 
     def accept(self, raws: Sequence[bytes]) -> Accepted:
-        """Verify and accept blocks in order; see `ports.Chain.accept`."""
+        """Verify and accept blocks in order; see `ports.AcceptedChain.accept`."""
         with self.consensus.lock:
             vm = self.consensus.outer
             vm.last_accepted()
@@ -95,7 +94,7 @@ class Acceptor(Generic[B]):
         """Accept blocks as far as what is inside of them is right, and say what stops them.
 
         Raises:
-            UnknownParent: Another process has accepted a block meanwhile.
+            HeadMoved: Another process has accepted a block meanwhile.
         """
         if not verified:
             return Accepted(), None
@@ -163,7 +162,7 @@ class Acceptor(Generic[B]):
         """Verify what is inside of blocks together, as far as they are right; and say what stops them.
 
         Raises:
-            UnknownParent: Another process has accepted a block meanwhile.
+            HeadMoved: Another process has accepted a block meanwhile.
         """
         refused: InvalidBlock | None = None
         line: list[_Verified[B]] = []
@@ -190,7 +189,7 @@ class Acceptor(Generic[B]):
         """Verify what is inside of blocks, all or none; return why they are refused.
 
         Raises:
-            UnknownParent: Another process has accepted a block meanwhile.
+            HeadMoved: Another process has accepted a block meanwhile.
         """
         last = vm.last.outer_id
         try:
@@ -199,11 +198,11 @@ class Acceptor(Generic[B]):
                 now=line[-1].now,
                 outer=[one.facts for one in line],
             )
-        except (HeadMoved, NotProcessing, ParentNotHere) as error:
-            raise _overtaken() from error
+        except (NotProcessing, UnknownParent) as error:
+            raise HeadMoved from error
         except self._inner.refused as error:
             if vm.last_accepted() != last:
-                raise _overtaken() from error
+                raise HeadMoved from error
             return error
         return None
 
@@ -211,7 +210,7 @@ class Acceptor(Generic[B]):
         """Accept verified blocks in one transaction, in which the clock follows them.
 
         Raises:
-            UnknownParent: Another process has accepted a block meanwhile.
+            HeadMoved: Another process has accepted a block meanwhile.
         """
         last = verified[-1]
 
@@ -219,12 +218,9 @@ class Acceptor(Generic[B]):
             if block_id == last.block.block_id and last.now > now:
                 network_clock.follow(last.now)
 
-        try:
-            vm.accept([one.block.block_id for one in verified], written=written)
-        except HeadMoved as error:
-            raise _overtaken() from error
+        vm.accept([one.block.block_id for one in verified], written=written)
         return Accepted(
-            tuple(BlockPlace(one.block.height, one.block.block_id) for one in verified),
+            tuple(BlockRef(one.block.height, one.block.block_id) for one in verified),
             sum(self._inner.transactions_in(one.block.inner) for one in verified),
         )
 
@@ -240,7 +236,7 @@ def _facts_of(
         NotYet: It may be right later.
     """
     if block.height > parent.height + 1:
-        raise UnknownParent(f"{block.parent_id} is not accepted here")
+        raise UnknownParent(block.block_id, block.parent_id)
     # A block of the P-Chain may name its parent, which is accepted before it.
     reached = parent.height if vm.chain_id == PRIMARY_NETWORK_ID else 0
     try:
@@ -251,10 +247,6 @@ def _facts_of(
         raise invalid(block, error, spoiled=True) from error
     except OuterBlockError as error:
         raise invalid(block, error) from error
-
-
-def _overtaken() -> UnknownParent:
-    return UnknownParent("another block was accepted meanwhile")
 
 
 def _units(line: Sequence[_Verified[B]]) -> list[list[_Verified[B]]]:

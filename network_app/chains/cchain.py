@@ -1,4 +1,4 @@
-"""The C-Chain for the network, besides its VM: `inner.InnerChain` by its own services and rows."""
+"""The C-Chain for the network, besides its VM: `inner.ChainBackend` by its own services and rows."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ _LACK_OF_ROOM = (
 )  # fmt: skip
 
 
-class EvmInner:
+class EvmBackend:
     """An EVM chain of this node.
 
     Args:

@@ -1,4 +1,4 @@
-"""`ports.Chain`: a chain of this node behind outer blocks, as the network sees it.
+"""`ports.AcceptedChain`: a chain of this node behind outer blocks, as the network sees it.
 
 Questions are answered from rows and write nothing.
 """
@@ -11,11 +11,11 @@ from chaindb import clock
 from chaindb.chains import Chain
 from chainvm.port import Block
 from network_app.chains.accepting import Acceptor
-from network_app.chains.inner import InnerChain
+from network_app.chains.backend import ChainBackend
 from network_app.chains.outer_blocks import OuterRows
 from network_app.chains.voting import Settings, voted_chain
 from network_app.consensus.vm import VotedChain
-from network_app.ports import ANCESTOR_OVERHEAD, Accepted, BlockPlace, ParsedBlock
+from network_app.ports import ANCESTOR_OVERHEAD, Accepted, BlockRef, ParsedBlock
 from network_app.proposervm.vm import ProposerBlock
 from network_app.store import fetched
 from primitives.ids import ID, NodeID
@@ -42,7 +42,7 @@ class NetworkChain(Generic[B]):
         self,
         rows: OuterRows,
         chain_id: Callable[[], ID],
-        inner: InnerChain[B],
+        inner: ChainBackend[B],
         acceptor: Acceptor[B],
     ) -> None:
         self.alias = rows.alias
@@ -81,7 +81,7 @@ class NetworkChain(Generic[B]):
 
     # accepted blocks
 
-    def last_accepted(self) -> BlockPlace:
+    def last_accepted(self) -> BlockRef:
         """Return the last accepted block."""
         place = self.rows.place()
         self._flush_up_to(place.height)
@@ -122,7 +122,7 @@ class NetworkChain(Generic[B]):
             top = pieces[-1][0].height - 1
         return found
 
-    def accepted_since(self, height: int, count: int) -> list[tuple[BlockPlace, bytes]]:
+    def accepted_since(self, height: int, count: int) -> list[tuple[BlockRef, bytes]]:
         """Return accepted blocks above a height, in order."""
         top = min(self.last_accepted().height, height + count)
         return [] if top <= height else self.rows.raws(height + 1, top, SINCE_BYTES)
@@ -147,7 +147,7 @@ class NetworkChain(Generic[B]):
         )
 
     def accept(self, raws: Sequence[bytes]) -> Accepted:
-        """Verify, execute and accept blocks in order; see `ports.Chain.accept`."""
+        """Verify, execute and accept blocks in order; see `ports.AcceptedChain.accept`."""
         return self._acceptor.accept(raws)
 
     # blocks fetched while bootstrapping
@@ -161,7 +161,7 @@ class NetworkChain(Generic[B]):
         """Return stored blocks above a height that follow each other."""
         return fetched.above(self.rows.db, self.alias, above, count)
 
-    def fetched_extent(self) -> tuple[BlockPlace, ID] | None:
+    def fetched_extent(self) -> tuple[BlockRef, ID] | None:
         """Return the lowest stored block and its parent."""
         return fetched.lowest(self.rows.db, self.alias)
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from chaindb import generation
 from chaindb.database import Database
 from chainvm.port import HeadMoved
-from network_app.ports import BlockPlace
+from network_app.ports import BlockRef
 from network_app.proposervm.block import OuterBlock, SignedBlock, encode_option, encode_signed
 from network_app.proposervm.epochs import Epoch
 from network_app.proposervm.verification import ParentFacts, of_genesis
@@ -88,9 +88,9 @@ class OuterRows:
         self._last, self._known = None, set()
         return True
 
-    def place(self) -> BlockPlace:
+    def place(self) -> BlockRef:
         """Return where the last accepted block stands. One statement."""
-        return outer.tip(self.db, self.alias) or BlockPlace(
+        return outer.tip(self.db, self.alias) or BlockRef(
             self.genesis.height, self.genesis.block_id
         )
 
@@ -126,7 +126,7 @@ class OuterRows:
         bare = height is None or height <= self.genesis.height
         return None if height is None or bare else self.raws(height, height, 1)[0][1]
 
-    def raws(self, first: int, last: int, size: int) -> list[tuple[BlockPlace, bytes]]:
+    def raws(self, first: int, last: int, size: int) -> list[tuple[BlockRef, bytes]]:
         """Return blocks from a height to another, also downwards, as `AcceptedBlocks` does.
 
         Both are above 0 and not above the last accepted block: genesis is bare.
@@ -158,7 +158,7 @@ class OuterRows:
         if self._genesis is not None and height < self._genesis.height:
             self._genesis = None
 
-    def _facts(self, place: BlockPlace) -> ParentFacts:
+    def _facts(self, place: BlockRef) -> ParentFacts:
         if place.height == self.genesis.height:
             return of_genesis(place.block_id, self.genesis.time, place.height)
         found = outer.between(self.db, self.alias, place.height - 1, place.height)

@@ -1,4 +1,4 @@
-"""The P-Chain for the network, besides its VM: `inner.InnerChain` by its own services and rows."""
+"""The P-Chain for the network, besides its VM: `inner.ChainBackend` by its own services and rows."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ from primitives.hashing import sha256
 from primitives.ids import ID
 
 
-class PlatformInner:
+class PlatformBackend:
     """The P-Chain of this node.
 
     Args:

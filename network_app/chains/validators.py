@@ -1,12 +1,15 @@
-"""What outer blocks ask of the P-Chain: `proposervm.ports.ValidatorState` over its accepted blocks."""
+"""Who validates, as of the P-Chain's rows: for outer blocks by its heights, for the connections as of now."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from chaindb import clock
+from network_app.ports import ValidatorFacts
 from network_app.proposervm.verification import Proposers
 from platform_app.chain import PlatformChain
-from platform_app.selectors import accepted
-from primitives.ids import NodeID
+from platform_app.selectors import accepted, stakers
+from platform_app.services import uptime
+from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 
 LAG = 30
 """Seconds by which the P-Chain height that blocks name is behind, so that others know it too."""
@@ -21,7 +24,7 @@ class _Minimum(NamedTuple):
 
 
 class PlatformValidators:
-    """Who may propose, by the heights of the P-Chain. Threads share it.
+    """Who may propose, by the heights of the P-Chain: a `proposervm.ports.ValidatorState`. Threads share it.
 
     Args:
         chain: The P-Chain.
@@ -64,3 +67,41 @@ class PlatformValidators:
         # What is accepted from now on is of now, and old enough in half a minute.
         following = accepted.block_at(self._chain, height + 1)
         return _Minimum(height, now, LAG + (now if following is None else following.time))
+
+
+class ValidatorDirectory:
+    """The validators in memory, read anew now and then: a `ports.Directory`.
+
+    Args:
+        chain: The P-Chain.
+    """
+
+    def __init__(self, chain: PlatformChain) -> None:
+        self._chain = chain
+        self._validators: Mapping[NodeID, ValidatorFacts] = {}
+        self._uptimes: Mapping[NodeID, int] = {}
+
+    def read(self) -> None:
+        """Read who validates and for how long they were seen. Blocking: for a thread."""
+        now = clock.now()
+        present = stakers.current_validators(self._chain, PRIMARY_NETWORK_ID)
+        self._validators = {
+            one.node_id: ValidatorFacts(
+                one.weight + one.delegator_weight,
+                one.public_key,
+            )
+            for one in present.validators
+        }
+        tracking = uptime.tracking(self._chain)
+        self._uptimes = {
+            node_id: int(100 * seen.fraction(now, tracking=tracking))
+            for node_id, seen in stakers.uptimes(self._chain).items()
+        }
+
+    def validators(self) -> Mapping[NodeID, ValidatorFacts]:
+        """Return the current validators of the Primary Network."""
+        return self._validators
+
+    def uptime_of(self, node_id: NodeID) -> int:
+        """Return what a peer is told of its uptime: percent, 0 to 100."""
+        return self._uptimes.get(node_id, 0)

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from chaindb import clock
@@ -29,7 +28,6 @@ PLATFORM_DELAY = 1
 """Seconds between blocks of the P-Chain, as in the reference (p2p.md 11.5); the C-Chain's rules have their own."""
 
 B = TypeVar("B", bound=Block)
-T = TypeVar("T")
 
 
 class Settings(Parameters, Protocol):
@@ -178,23 +176,16 @@ def voted_chain(
         node: When blocks are made.
         followed: Who makes all blocks, whose vote alone decides; None: the validators vote.
     """
-    thread = OneThread(f"consensus-{alias}")
+    thread = OneThread(f"consensus-{alias}", consensus.lock)
     time_of = _FollowedTime(consensus, followed)
     by_clock = alias is Chain.C and node.mining == "interval"
     delay = PLATFORM_DELAY if alias is Chain.P else 0
-
-    def holding(work: Callable[..., T], *args: object) -> T:
-        with consensus.lock:
-            return work(*args)
-
-    async def run(work: Callable[..., T], /, *args: object) -> T:
-        return await thread.run(partial(holding, work, *args))
 
     return VotedChain(
         alias,
         chain_id,
         consensus.outer,
-        run,
+        thread.run,
         time_of.now,
         minimum_delay=int(node.block_interval) if by_clock else delay,
         refusals=(refused,),

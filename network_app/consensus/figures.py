@@ -14,15 +14,18 @@ from network_app.consensus.report import (
     LATENCIES,
     WORK,
     DecidedBlock,
+    Issues,
     OpenPoll,
     Outcomes,
     ProcessingBlock,
+    Proposals,
     Tables,
     Totals,
     Work,
 )
 from network_app.consensus.vm import Built, Observer
 from network_app.proposervm.ports import Proposal
+from network_app.snowman.counts import Counts
 from network_app.snowman.engine import Engine
 from network_app.snowman.polls import Poll, Reason
 from network_app.snowman.topological import Decision
@@ -86,6 +89,9 @@ class Figures(Observer[B], Generic[B]):
         self._work_seconds = 0.0
         self.equivocations = Equivocations(alias)
         self._begun = 0
+        self._proposals = Proposals()
+        self.counts = Counts()
+        """What its engines count, each where the one before it ended."""
         self.max_verified_height = 0
 
     def begin(self, engine: Engine[Any]) -> None:
@@ -102,8 +108,10 @@ class Figures(Observer[B], Generic[B]):
         self._open.clear()
 
     @override
-    def issued(self, block: B, proposal: Proposal, seconds: float) -> None:
+    def issued(self, block: B, proposal: Proposal, seconds: float, *, is_own: bool) -> None:
         now = self._now()
+        if is_own and proposal.time is not None:
+            self._proposals = self._proposals.built(proposal, now)
         self._issued[block.block_id] = _Issued(
             block, proposal, self._clock(), round(now, 3), self._polls_of_engine(), seconds
         )
@@ -120,6 +128,7 @@ class Figures(Observer[B], Generic[B]):
             work = issued.work + seconds / len(decisions)
             self._work[bisect_left(WORK, work)] += 1
             self._work_seconds += work
+            self._proposals = self._proposals.accepted(issued.proposal)
             if issued.proposal.time is not None:
                 self._lag += max(0.0, now - issued.proposal.time)
             for block_id in one.rejected:
@@ -215,6 +224,8 @@ class Figures(Observer[B], Generic[B]):
             lag=self._lag,
             work=Work(tuple(self._work), self._work_seconds),
             equivocations=self.equivocations.count,
+            issues=Issues.of(self.counts),
+            proposals=self._proposals,
         )
 
     # --- how it counts

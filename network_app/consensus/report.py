@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
+from network_app.proposervm.ports import Proposal
+from network_app.snowman.counts import Counts, Fetch, Source
 from network_app.snowman.parameters import ONE_VOTE, Parameters
 from network_app.snowman.polls import Reason
 from primitives.ids import ID, NodeID
@@ -76,6 +78,27 @@ class Equivocation(NamedTuple):
     """Unix seconds."""
 
 
+class Contradiction(NamedTuple):
+    """The one node that makes all blocks has taken back what was accepted here by its votes."""
+
+    producer: NodeID
+    accepted_id: ID
+    """What it has accepted."""
+    accepted_height: int
+    own_height: int
+    """Of the last block that was accepted here."""
+
+    @property
+    def words(self) -> str:
+        """What is told of it."""
+        what = "below" if self.accepted_height < self.own_height else "another one than"
+        return (
+            f"{self.producer}, which makes all blocks, has block {self.accepted_id} at height "
+            f"{self.accepted_height}, {what} the last one accepted here, at height {self.own_height}: "
+            "its database was restored or changed, and this node cannot follow it with its own"
+        )
+
+
 class Outcomes(NamedTuple):
     """Sums over all blocks that were accepted, or rejected, since the process began."""
 
@@ -94,6 +117,60 @@ class Work(NamedTuple):
     counts: tuple[int, ...] = (0,) * (len(WORK) + 1)
     """Blocks by the part of `WORK` that they fall into."""
     seconds: float = 0.0
+
+
+class Issues(NamedTuple):
+    """Where the engine's blocks came from, and how votes found theirs: `snowman.counts.Counts`, at a moment."""
+
+    sources: Mapping[str, int] = {}
+    """Blocks that became processing, by `Source`."""
+    issuer_stake: int = 0
+    useless_put_bytes: int = 0
+    useless_push_query_bytes: int = 0
+    missing_accepted: int = 0
+    ancestor_fetches: Mapping[str, int] = {}
+    """Votes by `Fetch`."""
+    votes: int = 0
+    vote_index: int = 0
+
+    @classmethod
+    def of(cls, counts: Counts) -> Self:
+        """Return what is counted as of now."""
+        return cls(
+            {one.value: counts.issued[one] for one in Source},
+            counts.issuer_stake,
+            counts.useless_put_bytes,
+            counts.useless_push_query_bytes,
+            counts.missing_accepted,
+            {one.value: counts.ancestor_fetches[one] for one in Fetch},
+            counts.votes,
+            counts.vote_index,
+        )
+
+
+class Proposals(NamedTuple):
+    """What outer blocks say of their proposers' slots (p2p.md 11); None: there was none yet."""
+
+    built_slot: int | None = None
+    """Of the block that was built here last."""
+    accepted_slot: int | None = None
+    """Of the last accepted block that is signed."""
+    accepted_time: int | None = None
+    """Its time, Unix seconds."""
+    skew: float = 0.0
+    """Seconds from this node's clock to the time of the blocks that it built, together; behind it is less than 0."""
+
+    def built(self, proposal: Proposal, now: float) -> Self:
+        """Return the same after a block was built here, by this node's clock (Unix seconds)."""
+        assert proposal.time is not None
+        skew = self.skew + proposal.time - now
+        return self._replace(built_slot=proposal.slot, skew=skew)
+
+    def accepted(self, proposal: Proposal) -> Self:
+        """Return the same after a block was accepted; nothing changes by one that nobody signed."""
+        if proposal.time is None:
+            return self
+        return self._replace(accepted_slot=proposal.slot, accepted_time=proposal.time)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +196,8 @@ class Totals:
     """Seconds from accepted blocks' own time to their acceptance, together."""
     work: Work = Work()  # noqa: RUF009  # it is immutable
     equivocations: int = 0
+    issues: Issues = Issues()  # noqa: RUF009  # likewise
+    proposals: Proposals = Proposals()  # noqa: RUF009  # likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +267,7 @@ class ConsensusReport:
     """The open ones, in the order in which they began."""
     equivocations: tuple[Equivocation, ...] = ()
     """The latest ones."""
+    contradiction: Contradiction | None = None
 
     @property
     def longest_processing(self) -> float:
@@ -197,6 +277,8 @@ class ConsensusReport:
     @property
     def obstacle(self) -> str | None:
         """Why nothing is decided, in words; None where nothing keeps it from being."""
+        if self.contradiction is not None:
+            return self.contradiction.words
         needed = self.parameters.min_connected_to_poll
         if self.parameters == ONE_VOTE and self.stake.validators == len(self.stake.absent) == 1:
             (producer,) = self.stake.absent

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from network_app.consensus.report import ConsensusReport, DecidedBlock
-from network_app.ports import Chain, Run
+from network_app.ports import AcceptedChain, RunInThread
 from network_app.sync.handler import Shared
 from network_app.sync.requests import Requests
 
@@ -23,7 +23,7 @@ class Reporting(Protocol):
         """Return how the chain is being decided on."""
 
 
-class ConsensusReporter:
+class ConsensusRecorder:
     """Writes the chains' reports, when they say something new.
 
     Decisions are written some time after they were made, several at once: no block waits for it. Those that
@@ -34,20 +34,20 @@ class ConsensusReporter:
         run: Calls something blocking in a thread.
     """
 
-    def __init__(self, records: Records, run: Run) -> None:
+    def __init__(self, records: Records, run: RunInThread) -> None:
         self._records = records
         self._run = run
         self._parts: list[Reporting] = []
         self._written: dict[str, ConsensusReport] = {}
 
     def watched(
-        self, take_part: Callable[[Chain, Shared, Requests], Any] | None
-    ) -> Callable[[Chain, Shared, Requests], Any] | None:
+        self, take_part: Callable[[AcceptedChain, Shared, Requests], Any] | None
+    ) -> Callable[[AcceptedChain, Shared, Requests], Any] | None:
         """Return what makes a node's parts in the voting, and has them reported; None where nobody votes."""
         if take_part is None:
             return None
 
-        def take(chain: Chain, shared: Shared, requests: Requests) -> Any:
+        def take(chain: AcceptedChain, shared: Shared, requests: Requests) -> Any:
             part = take_part(chain, shared, requests)
             self._parts.append(part)
             return part

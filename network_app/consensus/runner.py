@@ -15,9 +15,10 @@ from chainvm.port import Block
 from network_app.config import NetworkConfig
 from network_app.consensus.building import Building
 from network_app.consensus.figures import Figures
-from network_app.consensus.inbox import Arrival, Inbox
+from network_app.consensus.following import FollowedHead
 from network_app.consensus.questions import Question, Questions
-from network_app.consensus.report import ConsensusReport
+from network_app.consensus.queue import Arrival, MessageQueue
+from network_app.consensus.report import ConsensusReport, Contradiction
 from network_app.consensus.room import Room
 from network_app.consensus.sender import PeerSender, Work
 from network_app.consensus.validators import CurrentValidators
@@ -78,11 +79,13 @@ class Runner(Generic[B]):
         self._clock = clock
         self._figures: Figures[B] = Figures(chain.alias, clock, chain.now)
         self._vm: ThreadedVM[B] = ThreadedVM(chain, self._figures)
-        self._inbox = Inbox()
+        self._queue = MessageQueue()
         self._building = Building(self._vm, self._wake_builder, parameters)
         self._engine: Engine[B] | None = None
         self._ticked = self._woken = False
         self._obstacle: str | None = None
+        self._followed = FollowedHead()
+        self._contradiction: Contradiction | None = None
         self.lock = self._vm.lock
         """Held during each step: whoever looks at the chain while holding it sees what is committed."""
         self.on_accepted = self._vm.on_accepted
@@ -171,11 +174,12 @@ class Runner(Generic[B]):
             max_verified_height=figures.max_verified_height,
             processing=figures.processing(),
             decided=figures.decisions(),
-            tables=figures.tables(len(self._inbox)),
+            tables=figures.tables(len(self._queue)),
             stake=self._validators.stake(),
             totals=figures.totals(),
             polls=figures.polls(),
             equivocations=figures.equivocations.latest(),
+            contradiction=self._contradiction,
         )
 
     # --- the life of an engine
@@ -192,7 +196,14 @@ class Runner(Generic[B]):
         )
         async with self.lock:
             last = await self._vm.begin()
-        engine = Engine(self._vm, sender, self._validators, self._parameters, last)
+        engine = Engine(
+            self._vm,
+            sender,
+            self._validators,
+            self._parameters,
+            last,
+            counts=self._figures.counts,
+        )
         self._figures.begin(engine)
         self._engine = engine
         _log.info("%s-Chain: takes part from height %d", self._chain.alias, last.height)
@@ -208,12 +219,12 @@ class Runner(Generic[B]):
             self._engine = None
             self._figures.end()
             self._building.stop()
-            self._inbox.clear()
+            self._queue.clear()
             self._ticked = self._woken = False
 
     async def _work_off(self, engine: Engine[B]) -> None:
         while True:
-            arrival = await self._inbox.take()
+            arrival = await self._queue.take()
             try:
                 if arrival.until is None or self._clock() < arrival.until:
                     async with self.lock:
@@ -240,9 +251,12 @@ class Runner(Generic[B]):
 
     def _look(self) -> None:
         """Look at the validators of now, and whether the clock gives something to build."""
-        assert self._engine is not None
-        self._engine.validators_changed()
+        engine = self._engine
+        assert engine is not None
+        engine.validators_changed()
         self._building.wanted()
+        if self._chain.follows:
+            self._contradiction = self._followed.look(engine.accepted_frontiers, engine.tree)
         obstacle = self.report().obstacle
         if obstacle != self._obstacle:
             self._obstacle = obstacle
@@ -264,7 +278,7 @@ class Runner(Generic[B]):
         await self._building.look(engine)
 
     def _tell(self, sender: NodeID, work: Work) -> None:
-        self._inbox.add(sender, Arrival(work))
+        self._queue.add(sender, Arrival(work))
 
     def _in_turn(
         self, node_id: NodeID, question: Question, turn: Turn, until: float
@@ -272,5 +286,5 @@ class Runner(Generic[B]):
         """Have a question worked off; what is returned is done then, or when it is too late for that."""
         done = asyncio.get_running_loop().create_future()
         work = self._questions.work_for(node_id, question, turn)
-        self._inbox.add(node_id, Arrival(work, until, done))
+        self._queue.add(node_id, Arrival(work, until, done))
         return done

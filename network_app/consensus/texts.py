@@ -6,10 +6,13 @@ from typing import Any
 
 from network_app.consensus.report import (
     ConsensusReport,
+    Contradiction,
     Equivocation,
+    Issues,
     OpenPoll,
     Outcomes,
     ProcessingBlock,
+    Proposals,
     Stake,
     Tables,
     Totals,
@@ -62,6 +65,8 @@ def to_json(report: ConsensusReport) -> Json:
             **asdict(totals),
             "finished_polls": _by_name(totals.finished_polls),
             "poll_seconds": _by_name(totals.poll_seconds),
+            "issues": totals.issues._asdict(),
+            "proposals": totals.proposals._asdict(),
         },
         "polls": [one._asdict() for one in report.polls[:MOST_POLLS]],
         "equivocations": [
@@ -69,6 +74,7 @@ def to_json(report: ConsensusReport) -> Json:
             | {"proposer": str(one.proposer), "first": str(one.first), "second": str(one.second)}
             for one in report.equivocations
         ],
+        "contradiction": _contradiction_said(report.contradiction),
     }
 
 
@@ -111,6 +117,8 @@ def from_json(said: Mapping[str, Any]) -> ConsensusReport:
                 "rejected": Outcomes(*totals["rejected"]),
                 "latencies": tuple(totals["latencies"]),
                 "work": Work(tuple(totals["work"][0]), totals["work"][1]),
+                "issues": Issues(**totals.get("issues", {})),
+                "proposals": Proposals(**totals.get("proposals", {})),
             }
         ),
         polls=tuple(OpenPoll(**one) for one in said["polls"]),
@@ -125,6 +133,27 @@ def from_json(said: Mapping[str, Any]) -> ConsensusReport:
             )
             for one in said["equivocations"]
         ),
+        contradiction=_contradiction(said.get("contradiction")),
+    )
+
+
+def _contradiction_said(found: Contradiction | None) -> Json | None:
+    if found is None:
+        return None
+    return found._asdict() | {
+        "producer": str(found.producer),
+        "accepted_id": str(found.accepted_id),
+    }
+
+
+def _contradiction(said: Mapping[str, Any] | None) -> Contradiction | None:
+    if said is None:
+        return None
+    return Contradiction(
+        NodeID.parse(said["producer"]),
+        ID.parse(said["accepted_id"]),
+        said["accepted_height"],
+        said["own_height"],
     )
 
 

@@ -112,6 +112,11 @@ class CurrentValidators(Validators):
         return node_id in self._current()
 
     @override
+    def weight(self, node_id: NodeID | None) -> int:
+        facts = self._current().get(self._own if node_id is None else node_id)
+        return 0 if facts is None else facts.weight
+
+    @override
     def connected_share(self) -> float:
         return self.stake().connected
 

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from chainvm.port import Block, ChainVM, HeadMoved, Written
 from chainvm.processing import UnknownParent
-from network_app.ports import Run
+from network_app.ports import RunInThread
 from network_app.proposervm.errors import OuterBlockError
 from network_app.proposervm.ports import Proposal
 from network_app.proposervm.vm import NotOurSlot
@@ -55,7 +55,7 @@ class VotedChain(Generic[B]):
     """"P" or "C"."""
     chain_id: ID
     vm: ProposingVM[B]
-    run: Run
+    run: RunInThread
     """Calls something blocking in the one thread of this chain."""
     now: Callable[[], float]
     """Unix seconds."""
@@ -91,8 +91,8 @@ class Built(Enum):
 class Observer(Protocol[B_contra]):
     """Is told what becomes of blocks, on the event loop."""
 
-    def issued(self, block: B_contra, proposal: Proposal, seconds: float) -> None:
-        """Note that a block is processing, who signed it, and for how long it was built and verified."""
+    def issued(self, block: B_contra, proposal: Proposal, seconds: float, *, is_own: bool) -> None:
+        """Note that a block is processing, who signed it, for how long it was built and verified, and if built here."""
 
     def decided(self, decisions: Sequence[Decision], seconds: float) -> None:
         """Note that blocks are accepted, which is committed, and others rejected, and how long that took."""
@@ -176,7 +176,7 @@ class ThreadedVM(EngineVM[B]):
     @override
     async def parse(self, raw: bytes) -> B | None:
         try:
-            return await self.run(self._vm.parse, raw)
+            return await self.run(self._parse, raw)
         except self._refusals as error:
             _log.debug("bytes that are no block: %s", error)
         except Exception:
@@ -238,9 +238,10 @@ class ThreadedVM(EngineVM[B]):
             _log.exception("block %s at height %d", block.block_id, block.height)
             return False
         self._processing[block.block_id] = block
-        if self._built is not None and self._built[0] == block.block_id:
+        is_own = self._built is not None and self._built[0] == block.block_id
+        if self._built is not None and is_own:
             seconds += self._built[1]
-        self._observer.issued(block, proposal, seconds)
+        self._observer.issued(block, proposal, seconds, is_own=is_own)
         return True
 
     @override
@@ -276,6 +277,9 @@ class ThreadedVM(EngineVM[B]):
                 del self._processing[rejected]
             for listener in self.on_accepted:
                 listener(self._last)
+
+    def _parse(self, raw: bytes) -> B:
+        return self._vm.parse(raw)
 
     def _held(self, block_id: ID) -> B | None:
         """Return a block that is processing, or the last accepted one."""

@@ -64,27 +64,27 @@ class AddressBook:
         """Return a node's newest claim: where to dial it, as long as it is wanted."""
         return self._claims.get(node_id) if self._wanted(node_id) else None
 
-    def is_news(self, offered: NodeClaim) -> bool:
+    def is_news(self, signed: NodeClaim) -> bool:
         """Say whether a claim is worth verifying: of a wanted node, and newer than what is known."""
-        if offered.node_id == self._own.node_id or not self._wanted(offered.node_id):
+        if signed.node_id == self._own.node_id or not self._wanted(signed.node_id):
             return False
-        known = self._claims.get(offered.node_id)
-        return known is None or offered.claim.timestamp > known.claim.timestamp
+        known = self._claims.get(signed.node_id)
+        return known is None or signed.claim.timestamp > known.claim.timestamp
 
-    def offer(self, offered: NodeClaim) -> bool:
+    def add(self, signed: NodeClaim) -> bool:
         """Keep a verified claim if it is news; then its node is to be dialled there.
 
         A full book takes no further nodes until the next filter is made: then those are forgotten
         that are not wanted any more.
         """
-        full = len(self._claims) >= self._most_known and offered.node_id not in self._claims
-        if full or not self.is_news(offered):
+        full = len(self._claims) >= self._most_known and signed.node_id not in self._claims
+        if full or not self.is_news(signed):
             return False
-        self._claims[offered.node_id] = offered
+        self._claims[signed.node_id] = signed
         if self._filter.full:
             self._fill_filter()
-        elif self._entries[offered.node_id] < _ENTRIES_OF_ONE:
-            self._add_to_filter(offered)
+        elif self._entries[signed.node_id] < _ENTRIES_OF_ONE:
+            self._add_to_filter(signed)
         return True
 
     def known_peers(self, now: float) -> tuple[bytes, bytes]:

@@ -5,7 +5,7 @@ from typing_extensions import override
 
 from adminkit.formats import with_unit
 from network_app.ports import Gathering
-from network_app.sync.beacons import needed_of
+from network_app.sync.witnesses import needed_of
 
 
 class SyncPhase(models.TextChoices):

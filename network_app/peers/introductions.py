@@ -121,7 +121,7 @@ class Introductions:
 
     def met(self, certificate_der: bytes, claim: SignedIP) -> None:
         """Keep the address that a peer told in its handshake."""
-        if self._book.offer(NodeClaim(node_id_of(certificate_der), certificate_der, claim)):
+        if self._book.add(NodeClaim(node_id_of(certificate_der), certificate_der, claim)):
             self._news()
 
     def learn(self, peer_list: PeerList) -> None:
@@ -137,7 +137,7 @@ class Introductions:
             claimed = parse_claimed_ip_port(passed_on)
             if self._book.is_news(claimed):
                 claimed.verify(self._wall())
-                found = self._book.offer(claimed) or found
+                found = self._book.add(claimed) or found
         if found:
             self._news()
 

@@ -9,7 +9,7 @@ from network_app.handshake.errors import HandshakeError
 from network_app.peers.dialer import Lived
 from network_app.peers.errors import PeerError, Stopped, TlsTooSlow
 from network_app.peers.listener import Listener
-from network_app.peers.peer import Peer, Surroundings
+from network_app.peers.peer import Peer, PeerContext
 from network_app.peers.roster import Roster
 from network_app.peers.stream import Stream
 from network_app.wire.errors import WireError
@@ -27,8 +27,8 @@ _log = logging.getLogger(__name__)
 class Lives:
     """The tasks of all connections."""
 
-    def __init__(self, around: Surroundings, roster: Roster, listener: Listener) -> None:
-        self._around = around
+    def __init__(self, context: PeerContext, roster: Roster, listener: Listener) -> None:
+        self._context = context
         self._roster = roster
         self._listener = listener
         self._tasks: dict[asyncio.Task[Lived], Stream] = {}
@@ -79,7 +79,7 @@ class Lives:
         try:
             certificate = await self._secure(stream)
             self._listener.secured(stream)
-            peer = Peer(stream, certificate, self._around, self._finished, outbound=outbound)
+            peer = Peer(stream, certificate, self._context, self._finished, outbound=outbound)
             met(peer.node_id)
             self._roster.admit(peer)
             if not peer.is_stranger:
@@ -92,13 +92,13 @@ class Lives:
             reason = error
         finally:
             stream.close()
-            self._around.counters.connection_ended(reason)
+            self._context.counters.connection_ended(reason)
             _log.debug("%s at %s: %s", peer and peer.node_id, stream.address, reason)
             await stream.closed.wait()
         return Lived(reason, finished=peer is not None and peer.is_finished)
 
     async def _secure(self, stream: Stream) -> bytes:
-        seconds = self._around.config.handshake_timeout
+        seconds = self._context.config.handshake_timeout
         try:
             async with asyncio.timeout(seconds):
                 return await stream.secure()
@@ -118,14 +118,14 @@ class Lives:
 
     def _finished(self, peer: Peer) -> None:
         self._roster.finished(peer)
-        self._around.counters.times_connected += 1
-        self._around.handler.connected(peer.info())
+        self._context.counters.times_connected += 1
+        self._context.handler.connected(peer.info())
 
     def _left(self, peer: Peer) -> None:
         self._roster.leave(peer)
         if peer.is_finished:
-            self._around.counters.times_disconnected += 1
-            self._around.handler.disconnected(peer.node_id)
+            self._context.counters.times_disconnected += 1
+            self._context.handler.disconnected(peer.node_id)
 
     def _over(self, task: asyncio.Task[Lived]) -> None:
         self._listener.left(self._tasks.pop(task))

@@ -22,7 +22,7 @@ from network_app.peers.introductions import Introductions
 from network_app.peers.keepalive import Repeat
 from network_app.peers.listener import Listener
 from network_app.peers.lives import Lives
-from network_app.peers.peer import Surroundings
+from network_app.peers.peer import PeerContext
 from network_app.peers.roster import Roster
 from network_app.peers.strangers import Strangers
 from network_app.peers.stream import CHUNK, Stream
@@ -53,7 +53,6 @@ class Network:
     Args:
         identity: This node's keys.
         config: Limits and periods.
-        handler: What is told of peers, and gets the chains' messages.
         directory: Who validates.
         listen: Host and port; port 0 is a free one.
         advertised: IP and port that peers are told; port 0 is the one that is listened on.
@@ -64,7 +63,6 @@ class Network:
         self,
         identity: NodeIdentity,
         config: NetworkConfig,
-        handler: MessageHandler,
         directory: Directory,
         *,
         listen: tuple[str, int],
@@ -74,7 +72,6 @@ class Network:
         self.counters = Counters()
         self._identity = identity
         self._config = config
-        self._handler = handler
         self._directory = directory
         self._listen = listen
         self._advertised = advertised
@@ -89,8 +86,11 @@ class Network:
         )
         self._running: Running | None = None
 
-    async def start(self) -> None:
+    async def start(self, handler: MessageHandler) -> None:
         """Listen, and begin to dial.
+
+        Args:
+            handler: What is told of peers, and gets the chains' messages.
 
         Raises:
             OSError: The address to listen on cannot be had.
@@ -106,7 +106,7 @@ class Network:
         self._running = Running(
             port=port,
             introductions=introductions,
-            lives=Lives(self._around(introductions), self.roster, self._listener),
+            lives=Lives(self._shared(introductions, handler), self.roster, self._listener),
             discovery=Repeat(self._config.peer_list_interval, self._discover),
         )
         self._dialer.track(self._tracked)
@@ -187,14 +187,14 @@ class Network:
         )
         return NodeClaim(own.node_id, own.certificate_der, claim)
 
-    def _around(self, introductions: Introductions) -> Surroundings:
-        return Surroundings(
+    def _shared(self, introductions: Introductions, handler: MessageHandler) -> PeerContext:
+        return PeerContext(
             config=self._config,
             counters=self.counters,
             pool=BytePool(self._config, Shares(self._config, self._directory).of, self._is_known),
             introductions=introductions,
             directory=self._directory,
-            handler=self._handler,
+            handler=handler,
             strangers=Strangers(self._config, lambda: [peer.outbox for peer in self.roster]),
             is_known=self._is_known,
         )

@@ -7,7 +7,7 @@ from network_app.config import NetworkConfig
 from network_app.peers.throttle import TokenBucket
 from network_app.wire.framing import MAX_FRAME
 
-LATELY = 10.0
+RECENT = 10.0
 """Seconds for which a stranger that was read counts among those that share the rate."""
 LEAST_BURST = 128 * 1024
 """Bytes that a stranger may send at once, however many there are: its handshake, and questions."""
@@ -31,7 +31,7 @@ class Crowd:
         """Count a stranger as one that is read, and return its bytes a second."""
         self._read[pace] = now
         self._read.move_to_end(pace)
-        while now - next(iter(self._read.values())) > LATELY:
+        while now - next(iter(self._read.values())) > RECENT:
             self._read.popitem(last=False)
         return self._rate / len(self._read)
 

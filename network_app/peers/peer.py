@@ -21,7 +21,7 @@ from network_app.peers.errors import (
     SecondHandshake,
     UptimeTooHigh,
 )
-from network_app.peers.inbox import Held, Inbox
+from network_app.peers.incoming import Held, IncomingMessages, Workload
 from network_app.peers.introductions import Introductions
 from network_app.peers.keepalive import Repeat, Watch
 from network_app.peers.outbox import Outbox
@@ -29,7 +29,6 @@ from network_app.peers.pace import Pace
 from network_app.peers.strangers import Strangers
 from network_app.peers.stream import Stream
 from network_app.peers.throttle import BytePool
-from network_app.peers.workload import Workload
 from network_app.ports import Directory, MessageHandler, PeerInfo
 from network_app.wire.framing import Packed
 from network_app.wire.p2p_pb2 import GetPeerList, Handshake, Message, PeerList, Ping, Pong
@@ -43,7 +42,7 @@ LOOKING_COST = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class PeerContext:
     """What all connections of a network share."""
 
     config: NetworkConfig
@@ -64,7 +63,7 @@ class Peer:
         self,
         stream: Stream,
         certificate_der: bytes,
-        around: Surroundings,
+        context: PeerContext,
         finished: Callable[["Peer"], None],
         *,
         outbound: bool,
@@ -79,24 +78,26 @@ class Peer:
         """Whether the handshake is."""
         self._certificate = certificate_der
         self._stream = stream
-        self._around = around
+        self._context = context
         self._finished = finished
         self._loop = asyncio.get_running_loop()
         self._used = self._loop.time()
         """When it sent a chain's message last."""
-        strangers, config = around.strangers, around.config
+        strangers, config = context.strangers, context.config
         self._pace = Pace(config, strangers.crowd, lambda: self.is_stranger, self._used)
-        self._inbox = Inbox(self.node_id, stream, self._pace, around.pool, around.counters)
+        self._incoming = IncomingMessages(
+            self.node_id, stream, self._pace, context.pool, context.counters
+        )
         self.outbox = Outbox(
             stream,
-            around.counters,
+            context.counters,
             self._pace,
             strangers.room,
             is_stranger=lambda: self.is_stranger,
             end=self.close,
         )
         self.work = Workload(
-            self.node_id, around.handler, around.pool, config, lambda: self.is_stranger
+            self.node_id, context.handler, context.pool, config, lambda: self.is_stranger
         )
         self._reason: Exception | None = None
         self.task: asyncio.Task[object] | None = None
@@ -108,7 +109,7 @@ class Peer:
     @property
     def is_stranger(self) -> bool:
         """Whether it neither validates nor is one that we dial."""
-        return not (self.outbound or self._around.is_known(self.node_id))
+        return not (self.outbound or self._context.is_known(self.node_id))
 
     @property
     def prefix(self) -> str:
@@ -132,7 +133,7 @@ class Peer:
             upgrade_time=facts.upgrade_time,
             connected_at=self._connected_at,
             last_sent=self.outbox.last_sent,
-            last_received=self._inbox.last_received,
+            last_received=self._incoming.last_received,
             observed_uptime=self._observed_uptime,
             tracked_subnets=facts.tracked_subnets,
             supported_acps=facts.supported_acps,
@@ -175,10 +176,10 @@ class Peer:
     # --- messages ---
 
     async def _converse(self) -> None:
-        self.send(Message(handshake=self._around.introductions.handshake()))
+        self.send(Message(handshake=self._context.introductions.handshake()))
         while True:
             # no name for it here: it would live until the next one comes
-            await self._take(await self._inbox.next())
+            await self._take(await self._incoming.next())
 
     async def _take(self, held: Held | None) -> None:
         """Work a message off, or have it worked off. The lease ends with the work."""
@@ -192,7 +193,7 @@ class Peer:
         try:
             self._answer(name, message)
         finally:
-            self._around.pool.give_back(lease)
+            self._context.pool.give_back(lease)
 
     def _answer(self, name: str, message: Message) -> None:
         """Work off what belongs to the connection."""
@@ -209,7 +210,7 @@ class Peer:
     def _take_handshake(self, handshake: Handshake) -> None:
         if self.facts is not None:
             raise SecondHandshake
-        introductions = self._around.introductions
+        introductions = self._context.introductions
         facts = introductions.check(handshake, self._certificate)
         # of what is kept for the whole connection, only the filter may be large
         self.facts = replace(facts, known_peers=EMPTY)
@@ -220,15 +221,15 @@ class Peer:
     def _take_peer_list(self, peer_list: PeerList) -> None:
         if not self.is_finished:
             self.is_finished = True
-            self._inbox.early = False
+            self._incoming.early = False
             self._connected_at = time.time()
             self._finished(self)
-        self._inbox.charge(LOOKING_COST)
-        self._around.introductions.learn(peer_list)
+        self._incoming.charge(LOOKING_COST)
+        self._context.introductions.learn(peer_list)
 
     def _take_get_peer_list(self, request: GetPeerList) -> None:
-        self._inbox.charge(LOOKING_COST)
-        answer = self._around.introductions.answer(request, self.node_id)
+        self._incoming.charge(LOOKING_COST)
+        answer = self._context.introductions.answer(request, self.node_id)
         if answer is not None:
             self.send(answer)
 
@@ -241,13 +242,13 @@ class Peer:
     # --- timers ---
 
     def _timers(self) -> list[Watch | Repeat | asyncio.TimerHandle]:
-        config = self._around.config
+        config = self._context.config
         return [
             self._loop.call_later(config.handshake_timeout, self._check_finished),
             Repeat(config.ping_interval, self._ping),
             Watch(
                 config.read_timeout,
-                lambda: self._inbox.waiting_since,
+                lambda: self._incoming.waiting_since,
                 lambda: self.close(NothingRead(config.read_timeout)),
             ),
             Watch(
@@ -259,19 +260,19 @@ class Peer:
 
     def _check_finished(self) -> None:
         if not self.is_finished:
-            self.close(HandshakeTooSlow(self._around.config.handshake_timeout))
+            self.close(HandshakeTooSlow(self._context.config.handshake_timeout))
 
     def _ping(self) -> None:
         """Check again what may have changed, then ping."""
         if self.facts is not None:
             try:
-                self._key_checked = self._around.introductions.check_again(
+                self._key_checked = self._context.introductions.check_again(
                     self.node_id, self.facts, self._key_checked
                 )
             except Exception as error:  # whatever is wrong with it, this is its end
                 self.close(error)
                 return
-        uptime = self._around.directory.uptime_of(self.node_id)
+        uptime = self._context.directory.uptime_of(self.node_id)
         self.send(Message(ping=Ping(uptime=min(max(uptime, 0), 100))))
 
     def ask_for_peers(self, request: GetPeerList) -> None:

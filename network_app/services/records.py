@@ -7,6 +7,7 @@ from django.db import transaction
 
 from network_app.consensus.report import ConsensusReport, DecidedBlock
 from network_app.ports import PeerInfo, SyncState, Totals
+from network_app.selectors import Sync
 from network_app.store import consensus, peers, sync
 from primitives.ids import NodeID
 
@@ -76,3 +77,9 @@ def end() -> None:
 def prune() -> int:
     """Forget nodes that are gone for good; return how many."""
     return peers.prune(datetime.now(UTC))
+
+
+@transaction.atomic(durable=True)
+def measure() -> list[Sync]:
+    """Measure the rate of each chain that is not done; return their rows."""
+    return sync.measure(datetime.now(UTC))

@@ -5,11 +5,12 @@ it is done. Messages go out through a `Sender`, blocks are judged by a VM. No cl
 whoever drives it keeps time and tells it of answers that did not come.
 """
 
-from collections.abc import Awaitable, Collection, Generator, Iterable, Sequence
+from collections.abc import Awaitable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from chainvm.port import Block
+from network_app.snowman.counts import Counts, Fetch, Origin, Source
 from network_app.snowman.jobs import Jobs, Ready
 from network_app.snowman.parameters import Parameters
 from network_app.snowman.polls import PollSet, Votes
@@ -27,6 +28,7 @@ class _Issue(Generic[B]):
 
     block: B
     push: bool
+    origin: Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class Engine(Generic[B]):
         validators: Who is asked.
         parameters: How many, and how often.
         last_accepted: The last accepted block.
+        counts: What is counted; without, this engine counts for itself.
     """
 
     def __init__(
@@ -63,12 +66,15 @@ class Engine(Generic[B]):
         validators: Validators,
         parameters: Parameters,
         last_accepted: B,
+        *,
+        counts: Counts | None = None,
     ) -> None:
         self._vm = vm
         self._sender = sender
         self._validators = validators
         self._parameters = parameters
         self._first = last_accepted
+        self.counts = Counts() if counts is None else counts
         self.tree = Topological(parameters, last_accepted.block_id, last_accepted.height)
         self.polls = PollSet(parameters, self.tree.parent_of)
         self.unverified: UnverifiedBlocks[B] = UnverifiedBlocks()
@@ -78,6 +84,8 @@ class Engine(Generic[B]):
         self._requests: dict[tuple[NodeID, int], ID] = {}
         """Blocks that nodes were asked for."""
         self._requested: dict[ID, tuple[NodeID, int]] = {}
+        self._sources: dict[ID, Source] = {}
+        """By what this node came to ask for them."""
         self._accepted_frontiers: dict[NodeID, tuple[ID, int]] = {}
         self._jobs: Jobs[_Issue[B] | _Vote] = Jobs()
         self._request_id = 0
@@ -86,6 +94,11 @@ class Engine(Generic[B]):
     def requested(self) -> Collection[ID]:
         """The blocks that are asked for."""
         return self._requested.keys()
+
+    @property
+    def accepted_frontiers(self) -> Mapping[NodeID, tuple[ID, int]]:
+        """What validators said last that they have accepted, with the heights."""
+        return self._accepted_frontiers
 
     @property
     def blockers(self) -> int:
@@ -98,7 +111,7 @@ class Engine(Generic[B]):
         """Begin: with the options of the last accepted block, if it is a proposal."""
         options = await self._vm.options(self._first)
         for option in options:
-            await _run(self._deliver(option, push=False))
+            await _run(self._deliver(option, Origin(None, Source.BUILT), push=False))
         if not options:
             await self._vm.set_preference(self.tree.preference)
         await _run(self._build())
@@ -114,7 +127,10 @@ class Engine(Generic[B]):
         await self.answer(node_id, request_id, requested_height)
         block = await self._vm.parse(raw)
         if block is not None:
-            await _run(self._issue_from(node_id, block), self._build())
+            if not self._is_to_issue(block):
+                self.counts.useless_push_query_bytes += len(raw)
+            origin = Origin(node_id, Source.PUSH_GOSSIP)
+            await _run(self._issue_from(node_id, block, origin), self._build())
 
     async def pull_query(
         self, node_id: NodeID, request_id: int, block_id: ID, requested_height: int
@@ -122,7 +138,8 @@ class Engine(Generic[B]):
         """Answer a query that tells of a block by its ID, and issue it."""
         await self.answer(node_id, request_id, requested_height)
         if not self._is_settled(block_id):
-            await _run(self._issue_by_id(node_id, block_id), self._build())
+            origin = Origin(node_id, Source.PUSH_GOSSIP)
+            await _run(self._issue_by_id(node_id, block_id, origin), self._build())
         elif self.pending_builds:
             await _run(self._build())
 
@@ -133,13 +150,17 @@ class Engine(Generic[B]):
         if block is None or (expected is not None and expected != block.block_id):
             await self.get_failed(node_id, request_id)
             return
-        await _run(self._issue_from(node_id, block), self._build())
+        if not self._is_to_issue(block):
+            self.counts.useless_put_bytes += len(raw)
+        origin = Origin(node_id, self._sources.get(block.block_id, Source.UNKNOWN))
+        await _run(self._issue_from(node_id, block, origin), self._build())
 
     async def get_failed(self, node_id: NodeID, request_id: int) -> None:
         """Note that a block will not come from the node that was asked."""
         block_id = self._requests.pop((node_id, request_id), None)
         if block_id is not None:
             del self._requested[block_id]
+            self._sources.pop(block_id)
             await _run(self._abandon(block_id), self._build())
 
     async def chits(self, node_id: NodeID, request_id: int, chits: Chits) -> None:
@@ -149,7 +170,8 @@ class Engine(Generic[B]):
         choices = dict.fromkeys((chits.preferred_id, chits.preferred_id_at_height))
         vote = _Vote(node_id, request_id, tuple(choices))
         if not all(map(self._is_settled, choices)):
-            issuing = [self._issue_by_id(node_id, choice) for choice in choices]
+            origin = Origin(node_id, Source.PULL_GOSSIP)
+            issuing = [self._issue_by_id(node_id, choice, origin) for choice in choices]
             await _run(*issuing, self._schedule_vote(vote), self._build())
             return
         # So it is with nearly all answers: there is nothing to issue, and the vote waits for nothing.
@@ -195,6 +217,8 @@ class Engine(Generic[B]):
         at_height = tree.last_accepted
         if requested_height < tree.last_height:
             accepted = await self._vm.get_block_id_at_height(requested_height)
+            if accepted is None:
+                self.counts.missing_accepted += 1
             at_height = accepted or tree.last_accepted
         elif requested_height > tree.last_height:
             at_height = tree.preferred_at(requested_height) or tree.preference
@@ -224,22 +248,22 @@ class Engine(Generic[B]):
             and not self._jobs.waits_for(block_id)
         )
 
-    def _issue_by_id(self, node_id: NodeID, block_id: ID) -> Step:
+    def _issue_by_id(self, node_id: NodeID, block_id: ID, origin: Origin) -> Step:
         block = yield self._known(block_id)
         if block is None:
-            self._request(node_id, block_id)
+            self._request(node_id, block_id, origin.source)
         else:
-            yield self._issue_from(node_id, block)
+            yield self._issue_from(node_id, block, origin)
 
-    def _issue_from(self, node_id: NodeID, block: B) -> Step:
+    def _issue_from(self, node_id: NodeID, block: B, origin: Origin) -> Step:
         """Issue a block and those before it; what is missing is asked of the node that named it."""
         block_id = block.block_id
         while self._is_to_issue(block):
-            yield self._issue(block, push=False)
+            yield self._issue(block, origin, push=False)
             block_id = block.parent_id
             found: B | None = yield self._known(block_id)
             if found is None:
-                self._request(node_id, block_id)
+                self._request(node_id, block_id, origin.source)
                 return
             block = found
         self._cancel_request(block_id)
@@ -249,9 +273,9 @@ class Engine(Generic[B]):
     def _issue_built(self, block: B) -> Step:
         """Issue a block that was built here, and those before it; nobody is asked."""
         found: B | None = block
-        block_id = block.block_id
+        block_id, origin = block.block_id, Origin(None, Source.BUILT)
         while found is not None and self._is_to_issue(found):
-            yield self._issue(found, push=True)
+            yield self._issue(found, origin, push=True)
             block_id = found.parent_id
             found = yield self._known(block_id)
         is_decided = found is not None and self.tree.is_decided(found.parent_id, found.height)
@@ -259,31 +283,31 @@ class Engine(Generic[B]):
             return
         yield self._abandon(block_id)
 
-    def _issue(self, block: B, *, push: bool) -> Step:
+    def _issue(self, block: B, origin: Origin, *, push: bool) -> Step:
         self.pending[block.block_id] = block
         self._cancel_request(block.block_id)
         parent_id = block.parent_id
         waits = not self._can_follow(parent_id)
-        ready = self._jobs.add(_Issue(block, push), [parent_id] if waits else [])
+        ready = self._jobs.add(_Issue(block, push, origin), [parent_id] if waits else [])
         if ready is not None:
-            yield self._deliver(block, push=push)
+            yield self._deliver(block, origin, push=push)
 
     def _can_follow(self, parent_id: ID) -> bool:
         return parent_id == self.tree.last_accepted or self.tree.is_processing(parent_id)
 
-    def _deliver(self, block: B, *, push: bool) -> Step:
+    def _deliver(self, block: B, origin: Origin, *, push: bool) -> Step:
         """Verify a block whose parent is issued, make it processing, and ask for votes."""
         block_id = block.block_id
         self.pending.pop(block_id, None)
         if not self._can_follow(block.parent_id) or self.tree.is_processing(block_id):
             yield self._abandon(block_id)
             return
-        is_added = yield self._add(block)
+        is_added = yield self._add(block, origin)
         if not is_added:
             yield self._abandon(block_id)
             return
         options: Sequence[B] = yield self._vm.options(block)
-        added: list[bool] = yield self._add_all(options)
+        added: list[bool] = yield self._add_all(options, origin)
         yield self._vm.set_preference(self.tree.preference)
         self._query_preferred(block, push=push)
         yield self._fulfil(block_id)
@@ -296,17 +320,19 @@ class Engine(Generic[B]):
         if len(self.tree):
             self._repoll()
 
-    async def _add(self, block: B) -> bool:
+    async def _add(self, block: B, origin: Origin) -> bool:
         """Verify a block and add it to the tree; remember one that fails, for votes that name it."""
         if not await self._vm.verify(block):
             self._remember_unverified(block)
             return False
+        self.counts.issued[origin.source] += 1
+        self.counts.issuer_stake += self._validators.weight(origin.node_id)
         self.unverified.remove(block.block_id)
         self.tree.add(block.block_id, block.parent_id, block.height)
         return True
 
-    async def _add_all(self, blocks: Sequence[B]) -> list[bool]:
-        return [await self._add(block) for block in blocks]
+    async def _add_all(self, blocks: Sequence[B], origin: Origin) -> list[bool]:
+        return [await self._add(block, origin) for block in blocks]
 
     def _remember_unverified(self, block: B) -> None:
         parent_id = block.parent_id
@@ -333,7 +359,7 @@ class Engine(Generic[B]):
                 self._remember_unverified(job.block)
                 yield self._abandon(job.block.block_id)
             else:
-                yield self._deliver(job.block, push=job.push)
+                yield self._deliver(job.block, job.origin, push=job.push)
 
     # --- voting
 
@@ -353,11 +379,13 @@ class Engine(Generic[B]):
         Returns:
             The votes of the polls that come out by that, oldest first.
         """
-        found = (self._processing_ancestor(choice) for choice in vote.choices)
-        block_id = next((one for one in found if one is not None), None)
-        if block_id is None:
-            return self.polls.drop(vote.request_id, vote.node_id)
-        return self.polls.vote(vote.request_id, vote.node_id, block_id)
+        for index, choice in enumerate(vote.choices):
+            block_id = self._processing_ancestor(choice)
+            if block_id is not None:
+                self.counts.votes += 1
+                self.counts.vote_index += index
+                return self.polls.vote(vote.request_id, vote.node_id, block_id)
+        return self.polls.drop(vote.request_id, vote.node_id)
 
     def _record(self, results: Sequence[Votes]) -> Step:
         """Take the votes of polls that came out, do what they decide, and ask anew."""
@@ -382,13 +410,16 @@ class Engine(Generic[B]):
 
     def _processing_ancestor(self, block_id: ID) -> ID | None:
         """Return the nearest processing block that a vote counts for, as far as that is known here."""
-        block_id = self.unverified.verified_ancestor(block_id)
-        while not self.tree.is_processing(block_id):
-            block = self.unverified.get(block_id)
+        found, named = self.unverified.verified_ancestor(block_id), block_id
+        while not self.tree.is_processing(found):
+            block = self.unverified.get(found)
             if block is None or self.tree.is_decided(block.parent_id, block.height):
+                is_unknown = block is None and found != self.tree.last_accepted
+                self.counts.ancestor_fetches[Fetch.FAILED if is_unknown else Fetch.DROPPED] += 1
                 return None
-            block_id = block.parent_id
-        return block_id
+            found = block.parent_id
+        self.counts.ancestor_fetches[Fetch.UNNEEDED if found == named else Fetch.SUCCEEDED] += 1
+        return found
 
     def _query_preferred(self, block: B, *, push: bool) -> None:
         if self.tree.is_preferred(block.block_id):
@@ -425,18 +456,20 @@ class Engine(Generic[B]):
                 return
             yield self._issue_built(block)
 
-    def _request(self, node_id: NodeID, block_id: ID) -> None:
+    def _request(self, node_id: NodeID, block_id: ID, source: Source) -> None:
         if block_id in self._requested:
             return
         key = node_id, self._next_request_id()
         self._requests[key] = block_id
         self._requested[block_id] = key
+        self._sources[block_id] = source
         self._sender.send_get(*key, block_id)
 
     def _cancel_request(self, block_id: ID) -> None:
         key = self._requested.pop(block_id, None)
         if key is not None:
             del self._requests[key]
+            self._sources.pop(block_id)
 
     def _next_request_id(self) -> int:
         self._request_id += 1

@@ -77,6 +77,9 @@ class Validators(Protocol):
     def is_validator(self, node_id: NodeID) -> bool:
         """Say whether a node validates."""
 
+    def weight(self, node_id: NodeID | None) -> int:
+        """Return a validator's stake in nAVAX, this node's own for None; 0 of any other node."""
+
     def connected_share(self) -> float:
         """Return how much of the stake is connected, 0 to 1."""
 

@@ -8,23 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from chainvm.processing import DuplicateBlock, UnknownParent
 from network_app.snowman.parameters import Parameters
 from network_app.snowman.trie import SiblingTrie
 from primitives.ids import ID
-
-
-class DuplicateBlock(Exception):
-    """The block is processing already."""
-
-    def __init__(self) -> None:
-        super().__init__("duplicate block add")
-
-
-class UnknownParent(Exception):
-    """The block's parent is neither processing nor the last accepted one."""
-
-    def __init__(self) -> None:
-        super().__init__("unknown parent block")
 
 
 class Decision(NamedTuple):
@@ -113,10 +100,10 @@ class Topological:
             UnknownParent: Its parent is not here, or was decided.
         """
         if block_id in self._blocks:
-            raise DuplicateBlock
+            raise DuplicateBlock(block_id)
         parent = self._blocks.get(parent_id)
         if parent is None:
-            raise UnknownParent
+            raise UnknownParent(block_id, parent_id)
         parent.children.append(block_id)
         if parent.trie is None:
             parent.trie = SiblingTrie(self._parameters, block_id)

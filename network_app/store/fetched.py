@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from chaindb.database import Database
 from network_app.models import FetchedBlock, outer_id
-from network_app.ports import BlockPlace, ParsedBlock
+from network_app.ports import BlockRef, ParsedBlock
 from primitives.ids import ID
 
 _COLUMNS = ("id", "chain", "height", "block_id", "parent_id", "raw")
@@ -44,13 +44,13 @@ def above(db: Database, alias: str, height: int, count: int) -> list[bytes]:
     return found
 
 
-def lowest(db: Database, alias: str) -> tuple[BlockPlace, ID] | None:
+def lowest(db: Database, alias: str) -> tuple[BlockRef, ID] | None:
     """Return the lowest block and its parent."""
     row = db.row(_LOWEST, (alias,))
     if row is None:
         return None
     height, block_id, parent_id = row
-    return BlockPlace(height, ID(bytes(block_id))), ID(bytes(parent_id))
+    return BlockRef(height, ID(bytes(block_id))), ID(bytes(parent_id))
 
 
 def size(db: Database, alias: str) -> int:

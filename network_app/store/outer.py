@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from chaindb.database import Database, Row
 from network_app.models import Certificate, OuterBlock, outer_id
-from network_app.ports import BlockPlace
+from network_app.ports import BlockRef
 from primitives.ids import ID, NodeID
 
 _COLUMNS = (
@@ -49,15 +49,15 @@ class Wrapping(NamedTuple):
     """The proposer's, DER."""
 
     @property
-    def place(self) -> BlockPlace:
+    def place(self) -> BlockRef:
         """Where the block stands."""
-        return BlockPlace(self.height, self.block_id)
+        return BlockRef(self.height, self.block_id)
 
 
-def tip(db: Database, alias: str) -> BlockPlace | None:
+def tip(db: Database, alias: str) -> BlockRef | None:
     """Return where the last outer block stands, or None when there is none."""
     row = db.row(_TIP, (alias,))
-    return None if row is None else BlockPlace(row[0], ID(bytes(row[1])))
+    return None if row is None else BlockRef(row[0], ID(bytes(row[1])))
 
 
 def latest(db: Database, alias: str, count: int) -> list[Wrapping]:

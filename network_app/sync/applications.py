@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
-from network_app.ports import Run
+from network_app.ports import RunInThread
 from network_app.sync.messages import (
     GENESIS,
     NOT_REGISTERED,
@@ -37,7 +37,7 @@ class GenesisTeller:
         serve: Calls something blocking in a thread.
     """
 
-    def __init__(self, read: Callable[[], GenesisBytes], serve: Run) -> None:
+    def __init__(self, read: Callable[[], GenesisBytes], serve: RunInThread) -> None:
         self._read = read
         self._serve = serve
         self._told: bytes | None = None

@@ -6,7 +6,7 @@ import math
 
 from network_app.config import NetworkConfig
 from network_app.peers.dialer import BackOff
-from network_app.ports import Accepted, BlockPlace, Gathering
+from network_app.ports import Accepted, BlockRef, Gathering
 from network_app.sync.choosing import Choice
 from network_app.sync.errors import (
     BlockRefused,
@@ -22,7 +22,7 @@ from network_app.sync.errors import (
 from network_app.sync.executing import Executor
 from network_app.sync.fetching import Fetcher
 from network_app.sync.frontier import Agreed, Frontier
-from network_app.sync.head import Head
+from network_app.sync.last_accepted import LastAccepted
 from network_app.sync.progress import Progress
 from network_app.sync.reaching import Reacher
 from network_app.sync.witnesses import Witnesses
@@ -45,7 +45,7 @@ class Bootstrap:
 
     def __init__(
         self,
-        head: Head,
+        last_accepted: LastAccepted,
         frontier: Frontier,
         fetcher: Fetcher,
         choice: Choice,
@@ -54,7 +54,7 @@ class Bootstrap:
         progress: Progress,
         witnesses: Witnesses,
     ) -> None:
-        self._head = head
+        self._last_accepted = last_accepted
         self._frontier = frontier
         self._fetcher = fetcher
         self._choice = choice
@@ -63,9 +63,15 @@ class Bootstrap:
         self._witnesses = witnesses
         self._reached = False
         """Whether the frontier was reached since this process began."""
-        self._executor = Executor(head, config, self._executed)
+        self._executor = Executor(last_accepted, config, self._executed)
         self._reacher = Reacher(
-            head, frontier, fetcher, choice, config, executor=self._executor, progress=progress
+            last_accepted,
+            frontier,
+            fetcher,
+            choice,
+            config,
+            executor=self._executor,
+            progress=progress,
         )
 
     @property
@@ -94,7 +100,7 @@ class Bootstrap:
             back_off.reset()
             if not 0 < executed < before / 2:
                 self._fetcher.forget_sources()
-                self._head.obstacle.gone()
+                self._last_accepted.obstacle.gone()
                 self._reached = True
                 return
             before = executed
@@ -102,15 +108,22 @@ class Bootstrap:
     def _pause(self, back_off: BackOff) -> float:
         """Return for how many seconds to wait: before what the rules here refuse it is longer."""
         pause = back_off.wait()
-        return max(pause, self._config.refused_again) if self._head.obstacle.is_resting else pause
+        return (
+            max(pause, self._config.refused_again)
+            if self._last_accepted.obstacle.is_resting
+            else pause
+        )
 
     async def _failed(self, error: RoundFailed) -> None:
         """Say why a round came to nothing, and make room for the next one."""
         if isinstance(error, (Forked, OtherGenesis)):
-            self._head.obstacle.stands(str(error), self._head.place.height)
+            self._last_accepted.obstacle.stands(str(error), self._last_accepted.place.height)
         await self._clean_up(error)
-        if not self._head.obstacle.is_resting and self._head.obstacle.words != str(error):
-            _log.warning("%s-Chain: %s", self._head.chain.alias, error)
+        if (
+            not self._last_accepted.obstacle.is_resting
+            and self._last_accepted.obstacle.words != str(error)
+        ):
+            _log.warning("%s-Chain: %s", self._last_accepted.chain.alias, error)
 
     async def _gather(self) -> None:
         """Wait until enough beacons are connected, and say for how many."""
@@ -118,7 +131,7 @@ class Bootstrap:
         try:
             while (lacking := self._frontier.beacons().lacking) is not None:
                 if lacking != said:
-                    _log.info("%s-Chain: waits, %s", self._head.chain.alias, lacking)
+                    _log.info("%s-Chain: waits, %s", self._last_accepted.chain.alias, lacking)
                 self._progress.waiting = said = lacking
                 await asyncio.sleep(LOOK)
         finally:
@@ -126,12 +139,12 @@ class Bootstrap:
 
     async def _round(self) -> int:
         """Do steps 1 to 4 once; return how many blocks were executed."""
-        start = await self._head.refresh()
+        start = await self._last_accepted.refresh()
         await self._finish_fetched()
         for one in await self._ask():
             if await self._height_of(one.block_id) is None:
                 await self._reacher.reach(one)
-        return self._head.place.height - start.height
+        return self._last_accepted.place.height - start.height
 
     async def _ask(self) -> list[Agreed]:
         try:
@@ -142,33 +155,33 @@ class Bootstrap:
             return []
 
     async def _height_of(self, block_id: ID) -> int | None:
-        (height,) = await self._head.run(self._head.chain.height_of, [block_id])
+        (height,) = await self._last_accepted.run(self._last_accepted.chain.height_of, [block_id])
         return height
 
-    def _executed(self, before: BlockPlace, accepted: Accepted) -> None:
+    def _executed(self, before: BlockRef, accepted: Accepted) -> None:
         """Note a batch. The first shows that there is a way to go: until its end no query is answered.
 
         What anybody says shows nothing. These blocks follow ours, and are signed by their producers.
         """
         _log.debug(
             "%s-Chain: %d blocks above height %d, %d transactions",
-            self._head.chain.alias,
+            self._last_accepted.chain.alias,
             len(accepted.places),
             before.height,
             accepted.transactions,
         )
-        if self._head.following and self._head.place.height > before.height:
-            self._head.following = False
+        if self._last_accepted.following and self._last_accepted.place.height > before.height:
+            self._last_accepted.following = False
             self._progress.start_height = before.height
 
     async def _finish_fetched(self) -> None:
         """Fetch what is missing below blocks that are stored since before, and execute those."""
-        chain, run = self._head.chain, self._head.run
-        await run(chain.forget_fetched, self._head.place.height)
+        chain, run = self._last_accepted.chain, self._last_accepted.run
+        await run(chain.forget_fetched, self._last_accepted.place.height)
         while (extent := await run(chain.fetched_extent)) is not None:
             lowest, parent_id = extent
-            start = self._head.place
-            top = BlockPlace(lowest.height - 1, parent_id)
+            start = self._last_accepted.place
+            top = BlockRef(lowest.height - 1, parent_id)
             if top.height - start.height > self._config.most_fetched:  # no run goes on so far below
                 await self._forget_fetched()
                 continue
@@ -182,9 +195,9 @@ class Bootstrap:
             try:
                 await self._executor.execute(NO_END)
             except Stuck:
-                if self._head.place.height == start.height:
+                if self._last_accepted.place.height == start.height:
                     raise
-            await run(chain.forget_fetched, self._head.place.height)
+            await run(chain.forget_fetched, self._last_accepted.place.height)
 
     async def _clean_up(self, error: RoundFailed) -> None:
         """Forget fetched blocks that lead to nothing, and set aside who sent an invalid one.
@@ -196,10 +209,10 @@ class Bootstrap:
                 return
             sender = None if error.height is None else self._fetcher.source_of(error.height)
             if sender is not None:
-                self._choice.set_aside(sender, self._head.chain.alias, str(error))
+                self._choice.set_aside(sender, self._last_accepted.chain.alias, str(error))
         if isinstance(error, (BlockRefused, Forked, Stuck, TooMuchFetched, WrongHeight)):
             await self._forget_fetched()
 
     async def _forget_fetched(self) -> None:
         self._fetcher.forget_sources()
-        await self._head.run(self._head.chain.forget_fetched)
+        await self._last_accepted.run(self._last_accepted.chain.forget_fetched)

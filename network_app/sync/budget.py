@@ -1,21 +1,51 @@
-"""What it may cost to answer peers: time of threads, and bytes. Validators and bootstrappers come first.
+"""What it may cost to answer peers: turns, time of threads, and bytes. Validators and bootstrappers come first.
 
-Everybody else is a stranger, who may be one of many certificates of one machine. So each of them has a
-little, and all together have not much more; they take turns by peer, however many questions one has
-asked. How often anybody may ask is in `gate`.
+A few have turns at a time over all, fewer of each peer (`PeerSlots`). Everybody else than validators and bootstrappers
+is a stranger, who may be one of many certificates of one machine. So each of them has a little, and all together have
+not much more; they take turns by peer, however many questions one has asked.
 """
 
 import asyncio
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from network_app.config import NetworkConfig
 from network_app.peers.throttle import TokenBucket
-from network_app.sync.gate import AT_ONCE, PeerSlots
 from primitives.ids import NodeID
+
+AT_ONCE = 4
+"""Threads that answer peers."""
+AT_ONCE_FOR_ONE = 2
+
+
+class PeerSlots:
+    """A peer that asks a lot waits for itself; it does not make the others wait."""
+
+    def __init__(self, at_once: int = AT_ONCE, for_one: int = AT_ONCE_FOR_ONE) -> None:
+        self._all = asyncio.Semaphore(at_once)
+        self._for_one = for_one
+        self._each: dict[NodeID, asyncio.Semaphore] = {}
+        self._users: Counter[NodeID] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._each)
+
+    @asynccontextmanager
+    async def turn(self, node_id: NodeID) -> AsyncIterator[None]:
+        """Wait for a turn, and have it."""
+        own = self._each.setdefault(node_id, asyncio.Semaphore(self._for_one))
+        self._users[node_id] += 1
+        try:
+            async with own, self._all:
+                yield
+        finally:
+            self._users[node_id] -= 1
+            if not self._users[node_id]:
+                del self._users[node_id], self._each[node_id]
+
 
 STRANGERS_AT_ONCE = AT_ONCE // 2
 """Threads that answer strangers; the others are free for those that are known."""

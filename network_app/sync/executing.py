@@ -3,16 +3,17 @@
 import asyncio
 from collections.abc import Callable
 
+from chainvm.port import HeadMoved
+from chainvm.processing import UnknownParent
 from network_app.config import NetworkConfig
 from network_app.ports import (
     Accepted,
-    BlockPlace,
+    BlockRef,
     InvalidBlock,
     NotYet,
-    UnknownParent,
 )
 from network_app.sync.errors import BlockRefused, Stuck
-from network_app.sync.head import Head
+from network_app.sync.last_accepted import LastAccepted
 
 BATCH_BYTES = 8 * 1024 * 1024
 """Blocks of a batch are together about as large, at most."""
@@ -23,7 +24,7 @@ LEAST_BATCH = 3
 
 
 class Executor:
-    """Hands fetched blocks of one chain to `Chain.accept`, in batches that are committed together.
+    """Hands fetched blocks of one chain to `AcceptedChain.accept`, in batches that are committed together.
 
     `on_accept` is called after each batch, with the place before it: on the loop, before anybody else
     sees the new one.
@@ -31,11 +32,11 @@ class Executor:
 
     def __init__(
         self,
-        head: Head,
+        last_accepted: LastAccepted,
         config: NetworkConfig,
-        on_accept: Callable[[BlockPlace, Accepted], None],
+        on_accept: Callable[[BlockRef, Accepted], None],
     ) -> None:
-        self._head = head
+        self._last_accepted = last_accepted
         self._config = config
         self._on_accept = on_accept
         self._count = config.execute_batch
@@ -48,7 +49,7 @@ class Executor:
             BlockRefused: One is invalid. Those before it are accepted.
             Stuck: They cannot be judged, or some are not there.
         """
-        above = self._head.place.height
+        above = self._last_accepted.place.height
         batch = await self._read(above, up_to)
         while batch:
             ahead = asyncio.ensure_future(self._read(above + len(batch), up_to))
@@ -58,10 +59,12 @@ class Executor:
                 batch = await ahead
             finally:
                 ahead.cancel()
-            if self._head.place.height < above:  # a proposal waits for its option in the next batch
-                above = self._head.place.height
+            if (
+                self._last_accepted.place.height < above
+            ):  # a proposal waits for its option in the next batch
+                above = self._last_accepted.place.height
                 batch = await self._read(above, up_to)
-            if self._head.place.height >= self._forgotten + FORGET_AFTER:
+            if self._last_accepted.place.height >= self._forgotten + FORGET_AFTER:
                 await self._forget()
         await self._forget()
 
@@ -69,7 +72,7 @@ class Executor:
         count = min(self._count, up_to - above)
         if count <= 0:
             return []
-        raws = await self._head.run(self._head.chain.fetched, above, count)
+        raws = await self._last_accepted.run(self._last_accepted.chain.fetched, above, count)
         if raws:
             mean = sum(map(len, raws)) // len(raws)
             self._count = min(
@@ -78,18 +81,18 @@ class Executor:
         return raws
 
     async def _accept(self, batch: list[bytes]) -> None:
-        before = self._head.place
+        before = self._last_accepted.place
         try:
-            accepted = await self._head.accept(batch)
+            accepted = await self._last_accepted.accept(batch)
         except InvalidBlock as error:
-            if error.height is None or error.height > self._head.place.height:
+            if error.height is None or error.height > self._last_accepted.place.height:
                 raise BlockRefused(error) from error
-        except (NotYet, UnknownParent) as error:
-            if self._head.place.height == before.height:
+        except (HeadMoved, NotYet, UnknownParent) as error:
+            if self._last_accepted.place.height == before.height:
                 raise Stuck(before.height, str(error)) from error
         else:
             self._on_accept(before, accepted)
 
     async def _forget(self) -> None:
-        self._forgotten = self._head.place.height
-        await self._head.run(self._head.chain.forget_fetched, self._forgotten)
+        self._forgotten = self._last_accepted.place.height
+        await self._last_accepted.run(self._last_accepted.chain.forget_fetched, self._forgotten)

@@ -1,20 +1,72 @@
-"""Gets blocks that are missing from peers: one, or a block with its ancestors (p2p.md 9, step 3)."""
+"""Gets blocks that are missing from peers: one, or a block with its ancestors (p2p.md 9, step 3).
+
+What is fetched is stored and waits to be executed: so many bytes of it at most.
+"""
 
 import asyncio
 from bisect import bisect_left
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from network_app.config import NetworkConfig
-from network_app.ports import BlockPlace, ParsedBlock
-from network_app.sync.backlog import Backlog, stands_still
+from network_app.ports import BlockRef, ParsedBlock
 from network_app.sync.choosing import Choice
-from network_app.sync.errors import BlockRefused, Forked, NobodyHas, WrongHeight
-from network_app.sync.head import Head
+from network_app.sync.errors import BlockRefused, Forked, NobodyHas, TooMuchFetched, WrongHeight
+from network_app.sync.last_accepted import LastAccepted
 from network_app.sync.reading import read_ancestry
 from network_app.sync.requests import Requests
 from network_app.wire.p2p_pb2 import Ancestors, EngineType, Get, GetAncestors, Put
 from primitives.ids import ID, NodeID
+
+LOOK = 0.5
+"""Seconds between looks whether blocks were executed: each counts all that are stored."""
+
+
+def stands_still() -> bool:
+    """Say that nobody executes what is stored."""
+    return False
+
+
+class Backlog:
+    """Stores fetched blocks of one chain, as long as there is room.
+
+    Until they are executed nobody has verified them, and whoever names blocks may have made them up.
+    What an earlier run has left stored counts as well.
+    """
+
+    def __init__(self, last_accepted: LastAccepted, config: NetworkConfig) -> None:
+        self._last_accepted = last_accepted
+        self._most = config.most_fetched_bytes
+        self._size: int | None = None
+        """What was stored when it was counted last, and what came since: never less than there is."""
+
+    async def keep(
+        self, blocks: Sequence[ParsedBlock], *, drains: Callable[[], bool] = stands_still
+    ) -> None:
+        """Store blocks; while there is no room wait, if `drains` says that others are being executed.
+
+        Raises:
+            TooMuchFetched: There is no room for them.
+        """
+        size = sum(len(block.raw) for block in blocks)
+        while True:
+            may_wait = drains()  # before it is counted: the last ones may be executed meanwhile
+            if await self._has_room(size):
+                break
+            if not may_wait:
+                raise TooMuchFetched(self._most)
+            await asyncio.sleep(LOOK)
+        await self._last_accepted.run(self._last_accepted.chain.keep_fetched, blocks)
+
+    async def _has_room(self, size: int) -> bool:
+        """Say whether so many bytes may be added, and reckon that they are."""
+        if self._size is None or self._size + size > self._most:
+            self._size = await self._last_accepted.run(self._last_accepted.chain.fetched_bytes)
+        if self._size + size > self._most:
+            return False
+        self._size += size
+        return True
+
 
 ROUNDS = 3
 """How often peers are asked for a block before the frontier is asked for anew."""
@@ -33,13 +85,13 @@ class Fetcher:
     """Fetches blocks of one chain. A peer that answers wrongly is set aside, and another is asked."""
 
     def __init__(
-        self, head: Head, requests: Requests, choice: Choice, config: NetworkConfig
+        self, last_accepted: LastAccepted, requests: Requests, choice: Choice, config: NetworkConfig
     ) -> None:
-        self._head = head
+        self._last_accepted = last_accepted
         self._requests = requests
         self._choice = choice
         self._config = config
-        self._backlog = Backlog(head, config)
+        self._backlog = Backlog(last_accepted, config)
         self._sources: list[Source] = []
 
     async def block(self, block_id: ID, among: Collection[NodeID]) -> ParsedBlock:
@@ -54,8 +106,8 @@ class Fetcher:
 
     async def fill(
         self,
-        top: BlockPlace,
-        low: BlockPlace,
+        top: BlockRef,
+        low: BlockRef,
         among: Collection[NodeID],
         *,
         drains: Callable[[], bool] = stands_still,
@@ -79,7 +131,7 @@ class Fetcher:
             await self._backlog.keep(blocks, drains=drains)
             self._note(sender, blocks)
             count += len(blocks)
-            wanted = BlockPlace(blocks[-1].height - 1, blocks[-1].parent_id)
+            wanted = BlockRef(blocks[-1].height - 1, blocks[-1].parent_id)
         if wanted.block_id != low.block_id:
             raise Forked(low.height, low.block_id, wanted.block_id)
         return count
@@ -106,9 +158,9 @@ class Fetcher:
         for turn in range(ROUNDS):
             if turn:
                 await asyncio.sleep(self._config.fetch_again)
-            first = self._choice.in_order(self._head.chain.alias, among)
+            first = self._choice.in_order(self._last_accepted.chain.alias, among)
             rest = [one for one in self._choice.connected() if one not in among]
-            rest = self._choice.in_order(self._head.chain.alias, rest)[:MOST_OTHERS]
+            rest = self._choice.in_order(self._last_accepted.chain.alias, rest)[:MOST_OTHERS]
             for node_id in (*first, *rest):
                 blocks = await self._ask_one(node_id, block_id, floor, height, alone=alone)
                 if blocks:
@@ -121,9 +173,9 @@ class Fetcher:
         containers = await (self._get if alone else self._get_ancestors)(node_id, block_id)
         if not containers:
             return []
-        blocks, fault = await self._head.run(
+        blocks, fault = await self._last_accepted.run(
             read_ancestry,
-            self._head.chain,
+            self._last_accepted.chain,
             containers[: self._config.ancestors_count],
             block_id,
             floor,
@@ -132,7 +184,7 @@ class Fetcher:
         if isinstance(fault, (BlockRefused, WrongHeight)):
             raise fault
         if fault is not None:
-            self._choice.set_aside(node_id, self._head.chain.alias, str(fault))
+            self._choice.set_aside(node_id, self._last_accepted.chain.alias, str(fault))
         return blocks
 
     async def _get(self, node_id: NodeID, block_id: ID) -> list[bytes]:

@@ -1,17 +1,19 @@
-"""What the network has accepted, as the nodes say that one trusts to begin with (p2p.md 9, its steps 1 and 2)."""
+"""What the network has accepted, as the bootstrappers say (p2p.md 9, its steps 1 and 2).
+
+Who they are, and how many of them have to agree, is in `witnesses`.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from network_app.config import NetworkConfig
-from network_app.ports import BlockPlace
-from network_app.sync.beacons import Beacons
+from network_app.ports import BlockRef
 from network_app.sync.choosing import Choice
 from network_app.sync.errors import NoAgreement
 from network_app.sync.messages import as_id
 from network_app.sync.requests import Requests, ask_each
-from network_app.sync.witnesses import Witnesses
+from network_app.sync.witnesses import Beacons, Witnesses
 from network_app.wire.p2p_pb2 import (
     AcceptedFrontier,
     Chits,
@@ -89,7 +91,7 @@ class Frontier:
             raise other_genesis or NoAgreement(len(beacons.connected))
         return found
 
-    async def accepted_at(self, height: int, place: BlockPlace) -> Agreed | None:
+    async def accepted_at(self, height: int, place: BlockRef) -> Agreed | None:
         """Return the block at a height that the beacons agree on, or None.
 
         Chits tell it, which are the answer to a query about our last block.

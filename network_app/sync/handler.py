@@ -11,21 +11,20 @@ from dataclasses import dataclass
 
 from network_app.config import NetworkConfig
 from network_app.peers.bench import Bench
-from network_app.ports import Chain, Directory, PeerNetwork, Run
-from network_app.sync.beacons import Beacons
+from network_app.ports import AcceptedChain, Directory, PeerNetwork, RunInThread
 from network_app.sync.bootstrap import Bootstrap
 from network_app.sync.budget import Budget
 from network_app.sync.choosing import Choice
 from network_app.sync.fetching import Fetcher
 from network_app.sync.frontier import Frontier
-from network_app.sync.head import Head
+from network_app.sync.last_accepted import LastAccepted
 from network_app.sync.lasting import until_done
 from network_app.sync.progress import Progress
 from network_app.sync.pulling import Pulling
 from network_app.sync.requests import Requests
 from network_app.sync.serving import Query, Question, Serving
 from network_app.sync.transactions import Gossip
-from network_app.sync.witnesses import Witnesses
+from network_app.sync.witnesses import Beacons, Witnesses
 from primitives.ids import NodeID
 
 _log = logging.getLogger(__name__)
@@ -41,8 +40,8 @@ class Shared:
     config: NetworkConfig
     directory: Directory
     budget: Budget
-    run: Run
-    serve: Run
+    run: RunInThread
+    serve: RunInThread
     beacons: Callable[[], Beacons]
     producer: NodeID | None
     """Who makes all blocks; None where the validators vote."""
@@ -56,22 +55,27 @@ class ChainHandler(ABC):
         shared: What it has in common with the others.
     """
 
-    def __init__(self, chain: Chain, shared: Shared) -> None:
+    def __init__(self, chain: AcceptedChain, shared: Shared) -> None:
         network, choice, config = shared.network, shared.choice, shared.config
         self._shared = shared
         self.chain = chain
-        self.head = Head(chain, shared.run)
+        self.last_accepted = LastAccepted(chain, shared.run)
         self.requests = Requests(
             network, shared.bench, config, alias=chain.alias, chain_id=chain.chain_id
         )
-        self.serving = Serving(self.head, network, config, shared.budget, shared.serve)
-        self._fetcher = Fetcher(self.head, self.requests, choice, config)
+        self.serving = Serving(self.last_accepted, network, config, shared.budget, shared.serve)
+        self._fetcher = Fetcher(self.last_accepted, self.requests, choice, config)
         self._witnesses = Witnesses(
-            self.head, self.requests, choice, config, shared.beacons, producer=shared.producer
+            self.last_accepted,
+            self.requests,
+            choice,
+            config,
+            shared.beacons,
+            producer=shared.producer,
         )
-        self.progress = Progress(self.head)
+        self.progress = Progress(self.last_accepted)
         self._bootstrap = Bootstrap(
-            self.head,
+            self.last_accepted,
             Frontier(self.requests, choice, config, shared.beacons, self._witnesses),
             self._fetcher,
             choice,
@@ -79,9 +83,9 @@ class ChainHandler(ABC):
             progress=self.progress,
             witnesses=self._witnesses,
         )
-        self.gossip = Gossip(self.head, network, choice, config)
+        self.gossip = Gossip(self.last_accepted, network, choice, config)
         self.pulling = Pulling(
-            self.head,
+            self.last_accepted,
             self.gossip,
             self.requests,
             choice,
@@ -92,7 +96,7 @@ class ChainHandler(ABC):
         )
         self.settled = asyncio.Event()
         """Set once the chain has reached the frontier, or stands before what it cannot pass."""
-        self.head.obstacle.on_change.append(self.settled.set)
+        self.last_accepted.obstacle.on_change.append(self.settled.set)
 
     # --- told by the node
 
@@ -140,7 +144,7 @@ class ChainHandler(ABC):
         """Return what is done, until cancelled, once the frontier is reached."""
 
     async def _start(self) -> None:
-        await self.head.refresh()
+        await self.last_accepted.refresh()
         self.progress.begin()
         if self._shared.beacons().configured:
             await self._bootstrap.run()
@@ -149,8 +153,10 @@ class ChainHandler(ABC):
 
     def _follow(self) -> None:
         """Take part, if the chain was on its way until now."""
-        if self.head.following:
+        if self.last_accepted.following:
             return
-        self.head.following = True
+        self.last_accepted.following = True
         self.gossip.look_again()
-        _log.info("%s-Chain: follows from height %d", self.chain.alias, self.head.place.height)
+        _log.info(
+            "%s-Chain: follows from height %d", self.chain.alias, self.last_accepted.place.height
+        )

@@ -1,22 +1,151 @@
-"""A chain whose blocks this node makes alone: it tells of them, and answers what is asked about them."""
+"""A chain whose blocks this node makes alone: it pushes them to peers, as queries (p2p.md 10.2), and answers what is asked about them."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
 
 from typing_extensions import override
 
-from network_app.ports import DONE, Chain
-from network_app.sync.announcing import Announcer
+from network_app.config import NetworkConfig
+from network_app.ports import DONE, AcceptedChain, BlockRef
+from network_app.sync.choosing import Choice
 from network_app.sync.handler import ChainHandler, Shared
+from network_app.sync.last_accepted import LastAccepted
+from network_app.sync.messages import Answer
+from network_app.sync.requests import Requests
 from network_app.sync.serving import Query
+from network_app.wire.p2p_pb2 import Chits, PushQuery
 from primitives.ids import NodeID
+
+MOST_PEERS = 32
+"""Who is pushed to: validators first, then others. Those left out ask by themselves."""
+WINDOW = 32
+"""Pushed blocks that a peer has not answered for, above which it gets none until it answers.
+
+Unspecified: a peer that does not keep up, or that bootstraps and answers no queries, does better by
+asking for the blocks that it misses."""
+
+
+@dataclass(slots=True)
+class Window:
+    """The unanswered pushes to a peer. One at a time, after one was not answered at all. Pure."""
+
+    unanswered: int = 0
+    deaf: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether one more may be sent."""
+        return self.unanswered < (1 if self.deaf else WINDOW)
+
+
+class Announcer:
+    """One chain's own new blocks."""
+
+    def __init__(
+        self, last_accepted: LastAccepted, requests: Requests, choice: Choice, config: NetworkConfig
+    ) -> None:
+        self._last_accepted = last_accepted
+        self._requests = requests
+        self._choice = choice
+        self._config = config
+        self._told = asyncio.Event()
+        self._told_height: int | None = None
+        """The highest that was named since the last look; None when one was not named."""
+        self._windows: dict[NodeID, Window] = {}
+        self._pushed = 0
+        """Height up to which blocks are pushed, or need not be."""
+
+    def begin(self) -> None:
+        """Push what is made from here on."""
+        self._pushed = self._last_accepted.place.height
+
+    def blocks_accepted(self, height: int | None) -> None:
+        """Note that this node has accepted blocks, made here or not."""
+        if not self._choice.connected():
+            self._last_accepted.grow_stale()  # whoever connects will ask
+            return
+        if height is None or self._told_height is None:
+            self._told_height = None
+        else:
+            self._told_height = max(self._told_height, height)
+        self._told.set()
+
+    def connected(self, node_id: NodeID) -> None:
+        """Note a new peer."""
+        self._windows[node_id] = Window()
+        if self._last_accepted.stale:
+            self._told.set()
+
+    def disconnected(self, node_id: NodeID) -> None:
+        """Forget a peer."""
+        self._windows.pop(node_id, None)
+
+    def takes_part(self, node_id: NodeID) -> None:
+        """Note that a peer queries us: it follows, so it answers queries too."""
+        window = self._windows.get(node_id)
+        if window is not None:
+            window.deaf = False
+
+    async def run(self) -> None:
+        """Push until cancelled."""
+        self._told_height = None
+        self._told.set()  # what an earlier run left when it failed
+        while True:
+            await self._told.wait()
+            self._told.clear()
+            if self._last_accepted.stale:
+                # Made while nobody was there: new peers ask for them as they need them.
+                await self._last_accepted.refresh()
+                self.begin()
+            told: int | None = self._told_height
+            self._told_height = 0
+            if told is None or told > self._pushed:
+                await self._push_new()
+
+    async def _push_new(self) -> None:
+        chain, run = self._last_accepted.chain, self._last_accepted.run
+        while self._choice.connected():
+            made = await run(chain.accepted_since, self._pushed, self._config.execute_batch)
+            if not made:
+                return
+            for place, raw in made:
+                self._push(place, raw)
+            places = [place for place, _ in made]
+            self._last_accepted.advanced(places)
+            self._pushed = places[-1].height
+        self._last_accepted.grow_stale()
+
+    def _push(self, place: BlockRef, raw: bytes) -> None:
+        validators = self._choice.validators()
+        others = [one for one in self._choice.connected() if one not in validators]
+        windows = {
+            node_id: self._windows.setdefault(node_id, Window())
+            for node_id in [*validators, *others][:MOST_PEERS]
+        }
+        answered = {
+            node_id: partial(self._answered, window)
+            for node_id, window in windows.items()
+            if window.is_open
+        }
+        if answered:
+            query = PushQuery(container=raw, requested_height=place.height + 1)
+            for node_id in self._requests.post_to_all(answered, query, Chits):
+                windows[node_id].unanswered += 1
+
+    @staticmethod
+    def _answered(window: Window, answer: Answer | None) -> None:
+        window.unanswered -= 1
+        window.deaf = answer is None
 
 
 class ProducingHandler(ChainHandler):
     """A chain that this node decides on: its vote is all that the others wait for (`chainvm.consensus`)."""
 
-    def __init__(self, chain: Chain, shared: Shared) -> None:
+    def __init__(self, chain: AcceptedChain, shared: Shared) -> None:
         super().__init__(chain, shared)
-        self._announcer = Announcer(self.head, self.requests, shared.choice, shared.config)
+        self._announcer = Announcer(self.last_accepted, self.requests, shared.choice, shared.config)
 
     @override
     def blocks_accepted(self, height: int | None) -> None:
@@ -48,6 +177,6 @@ class ProducingHandler(ChainHandler):
 
     @override
     def _follow(self) -> None:
-        if not self.head.following:
+        if not self.last_accepted.following:
             self._announcer.begin()
             super()._follow()

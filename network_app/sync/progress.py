@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from network_app.ports import Gathering, Records, Run, SyncState
-from network_app.sync.head import Head
+from network_app.ports import Gathering, Records, RunInThread, SyncState
+from network_app.sync.last_accepted import LastAccepted
 
 LOOK = 0.1
 """Seconds between looks at what has changed."""
@@ -20,7 +20,7 @@ LONG_PERIOD = 10.0
 class Progress:
     """One chain's way to the frontier."""
 
-    head: Head
+    last_accepted: LastAccepted
     start_height: int = 0
     target_height: int = 0
     top_fetched: int = 0
@@ -32,7 +32,7 @@ class Progress:
 
     def begin(self) -> None:
         """Note that a way begins here."""
-        self.start_height = self.head.place.height
+        self.start_height = self.last_accepted.place.height
         self.target_height = 0
 
     def state(self, since: Callable[[float], float], now: float) -> SyncState:
@@ -42,7 +42,7 @@ class Progress:
             since: Makes Unix seconds of the clock's.
             now: By that clock.
         """
-        height, following = self.head.place.height, self.head.following
+        height, following = self.last_accepted.place.height, self.last_accepted.following
         undecided = [now - seconds for seconds in self.processing()]
         oldest = min(undecided, default=None)
         return SyncState(
@@ -54,18 +54,18 @@ class Progress:
             outstanding=len(undecided),
             oldest_outstanding=None if oldest is None else since(oldest),
             waiting=None if following else self.waiting,
-            obstacle=self.head.obstacle.words,
+            obstacle=self.last_accepted.obstacle.words,
         )
 
 
-class ProgressReporter:
+class ProgressRecorder:
     """Writes the chains' states. A node on which nothing happens writes nothing."""
 
     def __init__(
         self,
         ways: Sequence[Progress],
         records: Records,
-        run: Run,
+        run: RunInThread,
         now: Callable[[], float],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -85,7 +85,7 @@ class ProgressReporter:
 
     async def report(self, way: Progress) -> None:
         """Write how far a chain is, if that is due."""
-        alias, at = way.head.chain.alias, self._clock()
+        alias, at = way.last_accepted.chain.alias, self._clock()
         state = way.state(lambda since: round(self._now() - (at - since), 3), at)
         if self._is_due(alias, state, at):
             await self._run(self._records.sync, alias, state)

@@ -10,9 +10,9 @@ from google.protobuf.message import DecodeError
 from network_app.bloom import BloomError, BloomFilter
 from network_app.config import NetworkConfig
 from network_app.gossip.transactions import KnownTransactions
-from network_app.ports import Directory, Run
+from network_app.ports import Directory, RunInThread
 from network_app.sync.choosing import Choice
-from network_app.sync.head import Head
+from network_app.sync.last_accepted import LastAccepted
 from network_app.sync.messages import (
     NOT_A_VALIDATOR,
     THROTTLED,
@@ -66,7 +66,7 @@ class Pulling:
 
     def __init__(
         self,
-        head: Head,
+        last_accepted: LastAccepted,
         gossip: Gossip,
         requests: Requests,
         choice: Choice,
@@ -74,10 +74,10 @@ class Pulling:
         *,
         directory: Directory,
         own: NodeID,
-        serve: Run,
+        serve: RunInThread,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._head = head
+        self._last_accepted = last_accepted
         self._gossip = gossip
         self._requests = requests
         self._choice = choice
@@ -92,10 +92,12 @@ class Pulling:
         """Pull from one validator after the other until cancelled; only validators may."""
         while True:
             await asyncio.sleep(self._config.pull_interval)
-            if not self._head.following:
+            if not self._last_accepted.following:
                 continue
             self._gossip.look_again()
-            validators = self._choice.in_order(self._head.chain.alias, self._choice.validators())
+            validators = self._choice.in_order(
+                self._last_accepted.chain.alias, self._choice.validators()
+            )
             if validators and self._own in self._directory.validators():
                 await self._pull(validators[0])
 
@@ -110,9 +112,9 @@ class Pulling:
             told = transactions_in(answer.app_bytes, PullGossipResponse)
         except MalformedMessage:
             reason = "sent transactions that are no message"
-            self._choice.set_aside(node_id, self._head.chain.alias, reason)
+            self._choice.set_aside(node_id, self._last_accepted.chain.alias, reason)
             return
-        self._gossip.offer(told, node_id)
+        self._gossip.add(told, node_id)
 
     async def answer(self, node_id: NodeID, payload: bytes) -> AppResponse | AppError:
         """Answer a pull with waiting transactions that the peer's filter does not have."""
@@ -133,9 +135,11 @@ class Pulling:
         return KnownTransactions.missing_from(known, self._waiting(), self._config.pull_size)
 
     def _waiting(self) -> Iterator[tuple[ID, bytes]]:
-        tx_ids = self._head.chain.waiting(MOST_WAITING)
+        tx_ids = self._last_accepted.chain.waiting(MOST_WAITING)
         for start in range(0, len(tx_ids), CHUNK):
             chunk = tx_ids[start : start + CHUNK]
-            for tx_id, raw in zip(chunk, self._head.chain.transactions(chunk), strict=True):
+            for tx_id, raw in zip(
+                chunk, self._last_accepted.chain.transactions(chunk), strict=True
+            ):
                 if raw is not None:
                     yield tx_id, raw

@@ -3,13 +3,13 @@
 import asyncio
 
 from network_app.config import NetworkConfig
-from network_app.ports import BlockPlace
+from network_app.ports import BlockRef
 from network_app.sync.choosing import Choice
 from network_app.sync.errors import Forked, NoAgreement
 from network_app.sync.executing import Executor
 from network_app.sync.fetching import Fetcher
 from network_app.sync.frontier import Agreed, Frontier
-from network_app.sync.head import Head
+from network_app.sync.last_accepted import LastAccepted
 from network_app.sync.progress import Progress
 from primitives.ids import EMPTY_ID
 
@@ -22,7 +22,7 @@ class Reacher:
 
     def __init__(
         self,
-        head: Head,
+        last_accepted: LastAccepted,
         frontier: Frontier,
         fetcher: Fetcher,
         choice: Choice,
@@ -31,7 +31,7 @@ class Reacher:
         executor: Executor,
         progress: Progress,
     ) -> None:
-        self._head = head
+        self._last_accepted = last_accepted
         self._frontier = frontier
         self._fetcher = fetcher
         self._choice = choice
@@ -53,15 +53,17 @@ class Reacher:
             RoundFailed: It came to nothing, or not to its end; see the classes below it.
         """
         block = await self._fetcher.block(found.block_id, found.supporters)
-        top = BlockPlace(block.height, block.block_id)
+        top = BlockRef(block.height, block.block_id)
         if block.needs_option:
-            top = BlockPlace(block.height - 1, block.parent_id)
-        if top.height <= self._head.place.height:
-            (ours,) = await self._head.run(self._head.chain.accepted_at, [top.height])
+            top = BlockRef(block.height - 1, block.parent_id)
+        if top.height <= self._last_accepted.place.height:
+            (ours,) = await self._last_accepted.run(
+                self._last_accepted.chain.accepted_at, [top.height]
+            )
             if ours == top.block_id:
                 return  # it was accepted meanwhile
             raise Forked(top.height, ours or EMPTY_ID, top.block_id)
-        known = 0 if self._head.following else self._progress.target_height
+        known = 0 if self._last_accepted.following else self._progress.target_height
         self._progress.target_height = max(known, top.height)
         fetched: asyncio.Queue[int | None] = asyncio.Queue()
         self._unexecuted = 0
@@ -70,17 +72,17 @@ class Reacher:
             while (height := await fetched.get()) is not None:
                 await self._executor.execute(height)
                 self._unexecuted -= 1
-                self._fetcher.forget_sources(self._head.place.height)
+                self._fetcher.forget_sources(self._last_accepted.place.height)
             await fetching
         finally:
             fetching.cancel()
             await asyncio.gather(fetching, return_exceptions=True)
 
     async def _fetch(
-        self, top: BlockPlace, found: Agreed, fetched: asyncio.Queue[int | None]
+        self, top: BlockRef, found: Agreed, fetched: asyncio.Queue[int | None]
     ) -> None:
         """Fetch piece by piece, upwards; say up to which height all is there, None at the end."""
-        low, among = self._head.place, found.supporters
+        low, among = self._last_accepted.place, found.supporters
         try:
             while low.height < top.height:
                 while self._executes() and self._waiting_above(low) > self._config.most_fetched:
@@ -101,11 +103,11 @@ class Reacher:
         """Say whether pieces are being executed, so that there will be room."""
         return self._unexecuted > 0
 
-    def _waiting_above(self, low: BlockPlace) -> int:
+    def _waiting_above(self, low: BlockRef) -> int:
         """Return how many blocks wait to be executed when one more piece is fetched."""
-        return low.height + self._piece - self._head.place.height
+        return low.height + self._piece - self._last_accepted.place.height
 
-    async def _goal(self, low: BlockPlace, top: BlockPlace, way: Agreed) -> BlockPlace:
+    async def _goal(self, low: BlockRef, top: BlockRef, way: Agreed) -> BlockRef:
         """Return the block down from which the next piece is fetched.
 
         Blocks name their parents only, so the beacons are asked for the one at the right height. If they
@@ -123,7 +125,7 @@ class Reacher:
             able = {*found.supporters, *way.supporters}
             block = await self._fetcher.block(found.block_id, able)
             if block.height == height:
-                return BlockPlace(height, block.block_id)
+                return BlockRef(height, block.block_id)
         if gap <= self._config.most_fetched:
             return top
         raise NoAgreement(len(self._frontier.beacons().connected))

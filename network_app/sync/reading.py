@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from network_app.ports import Chain, InvalidBlock, ParsedBlock
+from network_app.ports import AcceptedChain, InvalidBlock, ParsedBlock
 from network_app.sync.errors import (
     BadAncestors,
     BlockRefused,
@@ -23,7 +23,7 @@ class Ancestry(NamedTuple):
 
 
 def read_ancestry(
-    chain: Chain, containers: Sequence[bytes], wanted: ID, floor: int, height: int | None
+    chain: AcceptedChain, containers: Sequence[bytes], wanted: ID, floor: int, height: int | None
 ) -> Ancestry:
     """Read a block and its ancestors as long as they are right, down to right above a height.
 
@@ -46,7 +46,7 @@ def read_ancestry(
 
 
 def _read(
-    chain: Chain, raw: bytes, child: ParsedBlock | None, wanted: ID, height: int | None
+    chain: AcceptedChain, raw: bytes, child: ParsedBlock | None, wanted: ID, height: int | None
 ) -> ParsedBlock:
     try:
         block = chain.parse(raw)

@@ -11,20 +11,18 @@ from network_app.config import NetworkConfig
 from network_app.peers.bench import Bench
 from network_app.ports import (
     DONE,
-    Chain,
+    AcceptedChain,
     Directory,
     MessageHandler,
     PeerInfo,
     PeerNetwork,
     Records,
-    Run,
+    RunInThread,
 )
 from network_app.sync import applications
 from network_app.sync.applications import GenesisBytes, GenesisTeller
-from network_app.sync.beacons import Beacons
-from network_app.sync.budget import Budget
+from network_app.sync.budget import Budget, PeerSlots
 from network_app.sync.choosing import Choice
-from network_app.sync.gate import PeerSlots
 from network_app.sync.handler import ChainHandler, Shared
 from network_app.sync.lasting import until_done
 from network_app.sync.messages import (
@@ -34,9 +32,10 @@ from network_app.sync.messages import (
     transactions_in,
 )
 from network_app.sync.producing import ProducingHandler
-from network_app.sync.progress import ProgressReporter
+from network_app.sync.progress import ProgressRecorder
 from network_app.sync.serving import QUESTIONS
 from network_app.sync.voting import TakePart, VotingHandler
+from network_app.sync.witnesses import Beacons
 from network_app.wire.errors import MalformedMessage
 from network_app.wire.p2p_pb2 import (
     AppGossip,
@@ -73,14 +72,14 @@ class ChainRouter(MessageHandler):
     def __init__(
         self,
         network: PeerNetwork,
-        chains: Sequence[Chain],
+        chains: Sequence[AcceptedChain],
         records: Records,
         config: NetworkConfig,
         directory: Directory,
         *,
         beacons: Callable[[], Beacons],
-        run: Run,
-        serve: Run,
+        run: RunInThread,
+        serve: RunInThread,
         now: Callable[[], float],
         genesis: Callable[[], GenesisBytes] | None = None,
         take_part: TakePart | None = None,
@@ -113,7 +112,7 @@ class ChainRouter(MessageHandler):
             for chain in chains
         }
         self._by_alias = {line.chain.alias: line for line in self._lines.values()}
-        self._reporter = ProgressReporter(
+        self._reporter = ProgressRecorder(
             [line.progress for line in self._lines.values()], records, run, now
         )
 
@@ -213,4 +212,4 @@ def _take_gossip(line: ChainHandler, node_id: NodeID, gossip: AppGossip) -> None
         told = transactions_in(payload, PushGossip)
     except MalformedMessage:
         return
-    line.gossip.offer(told, node_id)
+    line.gossip.add(told, node_id)

@@ -11,9 +11,9 @@ from itertools import accumulate
 from typing import Protocol, TypeAlias
 
 from network_app.config import NetworkConfig
-from network_app.ports import ANCESTOR_OVERHEAD, BlockPlace, PeerNetwork, Run
+from network_app.ports import ANCESTOR_OVERHEAD, BlockRef, PeerNetwork, RunInThread
 from network_app.sync.budget import Budget
-from network_app.sync.head import Head
+from network_app.sync.last_accepted import LastAccepted
 from network_app.sync.messages import Answer, as_id, enclose
 from network_app.sync.requests import NANOSECONDS
 from network_app.wire.errors import MessageTooLarge
@@ -65,7 +65,7 @@ class Serving:
     """What this node says of one chain.
 
     Args:
-        head: The chain.
+        last_accepted: The chain.
         network: The connections.
         config: Limits of answers.
         budget: Turns to answer.
@@ -75,15 +75,15 @@ class Serving:
 
     def __init__(
         self,
-        head: Head,
+        last_accepted: LastAccepted,
         network: PeerNetwork,
         config: NetworkConfig,
         budget: Budget,
-        serve: Run,
+        serve: RunInThread,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._head = head
+        self._last_accepted = last_accepted
         self._network = network
         self._config = config
         self._budget = budget
@@ -97,10 +97,10 @@ class Serving:
 
         While the chain bootstraps there is no answer.
         """
-        if not self._head.following:
+        if not self._last_accepted.following:
             return None
-        height, place = query.requested_height, self._head.place
-        at_height = place.block_id if height >= place.height else self._head.at(height)
+        height, place = query.requested_height, self._last_accepted.place
+        at_height = place.block_id if height >= place.height else self._last_accepted.at(height)
         if at_height is None:
             return self._vote_from_rows(node_id, query)
         self._vote(node_id, query, place, at_height)
@@ -143,7 +143,7 @@ class Serving:
 
     async def _answer_to(self, question: Question) -> Answer | None:
         if isinstance(question, GetAcceptedFrontier):
-            place = await self._head.fresh()
+            place = await self._last_accepted.fresh()
             return AcceptedFrontier(container_id=bytes(self._last_undecided() or place.block_id))
         if isinstance(question, GetAccepted):
             return await self._accepted(question)
@@ -157,7 +157,7 @@ class Serving:
     async def _accepted(self, question: GetAccepted) -> Accepted:
         asked = [as_id(raw) for raw in question.container_ids[:MOST_IDS]]
         block_ids = [block_id for block_id in asked if block_id is not None]
-        heights = await self._serve(self._head.chain.height_of, block_ids)
+        heights = await self._serve(self._last_accepted.chain.height_of, block_ids)
         unstored = self._last_undecided()
         return Accepted(
             container_ids=[
@@ -175,7 +175,7 @@ class Serving:
         raws, before = ([], block_id) if self.undecided is None else self.undecided.line(block_id)
         if len(raws) < count:
             find = partial(
-                self._head.chain.ancestors,
+                self._last_accepted.chain.ancestors,
                 before,
                 count=count - len(raws),
                 size=size,
@@ -196,7 +196,7 @@ class Serving:
         block_id = as_id(question.container_id)
         if block_id is None:
             return None
-        raw = await self._serve(self._head.chain.block, block_id)
+        raw = await self._serve(self._last_accepted.chain.block, block_id)
         return None if raw is None else Put(container=raw)
 
     async def _vote_from_rows(self, node_id: NodeID, query: Query) -> None:
@@ -204,12 +204,12 @@ class Serving:
         async with self._budget.turn(node_id, self._clock() + LONGEST_DEADLINE) as turn:
             if turn is None:
                 return
-            place = await self._serve(self._head.chain.last_accepted)
-            find = self._head.chain.accepted_at
+            place = await self._serve(self._last_accepted.chain.last_accepted)
+            find = self._last_accepted.chain.accepted_at
             (at_height,) = await self._serve(find, [query.requested_height])
         self._vote(node_id, query, place, at_height or place.block_id)
 
-    def _vote(self, node_id: NodeID, query: Query, place: BlockPlace, at_height: ID) -> None:
+    def _vote(self, node_id: NodeID, query: Query, place: BlockRef, at_height: ID) -> None:
         chits = Chits(
             preferred_id=bytes(place.block_id),
             accepted_id=bytes(place.block_id),

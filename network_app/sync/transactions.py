@@ -13,7 +13,7 @@ from network_app.gossip.transactions import KnownTransactions
 from network_app.ports import NoRoom, PeerNetwork
 from network_app.sync.batches import Recently, in_messages
 from network_app.sync.choosing import Choice
-from network_app.sync.head import Head
+from network_app.sync.last_accepted import LastAccepted
 from network_app.sync.messages import TRANSACTION_GOSSIP, enclose, with_handler
 from network_app.sync.shares import Arrival, FairQueue
 from network_app.wire.p2p_pb2 import AppGossip
@@ -41,21 +41,21 @@ class Gossip:
 
     def __init__(
         self,
-        head: Head,
+        last_accepted: LastAccepted,
         network: PeerNetwork,
         choice: Choice,
         config: NetworkConfig,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._head = head
-        self._chain = head.chain
+        self._last_accepted = last_accepted
+        self._chain = last_accepted.chain
         self._network = network
         self._choice = choice
         self._config = config
         self._clock = clock
         self.known = KnownTransactions()
         self._recently = Recently(config.push_again / 2)
-        self._inbox = FairQueue()
+        self._received = FairQueue()
         self._arrived = asyncio.Event()
         self._told = asyncio.Event()
         self._scan = True
@@ -96,12 +96,12 @@ class Gossip:
         """Forget a peer."""
         self._new_peers.discard(node_id)
 
-    def offer(self, raws: Iterable[bytes], sender: NodeID) -> None:
+    def add(self, raws: Iterable[bytes], sender: NodeID) -> None:
         """Take in transactions that a peer told of."""
-        if not self._head.following:
+        if not self._last_accepted.following:
             return
         for raw in raws:
-            self._inbox.add(raw, sender)
+            self._received.add(raw, sender)
         self._arrived.set()
 
     # --- taking in
@@ -112,7 +112,7 @@ class Gossip:
         while True:
             await self._arrived.wait()
             self._arrived.clear()
-            while arrivals := self._inbox.take(BATCH):
+            while arrivals := self._received.take(BATCH):
                 now = self._clock()
                 new = [one for one in arrivals if self._recently.is_new(one.raw, now)]
                 if new:
@@ -122,7 +122,7 @@ class Gossip:
 
     async def _take_in(self, arrivals: Sequence[Arrival]) -> None:
         raws = [one.raw for one in arrivals]
-        tx_ids = await self._head.run(self._ids_of, raws)
+        tx_ids = await self._last_accepted.run(self._ids_of, raws)
         # Noted before, so that the notice that they were taken in finds whose they are.
         came = {
             tx_id: one.sender
@@ -132,7 +132,7 @@ class Gossip:
         self._foreign.update(came)
         self._being_issued = came.keys()
         try:
-            outcomes = await self._head.run(self._chain.issue, raws)
+            outcomes = await self._last_accepted.run(self._chain.issue, raws)
         finally:
             self._being_issued = ()
         # What found no room may be taken in when it is pulled later.
@@ -167,7 +167,7 @@ class Gossip:
             await self._told.wait()
             self._told.clear()
             found = False
-            if self._head.following and self._choice.connected():
+            if self._last_accepted.following and self._choice.connected():
                 found = await self._push_own() + await self._pass_on() > 0
             longest = SLOWEST_PUSH * self._config.push_interval
             pause = self._config.push_interval if found else min(2 * pause, longest)
@@ -197,7 +197,7 @@ class Gossip:
         """Return all that wait, and those of them that were pushed long ago; forget what does not."""
         # What is being issued now may wait only after this look, and be done before it ends.
         foreign = [one for one in self._foreign if one not in self._being_issued]
-        waiting = await self._head.run(self._chain.waiting, MOST_WAITING)
+        waiting = await self._last_accepted.run(self._chain.waiting, MOST_WAITING)
         long_ago = self._clock() - self._config.push_again
         old = [tx_id for tx_id in waiting if self._pushed.get(tx_id, long_ago + 1) <= long_ago]
         if len(waiting) < MOST_WAITING:
@@ -249,7 +249,9 @@ class Gossip:
         if not tx_ids or not audience:
             return
         for start in range(0, len(tx_ids), BATCH):
-            found = await self._head.run(self._chain.transactions, tx_ids[start : start + BATCH])
+            found = await self._last_accepted.run(
+                self._chain.transactions, tx_ids[start : start + BATCH]
+            )
             for raws in in_messages(raw for raw in found if raw is not None):
                 payload = PushGossip(gossip=raws).SerializeToString()
                 message = enclose(

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias
 from typing_extensions import override
 
 from chainvm.processing import UnknownParent
-from network_app.ports import Chain, InvalidBlock
+from network_app.ports import AcceptedChain, InvalidBlock
 from network_app.proposervm.errors import NotYetValid, WrongSignature
 from network_app.sync.errors import BlockRefused
 from network_app.sync.handler import ChainHandler, Shared
@@ -25,7 +25,7 @@ REFUSED = 32
 """Refused blocks of which it is asked who has accepted them; older ones are forgotten."""
 
 
-class Consensus(Protocol):
+class Participation(Protocol):
     """This node's part in the voting on one chain: `consensus.runner.Runner`. On the event loop."""
 
     lock: asyncio.Lock
@@ -62,7 +62,7 @@ class Consensus(Protocol):
         """Take part until cancelled: the chain has reached the frontier."""
 
 
-TakePart: TypeAlias = Callable[[Chain, Shared, Requests], Consensus]
+TakePart: TypeAlias = Callable[[AcceptedChain, Shared, Requests], Participation]
 """Makes a node's part in the voting on a chain, with the open questions of that chain."""
 
 
@@ -79,7 +79,7 @@ class VotingHandler(ChainHandler):
         take_part: Makes this node's part in the voting.
     """
 
-    def __init__(self, chain: Chain, shared: Shared, take_part: TakePart) -> None:
+    def __init__(self, chain: AcceptedChain, shared: Shared, take_part: TakePart) -> None:
         super().__init__(chain, shared)
         self._consensus = take_part(chain, shared, self.requests)
         self._consensus.on_accepted.append(self._accepted)
@@ -88,7 +88,7 @@ class VotingHandler(ChainHandler):
         self._was_refused = asyncio.Event()
         self._stands_before: ID | None = None
         """The refused block that the network has accepted."""
-        self.head.accepting = self._consensus.lock
+        self.last_accepted.accepting = self._consensus.lock
         self.serving.undecided = self._consensus
         self.progress.processing = self._consensus.processing
         self._advanced = asyncio.Event()
@@ -108,7 +108,7 @@ class VotingHandler(ChainHandler):
     @override
     async def answer(self, node_id: NodeID, question: Question) -> None:
         """Answer a question about accepted blocks, or one for a block that may be processing."""
-        if isinstance(question, Get) and self.head.following:
+        if isinstance(question, Get) and self.last_accepted.following:
             await self._consensus.answer(node_id, question)
         else:
             await super().answer(node_id, question)
@@ -131,7 +131,7 @@ class VotingHandler(ChainHandler):
         """Take part, and bootstrap anew whenever too much is missing, but not all the time."""
         behind = self._consensus.behind
         while True:
-            if self.head.following:  # else it failed on the way
+            if self.last_accepted.following:  # else it failed on the way
                 await self._vote_until_behind()
             behind.clear()
             await self._bootstrap.run()
@@ -153,7 +153,7 @@ class VotingHandler(ChainHandler):
     def _accepted(self, block: object) -> None:
         """Note that a block was accepted; it is stored by now, but for a proposal without its option."""
         del block
-        self.head.grow_stale()
+        self.last_accepted.grow_stale()
         self._advanced.set()
 
     async def _see_accepted(self) -> None:
@@ -161,7 +161,7 @@ class VotingHandler(ChainHandler):
         while True:
             await self._advanced.wait()
             self._advanced.clear()
-            await self.head.fresh()
+            await self.last_accepted.fresh()
 
     def _refused(self, block: Any, reason: Exception) -> None:
         """Note a block that breaks a rule here, whatever may be right later.
@@ -170,8 +170,8 @@ class VotingHandler(ChainHandler):
         """
         if isinstance(reason, (NotYetValid, UnknownParent)):
             return
-        if block.block_id == self._stands_before and self.head.obstacle.is_resting:
-            self.head.obstacle.named()
+        if block.block_id == self._stands_before and self.last_accepted.obstacle.is_resting:
+            self.last_accepted.obstacle.named()
             return
         spoiled = isinstance(reason, WrongSignature)
         refused = InvalidBlock(block.block_id, block.height, str(reason), spoiled=spoiled)
@@ -192,7 +192,7 @@ class VotingHandler(ChainHandler):
                 async with asyncio.timeout(config.poll_interval):
                     await self._was_refused.wait()
             self._was_refused.clear()
-            self.head.obstacle.lapse(config.unnamed_for)
+            self.last_accepted.obstacle.lapse(config.unnamed_for)
             if self._refusals:
                 _, refused = self._refusals.popitem()
                 if await self._witnesses.judge(BlockRefused(refused)):

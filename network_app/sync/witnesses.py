@@ -2,15 +2,18 @@
 
 The question is the GetAccepted of bootstrapping (p2p.md 9). Genesis is on everybody's chain, so whoever
 answers without it follows another one.
+
+The bootstrappers, how many of them have to be connected, or to agree (p2p.md 9), are `Beacons`.
 """
 
 from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple, Self
 
 from network_app.config import NetworkConfig
-from network_app.sync.beacons import Beacons
+from network_app.ports import Gathering
 from network_app.sync.choosing import Choice
 from network_app.sync.errors import BlockRefused, OtherGenesis
-from network_app.sync.head import Head
+from network_app.sync.last_accepted import LastAccepted
 from network_app.sync.messages import as_id
 from network_app.sync.obstacles import Refused, Support
 from network_app.sync.requests import Requests, ask_each
@@ -18,11 +21,49 @@ from network_app.wire.p2p_pb2 import Accepted, GetAccepted
 from primitives.ids import EMPTY_ID, ID, NodeID
 
 
+def needed_of(configured: int) -> int:
+    """Return how many of so many bootstrappers have to be connected: three quarters."""
+    return (3 * configured + 3) // 4
+
+
+class Beacons(NamedTuple):
+    """The bootstrappers, which weigh the same."""
+
+    connected: frozenset[NodeID]
+    configured: int
+    """How many there are; 0: nothing to bootstrap from."""
+
+    @classmethod
+    def of(
+        cls, addresses: int, found: Sequence[NodeID], connected: Collection[NodeID], own: NodeID
+    ) -> Self:
+        """Count the nodes behind so many addresses; at some of them it is known who was found.
+
+        Each node counts once, by however many addresses it is named, and this one not at all. An
+        address at which nobody was met yet counts for a node.
+        """
+        others = frozenset(found) - {own}
+        return cls(others.intersection(connected), addresses - len(found) + len(others))
+
+    @property
+    def lacking(self) -> Gathering | None:
+        """What keeps bootstrapping from beginning; None when three quarters are connected."""
+        needed = needed_of(self.configured)
+        if len(self.connected) >= needed:
+            return None
+        return Gathering(len(self.connected), needed, self.configured)
+
+    @property
+    def majority(self) -> int:
+        """How many have to agree."""
+        return self.configured // 2 + 1
+
+
 class Witnesses:
     """What peers say of one chain's blocks.
 
     Args:
-        head: The chain.
+        last_accepted: The chain.
         requests: The open questions.
         choice: Who is there.
         config: Periods.
@@ -32,7 +73,7 @@ class Witnesses:
 
     def __init__(
         self,
-        head: Head,
+        last_accepted: LastAccepted,
         requests: Requests,
         choice: Choice,
         config: NetworkConfig,
@@ -40,7 +81,7 @@ class Witnesses:
         *,
         producer: NodeID | None = None,
     ) -> None:
-        self._head = head
+        self._last_accepted = last_accepted
         self._requests = requests
         self._choice = choice
         self._config = config
@@ -86,20 +127,22 @@ class Witnesses:
         support = self._most(await self._who_accepted(refused.block_id))
         if support is None:
             return False
-        if refused.height is not None and refused.height <= self._head.place.height:
+        if refused.height is not None and refused.height <= self._last_accepted.place.height:
             return True  # it was accepted meanwhile
-        (here,) = await self._head.run(self._head.chain.height_of, [refused.block_id])
+        (here,) = await self._last_accepted.run(
+            self._last_accepted.chain.height_of, [refused.block_id]
+        )
         if here is not None:
             return False
         verdict = Refused(refused.block_id, refused.height, refused.reason, support)
-        self._head.obstacle.stands(
-            verdict.words(self._alias), self._head.place.height, self._config.refused_again
+        self._last_accepted.obstacle.stands(
+            verdict.words(self._alias), self._last_accepted.place.height, self._config.refused_again
         )
         return True
 
     @property
     def _alias(self) -> str:
-        return self._head.chain.alias
+        return self._last_accepted.chain.alias
 
     @property
     def _producers(self) -> frozenset[NodeID]:
@@ -107,7 +150,7 @@ class Witnesses:
 
     async def _own_genesis(self) -> ID:
         if self._genesis is None:
-            (found,) = await self._head.run(self._head.chain.accepted_at, [0])
+            (found,) = await self._last_accepted.run(self._last_accepted.chain.accepted_at, [0])
             self._genesis = found or EMPTY_ID
         return self._genesis
 

@@ -104,9 +104,9 @@ def _transfers(count: int, each: int) -> Stretch:
     """Make blocks of transfers, one of each sender."""
     senders = [owner("history", number) for number in range(each)]
     recipients = [owner("recipient", number).address for number in range(RECIPIENTS)]
-    _offer([_pay(FUNDER, nonce, one.address, ALLOWANCE) for nonce, one in enumerate(senders)])
+    _submit([_pay(FUNDER, nonce, one.address, ALLOWANCE) for nonce, one in enumerate(senders)])
     _produce(each)
-    offered = [
+    batches = [
         [
             _pay(one, nonce, recipients[(nonce * each + place) % RECIPIENTS], 1)
             for place, one in enumerate(senders)
@@ -114,8 +114,8 @@ def _transfers(count: int, each: int) -> Stretch:
         for nonce in range(count)
     ]
     with _timed() as clocks:
-        for raws in offered:
-            _offer(raws)
+        for raws in batches:
+            _submit(raws)
             _produce(each)
     return _stretch(count, count * each, clocks)
 
@@ -141,7 +141,7 @@ def _pay(sender: Owner, nonce: int, to: Address, value: int) -> bytes:
     return sign_transaction(transaction, sender.key)
 
 
-def _offer(raws: Sequence[bytes]) -> None:
+def _submit(raws: Sequence[bytes]) -> None:
     for outcome in transactions.submit(evm_chain(), raws):
         if isinstance(outcome, Exception):
             raise outcome

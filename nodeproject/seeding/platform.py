@@ -40,7 +40,6 @@ from platform_app.executor.clock import advance_time_to
 from platform_app.executor.proposal import execute_reward
 from platform_app.selectors import coins
 from platform_app.services.acceptance import write
-from platform_app.services.environment import env
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Staker
 from platform_app.store import blocks as chain_rows
@@ -204,7 +203,7 @@ def _accept(txs: Sequence[Tx]) -> None:
             state = DatabaseState(platform_chain().db)
             offered = txs[place : place + OFFERED]
             state.prefetch(offered)
-            now = env(platform_chain(), state.network, state.timestamp())
+            now = platform_chain().env(state.network, state.timestamp())
             built = build_block(state.tip, state, offered, now)
             assert not built.dropped, built.dropped[0][1]
             assert built.block is not None
@@ -241,7 +240,7 @@ def _reward(
     advance_time_to(diff, staker.end, config)
     tx = build(RewardValidatorTx(staker.tx_id), ())
     # Nobody looks at the other outcome, so it may stand on this one.
-    execute_reward(tx, diff, Diff(diff), env(platform_chain(), state.network, staker.end))
+    execute_reward(tx, diff, Diff(diff), platform_chain().env(state.network, staker.end))
     proposal = build_proposal(parent_id=parent, height=height, time=staker.end, proposal=tx, txs=())
     return proposal, build_options(proposal)[0]
 

@@ -8,7 +8,7 @@ from typing_extensions import override
 from adminkit.identifiers import IdentifierAdmin, Term
 from adminkit.read_only import asked_once
 from platform_app.admin import display, flows
-from platform_app.admin.opened import OpenedTxAdmin
+from platform_app.admin.transactions import OpenedTxAdmin
 from platform_app.models import DroppedTx, MempoolTx
 
 

@@ -1,7 +1,7 @@
-"""Accepted transactions in the admin, decoded."""
+"""Accepted transactions in the admin, decoded; and what they share with waiting ones."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
@@ -11,14 +11,90 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit.changelist import Choice
-from adminkit.identifiers import Term
+from adminkit.identifiers import IdentifierAdmin, Term
 from adminkit.read_only import asked_once
 from chaindb.fields import HEIGHTS, row_id
-from platform_app.admin import display, flows, links
-from platform_app.admin.opened import OpenedTxAdmin
+from platform_app.admin import decoded, display, flows, links
+from platform_app.apps import platform_chain
 from platform_app.models import Block, Staker, Tx, TxKind
 from platform_app.txs.base import Tx as SignedTx
+from platform_app.txs.codec import GENESIS_CODEC, parse
+from platform_app.txs.render import render_tx
+from primitives.codec_errors import CodecError
 from primitives.ids import ID
+
+
+class Opened(NamedTuple):
+    """A transaction read, with what its page needs to name things."""
+
+    tx: SignedTx
+    known_txs: set[ID]
+    """Those accepted here among the transactions that it names."""
+    staking_asset: ID
+
+
+class OpenedTxAdmin(IdentifierAdmin):
+    """Rows with a transaction's bytes in `raw`, under their `tx_id`."""
+
+    list_defer = ("raw",)
+    unique_hash = "tx_id"
+
+    def opened(self, row: Any) -> Opened | None:
+        """Return the transaction of a row, which keeps it; None for bytes that this node cannot read."""
+        if "opened" not in row.__dict__:
+            tx = read(row.raw)
+            row.opened = tx and Opened(
+                tx, flows.known_txs([tx]), platform_chain().network().asset_id
+            )
+        kept: Opened | None = row.opened
+        return kept
+
+    @admin.display(description="ID")
+    def short_id(self, row: Any) -> SafeString:
+        """Return the ID for the list."""
+        return display.short(row.tx_id)
+
+    @admin.display(description="ID")
+    def full_id(self, row: Any) -> SafeString:
+        """Return the ID in full."""
+        return display.full(row.tx_id)
+
+    @admin.display(description="Type")
+    def type(self, row: Any) -> str:
+        """Return the protocol's name of what it is."""
+        return str(row.get_kind_display())
+
+    @admin.display(description="Spends")
+    @asked_once
+    def inputs(self, row: Any) -> SafeString:
+        """Return what it spends."""
+        opened = self.opened(row)
+        if opened is None:
+            return display.NOTHING
+        return flows.show_inputs(opened.tx, opened.known_txs, opened.staking_asset)
+
+    @admin.display(description="JSON")
+    @asked_once
+    def json(self, row: Any) -> SafeString:
+        """Return it as the API shows it."""
+        opened = self.opened(row)
+        if opened is None:
+            return display.faint("These bytes are no transaction that this node knows.")
+        return decoded.show_json(render_tx(opened.tx, display.format_owner), opened.known_txs)
+
+    @admin.display(description="Bytes")
+    @asked_once
+    def raw_bytes(self, row: Any) -> SafeString:
+        """Return it as it travelled."""
+        return display.box(row.raw)
+
+
+def read(raw: bytes) -> SignedTx | None:
+    """Read a stored transaction; None for bytes that this node cannot read."""
+    try:
+        return parse(bytes(raw), GENESIS_CODEC)  # one of the genesis may be of any size
+    except CodecError:
+        return None
 
 
 def _of(name: str, title: str, *kinds: TxKind) -> Choice:

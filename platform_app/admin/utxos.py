@@ -13,7 +13,7 @@ from adminkit.display import box
 from adminkit.identifiers import IdentifierAdmin, Term
 from adminkit.read_only import asked_once
 from platform_app.admin import display, flows, links
-from platform_app.admin.opened import read
+from platform_app.admin.transactions import read
 from platform_app.apps import platform_chain
 from platform_app.models import UTXO, SharedUTXO, SharedUTXOOwner, Tx, UTXOOwner
 from platform_app.store import rows

@@ -6,14 +6,13 @@ from elsewhere that is the reason of an `UnreadableBlock`.
 InvalidBlock
 ├── UnreadableBlock                                             its bytes; holds the reason
 ├── UnknownParent · WrongHeight · ApricotAfterFork
-├── OtherBlockAccepted                                          its height is taken
 ├── TimeBeforeChain · TimeTooFarAhead · TimeAfterStakerChange   its time
 ├── NoStateChanges · ConflictingTxs                             its transactions as a whole
 ├── RefusedTx                                                   one of them; holds the reason
 └── InvalidOption                                               NoProposal · OptionTimeDiffers
 """
 
-from platform_app.executor.moments import moment
+from platform_app.executor.errors import moment
 from platform_app.txs.errors import InvalidTx
 from primitives.codec_errors import CodecError
 from primitives.ids import ID
@@ -55,16 +54,6 @@ class ApricotAfterFork(InvalidBlock):
     def __init__(self, timestamp: int) -> None:
         super().__init__(f"apricot block issued after fork: timestamp = {moment(timestamp)}")
         self.timestamp = timestamp
-
-
-class OtherBlockAccepted(InvalidBlock):
-    """A block at a height that has its block for good."""
-
-    def __init__(self, height: int, accepted: ID, got: ID) -> None:
-        super().__init__(f"block {accepted} is accepted at height {height}, not {got}")
-        self.height = height
-        self.accepted = accepted
-        self.got = got
 
 
 class TimeBeforeChain(InvalidBlock):

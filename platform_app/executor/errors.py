@@ -22,9 +22,18 @@ InvalidTx
 └── InvalidReward                       NoStaker · WrongStaker · StakerNotDue (7.3)
 """
 
-from platform_app.executor.moments import moment
+from datetime import UTC, datetime
+
 from platform_app.txs.errors import InvalidTx
 from primitives.ids import ID, ShortID
+
+
+def moment(seconds: int) -> str:
+    """Write a time as the reference does; beyond the calendar as a number of seconds."""
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} +0000 UTC"
+    except (ValueError, OverflowError, OSError):
+        return str(seconds)
 
 
 class RefusedType(InvalidTx):

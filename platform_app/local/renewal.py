@@ -8,7 +8,6 @@ from platform_app.executor.clock import at_next_block, next_block_time
 from platform_app.executor.standard import execute
 from platform_app.selectors import coins, own_stake
 from platform_app.selectors.own_stake import Terms
-from platform_app.services.environment import env
 from platform_app.services.errors import TooLarge
 from platform_app.services.mempool import LARGEST_TX
 from platform_app.store.state import DatabaseState
@@ -123,7 +122,7 @@ def _check(chain: PlatformChain, tx: Tx, state: DatabaseState, now: int) -> None
     """
     if len(tx.raw) > LARGEST_TX:
         raise TooLarge(tx.tx_id, len(tx.raw), LARGEST_TX)
-    execute(tx, at_next_block(state, now, chain.config), env(chain, state.network, now))
+    execute(tx, at_next_block(state, now, chain.config), chain.env(state.network, now))
 
 
 def _build(

@@ -1,5 +1,4 @@
 """What a chain remembers besides its rows.
 
-`stakers` is what it remembers of them, `versioned` how that is never older than the rows, and `pauses`
-when it may look again at all that waits.
+`stakers` is what it remembers of them, `versioned` how that is never older than the rows.
 """

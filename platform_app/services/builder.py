@@ -7,7 +7,6 @@ from itertools import islice
 from platform_app.chain import PlatformChain
 from platform_app.executor.clock import at_next_block
 from platform_app.executor.standard import execute
-from platform_app.services.environment import env
 from platform_app.state.chain import ChainState
 from platform_app.state.diff import Diff
 from platform_app.store import mempool
@@ -46,7 +45,7 @@ def failing(
         parent_state: What the block is built on.
         now: The node's time in Unix seconds.
     """
-    environment = env(chain, state.network, now)
+    environment = chain.env(state.network, now)
     at = at_next_block(parent_state, now, chain.config)
     for tx in waiting(chain, state):
         try:

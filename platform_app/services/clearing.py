@@ -8,7 +8,6 @@ from chaindb.locks import Lock
 from platform_app.chain import PlatformChain
 from platform_app.executor.clock import at_next_block
 from platform_app.executor.standard import execute
-from platform_app.services.environment import env
 from platform_app.state.diff import Diff
 from platform_app.store import blocks, mempool, rows
 from platform_app.store.blocks import Network, Tip
@@ -62,7 +61,7 @@ def refusals(chain: PlatformChain, txs: Sequence[Tx], now: int) -> Iterator[tupl
     state.prefetch(txs)
     ground, environment = (
         at_next_block(state, now, chain.config),
-        env(chain, state.network, now),
+        chain.env(state.network, now),
     )
     for tx in txs:
         try:

@@ -5,7 +5,6 @@ RefusedIssue                the mempool, in the reference's words (pchain.md 5.6
 ├── MempoolFull
 ├── ConflictingTx
 └── NothingImports
-MissingOption               a proposal whose option is still to come
 GenesisMismatch             what is there is another network than the settings name
 ├── OtherNetwork            in the database
 ├── OtherGenesis            in the database, begun with another file
@@ -55,15 +54,6 @@ class NothingImports(RefusedIssue):
             f"{tx_id} exports could not be imported"
         )
         self.tx_id = tx_id
-
-
-class MissingOption(Exception):
-    """A proposal block that came alone. It is not refused: with its option it may be accepted."""
-
-    def __init__(self, block_id: ID, height: int) -> None:
-        super().__init__(f"the option of proposal block {block_id} at height {height} is missing")
-        self.block_id = block_id
-        self.height = height
 
 
 class GenesisMismatch(Exception):

@@ -13,7 +13,6 @@ from platform_app.chain import PlatformChain
 from platform_app.executor.clock import at_next_block
 from platform_app.executor.env import Env
 from platform_app.executor.standard import execute
-from platform_app.services.environment import env
 from platform_app.services.errors import (
     ConflictingTx,
     MempoolFull,
@@ -150,7 +149,7 @@ class _Ground:
         state = DatabaseState(chain.db)
         state.prefetch(txs)
         at = at_next_block(state, now, chain.config)
-        return cls(chain, (state.network, state.tip), at, env(chain, state.network, now))
+        return cls(chain, (state.network, state.tip), at, chain.env(state.network, now))
 
 
 class _Admission:

@@ -1,29 +1,22 @@
 """A chain's processing blocks, on the accepted state as its rows have it."""
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
-
-from django.db import DatabaseError
+from collections.abc import Sequence
 
 from platform_app.blocks.processing import ProcessingBlocks, Step
 from platform_app.chain import NoGenesis, PlatformChain
 from platform_app.executor.env import Env
 from platform_app.services.acceptance import Origin
-from platform_app.services.environment import env
 from platform_app.store import blocks as rows
 from platform_app.store.blocks import Network, Tip
 from platform_app.store.state import DatabaseState
 from primitives.ids import ID
-
-T = TypeVar("T")
 
 
 class Tree:
     """Processing blocks and the state below them. One thread at a time.
 
     Rows are read without a lock, so another process may accept a block between two questions. What is
-    verified meanwhile is worth nothing: acceptance finds that out, and `again_if_moved` does before anything
-    is refused.
+    verified meanwhile is worth nothing: acceptance finds that out, and the VM looks before anything is refused.
 
     Args:
         chain: Which chain. It is asked nothing until somebody asks here.
@@ -52,7 +45,7 @@ class Tree:
 
     def env(self, now: int) -> Env:
         """Return what blocks are executed in now, in Unix seconds."""
-        return env(self._chain, self.state.network, now)
+        return self._chain.env(self.state.network, now)
 
     def look(self) -> bool:
         """Look at the rows; say whether they have moved since: then what was processing is forgotten.
@@ -80,17 +73,6 @@ class Tree:
         """Forget what is processing: after a restart it would be gone too."""
         self._found = None
         self.origins.clear()
-
-    def again_if_moved(self, work: Callable[[], T]) -> T:
-        """Do something; once more where it fails, if the rows have moved meanwhile."""
-        try:
-            return work()
-        except DatabaseError:
-            raise
-        except Exception:
-            if not self.look():
-                raise
-            return work()
 
     def _known(self) -> tuple[DatabaseState, ProcessingBlocks]:
         if self._found is None:

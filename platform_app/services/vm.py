@@ -4,8 +4,9 @@ Blocks are verified on undecided parents in memory (`tree`, `blocks.processing`)
 notifications move at acceptance alone (`acceptance`). One thread at a time.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import TypeVar
 
 from django.db import DatabaseError
 
@@ -22,6 +23,8 @@ from platform_app.services.tree import Tree
 from platform_app.txs.base import Tx
 from primitives.codec_errors import CodecError
 from primitives.ids import ID
+
+T = TypeVar("T")
 
 
 def parse_block(raw: bytes) -> Block:
@@ -103,7 +106,7 @@ class PlatformVM:
         del allow_empty
         build = partial(self._build, now)
         try:
-            return self._tree.again_if_moved(build)
+            return self._again_if_moved(build)
         except DatabaseError:
             raise
         except Exception:
@@ -118,7 +121,7 @@ class PlatformVM:
             InvalidBlock: By a subclass: it breaks a rule. `UnknownParent`: its parent is neither
                 processing nor the last accepted block.
         """
-        self._tree.again_if_moved(partial(self._verify, block, now))
+        self._again_if_moved(partial(self._verify, block, now))
 
     def verify_all(self, line: Sequence[Block], *, now: int) -> None:
         """Verify blocks that follow each other, as `verify` does: all of them become processing, or none.
@@ -128,7 +131,7 @@ class PlatformVM:
         Raises:
             InvalidBlock: By a subclass: one of them breaks a rule, or follows another block.
         """
-        self._tree.again_if_moved(partial(self._verify_all, line, now))
+        self._again_if_moved(partial(self._verify_all, line, now))
 
     def options(self, block: Block) -> tuple[Block, Block] | None:
         """Return commit and abort of a proposal, the preferred one first; None of any other block.
@@ -183,6 +186,17 @@ class PlatformVM:
             NotProcessing: It is not.
         """
         self._give_back(self._tree.blocks.reject(block_id))
+
+    def _again_if_moved(self, work: Callable[[], T]) -> T:
+        """Do something; once more where it fails, if the rows have moved meanwhile."""
+        try:
+            return work()
+        except DatabaseError:
+            raise
+        except Exception:
+            if not self._tree.look():
+                raise
+            return work()
 
     def _build(self, now: int) -> Block | None:
         tree = self._tree

@@ -30,7 +30,6 @@ SELECT genesis_hash, stakers_height, COALESCE((SELECT number FROM chaindb_genera
 FROM platform_app_chain
 """
 _TIME = "SELECT time FROM platform_app_block WHERE height = %s"
-_IDS = "SELECT height, block_id FROM platform_app_block WHERE height IN ({keys})"
 
 
 class Network(NamedTuple):
@@ -81,11 +80,6 @@ def stakers_version(db: Database) -> tuple[bytes, int, int] | None:
     """
     row = db.row(_STAKERS)
     return None if row is None else (bytes(row[0]), int(row[1]), int(row[2]))
-
-
-def ids_at(db: Database, heights: Sequence[int]) -> dict[int, ID]:
-    """Return the blocks at heights, none where there is no block yet."""
-    return {height: ID(bytes(block_id)) for height, block_id in db.rows_by_keys(_IDS, heights)}
 
 
 def time_at(db: Database, height: int) -> int:

@@ -8,13 +8,13 @@ import threading
 import time
 from collections.abc import Sequence
 
+from chainvm.processing import UnknownParent
 from network_app.ports import (
     Accepted,
-    BlockPlace,
+    BlockRef,
     InvalidBlock,
     NotYet,
     ParsedBlock,
-    UnknownParent,
 )
 from primitives.hashing import sha256
 from primitives.ids import ID
@@ -50,7 +50,7 @@ GENESIS = block_bytes(ID(bytes(32)), 0, b"genesis")
 
 
 class MemoryChain:
-    """`ports.Chain` over dicts. What it was asked is counted; executing takes time if wished.
+    """`ports.AcceptedChain` over dicts. What it was asked is counted; executing takes time if wished.
 
     Args:
         alias: "P" or "C".
@@ -133,11 +133,11 @@ class MemoryChain:
         self.heights[id_of(raw)] = len(self.raws) - 1
         self.commits[id_of(raw)] = time.monotonic()
 
-    # --- ports.Chain
+    # --- ports.AcceptedChain
 
-    def last_accepted(self) -> BlockPlace:
+    def last_accepted(self) -> BlockRef:
         with self._lock:
-            return BlockPlace(self.height, id_of(self.raws[-1]))
+            return BlockRef(self.height, id_of(self.raws[-1]))
 
     def parse(self, raw: bytes) -> ParsedBlock:
         if len(raw) < HEADER + SEAL:
@@ -176,10 +176,10 @@ class MemoryChain:
                 found.append(raw)
             return found
 
-    def accepted_since(self, height: int, count: int) -> list[tuple[BlockPlace, bytes]]:
+    def accepted_since(self, height: int, count: int) -> list[tuple[BlockRef, bytes]]:
         with self._lock:
             raws = self.raws[height + 1 : height + 1 + count]
-            return [(BlockPlace(height + 1 + at, id_of(raw)), raw) for at, raw in enumerate(raws)]
+            return [(BlockRef(height + 1 + at, id_of(raw)), raw) for at, raw in enumerate(raws)]
 
     def accept(self, raws: Sequence[bytes]) -> Accepted:
         self.executing.set()
@@ -189,8 +189,8 @@ class MemoryChain:
         self.accepted_in.append(len(done))
         return Accepted(tuple(done))
 
-    def _accept(self, raws: Sequence[bytes]) -> list[BlockPlace]:
-        done: list[BlockPlace] = []
+    def _accept(self, raws: Sequence[bytes]) -> list[BlockRef]:
+        done: list[BlockRef] = []
         todo = [self.parse(raw) for raw in raws]
         todo = [one for one in todo if one.block_id not in self.heights]
         while todo:
@@ -202,13 +202,13 @@ class MemoryChain:
                 time.sleep(self.execution)
                 with self._lock:
                     self.append(one.raw)
-                done.append(BlockPlace(one.height, one.block_id))
+                done.append(BlockRef(one.height, one.block_id))
             todo = todo[len(unit) :]
         return done
 
     def _check(self, block: ParsedBlock, *, first: bool) -> None:
         if block.height > self.height + 1 and first:
-            raise UnknownParent(str(block.parent_id))
+            raise UnknownParent(block.block_id, block.parent_id)
         if block.parent_id != id_of(self.raws[-1]) or block.height != self.height + 1:
             raise InvalidBlock(block.block_id, block.height, "it follows another block")
         self.check_content(block, self.height + 1)
@@ -247,12 +247,12 @@ class MemoryChain:
                     break
             return [one.raw for one in found]
 
-    def fetched_extent(self) -> tuple[BlockPlace, ID] | None:
+    def fetched_extent(self) -> tuple[BlockRef, ID] | None:
         with self._lock:
             if not self.stored:
                 return None
             lowest = self.stored[min(self.stored)]
-            return BlockPlace(lowest.height, lowest.block_id), lowest.parent_id
+            return BlockRef(lowest.height, lowest.block_id), lowest.parent_id
 
     def fetched_bytes(self) -> int:
         with self._lock:

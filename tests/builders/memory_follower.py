@@ -9,7 +9,7 @@ from chainvm.processing import UnknownParent
 from network_app.consensus.runner import Runner
 from network_app.consensus.validators import CurrentValidators, OneValidator
 from network_app.consensus.vm import VotedChain
-from network_app.ports import Chain, InvalidBlock
+from network_app.ports import AcceptedChain, InvalidBlock
 from network_app.proposervm.errors import WrongSignature
 from network_app.snowman.parameters import ONE_VOTE
 from network_app.sync.handler import Shared
@@ -120,7 +120,7 @@ class MemoryVM:
 def following(producer: NodeID) -> TakePart:
     """Return what makes the part of a node that follows the producer of all blocks."""
 
-    def take_part(chain: Chain, shared: Shared, requests: Requests) -> Runner[Any]:
+    def take_part(chain: AcceptedChain, shared: Shared, requests: Requests) -> Runner[Any]:
         assert isinstance(chain, MemoryChain)
         validators = CurrentValidators(
             OneValidator(producer),

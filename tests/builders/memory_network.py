@@ -11,9 +11,9 @@ from typing import Final
 
 from network_app.config import NetworkConfig
 from network_app.ports import PeerInfo, SyncState, Totals, ValidatorFacts
-from network_app.sync.beacons import Beacons
 from network_app.sync.router import ChainRouter
 from network_app.sync.voting import TakePart
+from network_app.sync.witnesses import Beacons
 from network_app.wire.framing import PREFIX, Packed, decode, kind
 from network_app.wire.p2p_pb2 import Message
 from primitives.hashing import sha256

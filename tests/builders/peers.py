@@ -137,13 +137,13 @@ class Running:
     def pool(self) -> BytePool:
         """Where the bytes in work are counted."""
         assert self.network._running is not None
-        return self.network._running.lives._around.pool
+        return self.network._running.lives._context.pool
 
     @property
     def crowd(self) -> Crowd:
         """The strangers that were read lately."""
         assert self.network._running is not None
-        return self.network._running.lives._around.strangers.crowd
+        return self.network._running.lives._context.strangers.crowd
 
     @property
     def in_work(self) -> int:
@@ -170,13 +170,12 @@ async def running(
     network = Network(
         who.identity,
         replace(CONFIG, **config),
-        recorder,
         validators,
         listen=(LOOPBACK, port),
         advertised=advertised,
         tracked=tracked,
     )
-    await network.start()
+    await network.start(recorder)
     try:
         yield Running(who, network, recorder, validators)
     finally:

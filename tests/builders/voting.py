@@ -14,8 +14,7 @@ from network_app.consensus.vm import VotedChain
 from network_app.peers.bench import Bench
 from network_app.ports import PeerInfo, Totals, ValidatorFacts
 from network_app.snowman.parameters import Parameters
-from network_app.sync.budget import Budget
-from network_app.sync.gate import PeerSlots
+from network_app.sync.budget import Budget, PeerSlots
 from network_app.sync.messages import enclose
 from network_app.sync.requests import Requests
 from network_app.wire import p2p_pb2 as p2p
@@ -128,6 +127,7 @@ class Voter:
         *,
         parameters: Parameters = QUICK,
         minimum_delay: int = 0,
+        follows: bool = False,
     ) -> None:
         self.vm, self.peers = vm or SlotVM(), peers or Peers()
         clock = asyncio.get_running_loop().time
@@ -154,6 +154,7 @@ class Voter:
             minimum_delay=minimum_delay,
             refusals=(InvalidTextBlock,),
             written=self.written.append,
+            follows=follows,
         )
         self.runner = Runner(
             self.chain,

@@ -72,13 +72,12 @@ class ReferencePeer:
             self.network = Network(
                 self._identity,
                 self._config,
-                self,
                 Validators(),
                 listen=(LOOPBACK, 0),
                 advertised=(LOOPBACK, 0),
                 tracked=[self._address],
             )
-            await self.network.start()
+            await self.network.start(self)
             ready.set()
             await stopping.wait()
             await self.network.stop()

@@ -116,13 +116,12 @@ class ReferenceValidator:
         self.network = Network(
             self._identity,
             NetworkConfig(network_id=NETWORK_ID),
-            self,
             self._directory,
             listen=(LOOPBACK, 0),
             advertised=(LOOPBACK, 0),
             tracked=others,
         )
-        await self.network.start()
+        await self.network.start(self)
         return LOOPBACK, self.network.port
 
     async def live(self) -> None:

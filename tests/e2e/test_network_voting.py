@@ -14,6 +14,7 @@ import pytest
 from eth_account import Account
 
 from primitives.keys import DEV_KEYS
+from tests.e2e.alike import differences
 from tests.e2e.conftest import node_script
 from tests.e2e.faults import SENDERS, faulty_run, is_ready
 from tests.e2e.network import LocalNetwork, NetworkNode, agreed, wait_for
@@ -130,6 +131,36 @@ def test_a_node_that_was_killed_joins_again(network: LocalNetwork) -> None:
     wait_for(lambda: agreed(network.nodes), "all have the same heads")
 
 
+def test_a_node_that_is_killed_while_it_accepts_has_all_of_a_block_or_nothing(
+    network: LocalNetwork,
+) -> None:
+    """At each point of an acceptance, by turns of both chains; each start goes on from the last crash."""
+    *others, killed = network.nodes
+    account = Account.from_key(KEYS[9])
+    wait_for(lambda: agreed(network.nodes), "all have the same heads")
+    sender = Sender(account, 43112)
+    killed.stop()
+    for step in ("before", "written", "accepted"):
+        for chain in "PC":
+            killed.start_until(f"{chain} {step}")
+            wait_for(lambda: is_ready(killed), "it is ready")
+            wait_for(lambda: agreed(network.nodes), "all have the same heads")
+            before = heights(killed)
+            if chain == "P":
+                fund(others[0], [(new_keys(1)[0], 1_000_000)])
+            else:
+                have_receipts(others, [transfer(sender, others[0])])
+            wait_for(lambda: bool(killed.ended), f"it is killed, {chain} {step}")
+            killed.kill()
+            grown = {chain: before[chain] + 1} if step == "accepted" else {}
+            assert heights(killed) == before | grown
+    network.start([killed])
+    wait_for(lambda: is_ready(killed), "it is ready")
+    have_receipts(network.nodes, [transfer(sender, killed)])
+    wait_for(lambda: agreed(network.nodes), "all have the same heads")
+    assert differences(network.nodes) == []
+
+
 def test_without_two_nothing_is_decided_until_one_comes_back(
     network: LocalNetwork, tmp_path: Path
 ) -> None:
@@ -238,6 +269,18 @@ def say_why_nothing_is_decided(node: NetworkNode, missing: set[str], screenshots
 def rows(node: NetworkNode, statement: str) -> list[tuple[Any, ...]]:
     with node.database() as ask:
         return ask(statement)
+
+
+def heights(node: NetworkNode) -> dict[str, int]:
+    """Return how high both chains are in a node's rows; outer and inner blocks must be equally high."""
+    found = {
+        "P": rows(node, "SELECT MAX(height) FROM platform_app_block"),
+        "C": rows(node, "SELECT MAX(number) FROM cchain_app_block"),
+    }
+    inner = {chain: height for chain, ((height,),) in found.items()}
+    outer = rows(node, "SELECT chain, MAX(height) FROM network_app_outerblock GROUP BY chain")
+    assert {"P": 0, "C": 0} | dict(outer) == inner
+    return inner
 
 
 def decided(node: NetworkNode, *, accepted: bool) -> dict[tuple[str, int], str]:

@@ -137,6 +137,15 @@ class RunningNode(AbstractContextManager["RunningNode"]):
             raise
         return self
 
+    def start_until(self, point: str) -> None:
+        """Start as `start` does; the node lives until it is at a point (`tests.servers.killed_at`)."""
+        command = self._command
+        self._command = [sys.executable, "-m", "tests.servers.killed_at", point, *command[2:]]
+        try:
+            self.start()
+        finally:
+            self._command = command
+
     def wait_until_answering(self) -> None:
         """Return when the node answers."""
         self._processes[0].wait_until(self._answers, START_SECONDS)

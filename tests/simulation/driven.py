@@ -15,8 +15,7 @@ from network_app.peers.bench import Bench
 from network_app.ports import PeerInfo, Totals, ValidatorFacts
 from network_app.proposervm.vm import ProposerVM
 from network_app.snowman.ports import Chits
-from network_app.sync.budget import Budget
-from network_app.sync.gate import PeerSlots
+from network_app.sync.budget import Budget, PeerSlots
 from network_app.sync.messages import enclose
 from network_app.sync.requests import Requests
 from network_app.wire import p2p_pb2 as p2p

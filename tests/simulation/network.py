@@ -1,6 +1,7 @@
 """A whole simulated network, and what a run of it must show."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from random import Random
 
 from network_app.snowman.parameters import Parameters
@@ -10,6 +11,9 @@ from tests.simulation.node import HonestNode, World
 
 SMALL = Parameters(k=20, alpha_preference=13, alpha_confidence=13, beta=8, concurrent_repolls=4)
 """For four to nine validators; with fewer polls in a row than a real network asks for."""
+SURE = replace(SMALL, beta=20)
+"""With as many as a real one. Eight are too few against a node that confirms whatever others prefer: the chance that two
+halves decide differently is then about 0.001 a run (snowman.md 12), and a search has found such a run."""
 
 
 def identities(count: int) -> list[Node]:
@@ -65,12 +69,14 @@ class SimulatedNetwork:
         """Let time pass, whatever happens."""
         self.bus.run(self.bus.now + seconds, lambda: False)
 
+    def until(self, reached: Callable[[], bool], seconds: float) -> bool:
+        """Let time pass until something is so; say whether it is."""
+        return self.bus.run(self.bus.now + seconds, reached)
+
     def reach(self, height: int, seconds: float, among: Sequence[HonestNode] = ()) -> bool:
         """Let time pass until nodes have accepted blocks up to a height; say whether they have."""
         nodes = among or self.honest
-        return self.bus.run(
-            self.bus.now + seconds, lambda: all(node.height >= height for node in nodes)
-        )
+        return self.until(lambda: all(node.height >= height for node in nodes), seconds)
 
     @property
     def height(self) -> int:

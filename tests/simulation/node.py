@@ -214,6 +214,9 @@ class HonestNode:
     def is_validator(self, node_id: NodeID) -> bool:
         return node_id in self.world.stakes
 
+    def weight(self, node_id: NodeID | None) -> int:
+        return self.world.stakes.get(node_id or self.identity.node_id, 0)
+
     def connected_share(self) -> float:
         connected = sum(
             stake

@@ -8,7 +8,7 @@ import pytest
 
 from network_app.snowman.parameters import Parameters
 from tests.searching import seeds
-from tests.simulation.network import SimulatedNetwork, identities
+from tests.simulation.network import SURE, SimulatedNetwork, identities
 from tests.simulation.node import (
     FAULTY,
     HonestNode,
@@ -59,7 +59,7 @@ def test_a_network_that_falls_apart_and_comes_together(groups: list[set[int]], s
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("kind", FAULTY.values(), ids=FAULTY)
 def test_one_node_that_is_not_honest(kind: type[HonestNode], seed: int) -> None:
-    network = SimulatedNetwork(seed, NODES, kinds={4: kind})
+    network = SimulatedNetwork(seed, NODES, kinds={4: kind}, parameters=SURE)
     network.issue(2)
     assert network.reach(2, 2 * SOON)
 

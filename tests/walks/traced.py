@@ -23,7 +23,9 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 PRODUCT: Final = frozenset(
     tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["root_packages"]
 )
-LOOPS: Final = ("uvicorn/server.py", "asyncio/runners.py", "asyncio/base_events.py")
+LOOPS: Final = (
+    "uvicorn/server.py", "asyncio/runners.py", "asyncio/base_events.py", "nodeproject/peers.py",
+)  # fmt: skip
 """What runs an event loop: who started that is no part of a walk."""
 
 

@@ -96,7 +96,7 @@ GET_LOGS = Walk(
 FAILING_CHECK = Walk(
     "a failing check to the 503",
     (
-        Step("it is measured", "health_app/checks.py", "measure_network"),
+        Step("it is measured", "health_app/checks.py", "Checks.measure_network"),
         Step("it is judged", "health_app/rules.py", "network"),
         Step("the result is kept", "health_app/result.py", "CheckResult.followed_by"),
         Step("the change is written", "health_app/store.py", "add"),

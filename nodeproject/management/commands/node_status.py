@@ -1,4 +1,4 @@
-"""`node_status`: heads, pool and health of the node at a glance."""
+"""`node_status`: prints heads, pool and health of the node."""
 
 import json
 import time

@@ -1,22 +1,65 @@
-"""`runnetwork` as `network_app` has it, shown to monitoring: that app knows nothing of who watches."""
+"""`runnetwork`: the process that talks to other nodes, for the production profile."""
 
+import asyncio
+import signal
 from typing import Any
 
+import uvloop
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError, OperationalError, connection
 from typing_extensions import override
 
-from network_app.management.commands import runnetwork
+from network_app.addresses import MalformedAddress
+from network_app.producer import MalformedProducer
+from network_app.runtime import RunningNetwork
+from network_app.snowman.parameters import InvalidParameters
 from nodeproject.apps import this_node
+from platform_app.chain import NoGenesis
 
 
-class Command(runnetwork.Command):
-    """Talks to other nodes until it is interrupted."""
+class Command(BaseCommand):
+    """Connects to peers until it is interrupted."""
+
+    help = "Talk to other nodes: the peer network of the production profile."
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
-        node = this_node()
-        node.observation.observe("network")
-        node.transaction_log.begin()
+        process = this_node()
+        process.observation.observe("network")
+        node = process.settings
+        if node.profile == "embedded":
+            raise CommandError("In the embedded profile `runnode` talks to peers itself.")
+        network = _network()
+        self.stderr.write(f"Peers connect to {node.staking_host}:{node.staking_port}")
+        process.transaction_log.begin()
         try:
-            super().handle(*args, **options)
+            uvloop.run(_until_interrupted(network))
+        except OSError as error:
+            raise CommandError(
+                f"cannot listen on {node.staking_host}:{node.staking_port}: {error.strerror}"
+            ) from error
         finally:
-            node.transaction_log.end()
+            process.transaction_log.end()
+
+
+def _network() -> RunningNetwork:
+    """Put the network together, or say what keeps it from being so."""
+    try:
+        connection.ensure_connection()
+    except OperationalError as error:
+        words = " ".join(str(error).split())
+        raise CommandError(f"The database cannot be reached: {words}") from None
+    try:
+        return RunningNetwork(this_node().network)
+    except (InvalidParameters, MalformedAddress, MalformedProducer) as error:
+        raise CommandError(str(error)) from error
+    except (NoGenesis, DatabaseError, FileNotFoundError):
+        raise CommandError("This node has no chain yet: `init_node` makes it.") from None
+
+
+async def _until_interrupted(network: RunningNetwork) -> None:
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopping.set)
+    await network.run(stopping)

@@ -96,5 +96,5 @@ def _companions(node: Node) -> list[Companion]:
     """
     companions: list[Companion] = [EmbeddedWorkers()]
     if node.settings.network and node.evm_chain.fork is None:
-        companions.append(EmbeddedNetwork())
+        companions.append(EmbeddedNetwork(node.network))
     return companions

@@ -17,8 +17,8 @@ from cchain_app.blocks.candidate import CandidateBlock, parse_block
 from cchain_app.genesis import built_in_text
 from cchain_app.selectors import blocks
 from cchain_app.selectors.blocks import raw_blocks
-from cchain_app.services import following
 from cchain_app.services.genesis import genesis_text, load_genesis
+from tests.builders.decided import accept_evm
 from tests.builders.process import begin_anew
 
 WRITTEN_BY_BLOCKS: tuple[type[models.Model], ...] = (
@@ -76,7 +76,7 @@ def forget() -> None:
 
 def follow(*candidates: CandidateBlock, **given: Any) -> list[AcceptedBlock]:
     """Accept blocks in one call."""
-    following.accept(evm_chain(), candidates, **{"now": FUTURE, **given})
+    accept_evm(evm_chain(), candidates, **{"now": FUTURE, **given})
     found = [blocks.by_hash(evm_chain(), one.hash) for one in candidates]
     return [one for one in found if one is not None]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from health_app import checks, services
+from health_app import services
 from health_app.reporter import Reporter
 from health_app.writing import Writes
 from jsonrpc.asgi import RawDoor
@@ -15,6 +15,7 @@ from jsonrpc.http import by_path
 from jsonrpc.workers import Workers
 from nodeproject import plain
 from nodeproject.apps import this_node
+from tests.builders import health_checks as checks
 from tests.integration.platform_app.conftest import PChain, nothing_remembered, pchain
 from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from health_app import checks
 from health_app.metrics import chains, network
 from network_app import selectors
 from network_app.apps import node_network
+from tests.builders import health_checks as checks
 from tests.builders import network_rows
 
 

@@ -9,12 +9,12 @@ import pytest
 from cchain_app.apps import evm_chain
 from chaindb.building import Building
 from chaindb.chains import Chain
-from health_app import checks
 from health_app.result import Finding
 from health_app.writing import Writes
 from network_app.models import SyncPhase
 from nodeproject.apps import this_node
 from platform_app.apps import platform_chain
+from tests.builders import health_checks as checks
 from tests.builders import network_rows, own_node
 from tests.integration.health_app.conftest import FOLLOWING
 from tests.integration.platform_app import made
@@ -183,10 +183,10 @@ def test_a_network_process_that_is_silent(
     if has_reported:
         network_rows.report(connected=3, heartbeat_at=network_rows.ago(100))
     # This process has not looked for long enough.
-    monkeypatch.setattr(checks, "_BEGAN", network_rows.ago(1).timestamp())
+    monkeypatch.setattr(checks, "BEGAN", network_rows.ago(1).timestamp())
     assert checks.measure_network().error == ""
 
-    monkeypatch.setattr(checks, "_BEGAN", network_rows.ago(90.5).timestamp())
+    monkeypatch.setattr(checks, "BEGAN", network_rows.ago(90.5).timestamp())
     found = checks.measure_network()
     assert found.error.startswith(
         "network layer is unhealthy reason: the network's process has not reported for 1m30."

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from health_app import checks
 from health_app.result import Finding
 from network_app import selectors
+from tests.builders import health_checks as checks
 from tests.builders import network_rows
 
 WORDS = (

@@ -7,13 +7,13 @@ import pytest
 from chaindb import clock
 from chaindb.chains import Chain
 from chaindb.wakeup import Wakeup
-from health_app import checks
 from health_app.result import Finding
 from network_app.apps import node_network
 from network_app.models import Peer, SyncPhase
 from platform_app.apps import platform_chain
 from platform_app.selectors import stakers
 from primitives.ids import NodeID
+from tests.builders import health_checks as checks
 from tests.builders import network_rows, own_node
 from tests.builders.deciding import deciding
 from tests.builders.transactions import signed
@@ -36,7 +36,7 @@ def _nobody_makes_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def long_ago(monkeypatch: pytest.MonkeyPatch) -> None:
     """This process has looked for a while."""
-    monkeypatch.setattr(checks, "_BEGAN", network_rows.ago(120).timestamp())
+    monkeypatch.setattr(checks, "BEGAN", network_rows.ago(120).timestamp())
 
 
 def outstanding(found: Finding) -> tuple[int, str]:
@@ -81,7 +81,7 @@ def test_what_was_due_before_anybody_looked_is_given_time(
 ) -> None:
     pchain.issue(pchain.make())
     pchain.now += 1_000
-    monkeypatch.setattr(checks, "_BEGAN", network_rows.ago(5).timestamp())
+    monkeypatch.setattr(checks, "BEGAN", network_rows.ago(5).timestamp())
 
     assert checks.measure_p_chain().error == ""
     assert outstanding(checks.measure_p_chain())[0] == 1
@@ -154,7 +154,7 @@ def test_what_was_reported_before_this_process_began_is_not_believed(
     network_rows.sync("C")
 
     assert checks.measure_bootstrapped() == Finding([])
-    monkeypatch.setattr(checks, "_BEGAN", network_rows.ago(2).timestamp())
+    monkeypatch.setattr(checks, "BEGAN", network_rows.ago(2).timestamp())
     assert checks.measure_bootstrapped().error == "subnets not bootstrapped"
 
 

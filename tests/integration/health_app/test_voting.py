@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from health_app import checks
 from health_app.result import Finding
+from network_app import selectors
 from network_app.consensus.report import ConsensusReport, Stake
 from network_app.store import consensus
+from tests.builders import health_checks as checks
 from tests.builders import network_rows
 from tests.builders.consensus_report import REPORT, node_id
 
@@ -18,7 +19,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("pchain")]
 @pytest.fixture(autouse=True)
 def voting(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.NODE = replace(settings.NODE, consensus="snowman")
-    monkeypatch.setattr(checks.network, "in_network", lambda: True)
+    monkeypatch.setattr(selectors, "in_network", lambda: True)
 
 
 def hear(absent: int, **changes: Any) -> Finding:

@@ -15,8 +15,9 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError
 
 from network_app import selectors
-from network_app.management.commands import bootstrap_progress, runnetwork
+from network_app.management.commands import bootstrap_progress
 from network_app.models import SyncPhase
+from nodeproject.management.commands import runnetwork
 from tests.builders import network_rows
 from tests.integration.network_app.world import World
 
@@ -182,7 +183,7 @@ def test_it_lives_until_it_is_interrupted(
 ) -> None:
     production(staking_port=9651)
     network = Network()
-    monkeypatch.setattr(runnetwork, "RunningNetwork", lambda: network)
+    monkeypatch.setattr(runnetwork, "RunningNetwork", lambda _node: network)
 
     call_command("runnetwork")
 
@@ -195,7 +196,7 @@ def test_a_port_that_is_taken_is_named(
 ) -> None:
     production(staking_port=9651)
     network = Network(OSError(98, "Address already in use"))
-    monkeypatch.setattr(runnetwork, "RunningNetwork", lambda: network)
+    monkeypatch.setattr(runnetwork, "RunningNetwork", lambda _node: network)
 
     with pytest.raises(
         CommandError, match=r"^cannot listen on 127\.0\.0\.1:9651: Address already in use$"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from network_app.directory import ValidatorDirectory
+from network_app.chains.validators import ValidatorDirectory
 from network_app.ports import ValidatorFacts
 from platform_app.apps import platform_chain
 from platform_app.config import DAY
@@ -21,7 +21,7 @@ def directory(world: World) -> ValidatorDirectory:
     """A directory of this node and of another validator, who has a delegator, not read yet."""
     world.p.do(validator(world.p, "other", end=30 * DAY))
     world.p.do(delegator(world.p, "other", end=20 * DAY))
-    return ValidatorDirectory()
+    return ValidatorDirectory(platform_chain())
 
 
 def test_nobody_is_known_before_the_first_look(directory: ValidatorDirectory) -> None:

@@ -11,7 +11,6 @@ from cchain_app.apps import evm_chain
 from chaindb import clock
 from chaindb.chains import Chain
 from chaindb.pointers import Pointers
-from health_app import checks
 from network_app.apps import node_network
 from network_app.chains.voting import BLOCKS_WAITING
 from network_app.models import SyncPhase
@@ -22,6 +21,7 @@ from platform_app.apps import platform_chain
 from platform_app.config import DAY
 from platform_app.services.errors import DecidedByVotes
 from platform_app.services.time_travel import time_travel
+from tests.builders import health_checks as checks
 from tests.builders import network_rows
 from tests.builders.nodes import node as node_with_keys
 from tests.integration.network_app.named import BOOTSTRAP, OTHER, Configure
@@ -172,7 +172,7 @@ def test_health_says_that_the_validators_accept_nothing(
 ) -> None:
     voting.c.send(voting.c.make(value=1))
     configure(mining="auto")
-    monkeypatch.setattr(checks, "_BEGAN", 0.0)
+    monkeypatch.setattr(checks, "BEGAN", 0.0)
     voting.wall.seconds += 25
     error = checks.measure_c_chain().error
     assert "1 transaction(s) wait for 25s and the validators accept none" in error

@@ -9,10 +9,10 @@ from platform_app.blocks.block import Block, build_standard
 from platform_app.blocks.errors import InvalidBlock
 from platform_app.config import DAY
 from platform_app.selectors import accepted
-from platform_app.services import following
-from platform_app.services.errors import MissingOption
+from platform_app.services.vm import parse_block
 from platform_app.txs.base import Tx
 from tests.builders import platform_tables
+from tests.builders.decided import accept_platform
 from tests.builders.process import begin_anew
 from tests.integration.platform_app.conftest import PChain
 
@@ -35,17 +35,17 @@ class Producer:
         )
         platform_tables.put_back(self._before)
         begin_anew()
-        return [following.parse_block(one.raw) for one in found]
+        return [parse_block(one.raw) for one in found]
 
 
-def follow(pchain: PChain, *blocks: Block) -> None:
-    following.accept(platform_chain(), blocks, now=pchain.now)
+def follow(pchain: PChain, *blocks: Block, **given: Any) -> None:
+    accept_platform(platform_chain(), blocks, now=pchain.now, **given)
 
 
 def refusal(pchain: PChain, *blocks: Block) -> Exception:
     """Return why blocks are refused, all of them."""
     before = platform_tables.rows()
-    with pytest.raises((InvalidBlock, MissingOption)) as refused:
+    with pytest.raises(InvalidBlock) as refused:
         follow(pchain, *blocks)
     assert platform_tables.rows() == before
     return refused.value

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.conf import settings
 
 from network_app import addresses
 from network_app.addresses import Address, MalformedAddress
@@ -41,7 +42,7 @@ def test_what_is_no_address_is_refused(node: Any, text: str) -> None:
     node(bootstrap=("10.0.0.1:1", text))
 
     with pytest.raises(MalformedAddress, match=r"^NODE_BOOTSTRAP has .*, which is not IP:PORT"):
-        addresses.bootstrappers()
+        addresses.bootstrappers(settings.NODE)
 
 
 def test_the_name_of_a_host_is_quoted_as_it_was_written(node: Any) -> None:
@@ -51,13 +52,13 @@ def test_the_name_of_a_host_is_quoted_as_it_was_written(node: Any) -> None:
         r"^NODE_BOOTSTRAP has 'localhost:9651', which is not IP:PORT \(names are not looked up\)$"
     )
     with pytest.raises(MalformedAddress, match=words):
-        addresses.bootstrappers()
+        addresses.bootstrappers(settings.NODE)
 
 
 def test_an_address_that_is_named_twice_counts_once(node: Any) -> None:
     node(bootstrap=("10.0.0.1:1", "[2001:db8::7]:2", "10.0.0.1:1", "[2001:DB8:0::7]:2"))
 
-    found = [str(address) for address in addresses.bootstrappers()]
+    found = [str(address) for address in addresses.bootstrappers(settings.NODE)]
     assert found == ["10.0.0.1:1", "[2001:db8::7]:2"]
 
 
@@ -76,7 +77,7 @@ def test_an_address_that_is_named_twice_counts_once(node: Any) -> None:
 def test_peers_are_told_where_the_node_is(node: Any, public: str, host: str, told: str) -> None:
     node(public_ip=public, staking_host=host, staking_port=9651)
 
-    assert str(addresses.advertised()) == told
+    assert str(addresses.advertised(settings.NODE)) == told
 
 
 @pytest.mark.parametrize("public", ["a.name", "a.name:1", "203.0.113.7:99999"])
@@ -84,7 +85,7 @@ def test_an_address_to_tell_that_is_none_is_refused(node: Any, public: str) -> N
     node(public_ip=public)
 
     with pytest.raises(MalformedAddress, match=r"^NODE_PUBLIC_IP has "):
-        addresses.advertised()
+        addresses.advertised(settings.NODE)
 
 
 def test_a_name_to_listen_on_is_refused(node: Any) -> None:
@@ -92,4 +93,4 @@ def test_a_name_to_listen_on_is_refused(node: Any) -> None:
     words = r"^NODE_STAKING_HOST has 'localhost', which is not an IP$"
 
     with pytest.raises(MalformedAddress, match=words):
-        addresses.listening()
+        addresses.listening(settings.NODE)

@@ -23,7 +23,7 @@ from platform_app.selectors import (
     stakers,
     subnets,
 )
-from platform_app.services import clearing, following, keystore, uptime
+from platform_app.services import clearing, keystore, uptime
 from platform_app.services import mempool as issuing
 from platform_app.services.composition import compose
 from platform_app.store import uptime as uptime_rows
@@ -75,7 +75,7 @@ QUESTIONS: dict[str, Question] = {
     "tracking": uptime.tracking,
     "produce": lambda chain: chain.consensus.produce(now=1),
     "drop_stale": lambda chain: clearing.drop_stale(chain, now=1),
-    "accept": lambda chain: following.accept(chain, [], now=1),
+    "last_accepted": lambda chain: chain.vm.last_accepted(),
     "issue": lambda chain: issuing.issue(chain, [platform.signed()], now=1),
     "list_users": keystore.list_users,
     "list_addresses": lambda chain: keystore.list_addresses(chain, "anna", "password"),

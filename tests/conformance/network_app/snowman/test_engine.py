@@ -119,6 +119,9 @@ class Script:
     def is_validator(self, node_id: NodeID) -> bool:
         return node_id in self.weights
 
+    def weight(self, node_id: NodeID | None) -> int:
+        return 0 if node_id is None else self.weights.get(node_id, 0)
+
     def connected_share(self) -> float:
         return sum(self.weights[one] for one in self.connected) / sum(self.weights.values())
 

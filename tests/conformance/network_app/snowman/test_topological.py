@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from network_app.snowman.topological import Decision, DuplicateBlock, Topological, UnknownParent
+from chainvm.processing import DuplicateBlock, UnknownParent
+from network_app.snowman.topological import Decision, Topological
 from primitives.ids import ID
 from tests.conformance.network_app.snowman.vectors import an_id, parameters, snowman_cases
 
@@ -27,7 +28,11 @@ class Script:
         try:
             self.tree.add(self.ids[number], self.ids.get(block["parent"], NOBODY), block["height"])
         except (DuplicateBlock, UnknownParent) as error:
-            return str(error)
+            return (
+                "unknown parent block"
+                if isinstance(error, UnknownParent)
+                else "duplicate block add"
+            )
         return None
 
     def poll(self, votes: dict[str, int]) -> tuple[list[Decision], str]:

@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import connections
 
 from cchain_app import models
+from cchain_app.blocks.candidate import parse_block
 from cchain_app.blocks.errors import BlockEncoding, InvalidBlock, UnknownParent, WrongGasUsed
 from cchain_app.blocks.evm_block import EvmBlock, evm_block
 from cchain_app.chain import EvmChain
@@ -22,7 +23,7 @@ from cchain_app.evm.trie import MissingNodeError
 from cchain_app.genesis import built_in_text
 from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.state import StateAt
-from cchain_app.services import following, transactions
+from cchain_app.services import transactions
 from cchain_app.services.composition import compose
 from cchain_app.services.genesis import load_genesis
 from cchain_app.services.vm import EvmVM
@@ -30,6 +31,7 @@ from chaindb.database import Database
 from chainvm.port import ChainVM, HeadMoved
 from chainvm.processing import NotProcessing
 from primitives.ids import ID
+from tests.builders.decided import accept_evm
 from tests.builders.evm_chains import another_process, produce
 from tests.builders.transactions import RECIPIENT, signed
 from tests.integration.cchain_app.followed import forged
@@ -336,7 +338,7 @@ def test_a_parent_that_another_process_has_accepted_is_found(sides: tuple[Side, 
     line = line_of(other, 2)
     assert side.vm.last_accepted() == ID(side.genesis.hash)
     elsewhere = another_process(side.chain)
-    following.accept(elsewhere, [line[0].candidate()], now=side.now + 5)
+    accept_evm(elsewhere, [line[0].candidate()], now=side.now + 5)
 
     side.vm.verify(line[1], now=side.now + 5)
 
@@ -419,8 +421,8 @@ def test_any_order_ends_in_the_rows_of_the_winning_line(
     for _ in range(30):
         random.choice([*steps, side.restart])()
     other.now = side.now
-    candidates = [following.parse_block(one.raw) for one in accepted]
-    following.accept(other.chain, candidates, now=side.now)
+    candidates = [parse_block(one.raw) for one in accepted]
+    accept_evm(other.chain, candidates, now=side.now)
     assert [one.block_id for one in accepted] == side.written
     assert rows("default") == rows("second")
 

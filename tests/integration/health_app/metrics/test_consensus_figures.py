@@ -66,6 +66,18 @@ def test_names_and_units_are_the_references() -> None:
         "equivocations_total": 1,
         "block_work_seconds_count": 3,
         "block_work_seconds_sum": 0.125,
+        "issuer_stake_count": 6,
+        "issuer_stake_sum": 12_000,
+        "num_useless_put_bytes_total": 400,
+        "num_useless_push_query_bytes_total": 500,
+        "num_missing_accepted_blocks_total": 1,
+        "num_processing_ancestor_fetches_unneeded_total": 90,
+        "num_processing_ancestor_fetches_succeeded_total": 4,
+        "num_processing_ancestor_fetches_dropped_total": 3,
+        "num_processing_ancestor_fetches_failed_total": 2,
+        "selected_vote_index_count": 94,
+        "selected_vote_index_sum": 5,
+        "blks_built_time_skew": -0.25e9,
     }
     for chain in "PC":
         shown = {name: found[f'svc_snowman_{name}{{chain="{chain}"}}'] for name in expected}
@@ -74,6 +86,13 @@ def test_names_and_units_are_the_references() -> None:
     assert found['svc_snowman_consensus_latencies_bucket{chain="C",le="1e+09"}'] == 1
     assert found['svc_snowman_consensus_latencies_bucket{chain="C",le="+Inf"}'] == 1
     assert found['svc_snowman_last_accepted_timestamp{chain="P"}'] > 0
+    assert found['svc_snowman_blks_issued_total{chain="C",source="push_gossip"}'] == 3
+    assert found['svc_proposervm_block_building_slot{chain="C"}'] == 2
+    assert found['svc_proposervm_accepted_blocks_slot{chain="C"}'] == 1
+    outer = 'svc_proposervm_last_accepted_timestamp{block_type="outer",chain="P"}'
+    inner = 'svc_proposervm_last_accepted_timestamp{block_type="inner",chain="P"}'
+    assert found[outer] == 1_700_000_003
+    assert found[inner] == found['svc_snowman_last_accepted_timestamp{chain="P"}']
     assert found['svc_stake_percent_connected{chain="P"}'] == 0.8
     assert found['svc_stake_percent_needed{chain="P"}'] == 0.65
     assert found['svc_stake_total_weight{chain="P"}'] == 10_000

@@ -1,4 +1,4 @@
-"""The first page: the network at a glance."""
+"""The first page: a summary of the network."""
 
 import pytest
 

@@ -12,9 +12,11 @@ from cchain_app.apps import evm_chain
 from chaindb import clock
 from chaindb.database import Database
 from chaindb.locks import Lock
+from chainvm.port import HeadMoved
+from chainvm.processing import UnknownParent
 from network_app.chains.chain import NetworkChain
 from network_app.models import OuterBlock
-from network_app.ports import InvalidBlock, UnknownParent
+from network_app.ports import InvalidBlock
 from network_app.proposervm.block import parse
 from network_app.proposervm.verification import of_genesis
 from tests.builders.evm_chains import produce
@@ -161,7 +163,7 @@ def test_a_node_that_makes_and_takes_blocks_has_one_chain(shared_world: World) -
         for height, raw in enumerate(past.c):
             try:
                 follow(node.c, [raw])
-            except (UnknownParent, InvalidBlock):
+            except (HeadMoved, UnknownParent, InvalidBlock):
                 return height
         return BLOCKS
 

@@ -3,7 +3,7 @@
 import pytest
 
 from network_app.models import FetchedBlock
-from network_app.ports import BlockPlace, ParsedBlock
+from network_app.ports import BlockRef, ParsedBlock
 from primitives.hashing import sha256
 from primitives.ids import ID
 from tests.integration.network_app.world import Chains, World
@@ -41,7 +41,7 @@ def test_blocks_come_downwards_and_are_read_upwards(node: Chains) -> None:
     assert node.c.fetched(4, 10) == [block(5).raw, block(6).raw]
     assert node.c.fetched(2, 2) == [block(3).raw, block(4).raw]
     assert node.c.fetched(6, 10) == []
-    assert node.c.fetched_extent() == (BlockPlace(3, block_id(3)), block_id(2))
+    assert node.c.fetched_extent() == (BlockRef(3, block_id(3)), block_id(2))
 
 
 def test_a_gap_ends_what_is_read(node: Chains) -> None:
@@ -74,7 +74,7 @@ def test_chains_do_not_see_each_others_blocks(node: Chains) -> None:
     assert node.p.fetched(0, 10) == [block(2, "p").raw, block(3, "p").raw]
     node.p.forget_fetched()
     assert node.p.fetched_extent() is None
-    assert node.c.fetched_extent() == (BlockPlace(2, block_id(2, "c")), block_id(1))
+    assert node.c.fetched_extent() == (BlockRef(2, block_id(2, "c")), block_id(1))
 
 
 def test_blocks_are_forgotten_up_to_a_height(node: Chains) -> None:
@@ -83,7 +83,7 @@ def test_blocks_are_forgotten_up_to_a_height(node: Chains) -> None:
     node.c.forget_fetched(3)
     assert node.c.fetched(0, 10) == [block(4).raw, block(5).raw]
     node.c.forget_fetched(2)
-    assert node.c.fetched_extent() == (BlockPlace(4, block_id(4)), block_id(3))
+    assert node.c.fetched_extent() == (BlockRef(4, block_id(4)), block_id(3))
     node.c.forget_fetched(5)
     assert FetchedBlock.objects.count() == 0
 

@@ -6,8 +6,9 @@ import pytest
 import rlp as library
 
 from cchain_app.blocks.evm_block import EvmBlock
+from chainvm.processing import UnknownParent
 from network_app.chains.chain import NetworkChain
-from network_app.ports import InvalidBlock, UnknownParent
+from network_app.ports import InvalidBlock
 from network_app.proposervm.block import SignedBlock, parse
 from network_app.sync.errors import BlockRefused, UnreadableBlock
 from network_app.sync.reading import read_ancestry

@@ -12,7 +12,7 @@ from django.conf import settings as django_settings
 from cchain_app.apps import evm_chain
 from network_app.consensus.runner import Runner
 from network_app.node import NodeNetwork
-from network_app.ports import Chain, NotYet
+from network_app.ports import AcceptedChain, NotYet
 from network_app.proposervm.vm import ProposerBlock, ProposerVM
 from network_app.sync.handler import Shared
 from network_app.sync.requests import Requests
@@ -56,7 +56,7 @@ class Voter:
     def vm(self) -> ProposerVM[Block]:
         return self.chain.consensus.outer
 
-    def take_part(self) -> Callable[[Chain, Shared, Requests], Runner[Any]]:
+    def take_part(self) -> Callable[[AcceptedChain, Shared, Requests], Runner[Any]]:
         """Return what makes the node's part in the voting, which is remembered."""
         make = self.network.take_part()
         assert make is not None

@@ -15,7 +15,7 @@ from chaindb import clock
 from network_app.chains import validators, wrapping
 from network_app.chains.chain import NetworkChain
 from network_app.models import Certificate, OuterBlock
-from network_app.ports import BlockPlace
+from network_app.ports import BlockRef
 from network_app.proposervm.block import OptionBlock, SignedBlock, parse
 from network_app.proposervm.block import OuterBlock as Outer
 from network_app.proposervm.epochs import Epoch, next_epoch
@@ -238,7 +238,7 @@ def test_a_block_is_the_same_whenever_and_by_whomever_it_is_read(world: World) -
             assert [chain.block(block_id) for block_id in ids] == again
             assert chain.accepted_at([1, 2, 3, 4, 5, 1 << 63]) == [*ids, None, None]
             assert chain.height_of([ids[2], UNKNOWN, ids[0]]) == [3, None, 1]
-            assert chain.last_accepted() == BlockPlace(4, ids[3])
+            assert chain.last_accepted() == BlockRef(4, ids[3])
 
 
 def test_an_option_is_nobodys_and_hands_on_its_proposals_times(world: World) -> None:

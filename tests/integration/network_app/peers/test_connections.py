@@ -15,7 +15,6 @@ from tests.builders.peers import (
     CONFIG,
     LOOPBACK,
     PATIENCE,
-    Recorder,
     Validators,
     dial,
     eventually,
@@ -301,7 +300,7 @@ def test_it_dials_from_where_it_listens_if_there_is_a_way(
     listening: str, dialled: str, source: tuple[str, int] | None
 ) -> None:
     network = Network(
-        node(0).identity, CONFIG, Recorder(), Validators(),
+        node(0).identity, CONFIG, Validators(),
         listen=(listening, 0), advertised=(LOOPBACK, 0),
     )  # fmt: skip
 

@@ -8,7 +8,7 @@ import pytest
 
 from network_app.peers import strangers
 from network_app.peers.errors import NothingTaken
-from network_app.peers.inbox import MOST_EARLY
+from network_app.peers.incoming import MOST_EARLY
 from network_app.wire import framing
 from network_app.wire.p2p_pb2 import Ancestors, Message, PeerList, Ping
 from tests.builders.nodes import node

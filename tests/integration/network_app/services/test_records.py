@@ -8,7 +8,7 @@ from django.db import DatabaseError
 from network_app import selectors
 from network_app.models import ChainSync, NetworkStatus, Peer
 from network_app.ports import PeerInfo, SyncState, Totals
-from network_app.services import progress, records
+from network_app.services import records
 from network_app.services.records import DatabaseRecords
 from network_app.store import peers
 from primitives.ids import NodeID
@@ -78,7 +78,7 @@ def test_progress_is_written_and_measured() -> None:
     ChainSync.objects.update(measured_at=network_rows.ago(10))
     reports.sync("C", SyncState(bootstrapped=False, height=30, target_height=90))
 
-    (row,) = progress.measure()
+    (row,) = records.measure()
 
     assert row.blocks_per_second == pytest.approx(2.0)
     assert row.seconds_left == pytest.approx(30.0)

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from health_app import checks
 from network_app import selectors, tasks
 from network_app.management.commands import bootstrap_progress
 from network_app.ports import Gathering, SyncState
 from network_app.store import sync
+from tests.builders import health_checks as checks
 from tests.builders import network_rows
 
 pytestmark = [
@@ -28,7 +28,7 @@ def write(state: SyncState) -> None:
 def test_health_says_why_nothing_is_bootstrapped(
     node_settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checks, "_BEGAN", 0.0)
+    monkeypatch.setattr(checks, "BEGAN", 0.0)
     network_rows.report()
     write(WAITING)
     assert checks.measure_bootstrapped().error == f"subnets not bootstrapped: {WORDS}"

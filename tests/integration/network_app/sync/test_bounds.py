@@ -2,7 +2,7 @@
 
 import pytest
 
-from network_app.sync import backlog
+from network_app.sync import fetching
 from network_app.wire.p2p_pb2 import Message
 from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import MemoryChain, block_bytes
@@ -46,7 +46,7 @@ async def test_what_beacons_agree_on_is_refused_as_well_when_it_takes_too_much(
 async def test_a_chain_of_many_more_bytes_is_fetched_in_pieces_as_there_is_room(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(backlog, "LOOK", 0.01)
+    monkeypatch.setattr(fetching, "LOOK", 0.01)
     world = World()
     first = world.add("first", chain_of(1200, size=2 * KIB), weight=1)
     config = quick_config(ancestors_count=PIECE, most_fetched_bytes=ROOM)

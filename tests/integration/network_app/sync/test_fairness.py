@@ -6,7 +6,7 @@ import time
 import pytest
 
 from network_app.ports import NoRoom
-from network_app.sync import announcing
+from network_app.sync import producing
 from network_app.sync.messages import enclose, with_handler
 from network_app.sync.shares import Arrival
 from network_app.wire.framing import MAX_FRAME, Packed
@@ -73,7 +73,7 @@ async def test_a_block_that_no_peer_would_read_is_pushed_to_nobody() -> None:
 
 def test_pushes_leave_half_of_the_open_questions_to_others() -> None:
     most = quick_config().most_open_requests
-    assert most // 2 >= announcing.MOST_PEERS * announcing.WINDOW
+    assert most // 2 >= producing.MOST_PEERS * producing.WINDOW
 
 
 async def test_one_that_floods_transactions_does_not_keep_anothers_out() -> None:
@@ -167,7 +167,7 @@ async def test_ancestors_that_find_no_room_are_an_empty_answer_and_cost_no_bytes
 async def test_a_gossip_of_a_million_empty_transactions_is_not_looked_into() -> None:
     node, peer = muted_pair()
     offered: list[object] = []
-    node.engine.line("P").gossip.offer = lambda told, _: offered.append(told)  # type: ignore[method-assign]
+    node.engine.line("P").gossip.add = lambda told, _: offered.append(told)  # type: ignore[method-assign]
     payload = with_handler(0, b"\x0a\x00" * 1_000_000)
     flood = enclose(AppGossip(chain_id=bytes(32), app_bytes=payload))
     await node.engine.handle(peer.node_id, flood)

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from network_app.consensus import room
-from network_app.sync import announcing
+from network_app.sync import producing
 from network_app.wire.p2p_pb2 import Chits, Message, PullQuery, PushQuery
 from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import (
@@ -87,7 +87,9 @@ async def test_a_node_that_was_cut_off_for_long_bootstraps_anew(
         world.traits(producer, follower)["muted"] = 1
         for _ in range(300):
             producer.make_block()
-        await until(lambda: producer.engine.line("P").head.place.height == 301)  # all were pushed
+        await until(
+            lambda: producer.engine.line("P").last_accepted.place.height == 301
+        )  # all were pushed
         world.traits(producer, follower)["muted"] = 0
         await until(lambda: follower.chain.height == 301)
         producer.make_block()
@@ -105,7 +107,7 @@ async def test_a_node_that_missed_fewer_blocks_fetches_them_and_goes_on() -> Non
         world.traits(producer, follower)["muted"] = 1
         for _ in range(200):
             producer.make_block()
-        await until(lambda: producer.engine.line("P").head.place.height == 200)
+        await until(lambda: producer.engine.line("P").last_accepted.place.height == 200)
         world.traits(producer, follower)["muted"] = 0
         await until(lambda: follower.chain.height == 200)
     assert all(state.bootstrapped for state in follower.records.of("P")[1:])
@@ -309,8 +311,8 @@ async def test_a_peer_that_does_not_answer_is_not_pushed_to_without_end() -> Non
         for _ in range(200):
             producer.make_block()
         await until(lambda: follower.chain.height == 200)
-        assert producer.sent["push_query"] - before < 2 * announcing.WINDOW
-        assert len(producer.engine.line("P").requests) <= 2 * announcing.WINDOW
+        assert producer.sent["push_query"] - before < 2 * producing.WINDOW
+        assert len(producer.engine.line("P").requests) <= 2 * producing.WINDOW
 
 
 async def test_votes_name_the_block_at_the_height_that_was_asked_for() -> None:

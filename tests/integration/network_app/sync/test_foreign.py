@@ -206,7 +206,7 @@ async def test_what_is_accepted_here_is_in_nobodys_way() -> None:
         line = joining.engine.line("P")
         known = InvalidBlock(id_of(joining.chain.raws[7]), None, "cannot be read")
         assert not await line._witnesses.judge(BlockRefused(known))
-        assert line.head.obstacle.words is None
+        assert line.last_accepted.obstacle.words is None
 
 
 async def test_what_nobody_has_any_more_is_in_nobodys_way() -> None:
@@ -220,6 +220,6 @@ async def test_what_nobody_has_any_more_is_in_nobodys_way() -> None:
         await until(lambda: obstacle(joining, "P") is not None)
         for one in five:  # as nodes that are set up anew
             one.chain.heights.pop(id_of(one.chain.raws.pop()))
-            one.engine.line("P").head.place = joining.engine.line("P").head.place
+            one.engine.line("P").last_accepted.place = joining.engine.line("P").last_accepted.place
         await until(lambda: obstacle(joining, "P") is None)
         assert joining.chain.height == 30

@@ -10,7 +10,7 @@ from network_app.config import NetworkConfig
 from network_app.peers.bench import Bench
 from network_app.ports import PeerInfo
 from network_app.sync.applications import GenesisBytes, GenesisTeller
-from network_app.sync.gate import PeerSlots
+from network_app.sync.budget import PeerSlots
 from network_app.sync.genesis import GenesisFetcher
 from network_app.sync.messages import Answer, enclose
 from network_app.sync.requests import Requests

@@ -178,7 +178,7 @@ async def test_a_look_that_began_before_forgets_nothing_that_came_meanwhile() ->
         await until(lambda: all(node.follows() for node in nodes))
         await until(lambda: not gossip._scan)
         chain.issue = late_issue  # type: ignore[method-assign]
-        gossip.offer([b"came meanwhile"], nodes[0].node_id)
+        gossip.add([b"came meanwhile"], nodes[0].node_id)
         await until(lambda: bool(gossip._being_issued))
         chain.waiting = slow_look  # type: ignore[method-assign]
         assert await gossip._look() == ([], [])
@@ -323,8 +323,8 @@ async def test_floods_of_transactions_are_kept_within_bounds() -> None:
             payload = PushGossip(gossip=raws).SerializeToString()
             message = AppGossip(chain_id=bytes(32), app_bytes=with_handler(0, payload))
             await one.engine.handle(two.node_id, Message(app_gossip=message))
-            assert len(gossip._inbox) <= shares.MOST
-            assert gossip._inbox.size <= shares.MOST_BYTES
+            assert len(gossip._received) <= shares.MOST
+            assert gossip._received.size <= shares.MOST_BYTES
             if at % 10 == 0:
                 await asyncio.sleep(0.01)
         assert len(gossip._foreign) <= transactions.REMEMBERED

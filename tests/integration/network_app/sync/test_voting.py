@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from network_app.config import NetworkConfig
-from network_app.ports import Chain
+from network_app.ports import AcceptedChain
 from network_app.sync.handler import Shared
 from network_app.sync.messages import enclose
 from network_app.sync.requests import Requests
@@ -44,7 +44,7 @@ class Part:
         """The last accepted block, if it is one of those."""
         self.chain: MemoryChain
 
-    def take(self, chain: Chain, shared: Shared, requests: Requests) -> "Part":
+    def take(self, chain: AcceptedChain, shared: Shared, requests: Requests) -> "Part":
         assert isinstance(chain, MemoryChain)
         assert requests is not None
         assert shared.network.node_id
@@ -154,7 +154,7 @@ async def test_it_bootstraps_anew_when_too_much_is_missing() -> None:
         for node in case.beacons:
             node.chain.make_many(20)
             node.engine.blocks_accepted("P")
-        heads = [node.engine.line("P").head for node in case.beacons]
+        heads = [node.engine.line("P").last_accepted for node in case.beacons]
         await until(lambda: all(head.place.height == 30 for head in heads))
         case.part.behind.set()
         await until(lambda: len(case.part.begun) == 2)
@@ -182,7 +182,7 @@ async def test_nothing_is_accepted_from_peers_during_a_step() -> None:
             node.chain.make_many(1)
         async with case.part.lock:
             accepting = asyncio.create_task(
-                case.voter.engine.line("P").head.accept([case.beacons[0].chain.raws[11]])
+                case.voter.engine.line("P").last_accepted.accept([case.beacons[0].chain.raws[11]])
             )
             done, _ = await asyncio.wait([accepting], timeout=0)
             assert not done
@@ -198,7 +198,7 @@ async def test_what_is_accepted_is_where_the_chain_stands() -> None:
         case.voter.chain.make()
         for listener in case.part.on_accepted:
             listener(None)
-        await until(lambda: case.voter.engine.line("P").head.place.height == 11)
+        await until(lambda: case.voter.engine.line("P").last_accepted.place.height == 11)
 
 
 async def test_the_node_is_told_what_waits_for_its_decision() -> None:

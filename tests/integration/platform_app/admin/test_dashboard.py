@@ -1,4 +1,4 @@
-"""The first page: the P-Chain at a glance, and a box that leads to exactly one thing."""
+"""The first page: a summary of the P-Chain, and a box that leads to exactly one thing."""
 
 import pytest
 from django.test import Client

@@ -7,8 +7,6 @@ import pytest
 from django.db import transaction
 
 from chaindb.chains import Chain
-from chaindb.database import Database
-from chaindb.locks import Lock
 from chaindb.pointers import Pointers
 from platform_app import models, notifications, tasks
 from platform_app.apps import platform_chain
@@ -17,15 +15,11 @@ from platform_app.blocks.block import (
     Block,
     build_options,
 )
-from platform_app.blocks.errors import (
-    OtherBlockAccepted,
-)
+from platform_app.chain import Looks
 from platform_app.config import DAY
-from platform_app.memory.pauses import Looks
 from platform_app.models import Outcome
 from platform_app.selectors import accepted, stakers
-from platform_app.services import clearing, following, uptime
-from platform_app.services.errors import MissingOption
+from platform_app.services import clearing, uptime
 from platform_app.store import mempool as waiting
 from platform_app.store import uptime as uptimes
 from platform_app.txs.base import TxStatus
@@ -42,7 +36,7 @@ from tests.integration.platform_app.made import (
     staker_of,
     validator,
 )
-from tests.integration.platform_app.produced import MUCH_LATER, Producer, follow, refusal, standard
+from tests.integration.platform_app.produced import MUCH_LATER, Producer, follow, standard
 
 
 def test_a_producers_blocks_make_the_same_rows(pchain: PChain) -> None:
@@ -81,53 +75,14 @@ def test_either_option_may_be_the_one_that_was_accepted(
     assert models.Staker.objects.get(node_id=node("node")).outcome == Outcome.UNREWARDED
 
 
-def test_a_proposal_waits_for_its_option(pchain: PChain, rewarded: list[Block]) -> None:
+def test_a_proposal_is_written_with_its_option(pchain: PChain, rewarded: list[Block]) -> None:
     transfer, proposal, option = rewarded
 
-    missing = refusal(pchain, transfer, proposal)
+    follow(pchain, transfer, proposal)
 
-    assert isinstance(missing, MissingOption)
-    assert (
-        str(missing) == f"the option of proposal block {proposal.block_id} at height 3 is missing"
-    )
-    assert (missing.block_id, missing.height) == (proposal.block_id, 3)
-    follow(pchain, transfer, proposal, option)
-
-
-def test_what_is_accepted_already_is_passed_over(pchain: PChain, rewarded: list[Block]) -> None:
-    transfer, proposal, option = rewarded
-    genesis = accepted.block_at(platform_chain(), 0)
-    assert genesis is not None
-    follow(pchain, transfer)
-    told: list[Block] = []
-
-    following.accept(
-        platform_chain(),
-        [following.parse_block(genesis.raw), transfer, proposal, option],
-        now=pchain.now,
-        beside=told.append,
-    )
-    follow(pchain, *rewarded)
-    follow(pchain, proposal)
-    follow(pchain)
-
-    assert told == [proposal, option]
-    assert platform_chain().tip().height == 4
-
-
-def test_another_block_at_an_accepted_height_is_refused(
-    pchain: PChain, rewarded: list[Block]
-) -> None:
-    transfer, proposal, option = rewarded
-    follow(pchain, *rewarded)
-    assert isinstance(proposal, codec.ProposalBlock)
-    _, abort = build_options(proposal)
-
-    refused = refusal(pchain, transfer, proposal, abort)
-
-    assert type(refused) is OtherBlockAccepted
-    assert str(refused) == f"block {option.block_id} is accepted at height 4, not {abort.block_id}"
-    assert (refused.height, refused.accepted, refused.got) == (4, option.block_id, abort.block_id)
+    assert platform_chain().tip().block_id == transfer.block_id
+    follow(pchain, option)
+    assert platform_chain().tip().block_id == option.block_id
 
 
 def test_each_block_is_told_in_the_transaction_that_accepts_it(
@@ -140,12 +95,14 @@ def test_each_block_is_told_in_the_transaction_that_accepts_it(
         assert accepted.block(platform_chain(), block.block_id) is None
         told.append(block.height)
 
-    following.accept(platform_chain(), rewarded, now=pchain.now, beside=note)
+    follow(pchain, *rewarded, written=note)
 
     assert told == [2, 3, 4]
 
 
-def test_what_fails_beside_takes_the_blocks_with_it(pchain: PChain, rewarded: list[Block]) -> None:
+def test_what_fails_with_them_takes_the_blocks_with_it(
+    pchain: PChain, rewarded: list[Block]
+) -> None:
     before = platform_tables.rows()
 
     def fail(block: Block) -> None:
@@ -153,45 +110,9 @@ def test_what_fails_beside_takes_the_blocks_with_it(pchain: PChain, rewarded: li
             raise RuntimeError("no room for the outer block")
 
     with pytest.raises(RuntimeError, match="no room for the outer block"):
-        following.accept(platform_chain(), rewarded, now=pchain.now, beside=fail)
+        follow(pchain, *rewarded, written=fail)
 
     assert platform_tables.rows() == before
-    assert platform_chain().building.outstanding() == []
-
-
-def test_a_block_counts_as_outstanding_while_it_is_accepted(
-    pchain: PChain, rewarded: list[Block]
-) -> None:
-    seen = []
-
-    following.accept(
-        platform_chain(),
-        rewarded,
-        now=pchain.now,
-        beside=lambda _: seen.append(platform_chain().building.outstanding()),
-    )
-
-    assert [[height for height, _ in one] for one in seen] == [[2]] * 3
-    assert platform_chain().building.outstanding() == []
-
-
-def test_it_is_outstanding_while_it_waits_for_the_lock(
-    pchain: PChain, rewarded: list[Block], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen = []
-    acquire = Database.acquire
-
-    def note(db: Database, lock: Lock) -> None:
-        if lock is Lock.PCHAIN:
-            seen.append(platform_chain().building.outstanding())
-        acquire(db, lock)
-
-    monkeypatch.setattr(Database, "acquire", note)
-
-    following.accept(platform_chain(), rewarded, now=pchain.now)
-    following.accept(platform_chain(), rewarded, now=pchain.now)  # all are known: nobody waits
-
-    assert [[height for height, _ in one] for one in seen] == [[2]]
 
 
 def test_what_is_accepted_no_longer_waits_and_what_conflicts_is_dropped(pchain: PChain) -> None:
@@ -283,10 +204,6 @@ def test_followers_are_told_of_the_last_block_after_the_commit(
     last = rewarded[-1]
     head = {"type": notifications.HEAD, "height": 4, "block_id": bytes(last.block_id)}
     assert told == [(Chain.P, head)]
-
-    with django_capture_on_commit_callbacks(execute=True):
-        follow(pchain, *rewarded)
-    assert len(told) == 1
 
 
 def test_followers_are_told_of_own_blocks_and_of_what_waits(

@@ -13,15 +13,16 @@ from nodeproject import identity
 from nodeproject.apps import this_node
 from platform_app import models
 from platform_app.apps import platform_chain
-from platform_app.blocks.block import Block, ProposalBlock
+from platform_app.blocks.block import Block
 from platform_app.blocks.processing import Step
 from platform_app.chain import PlatformChain
 from platform_app.selectors import accepted
-from platform_app.services import acceptance, following, mempool
-from platform_app.services.errors import MissingOption
+from platform_app.services import acceptance, mempool
+from platform_app.services.vm import parse_block
 from platform_app.state.staker import Priority
 from platform_app.txs.base import TxStatus
 from tests.builders import platform, platform_rows, platform_tables
+from tests.builders.decided import accept_platform
 from tests.builders.platform_random import History, funded
 from tests.builders.platform_replay import remembered
 
@@ -63,16 +64,11 @@ def happen(history: History, blocks: int, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def follow(blocks: Sequence[Block], random: Random, now: int) -> None:
-    """Follow in pieces of any size, which may end between a proposal and its option, or overlap."""
+    """Follow in pieces of any size, which may end between a proposal and its option."""
     place = 0
     while place < len(blocks):
         end = place + random.randint(1, 30)
-        piece = blocks[max(0, place - random.choice((0, 0, 1, 2))) : end]
-        try:
-            following.accept(platform_chain(), piece, now=now)
-        except MissingOption:
-            assert isinstance(piece[-1], ProposalBlock)
-            end = place
+        accept_platform(platform_chain(), blocks[place:end], now=now)
         place = end
 
 
@@ -91,7 +87,7 @@ def test_what_a_builder_made_is_followed_to_the_same_rows(
     assert {row.status for row in rewards} == {TxStatus.COMMITTED, TxStatus.ABORTED}
     platform_tables.put_back(before)
 
-    follow([following.parse_block(raw) for raw in raws], history.random, history.now)
+    follow([parse_block(raw) for raw in raws], history.random, history.now)
 
     assert platform_chain().tip().height == top
     assert platform_tables.alike() == wanted

@@ -38,8 +38,7 @@ from platform_app.blocks.errors import (
 from platform_app.config import DAY
 from platform_app.executor.errors import StakerNotDue
 from platform_app.selectors import stakers
-from platform_app.services import following
-from platform_app.services.errors import MissingOption
+from platform_app.services.vm import parse_block
 from platform_app.txs.codec import build as build_tx
 from platform_app.txs.staking import RewardValidatorTx
 from primitives.codec_errors import InputTooLarge, MissingVersion, TrailingBytes, UnknownTypeId
@@ -195,7 +194,7 @@ def test_kinds_from_before_the_fork(pchain: PChain, cls: type[Block], fields: An
     tip = platform_chain().tip()
     block = made(cls, parent_id=tip.block_id, height=1, **fields)
 
-    refused = refusal(pchain, following.parse_block(block.raw))
+    refused = refusal(pchain, parse_block(block.raw))
 
     assert type(refused) is ApricotAfterFork
     assert str(refused) == (
@@ -210,7 +209,7 @@ def test_an_atomic_block(pchain: PChain) -> None:
     ).raw
     raw = head[:2] + ApricotAtomicBlock.TYPE_ID.to_bytes(4, "big") + head[6:-4] + embedded
 
-    assert type(refusal(pchain, following.parse_block(raw))) is ApricotAfterFork
+    assert type(refusal(pchain, parse_block(raw))) is ApricotAfterFork
 
 
 def test_an_option_from_before_the_fork_that_nobody_proposed(pchain: PChain) -> None:
@@ -234,7 +233,7 @@ def test_bytes_that_are_no_block(
     raw = standard(pchain, pchain.make()).raw
 
     with pytest.raises(UnreadableBlock, match=r"^failed to parse block: ") as refused:
-        following.parse_block(change(raw))
+        parse_block(change(raw))
 
     assert type(refused.value.reason) is reason
     assert str(refused.value) == f"failed to parse block: {refused.value.reason}"
@@ -262,10 +261,8 @@ def test_a_block_with_changed_bytes_is_refused_and_changes_nothing(
     changed[place] ^= 1 << bit
     raws[which] = bytes(changed)
 
-    with pytest.raises((InvalidBlock, MissingOption)):
-        following.accept(
-            platform_chain(), [following.parse_block(raw) for raw in raws], now=pchain.now
-        )
+    with pytest.raises(InvalidBlock):
+        follow(pchain, *(parse_block(raw) for raw in raws))
 
     assert platform_chain().tip().height == 1
 

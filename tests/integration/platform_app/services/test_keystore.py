@@ -4,7 +4,7 @@ import pytest
 
 from platform_app import models
 from platform_app.apps import platform_chain
-from platform_app.key_derivation import DerivationSlots
+from platform_app.chain import DerivationSlots
 from platform_app.services import keystore
 from platform_app.store import keystore as store
 from platform_app.wallet import backup, sealing

@@ -9,7 +9,7 @@ from django.core.cache import cache
 
 from chaindb.attempts import Limit
 from platform_app.apps import platform_chain
-from platform_app.key_derivation import DerivationSlots, KeyDerivation
+from platform_app.chain import DerivationSlots, KeyDerivation
 from platform_app.services import keystore
 from platform_app.services.keystore_guard import OF_USER
 from platform_app.wallet import sealing

@@ -11,10 +11,12 @@ import pytest
 
 from platform_app.blocks.block import AbortBlock, Block, CommitBlock, OptionBlock
 from platform_app.models import ValidatorUptime
-from platform_app.services import following, mempool
+from platform_app.services import mempool
+from platform_app.services.vm import parse_block
 from platform_app.state.staker import Priority
 from platform_app.store import blocks
 from primitives.ids import ID
+from tests.builders.decided import accept_platform
 from tests.builders.platform_random import History
 from tests.integration.platform_app.sides import ALIASES, Side, sides
 from tests.searching import seeds
@@ -146,9 +148,8 @@ def test_any_order_ends_in_the_rows_of_the_winning_line(
     tree = Tree(side, seed)
     tree.run(STEPS)
     tree.finish()
-    following.accept(
-        other.chain, [following.parse_block(one.raw) for one in tree.line], now=side.now + 9
-    )
+    line = [parse_block(one.raw) for one in tree.line]
+    accept_platform(other.chain, line, now=side.now + 9)
     assert [one.block_id for one in tree.line] == side.written
     assert side.chain.tip() == other.chain.tip()
     assert side.rows() == other.rows()

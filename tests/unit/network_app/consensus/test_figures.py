@@ -36,11 +36,15 @@ class Case:
         self.figures.begin(engine)
 
     def issue(
-        self, *blocks: TextBlock, proposal: Proposal = UNSIGNED, seconds: float = 0.0
+        self,
+        *blocks: TextBlock,
+        proposal: Proposal = UNSIGNED,
+        seconds: float = 0.0,
+        is_own: bool = False,
     ) -> None:
         for block in blocks:
             self.tree.add(block.block_id, block.parent_id, block.height)
-            self.figures.issued(block, proposal, seconds)
+            self.figures.issued(block, proposal, seconds, is_own=is_own)
 
     def poll(self, block: TextBlock, votes: int = 5) -> list[Decision]:
         decisions = self.tree.record_poll({block.block_id: votes})

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import pytest
 
 from network_app.consensus.report import ConsensusReport, DecidedBlock
-from network_app.consensus.reporter import ConsensusReporter
+from network_app.consensus.reporter import ConsensusRecorder
 from tests.builders.consensus_report import REPORT, decided
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ class Node:
         self.now = REPORT
         self.written: list[tuple[ConsensusReport, list[int]]] = []
         self.is_away = False
-        self.reporter = ConsensusReporter(self, self.run)
+        self.reporter = ConsensusRecorder(self, self.run)
         watched = self.reporter.watched(lambda *_: self)
         assert watched is not None
         nothing: Any = None

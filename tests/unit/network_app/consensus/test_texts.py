@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from network_app.consensus.report import ConsensusReport, Stake
+from network_app.consensus.report import ConsensusReport, Contradiction, Stake
 from network_app.consensus.texts import (
     MOST_ABSENT,
     MOST_BLOCKS,
@@ -11,7 +11,7 @@ from network_app.consensus.texts import (
     from_json,
     to_json,
 )
-from tests.builders.consensus_report import REPORT, node_id, processing
+from tests.builders.consensus_report import REPORT, block_id, node_id, processing
 
 
 def through_json(report: ConsensusReport) -> ConsensusReport:
@@ -20,6 +20,9 @@ def through_json(report: ConsensusReport) -> ConsensusReport:
 
 def test_a_report_comes_back() -> None:
     assert through_json(REPORT) == REPORT
+    ahead = Contradiction(node_id(2), block_id(1), 1, 3)
+    contradicted = replace(REPORT, contradiction=ahead)
+    assert through_json(contradicted) == contradicted
     bare = replace(REPORT, is_running=False, last_accepted=None, preference=None, processing=())
     assert through_json(bare) == bare
 

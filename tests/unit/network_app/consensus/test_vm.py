@@ -50,7 +50,7 @@ class Heard:
 
     seconds: list[float] = field(default_factory=list)
 
-    def issued(self, block: TextBlock, proposal: Proposal, seconds: float) -> None:
+    def issued(self, block: TextBlock, proposal: Proposal, seconds: float, *, is_own: bool) -> None:
         assert proposal == Proposal()
         self.seconds.append(seconds)
         self.told.append(("issued", block.text))

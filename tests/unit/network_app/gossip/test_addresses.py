@@ -44,24 +44,24 @@ def has(known: BloomFilter, claim: NodeClaim) -> bool:
 def test_a_first_claim_is_kept_and_dialled() -> None:
     book = a_book()
 
-    assert book.offer(a_claim(1))
+    assert book.add(a_claim(1))
     assert book.get(a_node(1)) == a_claim(1)
     assert len(book) == 1
 
 
 def test_of_two_claims_the_newer_one_counts() -> None:
     book = a_book()
-    book.offer(a_claim(1, NOW))
+    book.add(a_claim(1, NOW))
 
-    assert not book.offer(a_claim(1, NOW - 1, port=1))
-    assert not book.offer(a_claim(1, NOW, port=1))
-    assert book.offer(a_claim(1, NOW + 1, port=1))
+    assert not book.add(a_claim(1, NOW - 1, port=1))
+    assert not book.add(a_claim(1, NOW, port=1))
+    assert book.add(a_claim(1, NOW + 1, port=1))
     assert book.get(a_node(1)) == a_claim(1, NOW + 1, port=1)
 
 
 def test_what_is_no_news_need_not_be_verified() -> None:
     book = a_book(range(1, 3))
-    book.offer(a_claim(1))
+    book.add(a_claim(1))
 
     assert book.is_news(a_claim(2))
     assert book.is_news(a_claim(1, NOW + 1))
@@ -72,7 +72,7 @@ def test_what_is_no_news_need_not_be_verified() -> None:
 def test_nobody_tells_this_node_its_own_address() -> None:
     book = a_book()
 
-    assert not book.offer(a_claim(0, NOW + 1))
+    assert not book.add(a_claim(0, NOW + 1))
     assert has(the_filter(book), OWN)
     assert book.sample(EMPTY) == []
 
@@ -80,38 +80,38 @@ def test_nobody_tells_this_node_its_own_address() -> None:
 def test_unwanted_nodes_are_not_kept() -> None:
     book = a_book(range(5))
 
-    assert [number for number in range(1, 9) if book.offer(a_claim(number))] == [1, 2, 3, 4]
+    assert [number for number in range(1, 9) if book.add(a_claim(number))] == [1, 2, 3, 4]
     assert len(book) == 4
 
 
 def test_ten_thousand_claims_leave_the_book_bounded() -> None:
     book = a_book(range(10_000), most_known=100)
-    kept = [number for number in range(1, 10_000) if book.offer(a_claim(number))]
+    kept = [number for number in range(1, 10_000) if book.add(a_claim(number))]
 
     assert kept == list(range(1, 101))
     assert len(book) == 100
-    assert book.offer(a_claim(7, NOW + 1))
+    assert book.add(a_claim(7, NOW + 1))
 
 
 def test_a_full_book_gives_up_those_that_are_not_wanted_any_more() -> None:
     wanted = set(range(1, 4))
     book = AddressBook(OWN, lambda node: int.from_bytes(node, "big") in wanted, most_known=3)
     for number in range(1, 4):
-        book.offer(a_claim(number))
+        book.add(a_claim(number))
     the_filter(book, now=0)
     wanted -= {1, 2}
     wanted |= {4, 5, 6}
 
-    assert not book.offer(a_claim(4))
+    assert not book.add(a_claim(4))
     the_filter(book, now=60)
-    assert [number for number in (4, 5, 6) if book.offer(a_claim(number))] == [4, 5]
+    assert [number for number in (4, 5, 6) if book.add(a_claim(number))] == [4, 5]
     assert book.get(a_node(1)) is None
 
 
 def test_a_node_that_is_not_wanted_any_more_is_neither_dialled_nor_told() -> None:
     wanted = {1}
     book = AddressBook(OWN, lambda node: int.from_bytes(node, "big") in wanted)
-    book.offer(a_claim(1))
+    book.add(a_claim(1))
     wanted.clear()
 
     assert book.get(a_node(1)) is None
@@ -121,7 +121,7 @@ def test_a_node_that_is_not_wanted_any_more_is_neither_dialled_nor_told() -> Non
 def test_the_filter_has_what_is_known() -> None:
     book = a_book()
     before = the_filter(book)
-    book.offer(a_claim(1))
+    book.add(a_claim(1))
 
     assert not has(before, a_claim(1))
     assert has(the_filter(book), a_claim(1))
@@ -131,8 +131,8 @@ def test_the_filter_has_what_is_known() -> None:
 def test_the_filter_is_made_anew_every_minute() -> None:
     book = a_book(filter_interval=60)
     first = the_filter(book, now=5)
-    book.offer(a_claim(1, NOW))
-    book.offer(a_claim(1, NOW + 1))
+    book.add(a_claim(1, NOW))
+    book.add(a_claim(1, NOW + 1))
 
     assert the_filter(book, now=64).salt == first.salt
     assert has(the_filter(book, now=64), a_claim(1, NOW))
@@ -145,7 +145,7 @@ def test_the_filter_is_made_anew_every_minute() -> None:
 def test_the_filter_forgets_who_is_not_wanted_any_more() -> None:
     wanted = {1}
     book = AddressBook(OWN, lambda node: int.from_bytes(node, "big") in wanted)
-    book.offer(a_claim(1))
+    book.add(a_claim(1))
     wanted.clear()
 
     assert not has(the_filter(book), a_claim(1))
@@ -157,7 +157,7 @@ def test_a_node_has_two_entries_in_a_filter_at_most() -> None:
     the_filter(book)
     claims = [a_claim(1, NOW + second) for second in range(5)]
 
-    assert all(book.offer(claim) for claim in claims)
+    assert all(book.add(claim) for claim in claims)
     assert [has(the_filter(book), claim) for claim in claims] == [True, True, False, False, False]
     assert has(the_filter(book, now=60), claims[-1])
 
@@ -166,7 +166,7 @@ def test_a_filter_that_claims_too_much_is_made_larger() -> None:
     book = a_book()
     small = the_filter(book)
     for number in range(1, 1_000):
-        book.offer(a_claim(number))
+        book.add(a_claim(number))
     large = the_filter(book)
 
     assert len(large.entries) > 2 * len(small.entries)
@@ -178,10 +178,10 @@ def test_a_filter_that_claims_too_much_is_made_larger() -> None:
 def test_a_sample_holds_what_the_asker_misses() -> None:
     book = a_book()
     for number in range(1, 11):
-        book.offer(a_claim(number))
+        book.add(a_claim(number))
     asker = a_book()
     for number in range(1, 6):
-        asker.offer(a_claim(number))
+        asker.add(a_claim(number))
 
     told = book.sample(the_filter(asker))
     assert {claim.node_id for claim in told} == {a_node(number) for number in range(6, 11)}
@@ -191,7 +191,7 @@ def test_a_sample_holds_what_the_asker_misses() -> None:
 def test_a_sample_is_without_the_asker() -> None:
     book = a_book()
     for number in (1, 2):
-        book.offer(a_claim(number))
+        book.add(a_claim(number))
 
     assert book.sample(EMPTY, asker=a_node(1)) == [a_claim(2)]
 
@@ -200,7 +200,7 @@ def test_a_sample_is_without_the_asker() -> None:
 def test_a_sample_has_fifteen_claims_at_most(known: int, expected: int) -> None:
     book = a_book()
     for number in range(1, known + 1):
-        book.offer(a_claim(number))
+        book.add(a_claim(number))
     told = book.sample(EMPTY)
 
     assert len({claim.node_id for claim in told}) == len(told) == expected
@@ -209,11 +209,11 @@ def test_a_sample_has_fifteen_claims_at_most(known: int, expected: int) -> None:
 def test_samples_differ_until_all_are_told() -> None:
     book, asker = a_book(), a_book()
     for number in range(1, 101):
-        book.offer(a_claim(number))
+        book.add(a_claim(number))
     rounds = 0
     while told := book.sample(the_filter(asker)):
         rounds += 1
-        assert all(asker.offer(claim) for claim in told)
+        assert all(asker.add(claim) for claim in told)
 
     assert len(asker) >= 99  # a filter may claim too much
     assert rounds == 7

@@ -4,7 +4,7 @@ import pytest
 
 from network_app.config import NetworkConfig
 from network_app.peers import pace
-from network_app.peers.pace import LATELY, Crowd, Pace
+from network_app.peers.pace import RECENT, Crowd, Pace
 
 CONFIG = NetworkConfig(
     network_id=1, peer_rate=400, stranger_rate=50, strangers_rate=100, peer_burst=200
@@ -80,13 +80,13 @@ def test_a_burst_that_was_saved_up_alone_is_not_had_among_many() -> None:
 def test_who_sends_nothing_and_who_has_left_have_no_part() -> None:
     paces = Paces()
     staying, leaving = paces.crowded(2)
-    paces.crowded(18, LATELY / 2)
-    staying.take(1, LATELY)
+    paces.crowded(18, RECENT / 2)
+    staying.take(1, RECENT)
     assert len(paces.crowd) == 20
 
     leaving.end()
     assert len(paces.crowd) == 19
-    staying.take(1, LATELY * 1.6)
+    staying.take(1, RECENT * 1.6)
     assert len(paces.crowd) == 1
 
 

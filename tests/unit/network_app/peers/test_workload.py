@@ -8,8 +8,8 @@ from typing import Any, cast
 import pytest
 
 from network_app.config import NetworkConfig
+from network_app.peers.incoming import Workload
 from network_app.peers.throttle import BytePool
-from network_app.peers.workload import Workload
 from network_app.ports import DONE
 from network_app.wire.p2p_pb2 import Chits, Message
 from primitives.ids import NodeID

@@ -1,6 +1,6 @@
 """Who is set aside on a chain, and for how long."""
 
-from network_app.sync.aside import FIRST, LONGEST, MOST, REMEMBERED, Aside
+from network_app.sync.choosing import FIRST, LONGEST, MOST, REMEMBERED, Aside
 from primitives.ids import NodeID
 
 PEER = NodeID(bytes([1]) * 20)

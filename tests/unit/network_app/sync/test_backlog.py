@@ -8,10 +8,10 @@ import pytest
 
 from network_app.config import NetworkConfig
 from network_app.ports import ParsedBlock
-from network_app.sync import backlog
-from network_app.sync.backlog import Backlog
+from network_app.sync import fetching
 from network_app.sync.errors import TooMuchFetched
-from network_app.sync.head import Head
+from network_app.sync.fetching import Backlog
+from network_app.sync.last_accepted import LastAccepted
 from network_app.wire.limits import LARGEST
 from tests.builders.memory_chain import MemoryChain, block_bytes, id_of
 from tests.builders.memory_network import until
@@ -33,7 +33,7 @@ def blocks(*heights: int, size: int = 100) -> list[ParsedBlock]:
 
 
 def backlog_of(chain: MemoryChain) -> Backlog:
-    return Backlog(Head(chain, at_once), NetworkConfig(1, most_fetched_bytes=1000))
+    return Backlog(LastAccepted(chain, at_once), NetworkConfig(1, most_fetched_bytes=1000))
 
 
 async def test_as_many_bytes_as_there_is_room_for_are_stored_and_no_more() -> None:
@@ -67,7 +67,7 @@ async def test_blocks_that_are_executed_make_room() -> None:
 
 
 async def test_it_waits_while_blocks_are_being_executed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backlog, "LOOK", 0.001)
+    monkeypatch.setattr(fetching, "LOOK", 0.001)
     chain = MemoryChain()
     kept = backlog_of(chain)
     await kept.keep(blocks(*range(1, 11)))
@@ -88,7 +88,7 @@ async def test_it_waits_while_blocks_are_being_executed(monkeypatch: pytest.Monk
 async def test_it_waits_in_vain_when_what_was_executed_made_no_room(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(backlog, "LOOK", 0.001)
+    monkeypatch.setattr(fetching, "LOOK", 0.001)
     chain = MemoryChain()
     kept = backlog_of(chain)
     await kept.keep(blocks(*range(1, 11)))

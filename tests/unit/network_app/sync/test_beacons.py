@@ -2,7 +2,7 @@
 
 import pytest
 
-from network_app.sync.beacons import Beacons
+from network_app.sync.witnesses import Beacons
 from primitives.ids import NodeID
 
 OWN, A, B, C = (NodeID(bytes([at]) * 20) for at in range(4))

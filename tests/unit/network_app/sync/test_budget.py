@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from network_app.config import NetworkConfig
-from network_app.sync.budget import STRANGERS_AT_ONCE, Budget, Purse
-from network_app.sync.gate import AT_ONCE, PeerSlots
+from network_app.sync.budget import AT_ONCE, STRANGERS_AT_ONCE, Budget, PeerSlots, Purse
 from primitives.ids import NodeID
 
 KNOWN, ONE, TWO = (NodeID(bytes([at]) * 20) for at in range(3))

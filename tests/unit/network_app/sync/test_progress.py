@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from network_app.ports import SyncState
-from network_app.sync.head import Head
-from network_app.sync.progress import Progress, ProgressReporter
+from network_app.sync.last_accepted import LastAccepted
+from network_app.sync.progress import Progress, ProgressRecorder
 from tests.builders.memory_chain import MemoryChain
 
 
@@ -34,11 +34,11 @@ class FailingRecords:
 async def test_what_could_not_be_written_is_written_at_the_next_look() -> None:
     records = FailingRecords()
     chain = MemoryChain()
-    head = Head(chain, at_once)
-    way = Progress(head)
-    reporter = ProgressReporter([way], records, at_once, now=lambda: 0.0, clock=lambda: 5.0)
+    last_accepted = LastAccepted(chain, at_once)
+    way = Progress(last_accepted)
+    reporter = ProgressRecorder([way], records, at_once, now=lambda: 0.0, clock=lambda: 5.0)
     await reporter.report(way)
-    records.fails = head.following = True
+    records.fails = last_accepted.following = True
     with pytest.raises(OSError, match="the database is away"):
         await reporter.report(way)
     records.fails = False

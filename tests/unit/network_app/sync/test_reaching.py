@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from network_app.config import NetworkConfig
-from network_app.ports import BlockPlace, ParsedBlock
-from network_app.sync.beacons import Beacons
+from network_app.ports import BlockRef, ParsedBlock
 from network_app.sync.errors import NoAgreement
 from network_app.sync.executing import Executor
 from network_app.sync.frontier import Agreed
-from network_app.sync.head import Head
+from network_app.sync.last_accepted import LastAccepted
 from network_app.sync.progress import Progress
 from network_app.sync.reaching import Reacher
+from network_app.sync.witnesses import Beacons
 from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import MemoryChain, id_of
 
@@ -37,7 +37,7 @@ class Peers:
         """Added to the height of the block that is named; None: none is."""
         self.filled: list[int] = []
 
-    async def accepted_at(self, height: int, place: BlockPlace) -> Agreed | None:
+    async def accepted_at(self, height: int, place: BlockRef) -> Agreed | None:
         del place
         if self.offset is None:
             return None
@@ -53,9 +53,7 @@ class Peers:
         del among
         return self.chain.parse(self.chain.raws[self.chain.heights[block_id]])
 
-    async def fill(
-        self, top: BlockPlace, low: BlockPlace, among: object, *, drains: object
-    ) -> None:
+    async def fill(self, top: BlockRef, low: BlockRef, among: object, *, drains: object) -> None:
         del among, drains
         self.filled.append(top.height)
         raws = self.chain.raws[low.height + 1 : top.height + 1]
@@ -70,17 +68,17 @@ async def reach(height: int, offset: int | None) -> tuple[Peers, Exception | Non
     theirs, mine = MemoryChain(), MemoryChain()
     theirs.make_many(height)
     peers = Peers(theirs, mine, offset)
-    head = Head(mine, at_once)
-    await head.refresh()
+    last_accepted = LastAccepted(mine, at_once)
+    await last_accepted.refresh()
     whole: Any = peers
     reacher = Reacher(
-        head,
+        last_accepted,
         whole,
         whole,
         whole,
         CONFIG,
-        executor=Executor(head, CONFIG, lambda _before, _accepted: None),
-        progress=Progress(head),
+        executor=Executor(last_accepted, CONFIG, lambda _before, _accepted: None),
+        progress=Progress(last_accepted),
     )
     try:
         await reacher.reach(Agreed(id_of(theirs.raws[-1]), frozenset({PEER})))

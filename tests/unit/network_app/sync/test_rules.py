@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from network_app.config import NetworkConfig
 from network_app.ports import SyncState
-from network_app.sync.announcing import WINDOW, Window
 from network_app.sync.batches import Recently, in_messages
 from network_app.sync.errors import BrokenAncestry, UnreadableBlock, WrongBlock, WrongHeight
 from network_app.sync.frontier import Agreed, agreed
 from network_app.sync.messages import as_id, split_handler, with_handler
-from network_app.sync.progress import ProgressReporter
+from network_app.sync.producing import WINDOW, Window
+from network_app.sync.progress import ProgressRecorder
 from network_app.sync.pulling import HOUR, HourlyLimit
 from network_app.sync.reading import read_ancestry
 from network_app.sync.requests import AdaptiveTimeout
@@ -176,7 +176,7 @@ def test_heights_have_to_fit() -> None:
     assert str(fault) == f"block {id_of(chain.raws[3])} says height 3 and has to have 4"
 
 
-def due(reporter: ProgressReporter, state: SyncState, at: float) -> bool:
+def due(reporter: ProgressRecorder, state: SyncState, at: float) -> bool:
     """Ask whether a state is due, and note it as written when it is."""
     found = reporter._is_due("P", state, at)
     if found:
@@ -185,7 +185,7 @@ def due(reporter: ProgressReporter, state: SyncState, at: float) -> bool:
 
 
 def test_a_state_is_written_when_it_changed_and_not_all_the_time() -> None:
-    reporter = ProgressReporter([], None, None, None)  # type: ignore[arg-type]
+    reporter = ProgressRecorder([], None, None, None)  # type: ignore[arg-type]
     assert due(reporter, SyncState(bootstrapped=False, height=1), 0.0)
     assert not due(reporter, SyncState(bootstrapped=False, height=9), 0.5)
     assert due(reporter, SyncState(bootstrapped=False, height=10), 1.0)

@@ -18,7 +18,6 @@ from platform_app.services.errors import (
     DecidedByVotes,
     GenesisMismatch,
     MadeElsewhere,
-    MissingOption,
     NotLocal,
 )
 from platform_app.txs.errors import WrongNetworkId
@@ -33,7 +32,7 @@ from primitives.secp256k1 import SignatureError
 from primitives.uint64 import Overflow
 
 NEVER_AT_A_DOOR = (
-    InvalidBlock, MissingOption,  # blocks come from the builder, and from other nodes
+    InvalidBlock,  # blocks come from the builder, and from other nodes
     NoFirstValidator,  # of who looks for the network's producer
     GenesisError, GenesisMismatch,  # at the first start
     DecidedByVotes, MadeElsewhere,  # likewise

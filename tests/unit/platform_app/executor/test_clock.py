@@ -9,7 +9,7 @@ from platform_app.executor.clock import (
     next_block_time,
     next_staker_change,
 )
-from platform_app.executor.moments import moment
+from platform_app.executor.errors import moment
 from platform_app.executor.proposal import potential_reward
 from platform_app.state.chain import FeeState
 from platform_app.state.diff import Diff

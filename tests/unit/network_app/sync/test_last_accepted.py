@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from network_app.ports import BlockPlace
-from network_app.sync.head import Head
+from network_app.ports import BlockRef
+from network_app.sync.last_accepted import LastAccepted
 from tests.builders.memory_chain import MemoryChain
 
 
@@ -17,24 +17,24 @@ async def test_a_block_that_is_made_during_the_question_is_asked_for_again() -> 
         found = work(*args)
         if chain.height == 0:
             chain.make()
-            head.grow_stale()
+            last_accepted.grow_stale()
         return found
 
-    head = Head(chain, meanwhile)
-    assert (await head.fresh()).height == 0
-    assert head.stale
-    assert (await head.fresh()).height == 1
-    assert not head.stale
+    last_accepted = LastAccepted(chain, meanwhile)
+    assert (await last_accepted.fresh()).height == 0
+    assert last_accepted.stale
+    assert (await last_accepted.fresh()).height == 1
+    assert not last_accepted.stale
 
 
 async def test_a_question_that_fails_leaves_the_place_stale() -> None:
     async def fails(work: Callable[..., Any], *args: object) -> Any:
         raise OSError("the database is away")
 
-    head = Head(MemoryChain(), fails)
+    last_accepted = LastAccepted(MemoryChain(), fails)
     with pytest.raises(OSError, match=r"^the database is away$"):
-        await head.refresh()
-    assert head.stale
+        await last_accepted.refresh()
+    assert last_accepted.stale
 
 
 @pytest.mark.parametrize("regrown", [0, 2, 5])
@@ -43,33 +43,33 @@ async def test_a_chain_that_went_back_is_followed_there(regrown: int) -> None:
         return work(*args)
 
     chain = MemoryChain()
-    head = Head(chain, at_once)
+    last_accepted = LastAccepted(chain, at_once)
     chain.make()
-    await head.refresh()
+    await last_accepted.refresh()
     chain.make_many(3)
-    await head.refresh()
-    assert head.place.height == 4
+    await last_accepted.refresh()
+    assert last_accepted.place.height == 4
     gone = [chain.raws.pop() for _ in range(3)]
     for raw in gone:
         del chain.heights[chain.parse(raw).block_id]
     chain.make_many(regrown, size=7)
 
-    assert await head.refresh() == chain.last_accepted()
+    assert await last_accepted.refresh() == chain.last_accepted()
 
-    assert head.at(3) in {None, *chain.accepted_at([3])}
+    assert last_accepted.at(3) in {None, *chain.accepted_at([3])}
 
 
 async def test_an_answer_that_comes_late_moves_nothing_back() -> None:
-    answers: list[BlockPlace] = []
+    answers: list[BlockRef] = []
 
     async def late(work: Callable[..., Any], *args: object) -> Any:
         found = work(*args)
-        return answers.pop() if answers and isinstance(found, BlockPlace) else found
+        return answers.pop() if answers and isinstance(found, BlockRef) else found
 
     chain = MemoryChain()
-    head = Head(chain, late)
+    last_accepted = LastAccepted(chain, late)
     old = chain.last_accepted()
     chain.make_many(2)
-    await head.refresh()
+    await last_accepted.refresh()
     answers.append(old)
-    assert await head.refresh() == chain.last_accepted()
+    assert await last_accepted.refresh() == chain.last_accepted()

@@ -23,7 +23,7 @@ class Arrival(NamedTuple):
             self.done.set_result(None)
 
 
-class Inbox:
+class MessageQueue:
     """Arrivals in the order of each sender; senders take turns.
 
     It bounds nothing by itself: a validator's messages are bounded by its connection, a stranger's by the

@@ -10,7 +10,7 @@ from primitives.ids import ID
 B = TypeVar("B", bound=Block)
 
 
-class InnerChain(Protocol[B]):
+class ChainBackend(Protocol[B]):
     """A chain of this node."""
 
     @property

@@ -1,0 +1,192 @@
+"""How long transactions are on their way to five nodes that vote: one after the other, and under load.
+
+A transaction is accepted where its block's row is committed: a process of its own watches all five databases.
+"""
+
+import random
+import statistics
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+
+from benchmarks.commits import Watch, watching
+from benchmarks.generator import send_streams
+from benchmarks.rpc import WrongAnswer
+from benchmarks.scene import Scene
+from benchmarks.voting_network import NODES, Voters, client_of
+from benchmarks.wire import Framing
+
+PATHS = {"P": "/ext/P", "C": "/ext/bc/C/rpc"}
+PAUSES = {"C": (0.05, 0.25), "P": (1.0, 1.25)}
+"""Seconds after a block before the next transaction, of differing length. On the P-Chain blocks are a second
+apart, and a transaction that comes earlier waits for that."""
+BETWEEN = 0.1
+"""Seconds between the single transactions of one issuer that are timed under load."""
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A transaction that was issued."""
+
+    key: str
+    """Its hash, or its ID."""
+    at: float
+    """By `time.perf_counter`, before it was sent."""
+
+
+@dataclass(slots=True)
+class Supply:
+    """Makes transactions of a chain that do not wait for each other, and issues them."""
+
+    voters: Voters
+    chain: str
+    raws: Iterator[tuple[str, bytes]]
+    """Hash or ID, and the call that issues it."""
+    node: int | None = None
+    """Place of the node that is told; None: all by turns, which is for who waits for each acceptance."""
+    issued: list[Issued] = field(default_factory=list)
+
+    def issue(self) -> None:
+        """Issue the next one.
+
+        Raises:
+            WrongAnswer: The node refuses it.
+        """
+        key, call = next(self.raws)
+        place = len(self.issued) if self.node is None else self.node
+        with closing(client_of(self.voters.at(place, PATHS[self.chain]))) as client:
+            started = time.perf_counter()
+            answer = client.ask(call)
+        if "error" in answer:
+            raise WrongAnswer(str(answer["error"]))
+        self.issued.append(Issued(key, started))
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """From issue to acceptance by the last of the nodes."""
+
+    p50: float
+    """Seconds."""
+    p99: float
+    count: int
+    """Transactions that were timed."""
+    rate: float = 0.0
+    """Transactions that all have accepted a second, of all that were sent."""
+    blocks: int = 0
+
+
+def one_by_one(supply: Supply, count: int) -> Waits:
+    """Issue one transaction at a time, each when all have accepted the one before it.
+
+    Raises:
+        WrongAnswer: One is refused, or they are not in as many blocks.
+    """
+    voters, chain = supply.voters, supply.chain
+    height = voters.head(chain)
+    voters.await_height(chain, height)
+    with watching(voters.directories) as watch:
+        first = len(supply.issued)
+        for place in range(count):
+            time.sleep(random.uniform(*PAUSES[chain]))
+            supply.issue()
+            voters.await_height(chain, height + place + 1)
+    issued = supply.issued[first:]
+    heights = range(height + 1, height + 1 + len(issued))
+    if voters.head(chain) != heights[-1]:
+        raise WrongAnswer(f"{len(issued)} transactions are not in {len(issued)} blocks")
+    return Waits(*_waited(watch, chain, issued, heights))
+
+
+def under_load(
+    scene: Scene,
+    framing: Framing,
+    streams: Sequence[Sequence[bytes]],
+    issuers: Sequence[Supply],
+    seconds: float,
+) -> Waits:
+    """Send streams as fast as a node answers, while issuers send single ones that are timed.
+
+    Raises:
+        WrongAnswer: One is refused, or is in no block.
+    """
+    voters, chain = issuers[0].voters, issuers[0].chain
+    before = voters.head(chain)
+    with watching(voters.directories) as watch:
+        with _issuing_beside(issuers):
+            sent = send_streams(framing, streams, seconds)
+        issued = [each for one in issuers for each in one.issued]
+        count = sum(sent.answered) + len(issued)
+        heights = _all_included(scene, voters, chain, before, count)
+        top = max(heights.values())
+        voters.await_height(chain, top)
+    if sent.failures:
+        raise WrongAnswer(sent.failures[0].decode(errors="replace"))
+    last = max(watch.growth[place, chain].reached(top) for place in range(NODES))
+    waited = _waited(watch, chain, issued, [heights[one.key] for one in issued])
+    return Waits(*waited, rate=count / (last - sent.started), blocks=top - before)
+
+
+@contextmanager
+def _issuing_beside(issuers: Sequence[Supply]) -> Iterator[None]:
+    """Issue single transactions until the block ends, each issuer in its thread. Raises as `Supply.issue`."""
+    ended = threading.Event()
+
+    def go_on(supply: Supply) -> None:
+        while not ended.wait(BETWEEN):
+            supply.issue()
+
+    with ThreadPoolExecutor(len(issuers)) as threads:
+        issuing_them = [threads.submit(go_on, one) for one in issuers]
+        try:
+            yield
+        finally:
+            ended.set()
+        for one in issuing_them:
+            one.result()
+
+
+def _all_included(
+    scene: Scene, voters: Voters, chain: str, above: int, count: int
+) -> dict[str, int]:
+    """Return in which block each of so many transactions is, by key, once all are.
+
+    Raises:
+        WrongAnswer: Some are in none.
+    """
+    heights: dict[str, int] = {}
+    read, deadline = above, time.perf_counter() + 120.0
+    while len(heights) < count:
+        if time.perf_counter() > deadline:
+            raise WrongAnswer(f"{len(heights):,} of {count:,} transactions were accepted")
+        head = voters.head(chain)
+        voters.await_height(chain, head)
+        for height in range(read + 1, head + 1):
+            heights |= dict.fromkeys(_transactions(scene, chain, height), height)
+        read = head
+        time.sleep(0.1)
+    return heights
+
+
+def _transactions(scene: Scene, chain: str, height: int) -> list[str]:
+    """Return the keys of an accepted block's transactions."""
+    if chain == "C":
+        return list(scene.client.call("eth_getBlockByNumber", hex(height), False)["transactions"])
+    asked = scene.facts["platform"].client
+    block = asked.call_named("platform.getBlockByHeight", height=height, encoding="json")["block"]
+    return [tx["id"] for tx in block["txs"]]
+
+
+def _waited(
+    watch: Watch, chain: str, issued: Sequence[Issued], heights: Sequence[int]
+) -> tuple[float, float, int]:
+    """Return how long transactions were on their way to the last of the nodes: p50, p99, and how many they are."""
+    seconds = [
+        max(watch.growth[place, chain].reached(height) for place in range(NODES)) - one.at
+        for one, height in zip(issued, heights, strict=True)
+    ]
+    cuts = statistics.quantiles(seconds, n=100, method="inclusive")
+    return cuts[49], cuts[98], len(seconds)

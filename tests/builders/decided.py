@@ -1,0 +1,56 @@
+"""Blocks that others have decided: verified one on the other, and accepted together, as consensus lets a VM do."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cchain_app.blocks.candidate import CandidateBlock
+from cchain_app.blocks.evm_block import evm_block
+from cchain_app.chain import EvmChain
+from chainvm.port import Block
+from platform_app.blocks.block import Block as PlatformBlock
+from platform_app.chain import PlatformChain
+from primitives.ids import ID
+
+Written = Callable[[Any], object]
+"""Called with each block in the transaction that accepts it, before it is written."""
+
+
+def nothing(block: Any) -> None:
+    """Write nothing with a block."""
+    del block
+
+
+def accept_evm(
+    chain: EvmChain, candidates: Sequence[CandidateBlock], *, now: int, written: Written = nothing
+) -> None:
+    """Verify and accept blocks of an EVM chain that follow its head and each other: all or none."""
+    _accept(chain, [evm_block(one) for one in candidates], now, written)
+
+
+def accept_platform(
+    chain: PlatformChain,
+    blocks: Sequence[PlatformBlock],
+    *,
+    now: int,
+    written: Written = nothing,
+) -> None:
+    """Verify and accept blocks of a P-Chain that follow its last accepted one and each other: all or none."""
+    _accept(chain, blocks, now, written)
+
+
+def _accept(
+    chain: EvmChain | PlatformChain, blocks: Sequence[Block], now: int, written: Written
+) -> None:
+    vm: Any = chain.vm
+    by_id: dict[ID, Block] = {one.block_id: one for one in blocks}
+    if not blocks:
+        return
+
+    def write(block_id: ID) -> None:
+        if block_id in by_id:  # else a proposal that came before, alone
+            written(by_id[block_id])
+
+    with chain.consensus.lock:
+        vm.last_accepted()
+        vm.verify_all(blocks, now=now)
+        vm.accept(list(by_id), written=write)

@@ -1,0 +1,76 @@
+"""How many statements a send and a block cost, writes and the limits of the transaction included.
+
+Before blocks were verified and then accepted (b2144c4) the same on the same rows took, on SQLite / PostgreSQL:
+
+| | send | block | its outer block |
+|---|---|---|---|
+| C-Chain | 8 / 9 | 17 / 19 | 13 / 11 |
+| P-Chain | 18 / 19 | 21 / 23 | 13 / 11 |
+
+An outer block was made and written later, when a peer first asked for it. Now it is one more row in the block's own
+transaction: a block takes one statement more than it did without its outer one, and ten to twelve less than with it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connections
+from django.test.utils import CaptureQueriesContext
+
+from cchain_app.apps import evm_chain
+from cchain_app.chain import EvmChain
+from cchain_app.services import transactions
+from chaindb import clock
+from platform_app.apps import platform_chain
+from platform_app.chain import PlatformChain
+from platform_app.services import mempool
+from tests.integration.network_app.world import World
+
+OUTER_BLOCK = 1
+DEVELOPMENT = 0
+"""Statements by which each reads what a development chain has been told, beyond those of before."""
+C_CHAIN = {
+    "sqlite": (8 + DEVELOPMENT, 17 + OUTER_BLOCK + DEVELOPMENT),
+    "postgresql": (9 + DEVELOPMENT, 19 + OUTER_BLOCK + DEVELOPMENT),
+}
+P_CHAIN = {"sqlite": (18, 21 + OUTER_BLOCK), "postgresql": (19, 23 + OUTER_BLOCK)}
+
+
+def statements(chain: EvmChain | PlatformChain, work: Callable[[], Any]) -> list[str]:
+    """Do something and return what the chain's database was told meanwhile."""
+    with CaptureQueriesContext(connections[chain.db.alias]) as told:
+        work()
+    return [" ".join(one["sql"].split())[:100] for one in told.captured_queries]
+
+
+@pytest.fixture
+def begun(shared_world: World) -> World:
+    """Both chains, some blocks after genesis: what is read once is read."""
+    for _ in range(3):
+        shared_world.make_c(1)
+        shared_world.make_p()
+    return shared_world
+
+
+def test_of_the_c_chain(begun: World) -> None:
+    chain, made = evm_chain(), begun.c.make()
+
+    sent = statements(chain, lambda: transactions.submit(chain, [made.raw]))
+    begun.wall.seconds += 1
+    now = clock.now()
+    produced = statements(chain, lambda: chain.consensus.produce(now=now))
+
+    assert begun.maker.c.last_accepted().height == 4
+    assert (len(sent), len(produced)) == C_CHAIN[chain.db.connection.vendor], (sent, produced)
+
+
+def test_of_the_p_chain(begun: World) -> None:
+    chain, made, now = platform_chain(), begun.p.make(), clock.now()
+
+    issued = statements(chain, lambda: mempool.issue(chain, [made], now=now))
+    begun.wall.seconds += 1
+    produced = statements(chain, lambda: chain.consensus.produce(now=now + 1))
+
+    assert begun.maker.p.last_accepted().height == 4
+    assert (len(issued), len(produced)) == P_CHAIN[chain.db.connection.vendor], (issued, produced)

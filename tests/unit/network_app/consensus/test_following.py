@@ -1,0 +1,87 @@
+"""The node that makes all blocks takes some back: those who follow it say so, and do not just stand."""
+
+import asyncio
+
+from network_app.consensus.following import FollowedHead
+from network_app.consensus.report import Contradiction
+from network_app.snowman.parameters import ONE_VOTE
+from network_app.snowman.topological import Topological
+from tests.builders.chain_vm import GENESIS, TextBlock, text_block
+from tests.builders.queries import push
+from tests.builders.voting import PEERS, Peers, Voter, chits, until, virtually
+
+PRODUCER = PEERS[0]
+A, OTHER = text_block(GENESIS, "a"), text_block(GENESIS, "other")
+HIGHER = text_block(OTHER, "higher")
+
+
+def tree(last: TextBlock) -> Topological:
+    return Topological(ONE_VOTE, last.block_id, last.height)
+
+
+def look(head: FollowedHead, block: TextBlock, last: TextBlock = A) -> Contradiction | None:
+    return head.look({PRODUCER: (block.block_id, block.height)}, tree(last))
+
+
+def test_a_producer_may_be_level_or_ahead_or_not_heard_of() -> None:
+    head = FollowedHead()
+    assert look(head, A) is None
+    assert look(head, text_block(A, "b")) is None
+    assert head.look({}, tree(A)) is None
+
+
+def test_one_that_is_below_or_elsewhere_has_taken_blocks_back() -> None:
+    below = look(FollowedHead(), GENESIS)
+    assert below == Contradiction(PRODUCER, GENESIS.block_id, 0, 1)
+    assert (
+        f"{PRODUCER}, which makes all blocks, has block {GENESIS.block_id} at height 0, below"
+        in (below.words)
+    )
+    elsewhere = look(FollowedHead(), OTHER)
+    assert elsewhere == Contradiction(PRODUCER, OTHER.block_id, 1, 1)
+    assert "at height 1, another one than the last one accepted here" in elsewhere.words
+
+
+def test_that_it_grows_again_is_no_agreement() -> None:
+    head = FollowedHead()
+    found = look(head, OTHER)
+    assert look(head, HIGHER) == found
+    assert look(head, A) is None
+    assert look(head, OTHER) == found
+    assert look(head, text_block(A, "b"), text_block(A, "b")) is None
+
+
+def test_a_follower_says_so_and_takes_it_back() -> None:
+    async def case() -> None:
+        peers = Peers([PRODUCER])
+        async with Voter(peers=peers, parameters=ONE_VOTE, follows=True) as voter:
+            await voter.hear(PRODUCER, push(A))
+            await voter.accept(A, GENESIS)
+            assert voter.runner.report().obstacle is None
+
+            seen = len(peers.sent)
+            await until(lambda: len(peers.sent) > seen)
+            voter.answer_all(GENESIS, GENESIS, seen)
+            await until(lambda: voter.runner.report().contradiction is not None)
+            assert "below the last one accepted here, at height 1" in (
+                voter.runner.report().obstacle or ""
+            )
+
+            seen = len(peers.sent)
+            await until(lambda: len(peers.sent) > seen)
+            voter.answer_all(A, A, seen)
+            await until(lambda: voter.runner.report().obstacle is None)
+
+    virtually(case())
+
+
+def test_validators_that_vote_may_be_behind() -> None:
+    async def case() -> None:
+        async with Voter() as voter:
+            await voter.hear(PEERS[0], push(A))
+            await voter.accept(A, GENESIS)
+            voter.hear(PEERS[1], chits(GENESIS, voter.peers.told("pull_query")[-1][1].request_id))
+            await asyncio.sleep(3.0)
+            assert voter.runner.report().obstacle is None
+
+    virtually(case())
