@@ -43,7 +43,7 @@ from cchain_app.simulation.errors import PriceTooHigh, not_applied
 from cchain_app.simulation.plan import BlockRequest, PlannedBlock, plan
 from cchain_app.simulation.transfers import logs_with_transfers
 from cchain_app.txs.request import CallRequest
-from primitives.evm import Address
+from primitives.evm import ZERO_HASH, Address
 
 BASE_FEE_BITS: Final = 64
 BLOB_BASE_FEE_BITS: Final = 128
@@ -176,6 +176,7 @@ class Simulation:
             fork=config.fork_at(planned.number, planned.timestamp, header.difficulty),
             coinbase=header.coinbase,
             difficulty=header.difficulty,
+            prev_randao=ZERO_HASH,  # also where blocks of the chain have a fresh one (tracing.md 14)
         )
         beacon_root = planned.request.beacon_root
         if beacon_root is not None and env.parent_beacon_block_root is not None:

@@ -34,6 +34,16 @@ def _nobody_makes_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
+def _nobody_moves_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wall time is what the tests say that the clock shows."""
+
+    def wall() -> int:
+        return clock.now()  # which the test moves
+
+    monkeypatch.setattr(clock, "wall", wall)
+
+
+@pytest.fixture(autouse=True)
 def long_ago(monkeypatch: pytest.MonkeyPatch) -> None:
     """This process has looked for a while."""
     monkeypatch.setattr(checks, "BEGAN", network_rows.ago(120).timestamp())

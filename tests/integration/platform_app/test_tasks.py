@@ -129,7 +129,7 @@ def test_a_transaction_of_an_idle_node_is_committed_without_waiting_for_the_tick
     assert accepted.status(platform_chain(), tx.tx_id).status is TxStatus.COMMITTED
 
 
-def test_the_builder_is_a_task_that_exists_and_is_ticked_each_second() -> None:
+def test_the_builder_is_a_task_that_exists_and_is_ticked_each_second(db: None) -> None:
     from nodeproject.celery import app
 
     app.loader.import_default_modules()

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import AnonymousUser, Group, User
 from django.test import Client, RequestFactory
+from django.utils.module_loading import import_string
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 from unfold.admin import ModelAdmin
 
@@ -110,6 +111,7 @@ def test_an_item_of_the_menu_leads_to_a_page_that_its_permission_opens(
     assert admin_client.get(str(item["link"])).status_code == 200
     request = rf.get("/")
     if may_view := item.get("permission"):
+        may_view = import_string(may_view) if isinstance(may_view, str) else may_view
         request.user = admin_user
         assert may_view(request)
         request.user = AnonymousUser()

@@ -18,6 +18,8 @@ DEEP: dict[str, Any] = {
     "account": "0x80" + "00" * 19,
     "accountchange": models.row_id(60),
     "call": models.row_id(60),
+    "developmentchange": models.row_id(60),
+    "snapshot": 60,
     "contractcreation": models.row_id(60),
     "contract": "0x80" + "00" * 19,
 }

@@ -108,6 +108,8 @@ def test_every_model_of_the_chain_in_the_admin_is_read_only() -> None:
         models.Account,
         models.AccountChange,
         models.PoolTransaction,
+        models.DevelopmentChange,
+        models.Snapshot,
         models.Call,
         Contract,
         ContractCreation,

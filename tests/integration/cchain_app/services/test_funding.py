@@ -14,6 +14,7 @@ from cchain_app.accounts.keyring import DERIVATION_PATH, EWOQ, MNEMONIC
 from cchain_app.apps import evm_chain
 from cchain_app.chain import EvmChain
 from cchain_app.genesis import built_in_text, load_genesis
+from cchain_app.local_genesis import local_text
 from cchain_app.selectors import blocks, state
 from cchain_app.services import genesis as service
 from nodeproject.apps import this_node
@@ -25,7 +26,7 @@ from tests.builders.cchain import JUNK_KEYS, SENDERS
 
 COIN = 10**18
 OTHER = "legal winner thank year wave sausage worth useful legal winner thank yellow"
-BUILT_IN = load_genesis(built_in_text("local"))
+BUILT_IN = load_genesis(local_text())
 
 
 def derived(mnemonic: str, number: int) -> Address:
@@ -161,9 +162,8 @@ def test_a_new_networks_files_have_the_settings_accounts(
     node_settings: Any, settings: Any, tmp_path: Path
 ) -> None:
     settings.NODE = replace(node_settings, data_dir=str(tmp_path / "data"), accounts=1, balance=3)
-    assert (
-        load_genesis(service.first_genesis_file(evm_chain())).alloc[SENDERS[0]].balance == 3 * COIN
-    )
+    found = load_genesis(evm_chain().new_local_file())
+    assert found.alloc[SENDERS[0]].balance == 3 * COIN
 
 
 def test_the_banner_shows_the_known_accounts_with_their_keys(begin: Any) -> None:
