@@ -111,6 +111,8 @@ class EvmChain:
         self.building = Building(aliases[0], node.profile)
         """Its blocks in the making."""
         self.producer = Wakeup("cchain_app.produce_blocks", Lock.CCHAIN_PRODUCER, db, node.profile)
+        self.last_accepted_at = 0.0
+        """When this process accepted the last block, on the monotonic clock in seconds; 0: none yet."""
         self.on_accepted: list[Callable[[Sequence[AcceptedBlock]], None]] = []
         """Who is told of blocks that this process has accepted, after the commit; quick ones that do not raise."""
         self.local_file = self.new_local_file

@@ -248,7 +248,10 @@ def _execution(methods: MethodRegistry, rpc: EvmRpc) -> None:
     everything = [_CALL, _BLOCK, _ACCOUNTS, _SURROUNDINGS]
     methods.add("eth_call", rpc.bind(execution.call), params=everything, hot=True)
     methods.add(
-        "eth_estimateGas", rpc.bind(execution_gas.estimate_gas), params=everything, hot=True
+        "eth_estimateGas",
+        rpc.bind(execution_gas.estimate_gas),
+        params=[_CALL, Param("block", params.block_param, None), _ACCOUNTS, _SURROUNDINGS],
+        hot=True,
     )
     methods.add(
         "eth_createAccessList",

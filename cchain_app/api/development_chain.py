@@ -81,11 +81,13 @@ def _wanted(given: Any) -> Wanted | None:
 def set_rpc_url(rpc: EvmRpc, url: str) -> None:
     """anvil_setRpcUrl: ask another URL for what was not kept, until this process ends.
 
+    Unspecified: on a chain that is no fork it does nothing, as in Anvil.
+
     Raises:
-        NotAFork: The chain is none.
         MalformedForkSetting: That is no URL.
     """
-    forking.set_upstream(rpc.chain, url)
+    if rpc.chain.fork is not None:
+        forking.set_upstream(rpc.chain, url)
 
 
 def rollback(rpc: EvmRpc, depth: int) -> None:

@@ -1,17 +1,25 @@
 """Blocks, headers and what is counted in them; and as RLP, the debug_getRaw family."""
 
+from dataclasses import replace
+from typing import Final
+
+import msgspec
 from msgspec import Raw
 
 from cchain_app.api import block_tags, wire
 from cchain_app.api.errors import server_error
-from cchain_app.api.params import BlockHash, BlockNumber, BlockParam
+from cchain_app.api.execution import next_env
+from cchain_app.api.params import BlockHash, BlockNumber, BlockParam, Tag
 from cchain_app.api.rpc import EvmRpc
-from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.accepted import AcceptedBlock, make_block
 from cchain_app.blocks.header import encode_header
 from cchain_app.blocks.receipt import encode_receipt
 from cchain_app.selectors import blocks
 from primitives.evm import Hash
+from primitives.hashing import EMPTY_ROOT
 from primitives.hexadecimal import encode_data, encode_quantity
+
+_encode: Final = msgspec.json.Encoder().encode
 
 
 def block_number(rpc: EvmRpc) -> str:
@@ -20,7 +28,13 @@ def block_number(rpc: EvmRpc) -> str:
 
 
 def get_block_by_number(rpc: EvmRpc, number: BlockNumber, full: bool) -> Raw | None:  # noqa: FBT001
-    """eth_getBlockByNumber: a block with its transactions or their hashes, null above the head."""
+    """eth_getBlockByNumber: a block with its transactions or their hashes, null above the head.
+
+    Unspecified: `pending` is the head, but on a chain to develop against the block that would be made now: with
+    its time and fees, nothing in it, and null for what it has not yet.
+    """
+    if number is Tag.PENDING and rpc.chain.is_development:
+        return Raw(_encode(_pending(rpc)))
     return _block(rpc, block_tags.find(rpc, number), full=full)
 
 
@@ -73,6 +87,29 @@ def get_uncle_by_number(rpc: EvmRpc, number: BlockNumber, index: int) -> wire.Js
 def get_uncle_by_hash(rpc: EvmRpc, block_hash: Hash, index: int) -> wire.Json | None:
     """eth_getUncleByBlockHashAndIndex: an uncle's header, null where there is none."""
     return _uncle(block_tags.find(rpc, BlockHash(block_hash)), index)
+
+
+def _pending(rpc: EvmRpc) -> wire.Json:
+    """Return the next block as far as it is known (devnet.md 2)."""
+    head = blocks.head(rpc.chain)
+    env = next_env(rpc, head)
+    header = replace(
+        head.header,
+        parent_hash=head.hash,
+        number=env.number,
+        timestamp=env.timestamp,
+        coinbase=env.coinbase,
+        gas_limit=env.gas_limit,
+        gas_used=0,
+        base_fee=env.base_fee,
+        mix_hash=env.prev_randao,
+        logs_bloom=bytes(256),
+        transactions_root=EMPTY_ROOT,
+        receipts_root=EMPTY_ROOT,
+        extra_data=b"",
+    )
+    unknown = dict.fromkeys(("hash", "nonce", "logsBloom"))
+    return {**wire.block(make_block(header, (), ()), []), **unknown}
 
 
 def _block(rpc: EvmRpc, found: AcceptedBlock | None, *, full: bool) -> Raw | None:

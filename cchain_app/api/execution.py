@@ -37,7 +37,7 @@ from cchain_app.evm.overrides import (
 )
 from cchain_app.evm.tracing import Recording, TransactionTrace
 from cchain_app.processing import BlockRules
-from cchain_app.selectors import development, state
+from cchain_app.selectors import blocks, development, state
 from cchain_app.services.transaction_log import RECORDING, SECONDS_A_TRANSACTION
 from cchain_app.transaction_log.console import WatchedState
 from cchain_app.txs.transaction import Authorization
@@ -229,19 +229,28 @@ def make_context(
     found = block_tags.require(rpc, block)
     reader = state.state_at(rpc.chain, found.number)
     context = context_on(rpc, found, reader, accounts, None, share=share)
-    if block is Tag.PENDING and _has_next_env(rpc):
-        context = context._replace(env=_with_moves(context.env, _next_env(rpc, found)))
+    if block is Tag.PENDING and has_next_env(rpc):
+        context = context._replace(env=_with_moves(context.env, next_env(rpc, found)))
     if block_override is not None:
         context = context._replace(env=block_override.apply(context.env))
     return context
 
 
-def _has_next_env(rpc: EvmRpc) -> bool:
+def has_next_env(rpc: EvmRpc) -> bool:
     """Say whether calls on `pending` see the next block's environment: where it tells something."""
     return rpc.chain.is_development or rpc.chain.config.fresh_prev_randao
 
 
-def _next_env(rpc: EvmRpc, head: AcceptedBlock) -> BlockEnv:
+def next_or_latest(rpc: EvmRpc) -> Tag:
+    """Return which block a transaction is estimated for: the next one, where something was set for it by hand."""
+    if not rpc.chain.is_development:
+        return Tag.LATEST
+    head = blocks.head(rpc.chain)
+    by_hand = development.conditions(rpc.chain).of_next_block(head.header.timestamp)
+    return Tag.LATEST if by_hand is None else Tag.PENDING
+
+
+def next_env(rpc: EvmRpc, head: AcceptedBlock) -> BlockEnv:
     """Return what the next block will see, with what was set for it by hand (devnet.md 2).
 
     Unspecified: on other chains `pending` is the head, as coreth has it.

@@ -35,11 +35,14 @@ ACCESS_LIST_ROUNDS: Final = 16
 def estimate_gas(
     rpc: EvmRpc,
     request: CallRequest,
-    block: BlockParam,
+    block: BlockParam | None,
     accounts: Overrides | None,
     block_override: BlockOverride | None,
 ) -> str:
     """eth_estimateGas: the least gas limit with which a call works, a little too high at most.
+
+    Unspecified: without a block it is for the next one where something was set for that by hand, as in Anvil and
+    Hardhat; else for the head, as in geth.
 
     Unspecified: a precompile that overrides move is moved for estimates too; geth checks the move
     and then runs the call with the precompile at its old place.
@@ -47,7 +50,8 @@ def estimate_gas(
     Raises:
         JsonRpcError: 3, it reverts; -32000, it fails otherwise, or with all the gas it may have.
     """
-    context = execution.make_context(rpc, block, accounts, block_override)
+    at = execution.next_or_latest(rpc) if block is None else block
+    context = execution.make_context(rpc, at, accounts, block_override)
     message = execution.make_message(rpc, request, context.env)
     highest = _highest(rpc, request, context)
     message = message._replace(gas=highest)

@@ -5,7 +5,6 @@ from typing import Any
 from cchain_app.api import execution, execution_gas, wire
 from cchain_app.api.errors import server_error
 from cchain_app.api.eth_fees import next_base_fee, suggested_tip
-from cchain_app.api.params import Tag
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.selectors import pool
 from cchain_app.txs.request import CallRequest, unsigned
@@ -37,7 +36,7 @@ def with_fees_and_gas(rpc: EvmRpc, request: CallRequest) -> tuple[CallRequest, i
     priced = _with_fees(rpc, request)
     gas = request.gas
     if gas is None:
-        estimate = execution_gas.estimate_gas(rpc, priced, Tag.LATEST, None, None)
+        estimate = execution_gas.estimate_gas(rpc, priced, None, None, None)
         gas = decode_quantity(estimate, 64)
     return priced, gas
 

@@ -3,29 +3,34 @@
 What a client left out is chosen as eth_fillTransaction does (`fill`).
 """
 
+from contextlib import suppress
 from typing import Final
 
 from msgspec import Raw
 
 from cchain_app.accounts.errors import UnknownAccount
 from cchain_app.api import fill
-from cchain_app.api.eth_transactions import receipt_in_turn
+from cchain_app.api.eth_transactions import receipt_in_turn, wait_for_receipt
 from cchain_app.api.params_accounts import TransactionRequest
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.pool import errors as pool_errors
 from cchain_app.pool.admission import Outcome
-from cchain_app.selectors import impersonation
+from cchain_app.selectors import development, impersonation, pool
 from cchain_app.services import transactions
 from cchain_app.txs.errors import BlobTransactionRefused
 from cchain_app.txs.impersonation import impersonate
 from cchain_app.txs.request import CallRequest, to_be_signed
 from cchain_app.txs.signing import UnsignedTransaction, sign_transaction
 from cchain_app.txs.transaction import BLOB
+from jsonrpc.errors import JsonRpcError
 from primitives.evm import Address, Hash
 from primitives.hexadecimal import encode_data
 
 MORE_ATTEMPTS: Final = 8
 """Nonces that are tried besides the first where others send for the same account at the same time."""
+
+PATIENCE: Final = 1.0
+"""Seconds for which an answer waits for the transaction's block."""
 
 _TAKEN: Final = (
     pool_errors.AlreadyKnown,
@@ -45,7 +50,7 @@ def send_transaction(rpc: EvmRpc, request: TransactionRequest) -> str:
         JsonRpcError: As of eth_fillTransaction.
         PoolRejection: The pool does not take it; InvalidTransaction likewise.
     """
-    return encode_data(_send(rpc, _with_sender(rpc, request, anybody=False)))
+    return _mined(rpc, _send(rpc, _with_sender(rpc, request, anybody=False)))
 
 
 def send_transaction_sync(
@@ -58,7 +63,20 @@ def send_transaction_sync(
 
 def send_unsigned_transaction(rpc: EvmRpc, request: TransactionRequest) -> str:
     """eth_sendUnsignedTransaction: as eth_sendTransaction for any account, impersonated or not."""
-    return encode_data(_send(rpc, _with_sender(rpc, request, anybody=True)))
+    return _mined(rpc, _send(rpc, _with_sender(rpc, request, anybody=True)))
+
+
+def _mined(rpc: EvmRpc, sent: Hash) -> str:
+    """Return a hash once its transaction is in a block, where blocks are made on a transaction's arrival.
+
+    Unspecified: tools for Hardhat ask for the receipt at once (devnet.md 2). What waits behind a nonce that is missing,
+    or for lower fees, is answered at once, and whatever takes longer than `PATIENCE` then.
+    """
+    chain = rpc.chain
+    if development.mining(chain) == "auto" and sent in pool.pending_hashes(chain):
+        with suppress(JsonRpcError):  # no block in that time: it waits in the pool
+            wait_for_receipt(rpc, sent, PATIENCE)
+    return encode_data(sent)
 
 
 def sign_transaction_only(rpc: EvmRpc, request: TransactionRequest) -> str:

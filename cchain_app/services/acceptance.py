@@ -5,6 +5,7 @@ head is still their parent.
 """
 
 from collections.abc import Sequence
+from time import monotonic
 from typing import Final, NamedTuple
 
 from cchain_app import notifications
@@ -108,6 +109,7 @@ def _move(chain: EvmChain, verified: Sequence[VerifiedBlock]) -> None:
     for one in verified:
         memory.advance(one.block, one.executed.changes)
     last = verified[-1].block
+    chain.last_accepted_at = monotonic()
     notifications.head_accepted(chain, last.number, last.hash)
     for listener in chain.on_accepted:
         listener([one.block for one in verified])
