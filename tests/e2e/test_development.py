@@ -3,6 +3,7 @@
 import random
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -66,7 +67,8 @@ def _busy_until_killed(
     """
     height = int(client.call("eth_blockNumber"), 16)
     balance = int(client.call("eth_getBalance", SOMEBODY, "latest"), 16)
-    threading.Timer(steps / 20, node.kill).start()
+    killer = threading.Timer(steps / 20, node.kill)
+    killer.start()
     step = 0
     while True:
         snapshot = None
@@ -83,7 +85,26 @@ def _busy_until_killed(
                 client.call("evm_mine")
                 client.call("evm_revert", snapshot)
         except RpcUnreachable:
+            killer.join()
             heights = {height, after[0], height + 1} if snapshot else {height, after[0]}
             return heights, {balance, after[1]}
         height, balance = after
         step += 1
+
+
+def test_a_state_file_is_written_at_the_end_and_loaded_by_a_chain_that_begins(
+    tmp_path: Path,
+) -> None:
+    state = tmp_path / "state.json"
+    env = {"NODE_STATE": str(state), "NODE_MINING": "manual"}
+    with RunningNode(tmp_path / "first", env=env) as first:
+        first.start()
+        first.rpc("anvil_setBalance", SOMEBODY, "0x7")
+        first.stop()
+    assert state.read_bytes()[:2] == b"\x1f\x8b"
+    with RunningNode(tmp_path / "second", env=env) as second:
+        second.start()
+        assert second.rpc("eth_getBalance", SOMEBODY, "latest") == "0x7"
+        second.rpc("evm_mine")
+        second.restart()
+        assert "is not loaded: the chain here has blocks" in second.log()

@@ -12,6 +12,7 @@ from django.db import connections
 from typing_extensions import override
 
 from cchain_app.services import local_genesis
+from nodeproject import state_file
 from nodeproject.apps import this_node
 from nodeproject.banner import print_banner, print_listening
 from nodeproject.cli import StartCommand
@@ -69,6 +70,9 @@ class Command(StartCommand):
             self.stderr.write(SLOW_ENGINE)
         for remark in local_genesis.remarks(node.evm_chain):
             self.stderr.write(remark)
+        state = Path(node.settings.state) if node.settings.state else None
+        if state is not None and (unloaded := state_file.load(node.evm_chain, state)):
+            self.stderr.write(unloaded)
         if node.settings.config_out:
             write_config(node, Path(node.settings.config_out))
         if not node.settings.quiet:
@@ -83,6 +87,8 @@ class Command(StartCommand):
         finally:
             for one in reversed(companions):
                 one.stop()
+            if state is not None and (unwritten := state_file.save(node.evm_chain, state)):
+                self.stderr.write(unwritten)
 
 
 def _told(_host: str, _port: int) -> None:
