@@ -17,10 +17,6 @@ ADDRESS = "http://127.0.0.1:8545"
 CHAIN_ID = 31337
 SECONDS = 120
 
-pytestmark = pytest.mark.xfail(
-    reason="the node has neither development methods nor an interface at / yet", strict=True
-)
-
 
 def blocks(recipe: str, language: str) -> list[str]:
     """Return the recipe's pieces of code in a language."""

@@ -261,7 +261,6 @@ def test_a_project_has_a_node_accounts_and_a_client(outcomes: Mapping[str, str])
     )
 
 
-@pytest.mark.xfail(reason="the node has no development methods yet", strict=True)
 def test_a_project_has_a_chain_that_each_test_leaves_as_it_was(outcomes: Mapping[str, str]) -> None:
     found = {name: said for name, said in outcomes.items() if name.startswith(ISOLATED)}
 
