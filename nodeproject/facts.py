@@ -9,6 +9,6 @@ def print_facts(title: str, facts: Mapping[str, str]) -> None:
     """Print a title and one aligned line for each fact; values may have rich's markup."""
     console = Console(soft_wrap=True, highlight=False)
     console.rule(f"[bold]{title}[/bold]", align="left")
-    width = max(map(len, facts))
+    width = max(map(len, facts), default=0)
     for name, value in facts.items():
         console.print(f"  [bold]{name:<{width}}[/bold]  {value}")
