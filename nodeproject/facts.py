@@ -6,9 +6,11 @@ from rich.console import Console
 
 
 def print_facts(title: str, facts: Mapping[str, str]) -> None:
-    """Print a title and one aligned line for each fact; values may have rich's markup."""
+    """Print a title and one aligned line for each fact, nothing without facts; values may have rich's markup."""
+    if not facts:
+        return
     console = Console(soft_wrap=True, highlight=False)
     console.rule(f"[bold]{title}[/bold]", align="left")
-    width = max(map(len, facts), default=0)
+    width = max(map(len, facts))
     for name, value in facts.items():
         console.print(f"  [bold]{name:<{width}}[/bold]  {value}")

@@ -11,6 +11,7 @@ import pytest
 from eth_account import Account
 from web3 import AsyncWeb3, Web3, WebSocketProvider
 
+from primitives.product import NAME, VERSION
 from tests.e2e.checked import CheckedNode
 from tests.e2e.conftest import MakeNode
 from tests.servers.node import ROOT
@@ -96,7 +97,7 @@ def test_programs_are_told_once_that_it_listens(node: CheckedNode) -> None:
     node.wait_for_words(line)
 
     assert node.log().count("Listening on 127.0.0.1") == 1
-    assert node.log().index("Node ───") < node.log().index(line)
+    assert node.log().index(f"{NAME} {VERSION} ───") < node.log().index(line)
 
 
 def test_a_later_start_goes_on_with_what_the_chain_has(make_node: MakeNode) -> None:

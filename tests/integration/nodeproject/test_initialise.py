@@ -17,6 +17,7 @@ from cchain_app.apps import evm_chain
 from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.selectors import blocks
 from nodeproject.apps import this_node
+from nodeproject.banner import print_banner
 from nodeproject.initialise import initialise, password_file
 from nodeproject.installation import BASE_DIR
 from nodeproject.process import CannotStart
@@ -49,6 +50,26 @@ def test_the_password_is_for_its_owner_only(empty_directory: Path) -> None:
 
     assert stat.S_IMODE(password_file(this_node().settings).stat().st_mode) == 0o600
     assert len(password_file(this_node().settings).read_text().strip()) >= 24
+
+
+@pytest.mark.parametrize(("consensus", "headings"), [("sole", 2), ("snowman", 1)])
+def test_accounts_are_shown_where_the_node_signs_for_them(
+    empty_directory: Path,
+    settings: Any,
+    capsys: pytest.CaptureFixture[str],
+    consensus: str,
+    headings: int,
+) -> None:
+    settings.NODE = replace(settings.NODE, consensus=consensus)
+    initialise(this_node())
+    capsys.readouterr()
+
+    print_banner(this_node())
+
+    shown = capsys.readouterr().out
+    assert shown.count("private keys") == headings
+    assert ("Accounts and their private keys" in shown) == (consensus == "sole")
+    assert "Funded on the P-Chain" in shown
 
 
 def test_a_second_start_changes_nothing(empty_directory: Path) -> None:
