@@ -84,7 +84,7 @@ def how_far(chain: EvmChain) -> str:
     if written is None:
         return "no rows: NODE_TRACE_INDEX was never on"
     head = stored.head_number(chain.db) or 0
-    words = f"rows up to block {height_of(written.next_call) - 1:,} of {head:,}"
+    words = f"rows up to block {written.height:,} of {head:,}"
     missing = written.unrecorded
     return f"{words}, {missing:,} transactions not recorded" if missing else words
 
@@ -92,7 +92,7 @@ def how_far(chain: EvmChain) -> str:
 def indexed_height(chain: EvmChain) -> int:
     """Return up to which height all calls are rows; -1 where that was never begun."""
     found = progress(chain)
-    return -1 if found is None else height_of(found.next_call) - 1
+    return -1 if found is None else found.height
 
 
 def load_block(chain: EvmChain, number: int) -> AcceptedBlock:

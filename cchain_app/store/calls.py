@@ -15,7 +15,7 @@ from cchain_app.models.calls import CallType
 from cchain_app.tracing.calls import outcomes
 from cchain_app.tracing.parity import PlacedFrame, placed
 from chaindb.database import Database, Row
-from chaindb.fields import HexBytes, row_id
+from chaindb.fields import HexBytes, height_of, row_id
 
 _CALL: Final = (
     "id", "transaction", "index", "depth", "trace_address", "type", "creates", "sender", "to", "value",
@@ -45,6 +45,11 @@ class Progress(NamedTuple):
     """The key of the next row."""
     unrecorded: int
     """Transactions of which only the outermost frame is a row."""
+
+    @property
+    def height(self) -> int:
+        """The height up to which all calls are written."""
+        return height_of(self.next_call) - 1
 
 
 class ProgressMoved(Exception):

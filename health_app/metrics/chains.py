@@ -46,7 +46,7 @@ def of_cchain() -> Iterator[Metric]:
     yield gauge("cchain_last_block_bytes", head.size)
     written = calls.progress(evm_chain())
     if written is not None:
-        yield gauge("cchain_calls_height", calls.indexed_height(evm_chain()))
+        yield gauge("cchain_calls_height", written.height)
         yield gauge("cchain_calls_unrecorded", written.unrecorded)
 
 
