@@ -81,7 +81,7 @@ search: $(STAMPS)/dev native  ## Property tests with dozens of cases for each th
 	$(SCRATCH) $(PYTEST) tests/simulation --hypothesis-profile=thorough -n 2
 
 .PHONY: test-conformance
-test-conformance: $(STAMPS)/dev native  ## Against the vectors of other implementations
+test-conformance: $(STAMPS)/dev native system-packages  ## Against the vectors of other implementations
 	$(SCRATCH) $(PYTEST) tests/conformance -n 2
 
 .PHONY: test-simulation

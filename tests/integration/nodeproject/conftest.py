@@ -1,5 +1,26 @@
 """Both chains for what looks at both."""
 
-from tests.integration.platform_app.conftest import nothing_remembered, pchain, shared_pchain
+from collections.abc import Iterator
+
+import pytest
+
+from nodeproject.snapshots.service import Unreadable
+from tests.integration.conftest import Chain
+from tests.integration.nodeproject.snapshots import Scene
+from tests.integration.platform_app.conftest import (
+    PChain,
+    nothing_remembered,
+    pchain,
+    shared_pchain,
+)
 
 __all__ = ["nothing_remembered", "pchain", "shared_pchain"]
+
+
+@pytest.fixture
+def scene(shared_chain: Chain, shared_pchain: PChain) -> Iterator[Scene]:
+    """A node with both chains; its snapshots go with it."""
+    made = Scene(shared_chain, shared_pchain)
+    yield made
+    for one in made.snapshots.all():
+        made.snapshots.delete(one.name if isinstance(one, Unreadable) else one.manifest.name)

@@ -9,19 +9,9 @@ from django.test import Client
 
 from nodeproject.apps import this_node
 from nodeproject.snapshots.service import Snapshot
-from tests.integration.conftest import Chain
 from tests.integration.nodeproject.snapshots import Scene
-from tests.integration.platform_app.conftest import PChain
 
 PAGE = "/admin/snapshots/"
-
-
-@pytest.fixture
-def scene(shared_chain: Chain, shared_pchain: PChain) -> Any:
-    """A node with both chains; its snapshots go with it."""
-    yield Scene(shared_chain, shared_pchain)
-    for name in names():
-        this_node().snapshots.delete(name)
 
 
 def names() -> list[str]:

@@ -39,8 +39,7 @@ def test_it_is_waited_until_all_have_noticed(tmp_path: Path) -> None:
     waiting = threading.Thread(target=lambda: found.append(wait_for_all(tmp_path, 1, patience=60)))
     waiting.start()
     first.note(1)
-    waiting.join(0.1)
-    assert waiting.is_alive()
+    assert wait_for_all(tmp_path, 1, patience=0) == [os.getpid()]
     second.note(1)
     waiting.join()
     assert found == [[]]
@@ -50,11 +49,13 @@ def test_it_is_waited_until_all_have_noticed(tmp_path: Path) -> None:
 
 def test_one_that_was_killed_is_not_waited_for_and_leaves_nothing(tmp_path: Path) -> None:
     code = (
-        "import sys, time; from pathlib import Path; from nodeproject.followers import Follower;"
+        "import sys; from pathlib import Path; from nodeproject.followers import Follower;"
         f"f = Follower(Path({str(tmp_path)!r})); f.begin(); f.note(0); print('ready', flush=True);"
-        "time.sleep(600)"
+        "sys.stdin.read()"
     )
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
         assert process.stdout is not None
         process.stdout.readline()
         assert wait_for_all(tmp_path, 1, patience=0) == [process.pid]
