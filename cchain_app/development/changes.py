@@ -83,6 +83,15 @@ def value_of(account: AccountState, kind: int) -> Word:
     return Word(account.code_hash)
 
 
+def lower_a_nonce(changes: StateChanges) -> bool:
+    """Say whether an account has a lower nonce after changes, or exists no more although it had sent something."""
+    return any(
+        change.before is not None
+        and change.before.nonce > (0 if change.after is None else change.after.nonce)
+        for change in changes.accounts.values()
+    )
+
+
 def as_state_changes(
     was: Before,
     accounts: dict[Address, AccountState | None],

@@ -29,6 +29,8 @@ class Conditions:
     next_snapshot: int = 1
     rewinds: int = 0
     """How often the chain went back."""
+    nonces_lowered: bool = False
+    """Whether an account's nonce was ever lowered by hand: a transaction that was mined would be valid again."""
 
     def of_next_block(self, parent_timestamp: int) -> BlockOverride | None:
         """Return what the next block's environment is to have, or None where nothing was set.

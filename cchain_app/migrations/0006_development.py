@@ -26,6 +26,7 @@ class Migration(migrations.Migration):
                 ('gas_limit', models.BigIntegerField(help_text='Of all blocks from now on', null=True)),
                 ('next_snapshot', models.BigIntegerField(default=1, help_text='Numbers are never used again')),
                 ('rewinds', models.BigIntegerField(default=0, help_text='How often the chain went back')),
+                ('nonces_lowered', models.BooleanField(default=False, help_text="Whether an account's nonce was ever lowered by hand")),
             ],
             options={
                 'verbose_name': 'development settings',

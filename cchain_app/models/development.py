@@ -74,6 +74,9 @@ class DevelopmentSettings(models.Model):
     gas_limit = models.BigIntegerField(null=True, help_text="Of all blocks from now on")
     next_snapshot = models.BigIntegerField(default=1, help_text="Numbers are never used again")
     rewinds = models.BigIntegerField(default=0, help_text="How often the chain went back")
+    nonces_lowered = models.BooleanField(
+        default=False, help_text="Whether an account's nonce was ever lowered by hand"
+    )
 
     class Meta:
         verbose_name = "development settings"

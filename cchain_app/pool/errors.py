@@ -3,7 +3,7 @@
 PoolRejection
 ├── FeeAboveCap                     dearer than the endpoint's cap
 ├── NotReplayProtected              legacy without a chain ID
-├── AlreadyKnown                    waiting already
+├── AlreadyKnown                    waiting already, or mined
 ├── TypeNotActive                   a type that the fork does not have yet
 ├── OversizedTransaction            too many bytes
 ├── InitCodeTooLarge                EIP-3860
@@ -60,7 +60,7 @@ class NotReplayProtected(PoolRejection):
 
 
 class AlreadyKnown(PoolRejection):
-    """The same transaction waits already."""
+    """The same transaction waits already, or a block has it."""
 
     def __init__(self) -> None:
         super().__init__("already known")

@@ -12,7 +12,7 @@ from cchain_app.evm.engine import AccountState
 from cchain_app.pool.admission import Admission, Outcome, PoolCounts, check_against
 from cchain_app.pool.delegation import PLAIN, Authorities, Delegation
 from cchain_app.pool.entry import SLOT_BYTES, Newcomer, PoolEntry, make_entry
-from cchain_app.pool.errors import PoolRejection
+from cchain_app.pool.errors import AlreadyKnown, PoolRejection
 from cchain_app.pool.eviction import slots_of
 from cchain_app.pool.ordering import EMPTY_ACCOUNT_QUEUE, AccountQueue, settle
 from cchain_app.selectors import blocks, development, pool, state
@@ -97,6 +97,8 @@ class _Admissions:
 
     def admit(self, newcomer: Newcomer) -> Outcome:
         """Take a transaction in or say why not."""
+        if self._is_mined(newcomer):
+            return AlreadyKnown()
         self._arrivals += 1
         entry = make_entry(
             newcomer, arrival=_NOT_YET_STORED + self._arrivals, received_at=self._now
@@ -119,6 +121,12 @@ class _Admissions:
             return rejection
         self._apply(newcomer, entry, admission)
         return entry.hash
+
+    def _is_mined(self, newcomer: Newcomer) -> bool:
+        """Say whether a block has it, although its nonce is none of the past: a hash is one transaction's."""
+        if not development.conditions(self._chain).nonces_lowered:
+            return False
+        return blocks.find_transaction(self._chain, newcomer.transaction.hash) is not None
 
     def _delegation(
         self, newcomer: Newcomer, entry: PoolEntry, account: AccountState | None

@@ -6,6 +6,7 @@ root has it. Anything acknowledged is stored.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, TypeVar
 
@@ -21,6 +22,7 @@ from cchain_app.development.changes import (
     Change,
     as_state_changes,
     before,
+    lower_a_nonce,
     value_of,
     with_value,
 )
@@ -125,6 +127,8 @@ def write_changes(
     done = _Applied(state, asked, partial(evm_state.slots_of, chain.db))
     first = rows.count_before(chain.db, head.number + 1)
     rows.apply(chain.db, head.number, done.changes, done.effect, first)
+    if lower_a_nonce(done.effect):
+        rows.set_conditions(chain.db, replace(rows.conditions(chain.db), nonces_lowered=True))
     return done.effect
 
 
@@ -198,6 +202,8 @@ def _tell(chain: EvmChain, head: AcceptedBlock, effect: StateChanges) -> None:
     """Move this process, and tell others."""
     with chain.memory.moving:
         chain.memory.state.change(head.number, effect)
+        if lower_a_nonce(effect):
+            chain.memory.conditions = None  # it is a row of them
     chain.memory.pool.changed()
     notifications.changed_by_hand(chain, head.number)
 

@@ -19,6 +19,7 @@ _ONLY: Final = 1
 _CONDITIONS: Final = (
     "instance_id", "mining", "block_interval", "next_timestamp", "timestamp_interval",
     "next_base_fee", "next_prev_randao", "coinbase", "gas_limit", "next_snapshot", "rewinds",
+    "nonces_lowered",
 )  # fmt: skip
 _CHANGE: Final = ("id", "number", "kind", "address", "slot", "old", "new", "wrote_history")
 _CHANGES: Final = """

@@ -118,3 +118,16 @@ def test_an_account_that_would_have_storage_alone_has_nonce_1_and_stays(rpc, cha
     assert rpc("eth_getTransactionCount", SOMEBODY, "latest") == "0x1"
     chain.do(to=bytes.fromhex(SOMEBODY[2:]), value=0)
     assert rpc("eth_getStorageAt", SOMEBODY, "0x0", "latest") == "0x" + "01" * 32
+
+
+def test_a_transaction_that_was_mined_is_not_taken_again_after_the_nonce_went_back(rpc, chain):
+    made, _ = chain.do(value=5)
+    rpc("anvil_setNonce", hexed(SENDER), "0x0")
+
+    with pytest.raises(JsonRpcError, match="already known"):
+        rpc("eth_sendRawTransaction", hexed(made.raw))
+
+    chain.nonce = 0
+    chain.do(value=6)
+    assert rpc("eth_getBalance", hexed(RECIPIENT)) == "0xb"
+    assert rpc("eth_getTransactionReceipt", hexed(made.hash))["blockNumber"] == "0x1"
