@@ -7,7 +7,7 @@ import pytest
 from django.db import connections
 from eth_account import Account
 
-from cchain_app.api import eth_transactions
+from cchain_app.api import eth_transactions, sending
 from jsonrpc.errors import JsonRpcError
 from tests.builders import bytecode
 from tests.builders.cchain import JUNK_KEYS, SENDERS, authorization
@@ -52,6 +52,29 @@ def test_a_transaction_is_completed_signed_and_mined(rpc: Rpc, chain: Chain) -> 
     chain.mine()
     assert rpc("eth_getTransactionReceipt", sent["hash"])["status"] == "0x1"
     assert rpc("eth_getBalance", TO) == hex(COIN)
+
+
+@pytest.mark.parametrize("method", ["eth_sendTransaction", "eth_sendUnsignedTransaction"])
+def test_it_is_answered_with_its_block_where_blocks_are_made_at_once(
+    rpc: Rpc, chain: Chain, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    waited_for = []
+
+    def wait(_: Any, sent: bytes, __: int) -> None:
+        waited_for.append(f"0x{sent.hex()}")
+        chain.mine()
+
+    monkeypatch.setattr(sending, "wait_for_receipt", wait)
+    rpc("evm_setAutomine", True)
+
+    sent = rpc(method, {"from": FIRST, "to": TO})
+    assert rpc("eth_getTransactionReceipt", sent)["status"] == "0x1"
+    assert waited_for == [sent]
+
+    rpc(method, {"from": FIRST, "to": TO, "nonce": "0x5"})  # behind a gap
+    rpc("evm_setAutomine", False)
+    rpc(method, {"from": SECOND, "to": TO})
+    assert waited_for == [sent]
 
 
 def test_the_first_account_sends_where_none_is_named(rpc: Rpc, chain: Chain) -> None:

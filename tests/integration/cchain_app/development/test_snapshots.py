@@ -1,5 +1,6 @@
 """evm_snapshot and evm_revert: the chain, its state, the pool and the clock as they were."""
 
+from primitives.evm import Address
 from tests.builders.transactions import RECIPIENT
 
 SOMEBODY = "0x" + "5a" * 20
@@ -63,6 +64,20 @@ def test_what_waited_waits_again(rpc, chain):
     rpc("evm_revert", number)
     assert rpc("txpool_status") == {"pending": "0x1", "queued": "0x0"}
     chain.mine()
+    assert rpc("eth_getBalance", hexed(RECIPIENT)) == "0x3"
+
+
+def test_what_an_impersonated_account_sent_waits_again(rpc, chain):
+    chain.do(to=Address(bytes.fromhex(SOMEBODY[2:])), value=10**18)
+    rpc("anvil_impersonateAccount", SOMEBODY)
+    waiting = rpc("eth_sendTransaction", {"from": SOMEBODY, "to": hexed(RECIPIENT), "value": "0x3"})
+    number = rpc("evm_snapshot")
+    chain.mine()
+    rpc("evm_revert", number)
+    assert rpc("eth_getTransactionByHash", waiting)["from"] == SOMEBODY
+    chain.mine()
+    receipt = rpc("eth_getTransactionReceipt", waiting)
+    assert (receipt["from"], receipt["status"]) == (SOMEBODY, "0x1")
     assert rpc("eth_getBalance", hexed(RECIPIENT)) == "0x3"
 
 
