@@ -110,7 +110,7 @@ test-native: $(STAMPS)/runtime  ## The native engine's own tests
 
 .PHONY: e2e
 e2e: setup-test  ## Real clients against the running node
-	$(SCRATCH) $(PYTEST) tests/e2e -n 2 --dist loadgroup
+	$(SCRATCH) $(PYTEST) tests/e2e -n 2 --dist loadscope  # as tests/e2e/sharing.py has it
 
 .PHONY: soak
 soak: $(STAMPS)/dev native system-packages  ## Fifty runs of five voters under load and all faults; 75 to 100 minutes

@@ -21,6 +21,7 @@ from eth_account.signers.local import LocalAccount
 from primitives.keys import DEV_KEYS
 from tests.e2e.checked import CheckedNode
 from tests.e2e.development import Anvil, DevelopmentNode
+from tests.e2e.sharing import WholeFiles
 from tests.e2e.transactions import Sender, wait_for_receipts
 from tests.servers.postgresql import PostgresqlServer
 
@@ -39,16 +40,14 @@ LONGEST = 600
 """Seconds of one test with the starts of its nodes. What is waited for says earlier that it did not come."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where two workers share the tests, give each whole files, and one of them all the networks.
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> WholeFiles:
+    """Say how two workers share the tests."""
+    return WholeFiles(config, log)
 
-    A machine of two cores has no room for two networks of several nodes.
-    """
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give tests of this folder, which start nodes, more time than others have."""
     for item in items:
-        name = item.path.stem
-        # Strangers' tests time answers: no network of five nodes shares the processors with them.
-        alone = "network" in name or "strangers" in name
-        item.add_marker(pytest.mark.xdist_group("network" if alone else name))
         if item.path.parent == HERE and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(LONGEST))
 
