@@ -16,7 +16,7 @@ from nodeproject.node import Node
 from platform_app.chain import PlatformChain
 from primitives.addresses import format_address
 from primitives.hexadecimal import checksum_address
-from primitives.keys import PLATFORM_DEV_KEYS, address_of, format_private_key
+from primitives.keys import DEV_KEYS, PLATFORM_DEV_KEYS, address_of, format_private_key
 from primitives.networks import LOCAL
 from primitives.product import NAME, VERSION
 
@@ -65,9 +65,15 @@ def print_listening(host: str, port: int) -> None:
 def shown_accounts(chain: EvmChain) -> Iterator[tuple[str, str]]:
     """Walk the accounts that the node signs for, each with its key if everybody knows that.
 
-    Keys of a mnemonic of somebody's own are secrets, and are not shown.
+    Keys of a mnemonic of somebody's own are secrets, and are not shown. A node that votes or follows signs for none:
+    its accounts are those that everybody has the keys of and the chain began with.
     """
     node, keyring = chain.node, chain.keyring
+    if not keyring:
+        for address, key in DEV_KEYS.items():
+            if address in chain.genesis.alloc:
+                yield checksum_address(address), key
+        return
     known = are_known(node.mnemonic, node.derivation_path)
     for address in keyring.addresses[:MOST_ACCOUNTS]:
         public = known or address == EWOQ

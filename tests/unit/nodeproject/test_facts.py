@@ -1,0 +1,17 @@
+"""Lines of names and values for the terminal."""
+
+import pytest
+
+from nodeproject.facts import print_facts
+
+
+def test_values_stand_below_each_other(capsys: pytest.CaptureFixture[str]) -> None:
+    print_facts("Title", {"a": "1", "long": "2"})
+    title, *lines = capsys.readouterr().out.splitlines()
+    assert title.startswith("Title ")
+    assert lines == ["  a     1", "  long  2"]
+
+
+def test_where_there_are_none_there_is_no_title(capsys: pytest.CaptureFixture[str]) -> None:
+    print_facts("Title", {})
+    assert capsys.readouterr().out == ""
