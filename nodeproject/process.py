@@ -1,4 +1,4 @@
-"""What a process of the node claims and how it is tuned: data directory, port, threads, garbage."""
+"""What a process of the node claims, how it is tuned and how it ends: data directory, port, threads, garbage."""
 
 import contextlib
 import errno
@@ -6,6 +6,7 @@ import fcntl
 import gc
 import os
 import resource
+import signal
 import socket
 import sys
 from collections.abc import Iterator
@@ -146,3 +147,24 @@ def tune() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECTOR)
+
+
+class Termination:
+    """Ends this process on SIGTERM while no server of it answers that signal.
+
+    Python ignores an exception that a signal's handler raises in the midst of a finalizer. So the signal is
+    remembered, and given once more when the server listens and answers signals itself.
+    """
+
+    def __init__(self) -> None:
+        self._asked = False
+        signal.signal(signal.SIGTERM, self._end)
+
+    def _end(self, *_: object) -> None:
+        self._asked = True
+        sys.exit(0)
+
+    def once_more(self) -> None:
+        """Give the signal again if it has come and the process goes on nevertheless."""
+        if self._asked:
+            signal.raise_signal(signal.SIGTERM)

@@ -1,9 +1,8 @@
 """`runnode`: initialise what is missing, start workers and server, and say where everything is."""
 
-import signal
-import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,7 +19,7 @@ from nodeproject.config_out import write_config
 from nodeproject.initialise import initialise_or_explain
 from nodeproject.node import Node
 from nodeproject.peers import EmbeddedNetwork
-from nodeproject.process import CannotStart, check_port, claim_directory
+from nodeproject.process import CannotStart, Termination, check_port, claim_directory
 from nodeproject.server import serve
 from nodeproject.workers import EmbeddedWorkers
 
@@ -78,12 +77,12 @@ class Command(StartCommand):
         if not node.settings.quiet:
             print_banner(node)
         # The server raises the signal again when it has ended: then the companions' turn has come.
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        termination = Termination()
         connections.close_all()
         for one in companions:
             one.start()
         try:
-            serve(_told if node.settings.quiet else print_listening)
+            serve(partial(_listen, termination, quiet=node.settings.quiet))
         finally:
             for one in reversed(companions):
                 one.stop()
@@ -91,8 +90,11 @@ class Command(StartCommand):
                 self.stderr.write(unwritten)
 
 
-def _told(_host: str, _port: int) -> None:
-    """Keep to oneself where the node listens."""
+def _listen(termination: Termination, host: str, port: int, *, quiet: bool) -> None:
+    """Say where the node listens, unless it is to be quiet or to end."""
+    termination.once_more()
+    if not quiet:
+        print_listening(host, port)
 
 
 def _companions(node: Node) -> list[Companion]:

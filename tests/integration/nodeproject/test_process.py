@@ -1,6 +1,8 @@
 """What a node claims before it starts."""
 
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from nodeproject.process import (
     check_port,
     claim_directory,
 )
+from tests.servers.node import ROOT
 from tests.servers.ports import free_port
 
 
@@ -41,3 +44,38 @@ def test_a_port_that_is_taken_is_told_before_the_start() -> None:
 def test_an_address_that_is_not_this_machines_is_not_blamed_on_the_port(host: str) -> None:
     with pytest.raises(NotOurAddress, match=rf"^cannot listen on '{host}' .*another NODE_HOST$"):
         check_port(host, 0, "NODE_PORT", "NODE_HOST")
+
+
+SWALLOWED = """
+import os, signal, sys
+from nodeproject.process import Termination
+
+class Finalized:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        for _ in range(1000):  # here the handler is called
+            pass
+
+termination = Termination()
+if sys.argv[1] == "asked":
+    Finalized()
+print("goes on", flush=True)
+termination.once_more()
+print("listens", flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"), [("asked", "goes on\n"), ("not asked", "goes on\nlistens\n")]
+)
+def test_a_signal_that_a_finalizer_swallowed_ends_the_process_later(asked: str, said: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SWALLOWED, asked],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout == said
+    assert ("Exception ignored in" in done.stderr) == (asked == "asked")
