@@ -31,7 +31,7 @@ def get_block_by_number(rpc: EvmRpc, number: BlockNumber, full: bool) -> Raw | N
     """eth_getBlockByNumber: a block with its transactions or their hashes, null above the head.
 
     Unspecified: `pending` is the head, but on a chain to develop against the block that would be made now: with
-    its time and fees, nothing in it, and null for what it has not yet.
+    its time and fees, nothing in it, and null for hash, nonce and miner, as go-ethereum has them.
     """
     if number is Tag.PENDING and rpc.chain.is_development:
         return Raw(_encode(_pending(rpc)))
@@ -108,7 +108,7 @@ def _pending(rpc: EvmRpc) -> wire.Json:
         receipts_root=EMPTY_ROOT,
         extra_data=b"",
     )
-    unknown = dict.fromkeys(("hash", "nonce", "logsBloom"))
+    unknown = dict.fromkeys(("hash", "nonce", "miner"))
     return {**wire.block(make_block(header, (), ()), []), **unknown}
 
 

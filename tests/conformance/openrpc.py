@@ -1,14 +1,14 @@
 """Holds answers of the C-Chain against the schemas of the Ethereum JSON-RPC (tests/vectors/openrpc.json).
 
-Seven leaves are given, each where the document is narrower than the servers it describes: `oneOf`
+Eight leaves are given, each where the document is narrower than the servers it describes: `oneOf`
 is read as `anyOf` (an empty array fits several branches), a transaction that waits has no block
-fields, a header that a subscription is told has no body, a fee history of no blocks is geth's, and
-so are that there are no raw receipts above the head, and the words for a simulated call that failed; a signed
+fields, a header that a subscription is told has no body, a block that is not made yet is geth's (no hash, nonce
+and miner), a fee history of no blocks is geth's, and so are that there are no raw receipts above the head, and the words for a simulated call that failed; a signed
 transaction is Anvil's.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
@@ -20,6 +20,9 @@ DOCUMENT = Path(__file__).resolve().parents[1] / "vectors" / "openrpc.json"
 
 BLOCK_FIELDS = ("blockHash", "blockNumber", "blockTimestamp", "transactionIndex")
 """What a transaction has only once it is in a block."""
+
+NOT_YET_KNOWN = ("hash", "nonce", "miner")
+"""What the pending block has not: its fields are null."""
 
 BODY_FIELDS = ("size", "transactions", "uncles")
 """What a block has and its header alone, which newHeads tells, has not."""
@@ -57,8 +60,10 @@ def assert_conforms(method: str, result: Any) -> None:
         return
     if method == "eth_simulateV1":
         result = _with_suggested_words(result)
-    if _is_waiting(result):
-        validator, result = _waiting_validator(), _without_block_fields(result)
+    if _is_pending_block(result):
+        validator, result = _pending_validator(), _without(result, NOT_YET_KNOWN)
+    elif _is_waiting(result):
+        validator, result = _waiting_validator(), _without(result, BLOCK_FIELDS)
     elif isinstance(result, list) and result and all(map(_is_waiting, result)):
         for transaction in result:
             assert_conforms("eth_getTransactionByHash", transaction)
@@ -125,8 +130,18 @@ def _waiting_validator() -> Draft201909Validator:
 @cache
 def _head_validator() -> Draft201909Validator:
     """Return the schema of a block less what a header does not have."""
+    return _block_validator(BODY_FIELDS)
+
+
+@cache
+def _pending_validator() -> Draft201909Validator:
+    """Return the schema of a block less what is known only when it is made."""
+    return _block_validator(NOT_YET_KNOWN)
+
+
+def _block_validator(missing: Collection[str]) -> Draft201909Validator:
     block = next(one for one in _schemas()["eth_getBlockByHash"]["oneOf"] if "required" in one)
-    required = [name for name in block["required"] if name not in BODY_FIELDS]
+    required = [name for name in block["required"] if name not in missing]
     return Draft201909Validator(_relaxed({**block, "required": required}))
 
 
@@ -157,8 +172,16 @@ def _is_waiting(result: Any) -> bool:
     )
 
 
-def _without_block_fields(transaction: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in transaction.items() if name not in BLOCK_FIELDS}
+def _is_pending_block(result: Any) -> bool:
+    return (
+        isinstance(result, dict)
+        and "parentHash" in result
+        and [result[name] for name in NOT_YET_KNOWN] == [None] * len(NOT_YET_KNOWN)
+    )
+
+
+def _without(result: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+    return {name: value for name, value in result.items() if name not in names}
 
 
 def _with_suggested_words(result: Any) -> Any:

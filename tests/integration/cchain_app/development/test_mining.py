@@ -7,6 +7,7 @@ import pytest
 from chaindb import clock
 from jsonrpc.errors import JsonRpcError
 from tests.builders.transactions import RECIPIENT
+from tests.conformance.openrpc import assert_conforms
 
 SOMEBODY = "0x" + "5a" * 20
 ZERO = "0x" + "00" * 32
@@ -253,3 +254,23 @@ def test_with_a_peer_everything_is_refused(rpc, chain, monkeypatch):
             "development methods need a chain of this node alone",
         )
     assert rpc("eth_blockNumber") == "0x0"
+
+
+def test_the_pending_block_is_the_one_that_would_be_made_now(rpc, chain):
+    chain.do()
+    head = rpc("eth_getBlockByNumber", "latest", False)
+    moment = int(head["timestamp"], 16) + 1000
+    rpc("evm_setNextBlockTimestamp", moment)
+    rpc("anvil_setNextBlockBaseFeePerGas", "0x7")
+
+    pending = rpc("eth_getBlockByNumber", "pending", False)
+
+    assert_conforms("eth_getBlockByNumber", pending)
+    assert (pending["hash"], pending["nonce"], pending["miner"]) == (None, None, None)
+    assert (pending["number"], pending["parentHash"]) == ("0x2", head["hash"])
+    assert (int(pending["timestamp"], 16), pending["baseFeePerGas"]) == (moment, "0x7")
+    assert (pending["transactions"], pending["gasUsed"]) == ([], "0x0")
+    rpc("evm_mine")
+    made = rpc("eth_getBlockByNumber", "latest", False)
+    same = ("number", "parentHash", "timestamp", "baseFeePerGas", "gasLimit")
+    assert [made[name] for name in same] == [pending[name] for name in same]
