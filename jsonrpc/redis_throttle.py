@@ -52,6 +52,7 @@ class RedisThrottle:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.rate = rate
+        self._redis = redis
         self._script = redis.register_script(_TAKE)
         self._prefix = prefix
         self._clock = clock
@@ -78,6 +79,10 @@ class RedisThrottle:
             _log.info("rate limit is shared again: Redis is back")
             self._away_until = None
         return float(wait)
+
+    async def close(self) -> None:
+        """Close the connections; the buckets stay for the other processes."""
+        await self._redis.aclose()
 
     def _is_away(self) -> bool:
         return self._away_until is not None and self._clock() < self._away_until

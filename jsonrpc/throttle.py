@@ -47,6 +47,9 @@ class Throttle(Protocol):
     async def take(self, key: str, cost: float) -> float:
         """0 if the client may go on, else the seconds to wait before it tries again."""
 
+    async def close(self) -> None:
+        """Forget the clients that this process keeps, and close the connections to those who keep them."""
+
 
 class LocalThrottle:
     """Buckets in this process's memory, of the `capacity` clients that asked last.
@@ -82,3 +85,8 @@ class LocalThrottle:
     async def take(self, key: str, cost: float) -> float:
         """The same as `take_now`."""
         return self.take_now(key, cost)
+
+    async def close(self) -> None:
+        """Forget all clients."""
+        with self._lock:
+            self._buckets.clear()

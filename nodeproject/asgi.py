@@ -136,7 +136,7 @@ class Application:
                 self._node.observation.reporter.stop()
                 if self._follower is not None:
                     await self._follower.stop()
-                self._node.doors.workers.close()
+                await self._node.doors.close()
                 self._node.transaction_log.end()
                 self._node.plain.workers.close()
                 await send({"type": "lifespan.shutdown.complete"})

@@ -193,6 +193,12 @@ class Doors:
         """The threads in which calls run that read the database or take long."""
         return Workers(self._settings.rpc_threads, WAITING_CALLS, after=release)
 
+    async def close(self) -> None:
+        """End the threads, and the connections that the limit of calls has on this event loop."""
+        self.workers.close()
+        if self.cchain.throttle is not None:
+            await self.cchain.throttle.close()
+
     @cached_property
     def interpreter(self) -> Interpreter:
         """What the calls of all interfaces in threads may take of this process' interpreter."""

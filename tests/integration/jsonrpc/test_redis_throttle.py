@@ -42,7 +42,10 @@ async def test_two_processes_share_a_bucket(redis_socket: str) -> None:
     assert await other.take("a", 1) == 0.0
     assert await one.take("a", 1) == pytest.approx(1_000, abs=100)
     assert await other.take("b", 1) == 0.0
-    await redis.aclose()
+    (connection,) = redis.connection_pool._available_connections
+    assert connection.is_connected
+    await one.close()
+    assert not connection.is_connected
 
 
 async def test_a_long_batch_leaves_a_debt_and_waiting_pays_it(redis_socket: str) -> None:

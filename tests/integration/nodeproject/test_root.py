@@ -103,6 +103,7 @@ async def test_the_gate_is_the_same(
 async def test_the_limit_of_calls_is_one_for_all_paths(application: Any) -> None:
     first = await ask(application, "POST", PATH, JSON, parts=(CHAIN_ID,))
     second = await ask(application, "POST", "/", JSON, parts=(CHAIN_ID,))
+    await this_node().doors.close()
 
     assert (first.status, second.status) == (200, HTTPStatus.TOO_MANY_REQUESTS)
 

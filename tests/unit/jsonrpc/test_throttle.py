@@ -29,6 +29,13 @@ def test_clients_do_not_share_a_bucket(clock) -> None:
     assert throttle.take_now("a", 1) == pytest.approx(1.0)
 
 
+async def test_a_closed_limit_keeps_no_clients(clock) -> None:
+    throttle = LocalThrottle(Rate(1, 1), clock)
+    await throttle.take("a", 1)
+    await throttle.close()
+    assert len(throttle) == 0
+
+
 def test_a_refused_request_takes_nothing(clock) -> None:
     throttle = LocalThrottle(FORTY, clock)
     throttle.take_now("a", 35)
