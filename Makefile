@@ -20,7 +20,7 @@ CLIENTS := tests/clients
 NPM_PROJECTS := $(CLIENTS) $(addprefix $(CLIENTS)/projects/,hardhat2 hardhat3)
 NATIVE_SOURCES := $(wildcard native/Cargo.* native/*.toml native/src/*.rs native/src/*/*.rs)
 # Sockets and engines of the network ask no database, and a fork is refused on this one: once is enough.
-WITHOUT_DATABASE := $(patsubst %,--ignore=tests/integration/%,benchmarks cchain_app/forking firn jsonrpc network_app/consensus network_app/peers network_app/sync)
+WITHOUT_DATABASE := $(patsubst %,--ignore=tests/integration/%,benchmarks cchain_app/forking nunatak jsonrpc network_app/consensus network_app/peers network_app/sync)
 # Checks and tests must not touch the data of a node that runs in this directory.
 SCRATCH := NODE_DATA_DIR=build/test-data
 TOGETHER := $(MAKE) AT_ONCE=yes --jobs=2 --output-sync=target

@@ -67,7 +67,7 @@ def _nothing_kept(port: int, scratch: Path) -> Mapping[str, str]:
 
 NODE = Kind(
     name="node",
-    title="Firn",
+    title="Nunatak",
     command=_command,
     http_path="/ext/bc/C/rpc",
     ws_path="/ext/bc/C/ws",

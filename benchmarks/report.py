@@ -52,7 +52,7 @@ def print_table(results: Results, machine: Sequence[str]) -> None:
     console = Console(soft_wrap=True)
     if not console.is_terminal:
         console.width = WIDE
-    table = Table(title="Firn beside its peers")
+    table = Table(title="Nunatak beside its peers")
     for column, title in enumerate(_header(results)):
         table.add_column(title, justify="right" if column else "left")
     for row in _rows(results):

@@ -5,7 +5,7 @@ pyproject.toml and the native crate's manifest have to repeat them; a test compa
 
 from typing import Final
 
-NAME: Final = "Firn"
+NAME: Final = "Nunatak"
 """As people and clients read it; package, command and folders have it in lower case."""
 
 VERSION: Final = "0.1.0"

@@ -30,8 +30,8 @@ def verify_toolchain() -> None:
     assert found is not None, "the crate says what it needs"
     wanted = found[1]
     advice = (
-        f"Firn's EVM engine is written in Rust: building it from source needs cargo {wanted} or newer. Install "
-        "Rust and try again, or install a wheel of Firn, which has the engine in it."
+        f"Nunatak's EVM engine is written in Rust: building it from source needs cargo {wanted} or newer. Install "
+        "Rust and try again, or install a wheel of Nunatak, which has the engine in it."
     )
     cargo = shutil.which("cargo")
     if cargo is None:

@@ -42,7 +42,7 @@ class NodeSettings(ForkSettings):
     data_dir: str = flag(
         "",
         "Keys, database and genesis. Default: `data/network-<id>` in a checkout; "
-        "`~/.local/share/firn/network-<id>` (in XDG_DATA_HOME where that is set) of an installed package.",
+        "`~/.local/share/nunatak/network-<id>` (in XDG_DATA_HOME where that is set) of an installed package.",
         options=(),
     )
     genesis: str = flag(

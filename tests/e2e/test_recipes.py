@@ -66,5 +66,13 @@ def test_the_recipe_of_pytest_runs(url: str, tmp_path: Path) -> None:
     (tmp_path / "test_recipe.py").write_text(tests)
     (tmp_path / "conftest.py").write_text(conftest)
 
-    command = [sys.executable, "-m", "pytest", "-p", "firn.pytest_plugin", "-p", "no:cacheprovider"]
-    run([*command, "--firn-url", url], tmp_path)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "nunatak.pytest_plugin",
+        "-p",
+        "no:cacheprovider",
+    ]
+    run([*command, "--nunatak-url", url], tmp_path)

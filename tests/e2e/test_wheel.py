@@ -44,7 +44,7 @@ def send(w3, **fields):
 
 
 def test_the_node_is_one_of_its_own(node, w3):
-    assert w3.client_version.startswith("Firn/v")
+    assert w3.client_version.startswith("Nunatak/v")
     assert w3.eth.chain_id == int(node.rpc("eth_chainId"), 16) == 43112
 
 
@@ -141,7 +141,7 @@ def test_every_file_of_the_packages_is_in_the_wheel(wheel: Path) -> None:
     assert len(tracked) > 500
     assert tracked <= packed
     assert {name.partition("/")[0] for name in packed} == {
-        *PACKAGES, "cchain_native", f"firn-{VERSION}.dist-info",
+        *PACKAGES, "cchain_native", f"nunatak-{VERSION}.dist-info",
     }  # fmt: skip
 
 
@@ -156,10 +156,12 @@ class Installed(NamedTuple):
 def installed(
     programs: Path, environment: Mapping[str, str], project: Path, tmp_path: Path
 ) -> Iterator[Installed]:
-    """The node that `firn` starts in an empty directory."""
+    """The node that `nunatak` starts in an empty directory."""
     port, staking_port = free_ports(2)
     env = {**environment, "NODE_HTTP_PORT": str(port), "NODE_STAKING_PORT": str(staking_port)}
-    process = ServerProcess([str(programs / "firn")], tmp_path / "firn.log", env=env, cwd=project)
+    process = ServerProcess(
+        [str(programs / "nunatak")], tmp_path / "nunatak.log", env=env, cwd=project
+    )
 
     def answers() -> bool:
         try:
@@ -186,7 +188,7 @@ def test_one_command_in_an_empty_directory_is_a_node(
     tmp_path: Path,
 ) -> None:
     client = installed.client
-    said = (tmp_path / "firn.log").read_text()
+    said = (tmp_path / "nunatak.log").read_text()
     sender = Sender(Account.from_key(next(iter(DEV_KEYS.values()))), CHAIN_ID)
 
     sent = client.call("eth_sendRawTransaction", sender.transfer("0x" + "12" * 20, 5))
@@ -197,12 +199,12 @@ def test_one_command_in_an_empty_directory_is_a_node(
     assert client.call("web3_clientVersion").startswith(f"{NAME}/v{VERSION}/")
     assert f"{NAME} {VERSION}" in said
     assert "Engine             revm" in said
-    data = Path(environment["HOME"]) / ".local/share/firn/network-12345"
+    data = Path(environment["HOME"]) / ".local/share/nunatak/network-12345"
     assert str(data / "admin_password") in said
     assert (data / "node.sqlite3").exists()
     assert not list(project.iterdir())
 
-    command = [str(programs / "firn"), "node_status"]
+    command = [str(programs / "nunatak"), "node_status"]
     status = subprocess.run(
         command, cwd=project, env=environment, capture_output=True, text=True, check=True
     )
@@ -218,7 +220,7 @@ def test_nothing_of_it_comes_from_this_repository(
         "import sys, importlib; "
         f"print(*sys.path, *(importlib.import_module(one).__file__ for one in {PACKAGES}))"
     )
-    command = [str(programs / "firn"), "shell", "--no-imports", "-c", line]
+    command = [str(programs / "nunatak"), "shell", "--no-imports", "-c", line]
     done = subprocess.run(
         command, cwd=project, env=environment, capture_output=True, text=True, check=True
     )

@@ -38,8 +38,8 @@ def put_cargo(programs: Path, said: str) -> None:
 def test_without_cargo_each_way_to_build_says_what_is_missing(hook: Callable[[], object]) -> None:
     with pytest.raises(
         NoToolchain,
-        match=r"^There is no cargo here\. Firn's EVM engine is written in Rust: building it from source needs "
-        r"cargo 1\.95 or newer\. Install Rust and try again, or install a wheel of Firn",
+        match=r"^There is no cargo here\. Nunatak's EVM engine is written in Rust: building it from source needs "
+        r"cargo 1\.95 or newer\. Install Rust and try again, or install a wheel of Nunatak",
     ):
         hook()
 

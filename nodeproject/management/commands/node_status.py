@@ -39,7 +39,7 @@ class Command(BaseCommand):
             head, tip = blocks.head(evm_chain()), platform_chain().tip()
         except (blocks.NoGenesis, NoGenesis, DatabaseError):
             raise CommandError(
-                "This node has no chain yet: start it with `firn`, in a checkout with `make run`."
+                "This node has no chain yet: start it with `nunatak`, in a checkout with `make run`."
             ) from None
         pending, queued = pool.counts(evm_chain())
         validators = stakers.current_validators(platform_chain())

@@ -52,7 +52,7 @@ class Command(BaseCommand):
             before = platform_chain().tip()
         except (NoGenesis, DatabaseError):
             raise CommandError(
-                "This node has no chain yet: start it with `firn`, in a checkout with `make run`."
+                "This node has no chain yet: start it with `nunatak`, in a checkout with `make run`."
             ) from None
         started = time.monotonic()
         try:

@@ -61,7 +61,8 @@ def test_the_reference_that_was_not_installed_is_an_error(
     monkeypatch.setattr(select, "has_reference", lambda: False)
 
     with pytest.raises(
-        ReferenceEngineMissingError, match=r"^the reference engine is not installed; .*`firn\[ref"
+        ReferenceEngineMissingError,
+        match=r"^the reference engine is not installed; .*`nunatak\[ref",
     ):
         choose("reference")  # type: ignore[operator]
 

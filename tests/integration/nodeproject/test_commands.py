@@ -78,7 +78,9 @@ def test_status_shows_head_pool_and_that_nothing_answers(
 
 @pytest.mark.usefixtures("db", "node_settings")
 def test_status_without_a_chain_says_how_to_begin() -> None:
-    with pytest.raises(CommandError, match="start it with `firn`, in a checkout with `make run`"):
+    with pytest.raises(
+        CommandError, match="start it with `nunatak`, in a checkout with `make run`"
+    ):
         call_command("node_status")
 
 
@@ -188,7 +190,9 @@ def test_status_before_the_first_start_says_how_to_begin(
 
     monkeypatch.setattr(blocks, "head", no_tables)
 
-    with pytest.raises(CommandError, match="start it with `firn`, in a checkout with `make run`"):
+    with pytest.raises(
+        CommandError, match="start it with `nunatak`, in a checkout with `make run`"
+    ):
         call_command("node_status")
 
 
@@ -205,5 +209,5 @@ def test_an_engine_that_is_not_installed_is_an_error_of_the_check(
     assert error.id == "node.E010"
     assert error.msg == (
         "NODE_ENGINE is reference: the reference engine is not installed; the package has it as an extra, "
-        "`firn[reference]`."
+        "`nunatak[reference]`."
     )

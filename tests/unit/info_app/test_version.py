@@ -15,7 +15,7 @@ def project_version() -> str:
 
 
 def test_the_product_is_this_project() -> None:
-    assert f"firn/{project_version()}" == version.PRODUCT
+    assert f"nunatak/{project_version()}" == version.PRODUCT
 
 
 @pytest.mark.parametrize(

@@ -23,9 +23,9 @@ def test_an_installed_package_keeps_no_data_beside_itself(
     monkeypatch.setenv("HOME", "/home/somebody")
 
     assert not is_checkout(tmp_path)
-    assert data_home(tmp_path, {}) == Path("/home/somebody/.local/share/firn")
-    assert data_home(tmp_path, {"XDG_DATA_HOME": "/srv/data"}) == Path("/srv/data/firn")
-    assert as_typed("node_status", tmp_path) == "firn node_status"
+    assert data_home(tmp_path, {}) == Path("/home/somebody/.local/share/nunatak")
+    assert data_home(tmp_path, {"XDG_DATA_HOME": "/srv/data"}) == Path("/srv/data/nunatak")
+    assert as_typed("node_status", tmp_path) == "nunatak node_status"
     assert as_process("runnode", base=tmp_path) == [
         sys.executable, "-P", "-m", "nodeproject", "runnode",
     ]  # fmt: skip
@@ -37,4 +37,6 @@ def test_a_data_home_that_is_not_absolute_is_passed_over(
 ) -> None:
     monkeypatch.setenv("HOME", "/home/somebody")
 
-    assert data_home(tmp_path, {"XDG_DATA_HOME": given}) == Path("/home/somebody/.local/share/firn")
+    assert data_home(tmp_path, {"XDG_DATA_HOME": given}) == Path(
+        "/home/somebody/.local/share/nunatak"
+    )

@@ -308,7 +308,7 @@ def test_the_command_before_the_first_start_says_what_is_missing() -> None:
 
     with pytest.raises(
         CommandError,
-        match=r"^This node has no chain yet: start it with `firn`, in a checkout with `make run`",
+        match=r"^This node has no chain yet: start it with `nunatak`, in a checkout with `make run`",
     ):
         call_command("time_travel", "1d")
     assert not Clock.objects.exists()

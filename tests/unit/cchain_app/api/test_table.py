@@ -196,7 +196,7 @@ def test_the_version_is_the_projects():
 
 def test_the_client_version_has_four_parts():
     name, version, system, language = node.client_version(this_node().evm_rpc).split("/")
-    assert (name, version) == ("Firn", f"v{node.VERSION}")
+    assert (name, version) == ("Nunatak", f"v{node.VERSION}")
     assert "-" in system
     assert language.startswith("python3.")
 
@@ -204,7 +204,7 @@ def test_the_client_version_has_four_parts():
 @pytest.mark.node_settings(client_name="anvil/v1.7.1")
 def test_the_client_version_begins_with_a_name_that_tools_look_for(node_settings):
     assert node.client_version(this_node().evm_rpc).startswith(
-        f"anvil/v1.7.1 (Firn/v{node.VERSION}/"
+        f"anvil/v1.7.1 (Nunatak/v{node.VERSION}/"
     )
 
 

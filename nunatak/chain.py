@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from firn.node import Node
+from nunatak.node import Node
 
 
 class SnapshotLost(Exception):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from firn.node import Node
-from firn.rpc import RpcError, Unreachable, call
+from nunatak.node import Node
+from nunatak.rpc import RpcError, Unreachable, call
 from tests.builders.fake_chain import serving
 from tests.servers.ports import free_port
 

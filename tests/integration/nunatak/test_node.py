@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from firn import node as module
-from firn.node import NodeEnded, NodeProcess, NodeSilent
-from firn.rpc import Unreachable
+from nunatak import node as module
+from nunatak.node import NodeEnded, NodeProcess, NodeSilent
+from nunatak.rpc import Unreachable
 
 ANSWERS = """
 import os, signal, sys

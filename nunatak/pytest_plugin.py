@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from firn.chain import Chain
-from firn.node import Node, NodeProcess
+from nunatak.chain import Chain
+from nunatak.node import Node, NodeProcess
 
 if TYPE_CHECKING:
     from eth_account.signers.local import LocalAccount
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let a run choose another node than one of its own."""
-    parser.getgroup("firn").addoption(
-        "--firn-url",
+    parser.getgroup("nunatak").addoption(
+        "--nunatak-url",
         metavar="URL",
         help="test against a node that runs already, by the URL of its C-Chain's JSON-RPC",
     )
 
 
 @pytest.fixture(scope="session")
-def firn_settings() -> Mapping[str, str]:
+def nunatak_settings() -> Mapping[str, str]:
     """Settings (`NODE_…`) of the session's node; a conftest.py overrides it to choose others."""
     return {}
 
@@ -37,19 +37,19 @@ def firn_settings() -> Mapping[str, str]:
 def node(
     request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,
-    firn_settings: Mapping[str, str],
+    nunatak_settings: Mapping[str, str],
 ) -> Iterator[Node]:
-    """The session's node: a process of its own on free ports, unless --firn-url names one that runs.
+    """The session's node: a process of its own on free ports, unless --nunatak-url names one that runs.
 
     Where pytest-xdist runs tests in several processes, each has its node.
     """
-    url = request.config.getoption("--firn-url")
+    url = request.config.getoption("--nunatak-url")
     with ExitStack() as end:
         if url:
             yield Node(url)
         else:
-            directory = tmp_path_factory.mktemp("firn")
-            yield end.enter_context(NodeProcess(directory, firn_settings))
+            directory = tmp_path_factory.mktemp("nunatak")
+            yield end.enter_context(NodeProcess(directory, nunatak_settings))
 
 
 @pytest.fixture

@@ -30,7 +30,15 @@ def url(fake: FakeChain) -> Iterator[str]:
 
 def run(project: Path, *arguments: str) -> tuple[int, str]:
     """Run pytest on a project; return its code and what it said."""
-    command = [sys.executable, "-m", "pytest", "-p", "firn.pytest_plugin", "-p", "no:cacheprovider"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "nunatak.pytest_plugin",
+        "-p",
+        "no:cacheprovider",
+    ]
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     done = subprocess.run(
         [*command, "-W", "error", "-q", *arguments],
@@ -76,7 +84,7 @@ def test_goes_back_by_itself_too(deployed, chain):
 """
     )
 
-    code, said = run(tmp_path, "--firn-url", url)
+    code, said = run(tmp_path, "--nunatak-url", url)
 
     assert (code, said.splitlines()[-1].partition(" in ")[0]) == (1, "1 failed, 4 passed"), said
     assert fake.number == 107
@@ -89,7 +97,7 @@ def test_a_test_that_goes_back_too_far_is_told_so(url: str, tmp_path: Path) -> N
         "def test_the_next_one_has_a_snapshot_of_its_own(chain):\n    chain.rpc('test_add', 1)\n"
     )
 
-    code, said = run(tmp_path, "--firn-url", url)
+    code, said = run(tmp_path, "--nunatak-url", url)
 
     assert code == 1
     assert "SnapshotLost: the node does not have the snapshot 0x1 any more" in said
@@ -101,7 +109,7 @@ def test_a_node_without_snapshots_says_so(tmp_path: Path) -> None:
     error = {"error": {"code": -32601, "message": "the method evm_snapshot does not exist"}}
 
     with serving(lambda _asked: (200, json.dumps(error).encode())) as url:
-        code, said = run(tmp_path, "--firn-url", url)
+        code, said = run(tmp_path, "--nunatak-url", url)
 
     assert code == 1
     assert "RpcError: evm_snapshot: the method evm_snapshot does not exist (-32601)" in said
@@ -111,7 +119,7 @@ def test_a_node_that_cannot_start_is_quoted(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(
         "import pytest\n"
         "@pytest.fixture(scope='session')\n"
-        "def firn_settings():\n    return {'NODE_NETWORK_ID': 'none'}\n"
+        "def nunatak_settings():\n    return {'NODE_NETWORK_ID': 'none'}\n"
     )
     (tmp_path / "test_sample.py").write_text("def test_it(node):\n    pass\n")
 
@@ -140,7 +148,7 @@ def test_accounts(accounts, w3):
 """
     )
 
-    code, said = run(tmp_path, "--firn-url", url)
+    code, said = run(tmp_path, "--nunatak-url", url)
 
     assert (code, said.splitlines()[-1].partition(" in ")[0]) == (0, "1 passed"), said
 

@@ -19,7 +19,7 @@ from urllib.parse import urljoin
 
 from typing_extensions import override
 
-from firn.rpc import Unreachable, call
+from nunatak.rpc import Unreachable, call
 
 PATIENCE: Final = 180.0
 """Seconds for a start, and for an end: a busy machine takes some of them."""
