@@ -43,6 +43,13 @@ def network(voters: LocalNetwork) -> Iterator[LocalNetwork]:
     wait_for(lambda: all(map(is_ready, dead)), "all are ready again")
 
 
+def sender_of(node: NetworkNode, place: int) -> Sender:
+    """Return a funded account, which other tests of this network may have used."""
+    account = Account.from_key(KEYS[place])
+    nonce = int(node.rpc("eth_getTransactionCount", account.address, "latest"), 16)
+    return Sender(account, 43112, nonce)
+
+
 def transfer(sender: Sender, through: NetworkNode) -> str:
     """Send coins, and return the transaction's hash; it may wait."""
     with through.client() as client:
@@ -57,7 +64,7 @@ def have_receipts(nodes: Sequence[NetworkNode], hashes: Sequence[str]) -> None:
 
 
 def test_all_accept_the_same_blocks_of_both_chains(network: LocalNetwork) -> None:
-    senders = [Sender(Account.from_key(KEYS[place]), 43112) for place in range(5)]
+    senders = [sender_of(network.nodes[0], place) for place in range(5)]
     hashes = [
         transfer(sender, node)
         for _ in range(4)
@@ -79,9 +86,7 @@ def test_all_accept_the_same_blocks_of_both_chains(network: LocalNetwork) -> Non
 
 def test_all_have_seen_the_same_decisions_and_count_them(network: LocalNetwork) -> None:
     before = [counted(node) for node in network.nodes]  # figures begin anew with a node's process
-    account = Account.from_key(KEYS[8])  # which others may have used
-    nonce = int(network.nodes[0].rpc("eth_getTransactionCount", account.address, "latest"), 16)
-    sender = Sender(account, 43112, nonce)
+    sender = sender_of(network.nodes[0], 8)
     have_receipts(network.nodes, [transfer(sender, node) for node in network.nodes[:2]])
     fund(network.nodes[1], [(new_keys(1)[0], 1_000_000)])
     wait_for(lambda: agreed(network.nodes), "all have the same heads")
@@ -114,7 +119,7 @@ def test_all_have_seen_the_same_decisions_and_count_them(network: LocalNetwork) 
 
 def test_a_node_that_was_killed_joins_again(network: LocalNetwork) -> None:
     *others, killed = network.nodes
-    sender = Sender(Account.from_key(KEYS[5]), 43112)
+    sender = sender_of(network.nodes[0], 5)
     killed.kill()
     wait_for(
         lambda: all(len(node.peers()) == 3 for node in others), "the others see that it is gone"
@@ -136,9 +141,8 @@ def test_a_node_that_is_killed_while_it_accepts_has_all_of_a_block_or_nothing(
 ) -> None:
     """At each point of an acceptance, by turns of both chains; each start goes on from the last crash."""
     *others, killed = network.nodes
-    account = Account.from_key(KEYS[9])
     wait_for(lambda: agreed(network.nodes), "all have the same heads")
-    sender = Sender(account, 43112)
+    sender = sender_of(network.nodes[0], 9)
     killed.stop()
     for step in ("before", "written", "accepted"):
         for chain in "PC":
@@ -171,7 +175,7 @@ def test_without_two_nothing_is_decided_until_one_comes_back(
     for node in others:
         wait_for(lambda node=node: is_mute(node), "both chains have no quorum any more")
     heads = others[0].heads()
-    sender = Sender(Account.from_key(KEYS[6]), 43112)
+    sender = sender_of(others[0], 6)
     sent = transfer(sender, others[1])
     # One of the three proposes a block, now or in a later slot, and all three know it.
     wait_for(lambda: all(undecided(node) >= 1 for node in others), "a block waits for its decision")
@@ -191,7 +195,7 @@ def test_without_two_nothing_is_decided_until_one_comes_back(
 
 
 def test_who_does_not_validate_follows_the_votes(network: LocalNetwork) -> None:
-    sender = Sender(Account.from_key(KEYS[7]), 43112)
+    sender = sender_of(network.nodes[0], 7)
     joiner = network.joiner()
     joiner.start()
     wait_for(lambda: is_ready(joiner), "it is ready")
