@@ -168,6 +168,12 @@ class EvmChain:
         fork = self.fork
         return 0 if fork is None else fork.number
 
+    @property
+    def begun_number(self) -> int:
+        """The height at which it began, below which nobody goes back: of a fork with a replay that block's."""
+        fork = self.fork
+        return 0 if fork is None else fork.begun_number
+
     def read_fork_again(self) -> None:
         """Forget which fork it is: it has just begun, or anvil_reset has made it another one."""
         self._fork, self._fork_is_known = None, False

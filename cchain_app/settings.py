@@ -96,6 +96,10 @@ class Settings(Protocol):
         """The height from which a fork goes on; empty: the last block."""
 
     @property
+    def fork_transaction_hash(self) -> str:
+        """The transaction up to which the block after the pin is replayed; empty: nothing is."""
+
+    @property
     def fork_headers(self) -> tuple[str, ...]:
         """Headers that it is asked with."""
 

@@ -76,7 +76,10 @@ def _node_cards() -> tuple[Card, ...]:
 
 def _about_fork(fork: Fork) -> str:
     """Return from where a fork goes on, and what of it is not true of the other chain."""
-    return f"from block {fork.number:,} on; state roots are of what changed since"
+    replayed = (
+        "" if fork.transaction is None else f", with the next up to 0x{fork.transaction.hex()}"
+    )
+    return f"from block {fork.number:,} on{replayed}; state roots are of what changed since"
 
 
 def _block_table(blocks: list[Block]) -> SafeString:

@@ -3,14 +3,17 @@
 ForkRefused                 the chain of this data directory is not, or does not become, that fork
 ├── MalformedForkSetting    a setting that cannot be read
 ├── NotAFork                the data directory has a chain of its own
-├── OtherFork               it has a fork of another block, or of another chain
+├── OtherFork               it has a fork of another block, or of another chain, or with another replay
+├── CannotReplay            a transaction that a fork is to begin with cannot be executed here
 └── ForkNeedsOwnChain       only a local chain of one process can be a fork
 UpstreamError               the remote node does not tell
 ├── UpstreamAway            it does not answer, or no URL is set
 ├── UpstreamRefused         it answers with an error
 ├── ArchiveNeeded           it has forgotten the state
 ├── BadUpstreamAnswer       it answers with something else than was asked for
-└── NoSuchPin               it does not have the block
+├── NoSuchPin               it does not have the block
+├── NoSuchTransaction       it does not have the transaction that is to be replayed
+└── TransactionPending      it has it in no block
 NoForkedProof               blocks on a fork have no true state root
 """
 
@@ -40,13 +43,25 @@ class NotAFork(ForkRefused):
 class OtherFork(ForkRefused):
     """The data directory has a fork of something else."""
 
-    def __init__(self, what: str, stored: int, wanted: int) -> None:
+    def __init__(self, what: str, stored: int | str, wanted: int | str) -> None:
         super().__init__(
             f"the data directory has a fork with {what} {stored}, but the settings give {wanted}: choose "
             "another one, or anvil_reset"
         )
         self.stored = stored
         self.wanted = wanted
+
+
+class CannotReplay(ForkRefused):
+    """A transaction of another chain's block cannot be executed here as it was there."""
+
+    def __init__(self, transaction: str, number: int, reason: str) -> None:
+        super().__init__(
+            f"transaction {transaction} of block {number} cannot be executed here, so the fork does not begin: "
+            f"{reason}"
+        )
+        self.transaction = transaction
+        self.number = number
 
 
 class ForkNeedsOwnChain(ForkRefused):
@@ -89,6 +104,20 @@ class BadUpstreamAnswer(UpstreamError):
 
 class NoSuchPin(UpstreamError):
     """The block from which the chain was to go on is not there."""
+
+
+class NoSuchTransaction(UpstreamError):
+    """The transaction up to which a block was to be replayed is not known."""
+
+    def __init__(self, host: str, transaction: str) -> None:
+        super().__init__(f"{host} does not have transaction {transaction}")
+
+
+class TransactionPending(UpstreamError):
+    """That transaction waits: there is no block to replay."""
+
+    def __init__(self, host: str, transaction: str) -> None:
+        super().__init__(f"{host} has transaction {transaction} in no block yet")
 
 
 class NoForkedProof(Exception):

@@ -12,6 +12,7 @@ from primitives.evm import Hash
 _TOKEN: Final = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
 _PINNED: Final = re.compile(r"(?P<url>.+)@(?P<block>-?(0x[0-9a-fA-F]+|[0-9]+))")
 _SCHEMES: Final = ("http", "https")
+_HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}")
 _LATEST: Final = "latest"
 
 
@@ -30,6 +31,13 @@ class Fork:
     """The pin's, which own blocks keep."""
     block: Mapping[str, Any]
     """The pin as upstream told it, with its transactions' hashes."""
+    transaction: Hash | None = None
+    """The last transaction of the block after the pin that was replayed; None: nothing was."""
+
+    @property
+    def begun_number(self) -> int:
+        """The height at which the fork began: the pin's, or that of the block that was replayed."""
+        return self.number if self.transaction is None else self.number + 1
 
 
 class Wanted(NamedTuple):
@@ -38,13 +46,15 @@ class Wanted(NamedTuple):
     urls: tuple[str, ...]
     number: int | None
     """The pin's height; negative: so many before the last block; None: the last block."""
+    transaction: Hash | None = None
+    """The pin is the block before this one's, which is replayed up to and with it; None: nothing is."""
 
 
-def read_wanted(urls: Sequence[str], block: str = "") -> Wanted:
-    """Read URLs, of which one may end in @BLOCK, and the height from a setting of its own.
+def read_wanted(urls: Sequence[str], block: str = "", transaction: str = "") -> Wanted:
+    """Read URLs, of which one may end in @BLOCK, and the height or a transaction from settings of their own.
 
     Raises:
-        MalformedForkSetting: One is none, or they name two heights.
+        MalformedForkSetting: One is none, or they name two heights, or a height and a transaction.
     """
     found: list[str] = []
     numbers = {_number(block)} if block else set()
@@ -57,7 +67,26 @@ def read_wanted(urls: Sequence[str], block: str = "") -> Wanted:
         verify_url(url)
     if len(numbers) > 1:
         raise MalformedForkSetting("NODE_FORK_URL and NODE_FORK_BLOCK_NUMBER name two blocks")
-    return Wanted(tuple(found), next(iter(numbers), None))
+    if numbers and transaction:
+        raise MalformedForkSetting(
+            "NODE_FORK_TRANSACTION_HASH names the block to go on from, and so does NODE_FORK_BLOCK_NUMBER or "
+            "URL@BLOCK: leave one of them out"
+        )
+    wanted = read_hash(transaction) if transaction else None
+    return Wanted(tuple(found), next(iter(numbers), None), wanted)
+
+
+def read_hash(text: str) -> Hash:
+    """Read a transaction's hash.
+
+    Raises:
+        MalformedForkSetting: It is none.
+    """
+    if not _HASH.fullmatch(text):
+        raise MalformedForkSetting(
+            "NODE_FORK_TRANSACTION_HASH must be a transaction's hash, 0x and 64 hexadecimal digits"
+        )
+    return Hash(bytes.fromhex(text[2:]))
 
 
 def verify_url(url: str) -> None:

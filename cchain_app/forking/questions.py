@@ -5,17 +5,16 @@ from typing import Any, Final, NamedTuple
 
 from cchain_app.blocks.header import Header, HeaderGap
 from cchain_app.evm.engine import AccountState
+from cchain_app.forking.answers import bad, data, quantity
 from cchain_app.forking.client import Upstream
 from cchain_app.forking.errors import (
-    BadUpstreamAnswer,
     NoSuchPin,
     UpstreamAway,
     UpstreamError,
 )
-from primitives import hexadecimal
 from primitives.evm import ZERO_HASH, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_HASH, EMPTY_ROOT, keccak256
-from primitives.hexadecimal import HexError, encode_data, encode_quantity
+from primitives.hexadecimal import encode_data, encode_quantity
 
 _OPTIONAL: Final = (
     ("base_fee", "baseFeePerGas"), ("withdrawals_root", "withdrawalsRoot"), ("blob_gas_used", "blobGasUsed"),
@@ -34,7 +33,7 @@ class ForkedAccount(NamedTuple):
 
 def chain_id(upstream: Upstream) -> int:
     """Return the chain's EIP-155 ID."""
-    return _quantity(upstream.ask("eth_chainId", []))
+    return quantity(upstream.ask("eth_chainId", []))
 
 
 def pinned_block(upstream: Upstream, number: int | None) -> Mapping[str, Any]:
@@ -53,14 +52,14 @@ def pinned_block(upstream: Upstream, number: int | None) -> Mapping[str, Any]:
             last = upstream.ask("eth_blockNumber", [])
         except UpstreamAway as error:
             raise UpstreamAway(f"failed to get fork block number; {error}") from error
-        number = _quantity(last) + (number or 0)
+        number = quantity(last) + (number or 0)
     if number < 0:
         raise NoSuchPin(f"{upstream.host} has fewer blocks than are to be gone back")
     found = upstream.ask("eth_getBlockByNumber", [encode_quantity(number), False])
     if found is None:
         raise NoSuchPin(f"{upstream.host} does not have block {number}")
     if not isinstance(found, dict):
-        raise _bad()
+        raise bad()
     return found
 
 
@@ -78,47 +77,47 @@ def header_of(block: Mapping[str, Any]) -> Header:
         if value is None:
             break
         plain = name in ("base_fee", "blob_gas_used", "excess_blob_gas")
-        optional[name] = _quantity(value) if plain else Hash(_bytes(value, 32))
+        optional[name] = quantity(value) if plain else Hash(data(value, 32))
     try:
         return Header(
-            parent_hash=Hash(_bytes(block.get("parentHash"), 32)),
-            ommers_hash=Hash(_bytes(block.get("sha3Uncles", encode_data(ZERO_HASH)), 32)),
-            coinbase=Address(_bytes(block.get("miner", encode_data(bytes(20))), 20)),
-            state_root=Hash(_bytes(block.get("stateRoot"), 32)),
+            parent_hash=Hash(data(block.get("parentHash"), 32)),
+            ommers_hash=Hash(data(block.get("sha3Uncles", encode_data(ZERO_HASH)), 32)),
+            coinbase=Address(data(block.get("miner", encode_data(bytes(20))), 20)),
+            state_root=Hash(data(block.get("stateRoot"), 32)),
             transactions_root=Hash(
-                _bytes(block.get("transactionsRoot", encode_data(EMPTY_ROOT)), 32)
+                data(block.get("transactionsRoot", encode_data(EMPTY_ROOT)), 32)
             ),
-            receipts_root=Hash(_bytes(block.get("receiptsRoot", encode_data(EMPTY_ROOT)), 32)),
-            logs_bloom=_bytes(block.get("logsBloom", encode_data(bytes(256))), 256),
-            difficulty=_quantity(block.get("difficulty") or "0x0"),
-            number=_quantity(block.get("number")),
-            gas_limit=_quantity(block.get("gasLimit")),
-            gas_used=_quantity(block.get("gasUsed")),
-            timestamp=_quantity(block.get("timestamp")),
-            extra_data=_bytes(block.get("extraData", "0x")),
-            mix_hash=Hash(_bytes(block.get("mixHash") or encode_data(ZERO_HASH), 32)),
-            nonce=_bytes(block.get("nonce") or encode_data(bytes(8)), 8),
+            receipts_root=Hash(data(block.get("receiptsRoot", encode_data(EMPTY_ROOT)), 32)),
+            logs_bloom=data(block.get("logsBloom", encode_data(bytes(256))), 256),
+            difficulty=quantity(block.get("difficulty") or "0x0"),
+            number=quantity(block.get("number")),
+            gas_limit=quantity(block.get("gasLimit")),
+            gas_used=quantity(block.get("gasUsed")),
+            timestamp=quantity(block.get("timestamp")),
+            extra_data=data(block.get("extraData", "0x")),
+            mix_hash=Hash(data(block.get("mixHash") or encode_data(ZERO_HASH), 32)),
+            nonce=data(block.get("nonce") or encode_data(bytes(8)), 8),
             **optional,
         )
     except HeaderGap as error:  # never: what stands behind a gap was left out
-        raise _bad() from error
+        raise bad() from error
 
 
 def hash_of(block: Mapping[str, Any]) -> Hash:
     """Return a block's hash as upstream told it."""
-    return Hash(_bytes(block.get("hash"), 32))
+    return Hash(data(block.get("hash"), 32))
 
 
 def size_of(block: Mapping[str, Any]) -> int:
     """Return the bytes of a block as RLP, as upstream told it; 0: it did not."""
-    return _quantity(block.get("size") or "0x0")
+    return quantity(block.get("size") or "0x0")
 
 
 def block_hash(upstream: Upstream, number: int) -> Hash:
     """Return the hash of a block before the pin."""
     found = upstream.ask("eth_getBlockByNumber", [encode_quantity(number), False])
     if not isinstance(found, dict):
-        raise _bad()
+        raise bad()
     return hash_of(found)
 
 
@@ -159,33 +158,12 @@ def slot(
         encode_quantity(number),
     ]
     found = upstream.ask("eth_getStorageAt", params, again=again)
-    return Word(_bytes(found).rjust(32, b"\0")[-32:])
+    return Word(data(found).rjust(32, b"\0")[-32:])
 
 
 def _account(balance: Any, nonce: Any, code: Any) -> ForkedAccount:
-    runtime = _bytes(code)
-    state = AccountState(_quantity(nonce), _quantity(balance), keccak256(runtime))
+    runtime = data(code)
+    state = AccountState(quantity(nonce), quantity(balance), keccak256(runtime))
     if state == AccountState(0, 0, EMPTY_HASH):
         return ForkedAccount(None, b"")
     return ForkedAccount(state, runtime)
-
-
-def _quantity(value: Any) -> int:
-    try:
-        return hexadecimal.decode_quantity(value, 256)
-    except (HexError, TypeError, AttributeError) as error:
-        raise _bad() from error
-
-
-def _bytes(value: Any, length: int | None = None) -> bytes:
-    try:
-        found = hexadecimal.decode_data(value)
-    except (HexError, TypeError, AttributeError) as error:
-        raise _bad() from error
-    if length is not None and len(found) != length:
-        raise _bad()
-    return found
-
-
-def _bad() -> BadUpstreamAnswer:
-    return BadUpstreamAnswer("the upstream answered with something else than was asked for")

@@ -27,6 +27,10 @@ class Chain(models.Model):
     fork_block = models.JSONField(
         null=True, help_text="The pin as that node told it, with its transactions' hashes"
     )
+    fork_transaction = HashField(
+        null=True,
+        help_text="The last transaction of the block after the pin that was replayed there; null: nothing was",
+    )
 
     @override
     def __str__(self) -> str:

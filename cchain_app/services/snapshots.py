@@ -96,24 +96,25 @@ def rollback(chain: EvmChain, depth: int, what: str = "Rollback") -> None:
     """
     with _going_back(chain) as conditions:
         head = rows_head(chain)
-        if depth > head - chain.first_number:
+        if depth > head - chain.begun_number:
             raise DepthTooLarge(what, head, depth)
         rewind(chain, head - depth)
         conditions(Conditions.used)
 
 
 def reset(chain: EvmChain, fund: Callable[[AcceptedBlock], object] | None = None) -> None:
-    """Go back to the first block as the chain began: no changes by hand, nothing waits, no snapshots, the clock of now.
+    """Go back to where the chain began: no changes by hand, nothing waits, no snapshots, the clock of now.
 
     Args:
         chain: Which chain.
-        fund: Of a fork: makes the changes by hand anew with which it began; its clock is the first block's.
+        fund: Of a fork: makes the changes by hand anew with which it began; its clock is the first block's, or the
+            replayed one's.
 
     Raises:
         HasPeers: Other nodes follow the chain.
     """
     with _going_back(chain) as conditions:
-        first = chain.first_number
+        first = chain.begun_number
         rewind(chain, first, 0)
         pool_rows.remove_all(chain.db)
         rows.forget_snapshots(chain.db, 0)

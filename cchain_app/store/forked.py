@@ -36,13 +36,17 @@ def read_fork(db: Database) -> Fork | None:
         chain_id=found.chain_id,
         gas_limit=db.objects(models.Block).get(number=found.fork_number).gas_limit,
         block=found.fork_block or {},
+        transaction=None if found.fork_transaction is None else Hash(bytes(found.fork_transaction)),
     )
 
 
 def begin_fork(db: Database, fork: Fork) -> None:
     """Write of what the chain is a fork, after its first block."""
     db.objects(models.Chain).filter(genesis_hash=fork.hash).update(
-        fork_url=fork.url, fork_number=fork.number, fork_block=dict(fork.block)
+        fork_url=fork.url,
+        fork_number=fork.number,
+        fork_block=dict(fork.block),
+        fork_transaction=fork.transaction,
     )
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from nodeproject.settings.flags import flag
-from nodeproject.settings.forms import FORK_URL, HEADER, WHOLE
+from nodeproject.settings.forms import FORK_URL, HEADER, TRANSACTION_HASH, WHOLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,13 @@ class ForkSettings:
         "",
         "The block that a fork goes on from; negative: so many before the last one. Default: the last one.",
         form=WHOLE,
+        options=(),
+    )
+    fork_transaction_hash: str = flag(
+        "",
+        "A transaction: a fork goes on from the block before its own, which is replayed up to and with it. Instead "
+        "of NODE_FORK_BLOCK_NUMBER.",
+        form=TRANSACTION_HASH,
         options=(),
     )
     fork_headers: tuple[str, ...] = flag(

@@ -7,7 +7,7 @@ from typing import Final
 from cchain_app.config import CHOSEN_FORKS, fork_named
 from cchain_app.feemarket import MINIMUM_GAS_LIMIT
 from cchain_app.forking.errors import MalformedForkSetting
-from cchain_app.forking.origin import read_headers, read_wanted
+from cchain_app.forking.origin import read_hash, read_headers, read_wanted
 from nodeproject.settings.flags import Form
 
 
@@ -33,6 +33,13 @@ def _fork_url(text: str) -> None:
         raise ValueError from error
 
 
+def _transaction_hash(text: str) -> None:
+    try:
+        read_hash(text)
+    except MalformedForkSetting as error:
+        raise ValueError from error
+
+
 def _header(text: str) -> None:
     try:
         read_headers([text])
@@ -41,6 +48,9 @@ def _header(text: str) -> None:
 
 
 FORK_URL: Final = Form("a URL like https://HOST/PATH or URL@BLOCK", _fork_url)
+TRANSACTION_HASH: Final = Form(
+    "a transaction's hash, 0x and 64 hexadecimal digits", _transaction_hash
+)
 HEADER: Final = Form("a header like NAME: VALUE", _header)
 WHOLE: Final = Form("a whole number", partial(int, base=0))
 HARDFORK: Final = Form(f"one of {', '.join(CHOSEN_FORKS)}", _hardfork)

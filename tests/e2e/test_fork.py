@@ -137,6 +137,38 @@ def test_a_fork_goes_on_by_itself_and_without_the_other(remote: Remote, fork: Ru
         assert [int(one[0]) for one in found] == [5]
 
 
+def test_a_fork_begins_with_a_transaction_of_the_other_chain(
+    remote: Remote, tmp_path: Path
+) -> None:
+    sent = remote.transfer["transactionHash"]
+    env = {"NODE_FORK_URL": remote.url, "NODE_FORK_TRANSACTION_HASH": sent}
+    told = remote.running.rpc("eth_getBlockByNumber", hex(remote.head), False)
+    with RunningNode(tmp_path / "fork", env=env) as fork:
+        fork.start()
+        assert fork.rpc("eth_blockNumber") == hex(remote.head)
+        mined = fork.rpc("eth_getTransactionReceipt", sent)
+        assert mined["status"] == "0x1"
+        for member in ("from", "to", "gasUsed", "effectiveGasPrice", "transactionIndex"):
+            assert mined[member] == remote.transfer[member]
+        block = fork.rpc("eth_getBlockByNumber", "latest", False)
+        assert block["transactions"] == [sent]
+        for member in (
+            "parentHash", "timestamp", "baseFeePerGas", "gasLimit", "miner", "mixHash",
+            "transactionsRoot", "receiptsRoot",
+        ):  # fmt: skip
+            assert block[member] == told[member]
+        assert fork.rpc("eth_getBalance", STRANGER, "latest") == "0x5"
+        pin = hex(remote.head - 1)
+        assert fork.rpc("eth_getBalance", STRANGER, pin) == "0x0"
+        count(fork, remote)
+        fork.kill()
+        remote.running.stop()
+        fork.start()
+        assert counter(fork, remote) == 8
+        assert fork.rpc("anvil_reset") is None
+        assert fork.rpc("eth_getBlockByNumber", "latest", False) == block
+
+
 def test_a_fork_of_nobody_does_not_start(tmp_path: Path) -> None:
     env = {"NODE_FORK_URL": "http://127.0.0.1:1/s3cr3tk3y", "NODE_FORK_RETRIES": "0"}
     with RunningNode(tmp_path / "fork", env=env) as node:

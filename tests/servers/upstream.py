@@ -38,20 +38,28 @@ class RemoteChain:
         """Balance, nonce and code by address, in lower case."""
         self.slots: dict[tuple[str, int], int] = {}
         self.has_account_info = False
+        self.changed: dict[int, dict[str, Any]] = {}
+        """Members of blocks by height that are other ones."""
+        self.transactions: dict[int | None, list[dict[str, Any]]] = {}
+        """What blocks have by height in place of the one transaction that is a hash alone; None: what waits."""
 
-    def block(self, number: int) -> dict[str, Any] | None:
-        """Return a block with its transaction's hash."""
+    def block(self, number: int, *, full: bool = False) -> dict[str, Any] | None:
+        """Return a block, with its transactions' hashes or, of those that are known, with the transactions."""
         if not 0 <= number <= self.head:
             return None
         zero = "0x" + "00" * 32
+        known = self.transactions.get(number)
+        hashes = [transaction_hash(number)] if known is None else [one["hash"] for one in known]
         return {
             "number": hex(number), "hash": hash_of(number), "parentHash": hash_of(number - 1 if number else 0),
             "timestamp": hex(self.time + number), "gasLimit": hex(30_000_000), "gasUsed": hex(15_000_000),
             "baseFeePerGas": hex(self.base_fee), "miner": "0x" + "22" * 20, "stateRoot": zero,
             "transactionsRoot": zero, "receiptsRoot": zero, "logsBloom": "0x" + "00" * 256,
             "difficulty": "0x0", "extraData": "0x", "mixHash": zero, "nonce": "0x" + "00" * 8,
-            "sha3Uncles": zero, "size": "0x220", "uncles": [], "transactions": [transaction_hash(number)],
+            "sha3Uncles": zero, "size": "0x220", "uncles": [],
+            "transactions": known if full and known is not None else hashes,
             "somethingElse": {"of": "another client"},
+            **self.changed.get(number, {}),
         }  # fmt: skip
 
     def answer(self, method: str, params: list[Any]) -> Any:
@@ -64,7 +72,7 @@ class RemoteChain:
         return (info if self.has_account_info else {}) | {
             "eth_chainId": lambda: hex(self.chain_id),
             "eth_blockNumber": lambda: hex(self.head),
-            "eth_getBlockByNumber": lambda number, _: self.block(int(number, 16)),
+            "eth_getBlockByNumber": lambda number, full: self.block(int(number, 16), full=full),
             "eth_getBlockByHash": lambda wanted, _: self.block(self._height(hash_of, wanted)),
             "eth_getTransactionByHash": self._transaction,
             "eth_getTransactionReceipt": self._transaction,
@@ -83,6 +91,10 @@ class RemoteChain:
         return next((one for one in range(self.head + 1) if name(one) == wanted), -1)
 
     def _transaction(self, wanted: str) -> Any:
+        for number, listed in self.transactions.items():
+            for one in listed:
+                if one["hash"] == wanted:
+                    return {**one, "blockNumber": None if number is None else hex(number)}
         height = self._height(transaction_hash, wanted)
         return None if height < 0 else {"hash": wanted, "blockNumber": hex(height)}
 

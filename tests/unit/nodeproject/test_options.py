@@ -120,6 +120,10 @@ def test_a_second_node_needs_one_port_only(
         (["--base-fee", "-2"], "'-2' was given; it must be a whole number, -1 or more"),
         (["--hardfork", "foo"], "'foo' was given; it must be one of frontier, homestead, "),
         (["--hardfork", "amsterdam"], "prague, osaka"),
+        (
+            ["--fork-transaction-hash", "0x12"],
+            "'0x12' was given; it must be a transaction's hash, 0x and 64 hexadecimal digits",
+        ),
         (["--mining", "fast"], "'fast' was given; it must be one of auto, interval, manual"),
         (
             ["--client-name", "two words"],

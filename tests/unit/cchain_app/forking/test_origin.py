@@ -23,7 +23,24 @@ from cchain_app.forking.origin import read_headers, read_wanted, shown
     ],
 )
 def test_a_url_may_name_the_block(urls, block, wanted):
-    assert tuple(read_wanted(urls, block)) == wanted
+    assert tuple(read_wanted(urls, block)) == (*wanted, None)
+
+
+def test_a_transaction_may_be_named_instead():
+    wanted = read_wanted(["http://a.example"], transaction="0x" + "aB" * 32)
+    assert tuple(wanted) == (("http://a.example",), None, b"\xab" * 32)
+
+
+@pytest.mark.parametrize(("url", "block"), [("http://a.example@1", ""), ("http://a.example", "1")])
+def test_a_block_and_a_transaction_exclude_each_other(url, block):
+    with pytest.raises(MalformedForkSetting, match="leave one of them out"):
+        read_wanted([url], block, "0x" + "ab" * 32)
+
+
+@pytest.mark.parametrize("text", ["ab" * 32, "0x" + "ab" * 31, "0x" + "zz" * 32, "0x" + "ab" * 33])
+def test_what_is_no_hash_is_refused(text):
+    with pytest.raises(MalformedForkSetting, match="0x and 64 hexadecimal digits"):
+        read_wanted(["http://a.example"], transaction=text)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,211 @@
+"""Transactions of another chain's block that a fork begins with: asked for, and made anew from what was told.
+
+Their hashes prove that nothing of them was left out, and their signatures who sent them (devnet.md 13).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from cchain_app.blocks.header import Header
+from cchain_app.evm.overrides import BlockOverride
+from cchain_app.forking.answers import bad, data, quantity
+from cchain_app.forking.client import Upstream
+from cchain_app.forking.errors import (
+    BadUpstreamAnswer,
+    CannotReplay,
+    NoSuchPin,
+    NoSuchTransaction,
+    TransactionPending,
+)
+from cchain_app.forking.questions import header_of
+from cchain_app.txs.codec import check_signature, decode_unsigned, recover_sender, with_sender
+from cchain_app.txs.errors import InvalidTransaction
+from cchain_app.txs.impersonation import named_sender, names_sender
+from cchain_app.txs.signing import UnsignedTransaction, encode_signed
+from cchain_app.txs.transaction import (
+    ACCESS_LIST,
+    DYNAMIC_FEE,
+    LEGACY,
+    SET_CODE,
+    AccessList,
+    Authorization,
+    Transaction,
+)
+from primitives.evm import Address, Hash, Slot
+from primitives.hashing import keccak256
+from primitives.hexadecimal import encode_data, encode_quantity
+from primitives.secp256k1 import Signature
+
+_TYPES: Final = frozenset({LEGACY, ACCESS_LIST, DYNAMIC_FEE, SET_CODE})
+"""Those that blocks are made of here: there are no blobs, and no types of other chains' own."""
+
+_PRICED: Final = frozenset({LEGACY, ACCESS_LIST})
+
+
+class Replay(NamedTuple):
+    """A part of another chain's block, from its beginning on."""
+
+    header: Header
+    """The whole block's."""
+    transactions: tuple[Transaction, ...]
+    """At least one."""
+
+    @property
+    def override(self) -> BlockOverride:
+        """What of the block's environment is as it was there.
+
+        Unspecified: its parent beacon block root reads zero, and its blob gas follows from the pin by the rules
+        here.
+        """
+        return BlockOverride(
+            time=self.header.timestamp,
+            gas_limit=self.header.gas_limit,
+            fee_recipient=self.header.coinbase,
+            prev_randao=self.header.mix_hash,
+            base_fee=self.header.base_fee,
+        )
+
+
+def block_with(upstream: Upstream, transaction: Hash) -> Mapping[str, Any]:
+    """Return the block that has a transaction, with its transactions as objects.
+
+    Args:
+        upstream: Who is asked.
+        transaction: Its hash.
+
+    Raises:
+        NoSuchTransaction: It is not there.
+        TransactionPending: It is in no block.
+        NoSuchPin: There is no block before that block.
+        UpstreamError: By another subclass.
+    """
+    text = encode_data(transaction)
+    told = upstream.ask("eth_getTransactionByHash", [text])
+    if told is None:
+        raise NoSuchTransaction(upstream.host, text)
+    if not isinstance(told, dict):
+        raise bad()
+    if told.get("blockNumber") is None:
+        raise TransactionPending(upstream.host, text)
+    number = quantity(told["blockNumber"])
+    if number == 0:
+        raise NoSuchPin(f"transaction {text} is in block 0, and a fork goes on from the one before")
+    block = upstream.ask("eth_getBlockByNumber", [encode_quantity(number), True])
+    if not isinstance(block, dict) or quantity(block.get("number")) != number:
+        raise bad()
+    return block
+
+
+def read_replay(block: Mapping[str, Any], last: Hash, chain_id: int) -> Replay:
+    """Return what of a block is to be executed anew.
+
+    Unspecified: transactions that nobody signed, of a development chain that is this node's kind, are executed
+    for the sender that they name, as they were there.
+
+    Args:
+        block: As it was told, with its transactions as objects.
+        last: The hash of the last transaction that is wanted.
+        chain_id: Of the fork.
+
+    Raises:
+        CannotReplay: One of them is of a type that is not executed here, or is signed for another chain.
+        BadUpstreamAnswer: The block does not have it, or one of them is not what its hash says.
+    """
+    listed = block.get("transactions")
+    if not isinstance(listed, list):
+        raise bad()
+    header = header_of(block)
+    found: list[Transaction] = []
+    for told in listed:
+        if not isinstance(told, dict):
+            raise bad()
+        found.append(_transaction(told, header.number, chain_id))
+        if found[-1].hash == last:
+            return Replay(header, tuple(found))
+    raise BadUpstreamAnswer(
+        f"block {header.number} was told without transaction {encode_data(last)}"
+    )
+
+
+def _transaction(told: Mapping[str, Any], number: int, chain_id: int) -> Transaction:
+    text = encode_data(data(told.get("hash"), 32))
+    type_ = quantity(told.get("type") or "0x0")
+    if type_ not in _TYPES:
+        raise CannotReplay(text, number, f"transactions of type {type_:#x} are not executed here")
+    raw = encode_signed(*_read(told, type_))
+    if encode_data(keccak256(raw)) != text:
+        raise BadUpstreamAnswer(f"transaction {text} was told with fields that have another hash")
+    try:
+        decoded = decode_unsigned(raw)
+        if names_sender(decoded):
+            return with_sender(decoded, named_sender(decoded))
+        check_signature(decoded, chain_id)
+        return with_sender(decoded, recover_sender(decoded))
+    except InvalidTransaction as error:
+        raise CannotReplay(text, number, str(error)) from error
+
+
+def _read(told: Mapping[str, Any], type_: int) -> tuple[UnsignedTransaction, Signature]:
+    """Return what the sender signed, and the signature."""
+    v = _number(told.get("v", told.get("yParity")))
+    if type_ == LEGACY:
+        chain_id, y_parity = (None, v - 27) if v < 35 else divmod(v - 35, 2)  # EIP-155
+    else:
+        chain_id, y_parity = quantity(told.get("chainId")), v
+    if not 0 <= y_parity <= 1:
+        raise bad()
+    fee, tip = (
+        ("gasPrice", "gasPrice") if type_ in _PRICED else ("maxFeePerGas", "maxPriorityFeePerGas")
+    )
+    unsigned = UnsignedTransaction(
+        type=type_,
+        chain_id=chain_id,
+        nonce=quantity(told.get("nonce")),
+        gas=quantity(told.get("gas")),
+        to=Address(data(told["to"], 20)) if told.get("to") else None,
+        value=quantity(told.get("value")),
+        max_fee_per_gas=quantity(told.get(fee)),
+        max_priority_fee_per_gas=quantity(told.get(tip)),
+        data=data(told.get("input", told.get("data"))),
+        access_list=_access_list(_list(told, "accessList")),
+        authorizations=tuple(map(_authorization, _list(told, "authorizationList"))),
+    )
+    return unsigned, Signature(_number(told.get("r")), _number(told.get("s")), y_parity)
+
+
+def _access_list(told: Sequence[Mapping[str, Any]]) -> AccessList:
+    return tuple(
+        (
+            Address(data(one.get("address"), 20)),
+            tuple(Slot(data(key, 32)) for key in _list(one, "storageKeys")),
+        )
+        for one in told
+    )
+
+
+def _authorization(told: Mapping[str, Any]) -> Authorization:
+    return Authorization(
+        quantity(told.get("chainId")),
+        Address(data(told.get("address"), 20)),
+        quantity(told.get("nonce")),
+        _number(told.get("yParity", told.get("v"))),
+        _number(told.get("r")),
+        _number(told.get("s")),
+    )
+
+
+def _list(told: Mapping[str, Any], member: str) -> Sequence[Any]:
+    """Return a list, empty where it is left out; the entries are objects, or keys of slots."""
+    found = told.get(member) or []
+    wanted = str if member == "storageKeys" else dict
+    if not isinstance(found, list) or not all(isinstance(one, wanted) for one in found):
+        raise bad()
+    return found
+
+
+def _number(value: Any) -> int:
+    """Return a part of a signature: some nodes write it with leading zeros."""
+    try:
+        return quantity("0x" + (value.removeprefix("0x").lstrip("0") or "0"))
+    except AttributeError as error:
+        raise bad() from error

@@ -1,0 +1,70 @@
+"""The first block of a fork that begins with transactions of another chain's block (devnet.md 13).
+
+It has that block's time, fees, gas limit, coinbase and PREVRANDAO, and of its transactions those up to and with the
+one that was asked for.
+"""
+
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.chain import EvmChain
+from cchain_app.evm.cached_trie import Tries
+from cchain_app.evm.select import select_trie
+from cchain_app.forking.errors import CannotReplay
+from cchain_app.forking.origin import Fork
+from cchain_app.forking.replay import Replay
+from cchain_app.processing import BlockRules, ProcessingBlocks
+from cchain_app.selectors import blocks, state
+from cchain_app.selectors.development import effect_of
+from cchain_app.services.acceptance import ByHand, accept
+from cchain_app.store import development as rows
+from cchain_app.store import evm_state
+from primitives.hexadecimal import encode_data
+from primitives.ids import ID
+
+
+def replay(chain: EvmChain, fork: Fork, wanted: Replay) -> AcceptedBlock:
+    """Execute transactions on the pin, and accept the block that they make; the clock goes on from its time.
+
+    What they need of the state is asked for meanwhile, outside of the transaction that writes.
+
+    Args:
+        chain: Which chain; its head is the pin.
+        fork: Which fork it is.
+        wanted: The transactions, and the header of the block that they were in.
+
+    Raises:
+        CannotReplay: By the rules here one of them cannot be in such a block.
+        UpstreamError: State that they need is not told.
+    """
+    head = blocks.catch_up(chain)
+    named = [who for one in wanted.transactions for who in (one.sender, one.to)]
+    addresses = dict.fromkeys(who for who in (wanted.header.coinbase, *named) if who is not None)
+    state.prefetch_accounts(chain, list(addresses), head.number)
+    changes = rows.changes_before(chain.db, head.number + 1)
+    # Not the chain's other trie, which remembers the nodes of the head.
+    trie = select_trie(chain.node.engine, cached=False)
+    tree = ProcessingBlocks(
+        BlockRules(chain.config, chain.genesis.gas_limit, chain.engine, fork.hash),
+        Tries(trie, trie),
+        head,
+        state.state_at(chain, head.number),
+        evm_state.NodeRows(chain.db),
+    )
+    built = tree.build(
+        wanted.transactions,
+        now=wanted.header.timestamp,
+        override=wanted.override,
+        by_hand=effect_of(chain, changes) if changes else None,
+    )
+    for skipped in built.skipped:
+        refused = encode_data(wanted.transactions[skipped.index].hash)
+        raise CannotReplay(refused, wanted.header.number, skipped.reason)
+    assert built.made is not None
+    block = built.made.block
+    by_hand = ByHand(len(changes), uses_next=True, timestamp=block.header.timestamp)
+    accepted = tree.accept([ID(block.hash)]).accepted
+    accept(chain, accepted, head, unusable=(), written=_nothing, by_hand=by_hand)
+    return block
+
+
+def _nothing(_: ID) -> None:
+    """Write nothing beside a block."""

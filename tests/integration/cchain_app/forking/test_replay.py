@@ -1,0 +1,299 @@
+"""A fork that begins with transactions of a block of the other chain, up to and with one of them."""
+
+from dataclasses import replace
+
+import pytest
+
+from cchain_app import models
+from cchain_app.api.wire import waiting_transaction
+from cchain_app.apps import evm_chain
+from cchain_app.forking.errors import (
+    ArchiveNeeded,
+    BadUpstreamAnswer,
+    CannotReplay,
+    MalformedForkSetting,
+    NoSuchPin,
+    NoSuchTransaction,
+    OtherFork,
+    TransactionPending,
+    UpstreamAway,
+)
+from cchain_app.services import forking as service
+from cchain_app.services.genesis import load_genesis
+from cchain_app.txs.codec import decode_transaction
+from cchain_app.txs.signing import sign_transaction
+from cchain_app.txs.transaction import LEGACY
+from chaindb import clock
+from primitives.evm import Address
+from tests.builders.process import begin_anew
+from tests.builders.transactions import unsigned
+from tests.integration.cchain_app.forking.conftest import COUNTER, PIN, RICH, ForkedChain
+from tests.servers.upstream import GWEI, error, hash_of
+
+KEY = b"\x77" * 32
+CHAIN_ID = 777
+HEIGHT = PIN + 1
+TIME = 1_700_000_000 + HEIGHT
+MINER = "0x" + "44" * 20
+RANDAO = "0x" + "55" * 32
+
+
+def sent(nonce, **fields):
+    """Return a transaction of somebody on the other chain, which adds one to the counter."""
+    wanted = {
+        "to": Address(bytes.fromhex(COUNTER[2:])), "data": b"\x01", "gas": 100_000, "value": 0,
+        "chain_id": CHAIN_ID, "nonce": nonce, **fields,
+    }  # fmt: skip
+    return decode_transaction(sign_transaction(unsigned(**wanted), KEY), CHAIN_ID)
+
+
+FIRST = sent(3, type=LEGACY, max_fee_per_gas=12 * GWEI)
+SECOND = sent(4)
+THIRD = sent(5)
+OWNER = "0x" + FIRST.sender.hex()
+
+
+def text(transaction):
+    return "0x" + transaction.hash.hex()
+
+
+@pytest.fixture
+def block(with_fork, remote, settings):
+    """The block after the pin, in which the second of three transactions is wanted."""
+    remote.chain.accounts[OWNER] = (10**18, 3, "0x")
+    remote.chain.changed[HEIGHT] = {
+        "miner": MINER, "mixHash": RANDAO, "baseFeePerGas": hex(9 * GWEI), "gasLimit": hex(29_990_000),
+    }  # fmt: skip
+    remote.chain.transactions[HEIGHT] = [waiting_transaction(one) for one in (FIRST, SECOND, THIRD)]
+    settings.NODE = replace(
+        settings.NODE, fork_url=(remote.url,), fork_transaction_hash=text(SECOND)
+    )
+    return remote.chain
+
+
+@pytest.fixture
+def replayed(block, remote):
+    """A fork that has just begun with the first two."""
+    load_genesis(evm_chain())
+    return ForkedChain(remote)
+
+
+def refused(settings, kind, words, **changes):
+    """See that no fork begins."""
+    settings.NODE = replace(settings.NODE, **changes)
+    with pytest.raises(kind, match=words):
+        load_genesis(evm_chain())
+    for model in (models.Chain, models.Block, models.Transaction, models.Account):
+        assert not model.objects.exists()
+
+
+def counter(rpc):
+    return int(rpc("eth_call", {"to": COUNTER}, "latest"), 16)
+
+
+def test_the_block_is_replayed_up_to_and_with_the_transaction(rpc, replayed):
+    assert rpc("eth_blockNumber") == hex(HEIGHT)
+    found = rpc("eth_getBlockByNumber", "latest", False)
+    assert found["transactions"] == [text(FIRST), text(SECOND)]
+    assert found["parentHash"] == hash_of(PIN)
+    assert found["timestamp"] == hex(TIME)
+    assert found["baseFeePerGas"] == hex(9 * GWEI)
+    assert found["gasLimit"] == hex(29_990_000)
+    assert (found["miner"], found["mixHash"]) == (MINER, RANDAO)
+    assert counter(rpc) == 9
+    assert rpc("eth_getTransactionCount", OWNER, "latest") == hex(5)
+    receipts = [rpc("eth_getTransactionReceipt", text(one)) for one in (FIRST, SECOND)]
+    assert [one["status"] for one in receipts] == ["0x1", "0x1"]
+    assert [one["effectiveGasPrice"] for one in receipts] == [hex(12 * GWEI), hex(10 * GWEI)]
+    assert {one["blockHash"] for one in receipts} == {found["hash"]}
+    tips = sum(
+        int(one["gasUsed"], 16) * price
+        for one, price in zip(receipts, (3 * GWEI, GWEI), strict=True)
+    )
+    assert int(rpc("eth_getBalance", MINER, "latest"), 16) == tips
+
+
+def test_the_pin_is_the_block_before(rpc, replayed, remote):
+    row = models.Chain.objects.get()
+    assert (row.fork_number, row.fork_transaction) == (PIN, SECOND.hash)
+    assert rpc("anvil_nodeInfo")["forkConfig"]["forkBlockNumber"] == PIN
+    assert rpc("eth_call", {"to": COUNTER}, hex(PIN)) == f"0x{7:064x}"
+    assert rpc("eth_getTransactionByHash", text(THIRD)) is None
+    remote.asked.clear()
+    trace = rpc("debug_traceTransaction", text(SECOND))
+    assert trace["failed"] is False
+    assert remote.asked == []
+
+
+def test_the_chain_goes_on_from_there(rpc, replayed):
+    assert abs(clock.now() - TIME) < 60
+    block = replayed.mine(THIRD, replayed.make(to=Address(bytes.fromhex(RICH[2:]))))
+    assert block.number == HEIGHT + 1
+    assert len(block.transactions) == 2
+    assert block.header.timestamp > TIME
+    assert block.header.coinbase == evm_chain().config.coinbase
+    assert counter(rpc) == 10
+
+
+def test_what_is_asked_is_few(replayed, remote):
+    counts = remote.counts
+    assert counts["eth_getTransactionByHash"] == 1
+    assert counts["eth_getBlockByNumber"] == 2
+    assert counts["eth_blockNumber"] == 0
+    assert ("eth_getBlockByNumber", [hex(HEIGHT), True]) in remote.asked
+
+
+def test_a_second_start_asks_nothing(rpc, replayed, remote):
+    replayed.asks_nothing()
+    assert replayed.restart().number == PIN
+    assert remote.asked == []
+    assert rpc("eth_blockNumber") == hex(HEIGHT)
+    assert counter(rpc) == 9
+
+
+def test_it_is_not_another_fork_by_its_settings(replayed, settings):
+    stored = f"fork with transaction {text(SECOND)}, but the settings give"
+    before = settings.NODE
+    for changes, words in (
+        ({"fork_transaction_hash": text(FIRST)}, f"{stored} {text(FIRST)}"),
+        ({"fork_transaction_hash": "", "fork_block_number": str(PIN)}, f"{stored} none"),
+        ({"fork_transaction_hash": "", "fork_block_number": "14"}, "with block 15, but the"),
+    ):
+        settings.NODE = replace(before, **changes)
+        with pytest.raises(OtherFork, match=words):
+            load_genesis(evm_chain())
+    settings.NODE = replace(before, fork_transaction_hash="")
+    assert load_genesis(evm_chain()).number == PIN
+
+
+def test_a_fork_without_replay_does_not_get_one(forked, settings):
+    settings.NODE = replace(settings.NODE, fork_url=(), fork_transaction_hash=text(SECOND))
+    with pytest.raises(OtherFork, match=f"transaction none, but the settings give {text(SECOND)}"):
+        load_genesis(evm_chain())
+
+
+@pytest.mark.parametrize("options", [(), ({},), ({"forking": {}},)])
+def test_reset_goes_back_to_the_replay(rpc, replayed, remote, options):
+    head = rpc("eth_getBlockByNumber", "latest", True)
+    rpc("anvil_setBalance", RICH, "0x1")
+    replayed.mine(THIRD)
+    replayed.asks_nothing()
+    assert rpc("anvil_reset", *options) is None
+    assert remote.asked == []
+    assert rpc("eth_getBlockByNumber", "latest", True) == head
+    assert counter(rpc) == 9
+    assert int(rpc("eth_getBalance", RICH, "latest"), 16) == 10**20
+    funded = "0x" + replayed.make().sender.hex()
+    assert int(rpc("eth_getBalance", funded, "latest"), 16) > 10**20
+    assert abs(clock.now() - TIME) < 60
+    assert replayed.mine(THIRD).number == HEIGHT + 1
+
+
+def test_reset_to_the_pin_drops_the_replay(rpc, replayed, settings):
+    assert rpc("anvil_reset", {"forking": {"blockNumber": PIN}}) is None
+    assert rpc("eth_blockNumber") == hex(PIN)
+    assert counter(rpc) == 7
+    assert models.Chain.objects.get().fork_transaction is None
+    with pytest.raises(OtherFork, match="with transaction none, but the settings give"):
+        replayed.restart()
+
+
+def test_nobody_goes_back_below_the_replay(rpc, replayed):
+    with pytest.raises(Exception, match="Rollback depth must not exceed"):
+        rpc("anvil_rollback", 1)
+    replayed.mine(THIRD)
+    assert rpc("anvil_rollback", 1) is None
+    assert rpc("eth_blockNumber") == hex(HEIGHT)
+
+
+def test_the_admin_says_what_was_replayed(replayed, admin_client):
+    page = admin_client.get("/admin/").content.decode()
+    assert f"from block 15 on, with the next up to {text(SECOND)}; state roots are" in page
+
+
+def test_a_transaction_that_is_not_known_is_refused(block, settings):
+    unknown = "0x" + "99" * 32
+    words = f"http://127.0.0.1:[0-9]+ does not have transaction {unknown}"
+    refused(settings, NoSuchTransaction, words, fork_transaction_hash=unknown)
+
+
+def test_one_that_waits_is_refused(block, settings):
+    waiting = sent(9)
+    block.transactions[None] = [waiting_transaction(waiting)]
+    words = f"has transaction {text(waiting)} in no block yet"
+    refused(settings, TransactionPending, words, fork_transaction_hash=text(waiting))
+
+
+def test_one_of_block_0_is_refused(block, settings):
+    block.transactions[0] = [waiting_transaction(FIRST)]
+    del block.transactions[HEIGHT]
+    words = "is in block 0, and a fork goes on from the one before"
+    refused(settings, NoSuchPin, words, fork_transaction_hash=text(FIRST))
+
+
+@pytest.mark.parametrize("changes", [{"fork_block_number": "15"}, {"fork_url": ("http://a@15",)}])
+def test_a_block_and_a_transaction_are_refused(block, remote, settings, changes):
+    refused(settings, MalformedForkSetting, "leave one of them out", **changes)
+    assert remote.asked == []
+
+
+def test_a_hash_that_is_none_is_refused(block, settings):
+    words = "0x and 64 hexadecimal digits"
+    refused(settings, MalformedForkSetting, words, fork_transaction_hash="0x12")
+
+
+def test_a_type_that_is_not_executed_is_refused(block, settings):
+    block.transactions[HEIGHT][0]["type"] = "0x3"
+    words = f"{text(FIRST)} of block {HEIGHT} .* transactions of type 0x3 are not executed here"
+    refused(settings, CannotReplay, words)
+
+
+def test_another_chain_id_is_refused(block, settings):
+    words = "invalid chain id for signer: have 777 want 5"
+    refused(settings, CannotReplay, words, fork_chain_id=5)
+
+
+def test_one_that_the_rules_here_refuse_is_refused(block, remote, settings):
+    block.accounts[OWNER] = (10**18, 4, "0x")  # the first has nonce 3
+    words = f"{text(FIRST)} of block {HEIGHT} cannot be executed here, so the fork does not begin"
+    refused(settings, CannotReplay, words)
+    block.accounts[OWNER] = (10**18, 3, "0x")
+    begin_anew()
+    assert load_genesis(evm_chain()).number == PIN
+    assert models.Block.objects.count() == 2
+
+
+def test_blocks_that_do_not_follow_each_other_are_refused(block, settings):
+    block.changed[HEIGHT]["parentHash"] = hash_of(3)
+    refused(settings, BadUpstreamAnswer, f"told of two blocks {PIN}")
+
+
+@pytest.mark.parametrize("answer", [5, {"blockNumber": "x"}, {"blockNumber": "0x63"}])
+def test_an_answer_that_cannot_be_read_is_refused(block, remote, settings, answer):
+    told = {"jsonrpc": "2.0", "id": 1, "result": answer}
+    remote.fails = lambda method: (200, {}, told) if method.endswith("TransactionByHash") else None
+    refused(settings, BadUpstreamAnswer, "something else than was asked for")
+
+
+def test_state_that_is_not_told_ends_the_beginning(block, remote, settings):
+    gone = error(-32000, "missing trie node")
+    remote.fails = lambda method: (200, {}, gone) if method == "eth_getStorageAt" else None
+    refused(settings, ArchiveNeeded, "needs an archive node")
+
+
+def test_a_replay_that_was_interrupted_begins_anew(rpc, block, remote, settings, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(service, "replay", lambda *_: None)  # the process ends before it
+        load_genesis(evm_chain())
+    assert models.Block.objects.count() == 1
+    begin_anew()
+    wanted = settings.NODE
+    settings.NODE = replace(wanted, fork_url=())
+    with pytest.raises(UpstreamAway, match="nobody to ask"):
+        load_genesis(evm_chain())
+    assert models.Block.objects.count() == 1
+    begin_anew()
+    settings.NODE = wanted
+    assert load_genesis(evm_chain()).number == PIN
+    assert rpc("eth_blockNumber") == hex(HEIGHT)
+    assert counter(rpc) == 9
