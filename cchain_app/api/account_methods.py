@@ -70,6 +70,14 @@ def _impersonation(methods: MethodRegistry, rpc: EvmRpc) -> None:
         ("hardhat_autoImpersonateAccount", impersonation.hardhat_auto_impersonate_account, on),
     ):
         methods.add(name, rpc.bind(handler), params=[param])
+    methods.add(
+        "anvil_impersonateSignature",
+        rpc.bind(impersonation.impersonate_signature),
+        params=[
+            Param("signature", params_accounts.signed_by),
+            Param("address", params.address, None),
+        ],
+    )
 
 
 def _of_ganache(methods: MethodRegistry, rpc: EvmRpc) -> None:

@@ -129,6 +129,7 @@ CODES: Final[Mapping[type[Exception], int]] = {
     development.ReorgBlockTooHigh: INVALID_PARAMS,
     development.NoBalanceSlot: INTERNAL_ERROR,
     development.DumpNotReadable: INVALID_PARAMS,
+    development.TooManySignatures: SERVER_ERROR,
     development.ChainHasBlocks: SERVER_ERROR,
     development.AlreadyMined: INVALID_PARAMS,
     forking.ForkRefused: INVALID_PARAMS,

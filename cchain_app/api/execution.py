@@ -282,6 +282,9 @@ def context_on(
         BadOverride: The overrides contradict each other.
     """
     env = rpc.environments.of(found.hash, lambda: env_of(found.header, rpc.chain.config))
+    signers = development.signers(rpc.chain)
+    if signers:
+        env = replace(env, signers=signers)
     if accounts:
         env = move_precompiles(env, accounts)
         reader = override_state(reader, accounts)

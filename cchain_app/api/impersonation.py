@@ -1,12 +1,14 @@
-"""Who may send without a key, as clients decide on a development chain (devnet.md 4).
+"""Who may send without a key, and whose a signature is, as clients decide on a development chain (devnet.md 4).
 
-Each method has a name of Anvil's, which answers null, and one of Hardhat's, which answers whether it did something.
+Of accounts each method has a name of Anvil's, which answers null, and one of Hardhat's, which answers whether it did something.
 """
 
 from cchain_app.accounts.errors import UnknownAccount
+from cchain_app.api.params_accounts import SignedBy
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.selectors.impersonation import is_impersonated
 from cchain_app.services import impersonation
+from jsonrpc.errors import invalid_params
 from primitives.evm import Address
 
 
@@ -53,6 +55,24 @@ def hardhat_auto_impersonate_account(rpc: EvmRpc, on: bool) -> bool:  # noqa: FB
     """hardhat_autoImpersonateAccount: as Anvil's; true."""
     auto_impersonate_account(rpc, on)
     return True
+
+
+def impersonate_signature(rpc: EvmRpc, signed_by: SignedBy, signer: Address | None) -> None:
+    """anvil_impersonateSignature: from now on ecrecover answers an account for a signature, whatever was signed.
+
+    Signature and account come in one array, or one after the other.
+
+    Raises:
+        JsonRpcError: -32602, there is no account, or there are two.
+        HasPeers: Other nodes follow the chain.
+        TooManySignatures: There is no room for another.
+    """
+    if signed_by.signer is not None and signer is not None:
+        raise invalid_params("too many arguments, want at most 1")
+    signer = signed_by.signer or signer
+    if signer is None:
+        raise invalid_params("missing value for required argument 1")
+    impersonation.impersonate_signature(rpc.chain, signed_by.signature, signer)
 
 
 def add_account(rpc: EvmRpc, address: Address, _password: object) -> bool:

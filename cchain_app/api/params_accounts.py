@@ -7,9 +7,11 @@ import json
 from typing import Any, Final, NamedTuple
 
 from cchain_app.api import params, params_call
+from cchain_app.development.signatures import SIGNATURE_BYTES
 from cchain_app.txs.request import CallRequest
 from cchain_app.txs.transaction import ACCESS_LIST, DYNAMIC_FEE, SET_CODE
 from jsonrpc.errors import InvalidParam
+from primitives.evm import Address
 
 _TYPES: Final = range(SET_CODE + 1)
 
@@ -72,3 +74,31 @@ def typed_data(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise params.cannot_unmarshal(params.kind_of(value), "apitypes.TypedData")
     return value
+
+
+class SignedBy(NamedTuple):
+    """A signature, and who is to have signed; None: the next argument says that."""
+
+    signature: bytes
+    """r, s and v: 65 bytes."""
+    signer: Address | None = None
+
+
+def signed_by(value: Any) -> SignedBy:
+    """Read a signature, or an array of a signature and an address.
+
+    Raises:
+        InvalidParam: It is neither, or the signature has another length.
+    """
+    if not isinstance(value, list):
+        return SignedBy(_signature(value))
+    if len(value) != 2:
+        raise InvalidParam(f"a signature and an address were expected, not {len(value)} values")
+    return SignedBy(_signature(value[0]), params.address(value[1]))
+
+
+def _signature(value: Any) -> bytes:
+    found = params.data(value)
+    if len(found) != SIGNATURE_BYTES:
+        raise InvalidParam(f"a signature has {SIGNATURE_BYTES} bytes, not {len(found)}")
+    return found

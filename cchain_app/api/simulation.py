@@ -5,6 +5,7 @@ What blocks and calls become is `cchain_app.simulation`'s.
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from cchain_app.api.params_simulation import Payload
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.evm.engine import CallResult, InvalidBlock
 from cchain_app.evm.tracing import TraceTimedOut
+from cchain_app.selectors import development
 from cchain_app.selectors.logs import FoundLog
 from cchain_app.selectors.state import state_at
 from cchain_app.selectors.tries import RootsAfter
@@ -55,7 +57,7 @@ def simulate(rpc: EvmRpc, payload: Payload, block: BlockParam) -> Raw:
             RootsAfter(chain, base),
             base,
             state_at(chain, base.number),
-            options=payload.options,
+            options=replace(payload.options, signers=development.signers(chain)),
             budget=Budget(
                 gas=gas_cap(rpc),
                 bytes=chain.node.trace_bytes,

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from cchain_app.development.signatures import ImpersonatedSignature, signers_at
 from cchain_app.evm.overrides import BlockOverride
 from primitives.evm import ZERO_HASH, Address, Hash
 
@@ -31,6 +32,8 @@ class Conditions:
     """How often the chain went back."""
     nonces_lowered: bool = False
     """Whether an account's nonce was ever lowered by hand: a transaction that was mined would be valid again."""
+    signatures: tuple[ImpersonatedSignature, ...] = ()
+    """All whose signer was set, in order; rows of their own."""
 
     def of_next_block(self, parent_timestamp: int) -> BlockOverride | None:
         """Return what the next block's environment is to have, or None where nothing was set.
@@ -47,6 +50,7 @@ class Conditions:
             fee_recipient=self.coinbase,
             prev_randao=self.next_prev_randao,
             base_fee=self.next_base_fee,
+            signers=signers_at(self.signatures),
         )
         return None if override == BlockOverride() else override
 

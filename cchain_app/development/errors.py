@@ -7,6 +7,7 @@ DevelopmentError
 ├── ReorgBlockTooHigh    a transaction is for a block that is not made anew
 ├── NoBalanceSlot        no slot of a token holds what it says of an account
 ├── DumpNotReadable      bytes that are no dump of a state
+├── TooManySignatures    no more signatures get a signer by hand
 ├── ChainHasBlocks       the chain ID of a chain with blocks stays
 └── AlreadyMined         a transaction that is in a block is not dropped
 """
@@ -68,6 +69,14 @@ class DumpNotReadable(DevelopmentError):
     def __init__(self, reason: str) -> None:
         super().__init__(f"Failed to decode state dump: {reason}")
         self.reason = reason
+
+
+class TooManySignatures(DevelopmentError):
+    """So many signatures have a signer that was set by hand that there is no room for another."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"at most {most} signatures can be impersonated; anvil_reset forgets them")
+        self.most = most
 
 
 class ChainHasBlocks(DevelopmentError):

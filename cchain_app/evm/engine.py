@@ -75,6 +75,9 @@ class BlockEnv:
     """Wei for each blob gas, as a call overrides it; None: what `excess_blob_gas` makes it."""
     precompile_moves: tuple[tuple[Address, Address | None], ...] = ()
     """(from, to): a precompile that calls find elsewhere; None: nowhere."""
+    signers: tuple[tuple[bytes, Address], ...] = ()
+    """(signature, signer): whom ecrecover answers for 65 bytes of r, s and v, whatever was signed and at its
+    usual price; none twice. Only a chain to develop against has any (devnet.md 4)."""
 
 
 class Log(NamedTuple):

@@ -80,6 +80,8 @@ class BlockOverride:
     difficulty: int | None = None
     blob_base_fee: int | None = None
     """Wei for each blob gas: what BLOBBASEFEE reads."""
+    signers: tuple[tuple[bytes, Address], ...] = ()
+    """Whom ecrecover answers for signatures, as `BlockEnv` has it; none: as it is."""
 
     def apply(self, env: BlockEnv) -> BlockEnv:
         """Return the environment with these differences; the rule set stays the block's own."""
@@ -93,6 +95,7 @@ class BlockOverride:
             base_fee=env.base_fee if self.base_fee is None else self.base_fee,
             difficulty=_either(self.difficulty, env.difficulty),
             blob_base_fee=self.blob_base_fee,
+            signers=self.signers or env.signers,
         )
 
 

@@ -42,8 +42,9 @@ class ReferenceEngine:
             UnknownForkError: The specification has no such fork.
         """
         from cchain_app.evm.reference_block import BlockExecution
+        from cchain_app.evm.reference_signers import given_signers
 
-        with room_for_nested_calls():
+        with room_for_nested_calls(), given_signers(env):
             return BlockExecution(env, state).run(transactions, skip_invalid=skip_invalid)
 
     def close_block(self, env: BlockEnv, state: StateReader, logs: Sequence[Log]) -> ClosedBlock:
@@ -54,8 +55,9 @@ class ReferenceEngine:
             UnknownForkError: The specification has no such fork.
         """
         from cchain_app.evm.reference_block import BlockExecution
+        from cchain_app.evm.reference_signers import given_signers
 
-        with room_for_nested_calls():
+        with room_for_nested_calls(), given_signers(env):
             return BlockExecution(env, state).close(logs)
 
     def call(
@@ -76,10 +78,11 @@ class ReferenceEngine:
             UnknownForkError: The specification has no such fork.
         """
         from cchain_app.evm.reference_call import run_call
+        from cchain_app.evm.reference_signers import given_signers
         from cchain_app.evm.reference_trace import Watcher
 
         watcher = Watcher(allowance=allowance, time_limit=time_limit)
-        with room_for_nested_calls():
+        with room_for_nested_calls(), given_signers(env):
             return run_call(env, message, state, watcher, with_access_list=with_access_list)
 
     def estimate(
@@ -100,10 +103,11 @@ class ReferenceEngine:
             UnknownForkError: The specification has no such fork.
         """
         from cchain_app.evm.reference_call import run_estimate
+        from cchain_app.evm.reference_signers import given_signers
         from cchain_app.evm.reference_trace import Watcher
 
         watcher = Watcher(allowance=allowance, time_limit=time_limit)
-        with room_for_nested_calls():
+        with room_for_nested_calls(), given_signers(env):
             return run_estimate(env, message, state, watcher, error_ratio)
 
     def trace_block(
@@ -124,9 +128,10 @@ class ReferenceEngine:
             TraceTimedOut: A transaction took too long.
             UnknownForkError: The specification has no such fork.
         """
+        from cchain_app.evm.reference_signers import given_signers
         from cchain_app.evm.reference_tracing import BlockTracing
 
-        with room_for_nested_calls():
+        with room_for_nested_calls(), given_signers(env):
             return BlockTracing(env, state, recording, time_limit).run(transactions, first)
 
     def trace_call(
@@ -148,9 +153,10 @@ class ReferenceEngine:
             TraceTimedOut: It took too long.
             UnknownForkError: The specification has no such fork.
         """
+        from cchain_app.evm.reference_signers import given_signers
         from cchain_app.evm.reference_tracing import trace_call
 
-        with room_for_nested_calls():
+        with room_for_nested_calls(), given_signers(env):
             return trace_call(
                 env,
                 message,

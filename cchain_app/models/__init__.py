@@ -14,7 +14,7 @@ from cchain_app.models.development import (
     Snapshot,
 )
 from cchain_app.models.forked import ForkedAccount, ForkedHash, ForkedLeaf, ForkedSlot
-from cchain_app.models.impersonation import Impersonation
+from cchain_app.models.impersonation import ImpersonatedSignature, Impersonation
 from cchain_app.models.pool import PoolTransaction
 from cchain_app.models.state import (
     Account,
@@ -42,6 +42,7 @@ __all__ = [
     "ForkedHash",
     "ForkedLeaf",
     "ForkedSlot",
+    "ImpersonatedSignature",
     "Impersonation",
     "Log",
     "PoolTransaction",

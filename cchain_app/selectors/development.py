@@ -1,11 +1,15 @@
 """What was set by hand on a chain to develop against, from memory where this process knows it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from cchain_app.blocks.assembly import env_of
+from cchain_app.blocks.header import Header
 from cchain_app.chain import EvmChain
 from cchain_app.development.changes import STORAGE, Change, as_state_changes, before
 from cchain_app.development.conditions import Conditions
-from cchain_app.evm.engine import AccountState, StateChanges
+from cchain_app.development.signatures import signers_at
+from cchain_app.evm.engine import AccountState, BlockEnv, StateChanges
 from cchain_app.store import development as rows
 from cchain_app.store import evm_state
 from primitives.evm import Address
@@ -31,6 +35,18 @@ def block_interval(chain: EvmChain) -> float:
     return conditions(chain).block_interval or chain.node.block_interval
 
 
+def signers(chain: EvmChain) -> tuple[tuple[bytes, Address], ...]:
+    """Return whom ecrecover answers for which signatures by now, as engines take it (devnet.md 4)."""
+    return signers_at(conditions(chain).signatures)
+
+
+def env_of_block(chain: EvmChain, header: Header) -> BlockEnv:
+    """Return the environment that a block of the chain was executed in, with the signers that were set before it."""
+    env = env_of(header, chain.config)
+    found = signers_at(conditions(chain).signatures, header.number)
+    return replace(env, signers=found) if found else env
+
+
 def effect_of(chain: EvmChain, changes: Sequence[Change]) -> StateChanges:
     """Return what changes by hand did together to the accounts and slots of the head, which has them already."""
     named = [one.address for one in changes if one.kind != STORAGE]
@@ -43,5 +59,6 @@ def effect_of(chain: EvmChain, changes: Sequence[Change]) -> StateChanges:
 
 
 def has_changes_by_hand(chain: EvmChain, last: int) -> bool:
-    """Say whether the state was changed by hand before a block, or any before it."""
-    return rows.has_changes_up_to(chain.db, last)
+    """Say whether the state, or whose a signature is, was changed by hand before a block, or any before it."""
+    signatures = conditions(chain).signatures
+    return rows.has_changes_up_to(chain.db, last) or bool(signers_at(signatures, last))

@@ -7,11 +7,11 @@ asked about, and nothing else. What came of it is held against the stored receip
 from collections.abc import Iterator, Sequence
 
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.assembly import env_of
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import InvalidBlock, StateChanges, StateReader
 from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.tracing import BlockTrace, Recording, TransactionTrace
+from cchain_app.selectors.development import env_of_block
 from cchain_app.selectors.state import state_at, state_before_block
 from cchain_app.tracing.deadline import Deadline
 from cchain_app.txs.transaction import Transaction
@@ -186,7 +186,7 @@ def _run(  # noqa: PLR0917  # arguments come by position
     """Execute transactions of a block on a state; those from `first` on are recorded."""
     try:
         return chain.engine.trace_block(
-            env_of(block.header, chain.config),
+            env_of_block(chain, block.header),
             transactions,
             state,
             recording,

@@ -12,9 +12,10 @@ from cchain_app import notifications
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.development.conditions import Conditions
+from cchain_app.development.signatures import ImpersonatedSignature
 from cchain_app.processing import VerifiedBlock
 from cchain_app.store import chain as stored
-from cchain_app.store import development
+from cchain_app.store import development, impersonation
 from cchain_app.store import pool as rows
 from chaindb import clock
 from chaindb.locks import Lock
@@ -32,6 +33,8 @@ class ByHand(NamedTuple):
     """Whether it has anything that was set for one block alone."""
     timestamp: int | None = None
     """Unix seconds that were set for it; the clock goes on from there."""
+    signatures: tuple[ImpersonatedSignature, ...] = ()
+    """Whose signer was set on its parent."""
 
 
 NOTHING: Final = ByHand(0)
@@ -84,12 +87,16 @@ def accept(
 
 
 def _verify_state(chain: EvmChain, head: AcceptedBlock, by_hand: ByHand) -> None:
-    """See that the state is the one that the block was executed on.
+    """See that state and signers are those that the block was executed with.
 
     Raises:
-        HeadMoved: It was changed by hand since.
+        HeadMoved: They were changed by hand since.
     """
-    if development.count_before(chain.db, head.number + 1) != by_hand.changes:
+    number = head.number + 1
+    if development.count_before(chain.db, number) != by_hand.changes:
+        raise HeadMoved
+    if impersonation.signatures_before(chain.db, number) != by_hand.signatures:
+        chain.memory.conditions = None  # another process set them, and its word is on the way
         raise HeadMoved
 
 

@@ -18,14 +18,14 @@ from cchain_app.selectors import blocks
 from cchain_app.selectors.tries import changes_back, root_after
 from cchain_app.store import chain as stored
 from cchain_app.store import development as rows
-from cchain_app.store import evm_state, forked, state
+from cchain_app.store import evm_state, forked, impersonation, state
 from primitives.evm import Address
 
 
 def rewind(chain: EvmChain, number: int, kept_changes: int | None = None) -> None:
     """Make an earlier block the head again, within the caller's transaction (`by_hand.exclusively`).
 
-    What was set by hand for the blocks to come stays. `moved` is to be called after the commit.
+    What was set by hand for the blocks to come stays, and whose signatures are holds from the next block on. `moved` is to be called after the commit.
 
     Args:
         chain: Which chain.
@@ -49,6 +49,7 @@ def rewind(chain: EvmChain, number: int, kept_changes: int | None = None) -> Non
     rows.forget_snapshots_above(chain.db, number, kept_changes)
     if number < head.number:
         stored.forget_above(chain.db, number)
+        impersonation.keep_signatures(chain.db, number + 1)
         for listener in chain.on_rewinding:
             listener(number)
         found = rows.conditions(chain.db)

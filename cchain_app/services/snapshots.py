@@ -18,6 +18,7 @@ from cchain_app.services.by_hand import exclusively
 from cchain_app.services.rewinding import moved, rewind
 from cchain_app.store import chain as stored
 from cchain_app.store import development as rows
+from cchain_app.store import impersonation
 from cchain_app.store import pool as pool_rows
 from cchain_app.store.development import Snapshot
 from cchain_app.txs.authorities import authorities_of
@@ -59,6 +60,8 @@ def revert(chain: EvmChain, number: int, *, keep: bool = False) -> bool:
 
     Chain, state, pool, clock and what was set for the next block are as they were; how blocks are made,
     their coinbase and gas limit, and impersonations stay as they are now.
+
+    Unspecified: of signatures too.
 
     Args:
         chain: Which chain.
@@ -105,6 +108,8 @@ def rollback(chain: EvmChain, depth: int, what: str = "Rollback") -> None:
 def reset(chain: EvmChain, fund: Callable[[AcceptedBlock], object] | None = None) -> None:
     """Go back to where the chain began: no changes by hand, nothing waits, no snapshots, the clock of now.
 
+    Unspecified: impersonated accounts stay, and impersonated signatures, which change what blocks do, are forgotten.
+
     Args:
         chain: Which chain.
         fund: Of a fork: makes the changes by hand anew with which it began; its clock is the first block's, or the
@@ -118,6 +123,7 @@ def reset(chain: EvmChain, fund: Callable[[AcceptedBlock], object] | None = None
         rewind(chain, first, 0)
         pool_rows.remove_all(chain.db)
         rows.forget_snapshots(chain.db, 0)
+        impersonation.forget_signatures(chain.db)
         if fund is None:
             clock.restore(0, least=chain.least_time())
         else:

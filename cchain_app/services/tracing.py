@@ -10,13 +10,13 @@ Blocks that the chain has are traced in `selectors.tracing`.
 """
 
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.assembly import env_of
 from cchain_app.blocks.candidate import CandidateBlock, parse_foreign_block
 from cchain_app.blocks.errors import TransactionRefused
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import InvalidBlock
 from cchain_app.evm.tracing import Recording, TransactionTrace
 from cchain_app.selectors import blocks, tracing
+from cchain_app.selectors.development import env_of_block
 from cchain_app.selectors.state import state_at
 from cchain_app.services.reading import read_transactions
 from cchain_app.txs.transaction import Transaction
@@ -90,7 +90,7 @@ def trace_candidate(
     if isinstance(body, TransactionRefused):
         raise BlockNotReadable(body)
     traced = chain.engine.trace_block(
-        env_of(block.header, chain.config),
+        env_of_block(chain, block.header),
         body,
         state_at(chain, block.header.number - 1),
         recording,

@@ -282,7 +282,12 @@ class EvmVM:
         return _SetByHand(
             found.of_next_block(parent.header.timestamp),
             effect_of(self._chain, changes) if changes else None,
-            ByHand(len(changes), found.has_next, found.next_timestamp),
+            ByHand(
+                len(changes),
+                found.has_next,
+                found.next_timestamp,
+                tuple(one for one in found.signatures if one.number == parent.number + 1),
+            ),
         )
 
     def _prefetch(self, addresses: Iterable[Address | None], head: AcceptedBlock) -> None:

@@ -58,6 +58,8 @@ class Options:
     """Whether nonces and prices are held against state and block, as of transactions."""
     transfers: bool = False
     """Whether movements of value are among the logs."""
+    signers: tuple[tuple[bytes, Address], ...] = ()
+    """Whom ecrecover answers for signatures, as `BlockEnv` has it."""
 
 
 @dataclass(slots=True)
@@ -177,6 +179,7 @@ class Simulation:
             coinbase=header.coinbase,
             difficulty=header.difficulty,
             prev_randao=ZERO_HASH,  # also where blocks of the chain have a fresh one (tracing.md 14)
+            signers=self._options.signers,
         )
         beacon_root = planned.request.beacon_root
         if beacon_root is not None and env.parent_beacon_block_root is not None:

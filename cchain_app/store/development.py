@@ -10,7 +10,7 @@ from cchain_app import models
 from cchain_app.development.changes import STORAGE, Change
 from cchain_app.development.conditions import Conditions
 from cchain_app.evm.engine import StateChanges
-from cchain_app.store import state
+from cchain_app.store import impersonation, state
 from chaindb.database import Database, Row
 from primitives.evm import Address, Hash, Slot, Word
 
@@ -56,18 +56,19 @@ class Snapshot(NamedTuple):
 def conditions(db: Database) -> Conditions:
     """Return what was set for the blocks to come."""
     row = db.objects(models.DevelopmentSettings).filter(id=_ONLY).values_list(*_CONDITIONS).first()
+    signatures = impersonation.signatures(db)
     if row is None:
-        return Conditions()
+        return Conditions(signatures=signatures)
     values: dict[str, Any] = dict(zip(_CONDITIONS, row, strict=True))
     for name in ("instance_id", "next_prev_randao"):
         values[name] = None if values[name] is None else Hash(bytes(values[name]))
     if values["coinbase"] is not None:
         values["coinbase"] = Address(bytes(values["coinbase"]))
-    return Conditions(**values)
+    return Conditions(**values, signatures=signatures)
 
 
 def set_conditions(db: Database, found: Conditions) -> None:
-    """Write what is set for the blocks to come."""
+    """Write what is set for the blocks to come; signatures are written one by one (`impersonation`)."""
     row = (_ONLY, *(getattr(found, name) for name in _CONDITIONS))
     db.upsert(models.DevelopmentSettings, ("id", *_CONDITIONS), [row])
 

@@ -55,8 +55,8 @@ def forget_everything(db: Database) -> None:
     for model in (
         models.Call, models.CallProgress, models.Log, models.Receipt, models.Transaction, models.AccountChange,
         models.StorageChange, models.Account, models.StorageSlot, models.TrieNode, models.Block,
-        models.PoolTransaction, models.DevelopmentChange, models.Snapshot, models.ForkedAccount,
-        models.ForkedSlot, models.ForkedHash, models.ForkedLeaf, models.Chain,
+        models.PoolTransaction, models.DevelopmentChange, models.ImpersonatedSignature, models.Snapshot,
+        models.ForkedAccount, models.ForkedSlot, models.ForkedHash, models.ForkedLeaf, models.Chain,
     ):  # fmt: skip
         db.objects(model)._raw_delete(db.alias)  # noqa: SLF001  # one statement; all that hangs on them goes too
 

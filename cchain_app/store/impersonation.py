@@ -1,13 +1,15 @@
-"""The rows of who is impersonated: they survive a restart."""
+"""The rows of who is impersonated, and of whose signatures are: they survive a restart."""
 
-from typing import Final
+from typing import Any, Final
 
 from cchain_app import models
+from cchain_app.development.signatures import ImpersonatedSignature
 from chaindb.database import Database
 from primitives.evm import Address
 
 EVERYBODY: Final = None
 """In place of an address: every account."""
+_SIGNATURES: Final = "SELECT number, signature, signer FROM cchain_app_impersonatedsignature"
 
 
 def add(db: Database, account: Address | None) -> None:
@@ -32,6 +34,45 @@ def includes(db: Database, account: Address) -> bool:
     """Say whether an account needs no key: it is named, or everybody is."""
     wanted = db.objects(models.Impersonation).filter(**_is(account))
     return wanted.exists() or db.objects(models.Impersonation).filter(**_is(EVERYBODY)).exists()
+
+
+def signatures(db: Database) -> tuple[ImpersonatedSignature, ...]:
+    """Return all signatures whose signer was set by hand, in order."""
+    return tuple(map(_signature, db.rows(f"{_SIGNATURES} ORDER BY id")))
+
+
+def signatures_before(db: Database, number: int) -> tuple[ImpersonatedSignature, ...]:
+    """Return those whose signer was set when a block was the next one, in order."""
+    found = db.rows(f"{_SIGNATURES} WHERE number = %s ORDER BY id", (number,))
+    return tuple(map(_signature, found))
+
+
+def _signature(row: tuple[Any, ...]) -> ImpersonatedSignature:
+    number, signature, signer = row
+    return ImpersonatedSignature(number, bytes(signature), Address(bytes(signer)))
+
+
+def set_signature(db: Database, one: ImpersonatedSignature) -> None:
+    """Write who signed; what was said of it for the same block goes. The caller holds the lock and the transaction."""
+    rows = db.objects(models.ImpersonatedSignature)
+    rows.filter(number=one.number, signature=one.signature).delete()
+    rows.create(**one._asdict())
+
+
+def keep_signatures(db: Database, number: int) -> None:
+    """Let what was set for later blocks hold from this one on: the chain went back, and the next block is this.
+
+    The caller holds the lock and the transaction.
+    """
+    for one in signatures(db):
+        if one.number > number:
+            set_signature(db, one._replace(number=number))
+    db.objects(models.ImpersonatedSignature).filter(number__gt=number).delete()
+
+
+def forget_signatures(db: Database) -> None:
+    """Delete all of them. The caller holds the lock and the transaction."""
+    db.objects(models.ImpersonatedSignature).all().delete()
 
 
 def _is(account: Address | None) -> dict[str, object]:

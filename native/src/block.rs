@@ -5,32 +5,36 @@
 
 use pyo3::prelude::*;
 use revm::{
-    DatabaseCommit, MainBuilder,
-    context::TxEnv,
+    DatabaseCommit,
+    context::{Evm, TxEnv},
     context_interface::{
-        ContextSetters, ContextTr, JournalTr,
+        ContextSetters, ContextTr, FrameStack, JournalTr,
         result::{EVMError, ExecutionResult, HaltReason},
     },
-    handler::{FrameResult, Handler, MainnetEvm},
+    handler::{FrameResult, Handler, instructions::EthInstructions},
     interpreter::interpreter_action::FrameInit,
     primitives::{Address, B256, Log, TxKind, hardfork::SpecId, keccak256},
 };
 
 use crate::{
     environment::{Env, EvmContext, context},
-    frames::{self, RunError},
+    frames::{self, EvmOf, RunError},
     overlay::{Changes, Overlay},
+    precompiles::ChangedPrecompiles,
     reader::{Reader, ReaderError},
     rejection::{self, Rejection},
     system::{self, SystemFailure},
     transaction::SignedTransaction,
 };
 
+/// An EVM on which a block is executed.
+pub(crate) type BlockEvm = EvmOf<(), ChangedPrecompiles>;
+
 /// Mainnet's rules with our frames.
 struct BlockHandler;
 
 impl Handler for BlockHandler {
-    type Evm = MainnetEvm<EvmContext>;
+    type Evm = BlockEvm;
     type Error = RunError;
     type HaltReason = HaltReason;
 
@@ -106,7 +110,7 @@ pub(crate) fn execute(
     skip_invalid: bool,
 ) -> Result<Block, BlockFailure> {
     let state = Overlay::new(reader, spec);
-    let mut evm = context(state, env.block(spec), env.rules(spec)).build_mainnet();
+    let mut evm = build(context(state, env.block(spec), env.rules(spec)), env, spec);
     system::before_transactions(&mut evm, env, spec)?;
     let mut block = Block::default();
     for (index, transaction) in transactions.iter().enumerate() {
@@ -133,6 +137,17 @@ pub(crate) fn execute(
     Ok(block)
 }
 
+/// Put a block's EVM together.
+pub(crate) fn build(context: EvmContext, env: &Env, spec: SpecId) -> BlockEvm {
+    Evm {
+        ctx: context,
+        inspector: (),
+        instruction: EthInstructions::new_mainnet_with_spec(spec),
+        precompiles: env.precompiles(spec),
+        frame_stack: FrameStack::new_prealloc(8),
+    }
+}
+
 /// A block with a transaction that cannot be in it.
 pub(crate) fn invalid(
     index: usize,
@@ -144,7 +159,7 @@ pub(crate) fn invalid(
 }
 
 fn apply(
-    evm: &mut MainnetEvm<EvmContext>,
+    evm: &mut BlockEvm,
     env: &Env,
     transaction: &SignedTransaction,
     gas_left: u64,
@@ -204,7 +219,7 @@ pub(crate) fn close(
         return Ok((Changes::default(), None));
     }
     let state = Overlay::new(reader, spec);
-    let mut evm = context(state, env.block(spec), env.rules(spec)).build_mainnet();
+    let mut evm = build(context(state, env.block(spec), env.rules(spec)), env, spec);
     let requests_hash = system::after_transactions(&mut evm, logs.iter())?;
     Ok((evm.ctx.journaled_state.database.changes()?, Some(requests_hash)))
 }

@@ -13,10 +13,10 @@ use revm::{
 };
 
 use crate::{
-    convert::{Addr, Uint, Word},
+    convert::{Addr, Blob, Uint, Word},
     limits::Meter,
     overlay::Overlay,
-    precompiles::{MovedPrecompiles, Moves},
+    precompiles::{ChangedPrecompiles, Moves, Signers},
     reader::Reader,
     trace::Notes,
 };
@@ -39,6 +39,7 @@ pub(crate) struct Env {
     pub(crate) parent_beacon_block_root: Option<Word>,
     blob_base_fee: Option<u128>,
     precompile_moves: Vec<(Addr, Option<Addr>)>,
+    signers: Vec<(Blob, Addr)>,
 }
 
 /// What goes along with an execution and the EVM knows nothing of.
@@ -110,9 +111,9 @@ impl Env {
         price
     }
 
-    /// The precompiles of a fork after the moves.
-    pub(crate) fn precompiles(&self, spec: SpecId) -> MovedPrecompiles {
-        MovedPrecompiles::new(spec, self.moves())
+    /// The precompiles of a fork after what was changed of them.
+    pub(crate) fn precompiles(&self, spec: SpecId) -> ChangedPrecompiles {
+        ChangedPrecompiles::new(spec, self.moves(), self.signers())
     }
 
     fn moves(&self) -> Moves {
@@ -124,6 +125,12 @@ impl Env {
             }
         }
         moves.into()
+    }
+
+    fn signers(&self) -> Signers {
+        let signers =
+            self.signers.iter().map(|(signature, signer)| (signature.0.clone(), signer.0));
+        Signers::new(signers.collect())
     }
 
     fn excess_blob_gas(&self) -> u64 {
@@ -159,6 +166,7 @@ pub(crate) struct Environment {
     block: BlockEnv,
     rules: CfgEnv,
     moves: Moves,
+    signers: Signers,
 }
 
 #[pymethods]
@@ -171,7 +179,7 @@ impl Environment {
         rules.disable_eip3607 = true;
         rules.disable_block_gas_limit = true;
         rules.tx_gas_limit_cap = Some(u64::MAX);
-        Ok(Self { spec, block: env.block(spec), rules, moves: env.moves() })
+        Ok(Self { spec, block: env.block(spec), rules, moves: env.moves(), signers: env.signers() })
     }
 }
 
@@ -180,8 +188,8 @@ impl Environment {
         self.rules.chain_id
     }
 
-    pub(crate) fn precompiles(&self) -> MovedPrecompiles {
-        MovedPrecompiles::new(self.spec, self.moves.clone())
+    pub(crate) fn precompiles(&self) -> ChangedPrecompiles {
+        ChangedPrecompiles::new(self.spec, self.moves.clone(), self.signers.clone())
     }
 
     /// The context of a call: blobs cost nothing.

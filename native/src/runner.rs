@@ -21,10 +21,10 @@ use crate::{
     frames::{self, EvmOf, RunError},
     halt::{self, LastStep},
     limits, message, metered,
-    precompiles::MovedPrecompiles,
+    precompiles::ChangedPrecompiles,
 };
 
-type CallEvm<I> = EvmOf<I, MovedPrecompiles>;
+type CallEvm<I> = EvmOf<I, ChangedPrecompiles>;
 type RunResult = Result<ExecutionResult, RunError>;
 
 /// Mainnet's rules without the fee for the block's beneficiary: nobody sees it come, since what a
@@ -69,7 +69,7 @@ pub(crate) struct Runner<I> {
 
 impl Runner<()> {
     /// An EVM without an inspector, which gives up when the context's meter says so.
-    pub(crate) fn new(context: EvmContext, precompiles: MovedPrecompiles) -> Self {
+    pub(crate) fn new(context: EvmContext, precompiles: ChangedPrecompiles) -> Self {
         let instruction = metered::instructions(context.cfg.spec);
         // Not as many frames as calls may nest: most of them do not, and a frame is 32 KiB.
         let frame_stack = FrameStack::new();

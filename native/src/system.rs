@@ -13,14 +13,10 @@ use revm::{
         ContextTr,
         result::{EVMError, ExecutionResult},
     },
-    handler::MainnetEvm,
     primitives::{Address, B256, Bytes, Log, address, b256, hardfork::SpecId},
 };
 
-use crate::{
-    environment::{Env, EvmContext},
-    reader::ReaderError,
-};
+use crate::{block::BlockEvm, environment::Env, reader::ReaderError};
 
 /// The deposit contract of Ethereum's mainnet: the one whose logs the specification reads.
 const DEPOSIT_CONTRACT: Address = address!("0x00000000219ab540356cbb839cbe05303d7705fa");
@@ -51,7 +47,7 @@ impl From<ReaderError> for SystemFailure {
 
 /// The parent's hashes go into their contracts (EIP-4788, EIP-2935), even if that fails there.
 pub(crate) fn before_transactions(
-    evm: &mut MainnetEvm<EvmContext>,
+    evm: &mut BlockEvm,
     env: &Env,
     spec: SpecId,
 ) -> Result<(), SystemFailure> {
@@ -71,7 +67,7 @@ pub(crate) fn before_transactions(
 
 /// The hash of the requests that a block makes (EIP-6110, EIP-7002, EIP-7251; EIP-7685).
 pub(crate) fn after_transactions<'log>(
-    evm: &mut MainnetEvm<EvmContext>,
+    evm: &mut BlockEvm,
     logs: impl Iterator<Item = &'log Log>,
 ) -> Result<B256, SystemFailure> {
     let mut requests = Requests::default();
@@ -97,7 +93,7 @@ pub(crate) fn after_transactions<'log>(
 
 /// Call a contract as the system, if there is one.
 fn call(
-    evm: &mut MainnetEvm<EvmContext>,
+    evm: &mut BlockEvm,
     contract: Address,
     data: Bytes,
 ) -> Result<Option<ExecutionResult>, SystemFailure> {

@@ -63,15 +63,25 @@ class RecomputedChain:
         """Return the name of the rule set of a block."""
         return self._config.fork_at(number, timestamp)
 
-    def follow(self, given: Header, raw_transactions: Sequence[bytes]) -> Recomputed:
+    def follow(
+        self,
+        given: Header,
+        raw_transactions: Sequence[bytes],
+        signers: Mapping[bytes, Address] | None = None,
+    ) -> Recomputed:
         """Compute the next block; the state becomes the block's own.
 
         Of the header only what the producer decides is used: parent, time, coinbase, gas limit,
-        base fee, mix hash, extra data and the like; the roots, bloom and gas used are made here.
+        base fee, mix hash, extra data and the like; the roots, bloom and gas used are made here. Signers:
+        whom ecrecover answers for signatures by decree (devnet.md 4).
         """
         number = int(given.number)
         assert number == self.height + 1
-        made = self._first(given) if number == 0 else self._next(given, raw_transactions)
+        made = (
+            self._first(given)
+            if number == 0
+            else self._next(given, raw_transactions, signers or {})
+        )
         self.state.hashes[number] = made.hash
         return made
 
@@ -90,8 +100,10 @@ class RecomputedChain:
         }
         return self._block(given, (), made, (), ())
 
-    def _next(self, given: Header, raw_transactions: Sequence[bytes]) -> Recomputed:
-        env = self._environment(given)
+    def _next(
+        self, given: Header, raw_transactions: Sequence[bytes], signers: Mapping[bytes, Address]
+    ) -> Recomputed:
+        env = replace(self._environment(given), signers=tuple(signers.items()))
         transactions = [_read_transaction(raw, env.chain_id) for raw in raw_transactions]
         with _remembered_jump_destinations(env.fork):
             executed = ReferenceEngine().execute_block(

@@ -14,7 +14,7 @@ mod steps;
 mod tracer;
 mod vm;
 
-use revm::{MainBuilder, context_interface::result::EVMError, primitives::hardfork::SpecId};
+use revm::{context_interface::result::EVMError, primitives::hardfork::SpecId};
 
 pub(crate) use answers::{block as block_answer, trace as call_answer};
 pub(crate) use notes::Notes;
@@ -84,7 +84,7 @@ pub(crate) fn block(
     // What a block contains was accepted, whoever sent it.
     rules.disable_eip3607 = true;
     let state = Overlay::new(reader, spec);
-    let mut evm = context(state, env.block(spec), rules).build_mainnet();
+    let mut evm = block::build(context(state, env.block(spec), rules), env, spec);
     system::before_transactions(&mut evm, env, spec)?;
     let before = evm.ctx.journaled_state.database.changes()?;
     let mut tracer = Tracer::new(evm.ctx, env.precompiles(spec), recording.most_bytes);

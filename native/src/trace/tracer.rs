@@ -34,14 +34,14 @@ use crate::{
     frames::{self, EvmOf, Next, RunError, StartError},
     halt::LastStep,
     message,
-    precompiles::MovedPrecompiles,
+    precompiles::ChangedPrecompiles,
     runner,
 };
 
 /// Bytes whose writing takes as long as executing one gas.
 const BYTES_PER_GAS: usize = 16;
 
-type TraceEvm = EvmOf<Recorder, MovedPrecompiles>;
+type TraceEvm = EvmOf<Recorder, ChangedPrecompiles>;
 
 /// Mainnet's rules with our frames, recorded.
 struct TraceHandler;
@@ -163,7 +163,11 @@ pub(super) struct Tracer {
 }
 
 impl Tracer {
-    pub(super) fn new(context: EvmContext, precompiles: MovedPrecompiles, most_bytes: u64) -> Self {
+    pub(super) fn new(
+        context: EvmContext,
+        precompiles: ChangedPrecompiles,
+        most_bytes: u64,
+    ) -> Self {
         let instruction = notes::instructions(context.cfg.spec);
         let evm = Evm {
             ctx: context,

@@ -11,10 +11,23 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.builders.bytecode import assemble
 from tests.integration.recomputed import assert_recomputes
 
 ACCOUNTS = ["0x" + f"{one:02x}" * 20 for one in (0xA1, 0xA2, 0xA3)]
 _WORDS = st.integers(0, 3)
+ECRECOVER = "0x" + "00" * 19 + "01"
+SIGNATURE = b"\xff" * 64 + b"\x1b"
+"""Nobody's: no point of the curve has this r."""
+RECOVERY = bytes(63) + SIGNATURE[64:] + SIGNATURE[:64]
+"""What ecrecover is asked for it."""
+KEEP_RECOVERED = assemble(
+    0x1B,
+    "32 MSTORE",
+    2**256 - 1,
+    "DUP1 64 MSTORE 96 MSTORE 32 128 128 0 1 GAS STATICCALL 128 MLOAD 0 SSTORE",
+)
+"""Init code that asks for it: slot 0 of the contract is the answer."""
 
 
 @dataclass
@@ -40,6 +53,8 @@ OPERATIONS = st.one_of(
     st.tuples(st.just("nonce"), _ACCOUNT, _WORDS),
     st.tuples(st.just("slot"), _ACCOUNT, _WORDS, _WORDS),
     st.tuples(st.just("transfer"), _ACCOUNT, _WORDS),
+    st.tuples(st.just("signer_is"), _ACCOUNT),
+    st.tuples(st.just("recover")),
     st.tuples(st.just("mine"), st.integers(1, 3)),
     st.tuples(st.just("snapshot")),
     st.tuples(st.just("revert"), st.integers(0, 5)),
@@ -55,6 +70,8 @@ class Session:
         self.rpc, self.chain = rpc, chain
         self.model = Model()
         self.snapshots: list[tuple[str, Model]] = []
+        self.signer = ""
+        """Of the signature, whichever way the chain went; empty: nobody."""
         rpc("anvil_reset")
 
     def run(self, operation: tuple[Any, ...]) -> None:
@@ -77,12 +94,17 @@ class Session:
         self._is_no_empty_account(account)
 
     def transfer(self, account: str, wei: int) -> None:
-        self.chain.nonce = self.model.sent
-        self.chain.send(self.chain.make(to=bytes.fromhex(account[2:]), value=wei))
-        self.rpc("evm_mine")
-        self._next_height()
-        self.model.sent += 1
+        self._send(to=bytes.fromhex(account[2:]), value=wei)
         self.model.balances[account] += wei
+
+    def signer_is(self, account: str) -> None:
+        self.rpc("anvil_impersonateSignature", [f"0x{SIGNATURE.hex()}", account])
+        self.signer = account
+
+    def recover(self) -> None:
+        self._send(to=None, value=0, data=KEEP_RECOVERED, gas=200_000)
+        created = self.rpc("eth_getBlockReceipts", "latest")[0]["contractAddress"]
+        assert self._slot(created, 0) == int(self.signer or "0x0", 16)
 
     def mine(self, count: int) -> None:
         self.rpc("anvil_mine", count)
@@ -124,7 +146,17 @@ class Session:
             assert found == balances, f"at height {height}"
         assert self._nonces() == model.nonces
         assert {key: self._slot(*key) for key in model.slots} == model.slots
+        answer = self.rpc("eth_call", {"to": ECRECOVER, "data": f"0x{RECOVERY.hex()}"}, "latest")
+        assert answer == (f"0x{self.signer[2:]:>064}" if self.signer else "0x")
         assert_recomputes(self.chain.evm)
+
+    def _send(self, **fields: Any) -> None:
+        """Make a block with a transaction of the well-known key's account."""
+        self.chain.nonce = self.model.sent
+        self.chain.send(self.chain.make(**fields))
+        self.rpc("evm_mine")
+        self._next_height()
+        self.model.sent += 1
 
     def _is_no_empty_account(self, account: str) -> None:
         """Give who has storage and nothing else nonce 1."""

@@ -157,6 +157,17 @@ def test_reset_to_another_block_begins_anew(rpc, forked, remote):
     assert models.Chain.objects.get().fork_number == 17
 
 
+@pytest.mark.parametrize("options", [(), ({"forking": {"blockNumber": 17}},)])
+def test_reset_forgets_whose_signatures_are(rpc, forked, options):
+    signature = "0x" + "ff" * 64 + "1b"
+    question = {"to": "0x" + "00" * 19 + "01", "data": "0x" + "00" * 63 + "1b" + "ff" * 64}
+    assert rpc("anvil_impersonateSignature", [signature, RICH]) is None
+    assert rpc("eth_call", question, "latest") == "0x" + "00" * 12 + RICH[2:]
+    rpc("anvil_reset", *options)
+    assert rpc("eth_call", question, "latest") == "0x"
+    assert models.ImpersonatedSignature.objects.count() == 0
+
+
 def test_reset_to_another_url_begins_anew(rpc, forked):
     other = RemoteChain(head=40)
     other.chain_id = 9

@@ -153,6 +153,7 @@ ACCOUNTS = [
     "anvil_impersonateAccount",
     "anvil_stopImpersonatingAccount",
     "anvil_autoImpersonateAccount",
+    "anvil_impersonateSignature",
     "hardhat_impersonateAccount",
     "hardhat_stopImpersonatingAccount",
     "hardhat_autoImpersonateAccount",

@@ -1,0 +1,36 @@
+"""Signatures whose signer was set by hand: which of them hold in which block."""
+
+from cchain_app.development.conditions import Conditions
+from cchain_app.development.signatures import ImpersonatedSignature, signers_at
+from cchain_app.evm.overrides import BlockOverride
+from primitives.evm import Address
+from tests.builders.cchain import block_env
+
+FIRST, SECOND = b"\x01" * 65, b"\x02" * 65
+ALICE, BOB = Address(b"\xa1" * 20), Address(b"\xb0" * 20)
+SET = (
+    ImpersonatedSignature(2, FIRST, ALICE),
+    ImpersonatedSignature(2, SECOND, ALICE),
+    ImpersonatedSignature(5, FIRST, BOB),
+)
+
+
+def test_a_signature_has_its_signer_from_its_block_on() -> None:
+    assert signers_at(SET, 1) == ()
+    assert signers_at(SET, 2) == signers_at(SET, 4) == ((FIRST, ALICE), (SECOND, ALICE))
+
+
+def test_the_last_signer_holds() -> None:
+    assert signers_at(SET, 5) == signers_at(SET) == ((FIRST, BOB), (SECOND, ALICE))
+
+
+def test_the_next_block_has_all_of_them() -> None:
+    assert Conditions().of_next_block(0) is None
+    override = Conditions(signatures=SET).of_next_block(0)
+    assert override == BlockOverride(signers=((FIRST, BOB), (SECOND, ALICE)))
+    assert override.apply(block_env()).signers == override.signers
+
+
+def test_what_a_caller_overrides_leaves_them() -> None:
+    env = block_env(signers=((FIRST, ALICE),))
+    assert BlockOverride(number=7).apply(env).signers == env.signers
