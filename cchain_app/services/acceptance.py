@@ -4,23 +4,23 @@ Whoever made them, they were executed before, without a lock; they are written u
 head is still their parent.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import monotonic
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from cchain_app import notifications
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.development.conditions import Conditions
-from cchain_app.development.signatures import ImpersonatedSignature
 from cchain_app.processing import VerifiedBlock
 from cchain_app.store import chain as stored
-from cchain_app.store import development, impersonation
+from cchain_app.store import development
 from cchain_app.store import pool as rows
 from chaindb import clock
 from chaindb.locks import Lock
 from chainvm.port import HeadMoved, Written
-from primitives.evm import Hash
+from primitives.evm import Address, Hash
 from primitives.ids import ID
 
 
@@ -33,8 +33,8 @@ class ByHand(NamedTuple):
     """Whether it has anything that was set for one block alone."""
     timestamp: int | None = None
     """Unix seconds that were set for it; the clock goes on from there."""
-    signatures: tuple[ImpersonatedSignature, ...] = ()
-    """Whose signer was set on its parent."""
+    signers: Mapping[bytes, Address] = MappingProxyType({})
+    """Whose signatures were set on its parent to be."""
 
 
 NOTHING: Final = ByHand(0)
@@ -92,11 +92,11 @@ def _verify_state(chain: EvmChain, head: AcceptedBlock, by_hand: ByHand) -> None
     Raises:
         HeadMoved: They were changed by hand since.
     """
-    number = head.number + 1
-    if development.count_before(chain.db, number) != by_hand.changes:
-        raise HeadMoved
-    if impersonation.signatures_before(chain.db, number) != by_hand.signatures:
+    changes, signers = development.set_before(chain.db, head.number + 1)
+    if signers != by_hand.signers:
         chain.memory.conditions = None  # another process set them, and its word is on the way
+        raise HeadMoved
+    if changes != by_hand.changes:
         raise HeadMoved
 
 

@@ -25,7 +25,8 @@ from primitives.evm import Address
 def rewind(chain: EvmChain, number: int, kept_changes: int | None = None) -> None:
     """Make an earlier block the head again, within the caller's transaction (`by_hand.exclusively`).
 
-    What was set by hand for the blocks to come stays, and whose signatures are holds from the next block on. `moved` is to be called after the commit.
+    What was set by hand for the blocks to come stays, and whose signatures are holds from the next block on.
+    `moved` is to be called after the commit.
 
     Args:
         chain: Which chain.

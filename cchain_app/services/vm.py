@@ -286,7 +286,11 @@ class EvmVM:
                 len(changes),
                 found.has_next,
                 found.next_timestamp,
-                tuple(one for one in found.signatures if one.number == parent.number + 1),
+                {
+                    one.signature: one.signer
+                    for one in found.signatures
+                    if one.number == parent.number + 1
+                },
             ),
         )
 

@@ -29,6 +29,10 @@ WHERE id >= %s AND id < %s ORDER BY id
 _NEXT_ACCOUNT: Final = "SELECT max(id) FROM cchain_app_accountchange WHERE id >= %s AND id < %s"
 _NEXT_SLOT: Final = "SELECT max(id) FROM cchain_app_storagechange WHERE id >= %s AND id < %s"
 _COUNT: Final = "SELECT count(*) FROM cchain_app_developmentchange WHERE id >= %s AND id < %s"
+_SET_BEFORE: Final = (
+    "SELECT count(*), NULL, NULL FROM cchain_app_developmentchange WHERE id >= %s AND id < %s"
+    " UNION ALL SELECT NULL, signature, signer FROM cchain_app_impersonatedsignature WHERE number = %s"
+)
 KEPT_REWINDS: Final = 10_000
 """Times that the chain went back. A filter that was polled before reports from the beginning."""
 _HAS_ACCOUNT: Final = "SELECT 1 FROM cchain_app_accountchange WHERE address = %s AND number = %s"
@@ -83,6 +87,14 @@ def count_before(db: Database, number: int) -> int:
     """Return how many development changes precede a block."""
     row = db.row(_COUNT, (models.row_id(number), models.row_id(number + 1)))
     return 0 if row is None else int(row[0])
+
+
+def set_before(db: Database, number: int) -> tuple[int, dict[bytes, Address]]:
+    """Return how many development changes precede a block, and whose signatures were set then, in one statement."""
+    found = db.rows(_SET_BEFORE, (models.row_id(number), models.row_id(number + 1), number))
+    (changes,) = (int(one[0]) for one in found if one[0] is not None)
+    signers = {bytes(one[1]): Address(bytes(one[2])) for one in found if one[0] is None}
+    return changes, signers
 
 
 def has_changes_up_to(db: Database, number: int) -> bool:

@@ -41,12 +41,6 @@ def signatures(db: Database) -> tuple[ImpersonatedSignature, ...]:
     return tuple(map(_signature, db.rows(f"{_SIGNATURES} ORDER BY id")))
 
 
-def signatures_before(db: Database, number: int) -> tuple[ImpersonatedSignature, ...]:
-    """Return those whose signer was set when a block was the next one, in order."""
-    found = db.rows(f"{_SIGNATURES} WHERE number = %s ORDER BY id", (number,))
-    return tuple(map(_signature, found))
-
-
 def _signature(row: tuple[Any, ...]) -> ImpersonatedSignature:
     number, signature, signer = row
     return ImpersonatedSignature(number, bytes(signature), Address(bytes(signer)))

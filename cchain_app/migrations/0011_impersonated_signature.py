@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('cchain_app', '0009_fork'),
+        ('cchain_app', '0010_fork_transaction'),
     ]
 
     operations = [
