@@ -15,6 +15,10 @@ MODELS = (
     "pooltransaction",
     "developmentchange",
     "snapshot",
+    "impersonation",
+    "forkedaccount",
+    "forkedslot",
+    "forkedhash",
 )
 
 
