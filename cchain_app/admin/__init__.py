@@ -6,7 +6,11 @@ How values look is in `formats` (text) and `display` (HTML), where pages are in 
 from cchain_app.admin.accounts import AccountAdmin, AccountChangeAdmin, Contract, ContractAdmin
 from cchain_app.admin.blocks import BlockAdmin
 from cchain_app.admin.calls import CallAdmin, ContractCreation, ContractCreationAdmin
-from cchain_app.admin.conditions import DevelopmentSettingsAdmin, ImpersonationAdmin
+from cchain_app.admin.conditions import (
+    CreatedAccountAdmin,
+    DevelopmentSettingsAdmin,
+    ImpersonationAdmin,
+)
 from cchain_app.admin.development import DevelopmentChangeAdmin, SnapshotAdmin
 from cchain_app.admin.forked import ForkedAccountAdmin, ForkedHashAdmin, ForkedSlotAdmin
 from cchain_app.admin.logs import LogAdmin
@@ -22,6 +26,7 @@ __all__ = [
     "ContractAdmin",
     "ContractCreation",
     "ContractCreationAdmin",
+    "CreatedAccountAdmin",
     "DevelopmentChangeAdmin",
     "DevelopmentSettingsAdmin",
     "ForkedAccountAdmin",

@@ -17,7 +17,9 @@ from cchain_app.admin import display
 from cchain_app.admin.forked import asked_now, told_by
 from cchain_app.admin.rows import RowsAdmin, objects
 from cchain_app.apps import evm_chain
-from cchain_app.models import Account, DevelopmentSettings, Impersonation
+from cchain_app.models import Account, CreatedAccount, DevelopmentSettings, Impersonation
+from cchain_app.selectors import signers
+from primitives.evm import Address
 from primitives.hashing import EMPTY_HASH
 
 
@@ -154,16 +156,8 @@ class DevelopmentSettingsAdmin(DevelopmentAdmin):
         return asked_now()
 
 
-@admin.register(Impersonation)
-class ImpersonationAdmin(DevelopmentAdmin):
-    """Who sends without a key, in the order in which they came."""
-
-    list_display = ("who", "kind", "short_balance", "nonce_text", "account_link")
-    nothing_set = "Nobody is impersonated: only accounts with a key in the node send."
-    ordering = ("id",)
-    search_fields = ("address",)
-    search_help_text = "Address"
-    fieldsets = ((None, {"fields": ("full_address", "kind", "short_balance", "nonce_text")}),)
+class SenderAdmin(DevelopmentAdmin):
+    """A window on rows with the `address` of who may send here, and what that account has at the head."""
 
     @override
     def branches(self, term: Term) -> list[Q]:
@@ -173,29 +167,22 @@ class ImpersonationAdmin(DevelopmentAdmin):
     def prepare(self, rows: Sequence[Any]) -> None:
         """Read the accounts at the head: who sends needs coins for gas."""
         named = [row.address for row in rows if row.address is not None]
-        found = {account.pk: account for account in objects(Account).filter(pk__in=named)}
+        found = {
+            account.pk: account for account in objects(Account).filter(pk__in=named).order_by()
+        }
+        keyed = signers.with_keys(evm_chain(), (Address(bytes(one)) for one in named))
         for row in rows:
             row.account = found.get(row.address)
-
-    @admin.display(description="Impersonated")
-    def who(self, row: Impersonation) -> SafeString:
-        """Return the address, or that it is everybody."""
-        return _everybody() if row.address is None else display.short(row.address)
-
-    @admin.display(description="Impersonated")
-    def full_address(self, row: Impersonation) -> SafeString:
-        """Return the account, or that it is everybody."""
-        return _everybody() if row.address is None else display.full_account(row.address)
+            row.has_key = row.address in keyed
 
     @admin.display(description="Kind")
     def kind(self, row: Any) -> SafeString:
-        """Return whether it has code, and whether it needs no impersonation."""
+        """Return whether it has code, and whether the node has its key."""
         if row.address is None:
             return display.NOTHING
         has_code = row.account is not None and bytes(row.account.code_hash) != EMPTY_HASH
         badge = display.badge("contract", "note") if has_code else display.badge("account")
-        keyed = bytes(row.address) in evm_chain().keyring.addresses
-        return display.line(badge, display.faint("signs with its key")) if keyed else badge
+        return display.line(badge, display.faint("signs with its key")) if row.has_key else badge
 
     @admin.display(description="Balance")
     def short_balance(self, row: Any) -> SafeString:
@@ -212,9 +199,58 @@ class ImpersonationAdmin(DevelopmentAdmin):
         return "0" if row.account is None else f"{row.account.nonce:,}"
 
     @admin.display(description="Account")
-    def account_link(self, row: Impersonation) -> SafeString:
+    def account_link(self, row: Any) -> SafeString:
         """Return the way to the account."""
         return display.short_account(row.address)
+
+
+@admin.register(Impersonation)
+class ImpersonationAdmin(SenderAdmin):
+    """Who sends without a key, in the order in which they came."""
+
+    list_display = ("who", "kind", "short_balance", "nonce_text", "account_link")
+    nothing_set = "Nobody is impersonated: only accounts with a key in the node send."
+    ordering = ("id",)
+    search_fields = ("address",)
+    search_help_text = "Address"
+    fieldsets = ((None, {"fields": ("full_address", "kind", "short_balance", "nonce_text")}),)
+
+    @admin.display(description="Impersonated")
+    def who(self, row: Impersonation) -> SafeString:
+        """Return the address, or that it is everybody."""
+        return _everybody() if row.address is None else display.short(row.address)
+
+    @admin.display(description="Impersonated")
+    def full_address(self, row: Impersonation) -> SafeString:
+        """Return the account, or that it is everybody."""
+        return _everybody() if row.address is None else display.full_account(row.address)
+
+
+@admin.register(CreatedAccount)
+class CreatedAccountAdmin(SenderAdmin):
+    """Accounts of personal_newAccount by their numbers; their keys are nowhere to be seen."""
+
+    list_display = ("number_text", "account_link", "kind", "short_balance", "nonce_text")
+    nothing_set = "Nobody has made an account: personal_newAccount does."
+    ordering = ("number",)
+    search_fields = ("address",)
+    search_help_text = "Address"
+    fieldsets = (
+        (
+            None,
+            {"fields": ("number_text", "full_address", "kind", "short_balance", "nonce_text")},
+        ),
+    )
+
+    @admin.display(description="Number")
+    def number_text(self, row: CreatedAccount) -> str:
+        """Return which of the mnemonic's accounts it is, at the end of the derivation path."""
+        return f"{row.number:,}"
+
+    @admin.display(description="Account")
+    def full_address(self, row: CreatedAccount) -> SafeString:
+        """Return the account."""
+        return display.full_account(row.address)
 
 
 def _not_set() -> SafeString:

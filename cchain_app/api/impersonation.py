@@ -5,6 +5,7 @@ Each method has a name of Anvil's, which answers null, and one of Hardhat's, whi
 
 from cchain_app.accounts.errors import UnknownAccount
 from cchain_app.api.rpc import EvmRpc
+from cchain_app.selectors import signers
 from cchain_app.selectors.impersonation import is_impersonated
 from cchain_app.services import impersonation
 from primitives.evm import Address
@@ -58,7 +59,7 @@ def hardhat_auto_impersonate_account(rpc: EvmRpc, on: bool) -> bool:  # noqa: FB
 def add_account(rpc: EvmRpc, address: Address, _password: object) -> bool:
     """evm_addAccount: as hardhat_impersonateAccount, for Ganache's clients; false where the account could send before."""
     chain = rpc.chain
-    if address in chain.keyring or is_impersonated(chain, address):
+    if signers.has_key(chain, address) or is_impersonated(chain, address):
         return False
     impersonation.impersonate(chain, address)
     return True
@@ -75,6 +76,7 @@ def unlock_account(rpc: EvmRpc, address: Address, _password: object, _seconds: o
     Raises:
         UnknownAccount: It cannot send.
     """
-    if address not in rpc.chain.keyring and not is_impersonated(rpc.chain, address):
+    chain = rpc.chain
+    if not (signers.has_key(chain, address) or is_impersonated(chain, address)):
         raise UnknownAccount
     return True

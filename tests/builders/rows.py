@@ -106,6 +106,7 @@ def write_chain(blocks: int, *, idle_accounts: int = 0, waiting: int = 0) -> Non
     _write(models.DevelopmentChange, _BY_HAND, map(_by_hand, numbers))
     _write(models.Snapshot, _SNAPSHOT, map(_snapshot, numbers))
     _write(models.Impersonation, ("id", "address"), map(_impersonated, range(60)))
+    _write(models.CreatedAccount, ("number", "address"), ((one, person(one)) for one in range(60)))
     _write(models.ForkedAccount, _ACCOUNT, (_fetched(number) for number in numbers))
     _write(models.ForkedSlot, ("key", "value"), _slots())
     _write(models.ForkedHash, ("number", "hash"), ((one, block_hash(one)) for one in numbers))
@@ -119,7 +120,7 @@ def erase_chain() -> None:
 
 
 _WRITTEN: tuple[Any, ...] = (
-    models.ForkedHash, models.ForkedSlot, models.ForkedAccount, models.Impersonation,
+    models.ForkedHash, models.ForkedSlot, models.ForkedAccount, models.CreatedAccount, models.Impersonation,
     models.Snapshot, models.DevelopmentChange, models.PoolTransaction, models.StorageSlot, models.Code, models.AccountChange, models.Account,
     models.CallProgress, models.Call, models.Log, models.Receipt, models.Transaction, models.Block,
 )  # fmt: skip

@@ -16,6 +16,7 @@ MODELS = (
     "developmentchange",
     "snapshot",
     "impersonation",
+    "createdaccount",
     "forkedaccount",
     "forkedslot",
     "forkedhash",

@@ -87,7 +87,7 @@ def test_the_impersonated_are_shown_with_what_they_have(
     rpc("anvil_setCode", STRANGER, "0x00")
     page = browse(listing("impersonation"))
     assert len(page.rows) == 3
-    assert len(page.chain_statements) == 2
+    assert len(page.chain_statements) == 3
     for shown in ("3 coins", "contract", "every account", "signs with its key"):
         assert shown in page.text
     assert f'href="{detail("account", STRANGER)}"' in page.text
@@ -98,6 +98,24 @@ def test_the_impersonated_are_shown_with_what_they_have(
     assert browse(listing("impersonation"), q=STRANGER).rows == []
 
 
+def test_created_accounts_are_shown_without_their_keys(
+    browse: Browse, chain: Chain, rpc: Rpc
+) -> None:
+    made = rpc("personal_newAccount", "secret words")
+    rpc("anvil_setBalance", made, hex(2 * 10**18))
+    page = browse(listing("createdaccount"))
+    assert [(row.number, str(row.address)) for row in page.rows] == [(10, made)]
+    assert len(page.chain_statements) == 3
+    assert "2 coins" in page.text
+    assert "signs with its key" in page.text
+    shown = browse(detail("createdaccount", 10)).text
+    assert f'href="{detail("account", made)}"' in shown
+    key = evm_chain().derivation.key(10).hex()
+    for text in (page.text, shown):
+        assert key not in text
+        assert "secret words" not in text
+
+
 def test_an_impersonated_account_that_does_not_exist_has_nothing(
     browse: Browse, chain: Chain, rpc: Rpc
 ) -> None:
@@ -106,12 +124,13 @@ def test_an_impersonated_account_that_does_not_exist_has_nothing(
     assert '<span class="nd-amount" title="0 wei">0</span>' in text
 
 
-@pytest.mark.parametrize("model", ["developmentsettings", "impersonation"])
+@pytest.mark.parametrize("model", ["developmentsettings", "impersonation", "createdaccount"])
 def test_elsewhere_there_is_nothing_to_see(
     browse: Browse, chain: Chain, rpc: Rpc, settings: Any, model: str
 ) -> None:
     rpc("anvil_setCoinbase", STRANGER)
     rpc("anvil_impersonateAccount", STRANGER)
+    rpc("personal_newAccount")
     assert browse(listing(model)).rows != []
     settings.NODE = replace(settings.NODE, development=False)
     page = browse(listing(model))

@@ -23,6 +23,7 @@ DEEP: dict[str, Any] = {
     "snapshot": 60,
     "contractcreation": models.row_id(60),
     "contract": "0x80" + "00" * 19,
+    "createdaccount": 30,
     "impersonation": rows.FIRST_IMPERSONATION + 30,
     "forkedaccount": "0x80" + "00" * 19,
     "forkedslot": hexed(rows.TOKEN + (30).to_bytes(32, "big")),
@@ -33,8 +34,9 @@ STATEMENTS = {
     # Above the first page of calls stands how far they are: the progress and the head, by their keys.
     "call": 3,
     "contractcreation": 3,
-    # What the impersonated have, by their addresses.
-    "impersonation": 2,
+    # What accounts that send have, and whether the node has their keys, both by their addresses.
+    "impersonation": 3,
+    "createdaccount": 3,
 }
 """Of the first page of a list, where it is not one."""
 
@@ -58,7 +60,8 @@ SEARCHES = [
     ("contract", hexed(rows.TOKEN), 1),
     ("pooltransaction", hexed(rows.person(5)), 1),
     ("pooltransaction", hexed(rows.waiting_hash(5)), 1),
-    ("impersonation", hexed(rows.person(5)), 2),
+    ("impersonation", hexed(rows.person(5)), 3),
+    ("createdaccount", hexed(rows.person(5)), 3),
     ("forkedaccount", hexed(rows.TOKEN), 1),
     ("forkedslot", hexed(rows.TOKEN), 1),
     ("forkedhash", "60", 1),
@@ -76,7 +79,8 @@ DETAILS = [
     ("account", hexed(rows.TOKEN), 5),
     ("contract", hexed(rows.TOKEN), 5),
     ("accountchange", models.row_id(60, 1), 1),
-    ("impersonation", rows.FIRST_IMPERSONATION, 2),
+    ("impersonation", rows.FIRST_IMPERSONATION, 3),
+    ("createdaccount", 5, 3),
     ("forkedaccount", hexed(rows.TOKEN), 2),
     ("forkedaccount", hexed(rows.person(2)), 1),
     ("forkedslot", hexed(rows.TOKEN + bytes(32)), 2),
@@ -111,7 +115,7 @@ def test_a_page_in_the_middle_is_one_statement_by_index(
     middle = models.PoolTransaction.objects.order_by("id")[30].pk
     page = browse(listing(model), **{direction: DEEP.get(model, middle)})
     assert page.rows
-    _assert_cheap(page, 2 if model == "impersonation" else 1)
+    _assert_cheap(page, 3 if model in {"impersonation", "createdaccount"} else 1)
 
 
 @pytest.mark.parametrize(("model", "text", "statements"), SEARCHES)
