@@ -11,6 +11,7 @@ from typing_extensions import override
 from cchain_app.accounts.errors import BadDerivationPath, BadMnemonic, UnknownAccount
 from primitives.evm import Address
 from primitives.keys import DEV_KEYS, EWOQ_KEY
+from primitives.recursion import recursion_limit_kept
 from primitives.secp256k1 import address_of_private_key
 
 MNEMONIC: Final = "test test test test test test test test test test test junk"
@@ -132,8 +133,9 @@ def _derived(mnemonic: str, count: int, path: str) -> dict[Address, bytes]:
 
 def _keys(mnemonic: str, numbers: Iterable[int], path: str) -> list[bytes]:
     # Only here: it takes half a second to import.
-    from eth_account.hdaccount import key_from_seed, seed_from_mnemonic
-    from eth_utils.exceptions import ValidationError
+    with recursion_limit_kept():
+        from eth_account.hdaccount import key_from_seed, seed_from_mnemonic
+        from eth_utils.exceptions import ValidationError
 
     try:
         seed = seed_from_mnemonic(_normal(mnemonic), "")

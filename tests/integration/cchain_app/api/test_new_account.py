@@ -4,15 +4,18 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from eth_account import Account
-from eth_account.messages import encode_defunct
 
 from cchain_app import models
 from cchain_app.accounts.keyring import DERIVATION_PATH, MNEMONIC
 from cchain_app.txs.codec import decode_unsigned, recover_sender
 from jsonrpc.errors import JsonRpcError
+from primitives.recursion import recursion_limit_kept
 from tests.builders.transactions import RECIPIENT
 from tests.integration.conftest import Chain, Rpc
+
+with recursion_limit_kept():
+    from eth_account import Account
+    from eth_account.messages import encode_defunct
 
 OTHER = "legal winner thank year wave sausage worth useful legal winner thank yellow"
 TO = f"0x{RECIPIENT.hex()}"

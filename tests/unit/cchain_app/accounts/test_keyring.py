@@ -4,7 +4,6 @@ import subprocess
 import sys
 
 import pytest
-from eth_account import Account
 
 from cchain_app.accounts.errors import BadDerivationPath, BadMnemonic, UnknownAccount
 from cchain_app.accounts.keyring import (
@@ -19,8 +18,12 @@ from cchain_app.accounts.keyring import (
 )
 from primitives.evm import Address
 from primitives.keys import DEV_KEYS, EWOQ_KEY
+from primitives.recursion import recursion_limit_kept
 from primitives.secp256k1 import address_of_private_key
 from tests.builders.cchain import JUNK_KEYS, SENDERS
+
+with recursion_limit_kept():
+    from eth_account import Account
 
 OTHER = "legal winner thank year wave sausage worth useful legal winner thank yellow"
 STRANGER = Address(b"\x57" * 20)
