@@ -76,6 +76,10 @@ class ReadOnlyModelAdmin(ThemedModelAdmin):
         """Return what the list says above its first page; nothing for most."""
         return ""
 
+    def empty_note(self) -> str:
+        """Return why a list without rows has none; nothing for most."""
+        return ""
+
     def read_term(self, text: str) -> Any:
         """Read what a person typed into the search box; `branches` takes what it returns."""
         return parse_term(text)
@@ -172,7 +176,9 @@ class ReadOnlyModelAdmin(ThemedModelAdmin):
     ) -> Any:
         # Pages further on and searches stay one statement.
         note = "" if request.GET else self.list_note()
-        return super().changelist_view(request, {"list_note": note, **(extra_context or {})})
+        # The template calls the second where there is nothing to list.
+        told = {"list_note": note, "empty_note": self.empty_note}
+        return super().changelist_view(request, {**told, **(extra_context or {})})
 
     @override
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:

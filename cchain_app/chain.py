@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from cchain_app.accounts.keyring import EWOQ, NO_KEYS, Keyring, development_keyring
+from cchain_app.accounts.keyring import EWOQ, NO_KEYS, Derivation, Keyring, development_keyring
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.evm_block import EvmBlock
 from cchain_app.config import ChainConfig, fork_named
@@ -310,6 +310,11 @@ class EvmChain:
             return NO_KEYS
         node = self.node
         return development_keyring(node.mnemonic, node.accounts, node.derivation_path)
+
+    @cached_property
+    def derivation(self) -> Derivation:
+        """The keys of NODE_MNEMONIC's further accounts: those that personal_newAccount makes."""
+        return Derivation(self.node.mnemonic, self.node.derivation_path)
 
     @property
     def fetched_genesis(self) -> Path:

@@ -1,35 +1,18 @@
 """BLS with py_ecc, which is Python: a check takes a large part of a second. Called through `bls`."""
 
-import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from eth_typing import BLSPubkey, BLSSignature
 
-if TYPE_CHECKING:
+from primitives.recursion import recursion_limit_kept
+
+with recursion_limit_kept():
     from py_ecc.bls.ciphersuites import G2ProofOfPossession
-
-
-def _load_scheme() -> "type[G2ProofOfPossession]":
-    """Import py_ecc, and keep the recursion limit that it raises for the whole process.
-
-    At its 100,000 a parser of nested input runs into the end of the stack, which ends the process,
-    instead of a RecursionError.
-    """
-    limit = sys.getrecursionlimit()
-    try:
-        from py_ecc.bls.ciphersuites import G2ProofOfPossession
-    finally:
-        sys.setrecursionlimit(limit)
-    return G2ProofOfPossession
-
-
-_SCHEME = _load_scheme()
 
 
 def public_key(secret: bytes) -> bytes:
     """Return the public key of a secret key."""
-    return _SCHEME.SkToPk(int.from_bytes(secret, "big"))
+    return G2ProofOfPossession.SkToPk(int.from_bytes(secret, "big"))
 
 
 def sign(secret: bytes, message: bytes, tag: bytes) -> bytes:
@@ -59,7 +42,7 @@ def aggregate_public_keys(keys: Sequence[bytes]) -> bytes | None:
 
     total = Z1
     for key in keys:
-        if not _SCHEME.KeyValidate(BLSPubkey(key)):
+        if not G2ProofOfPossession.KeyValidate(BLSPubkey(key)):
             return None
         total = add(total, pubkey_to_G1(BLSPubkey(key)))
     return G1_to_pubkey(total)
@@ -78,6 +61,6 @@ def aggregate_signatures(signatures: Sequence[bytes]) -> bytes | None:
     return G2_to_signature(total)
 
 
-def _of(tag: bytes) -> "type[G2ProofOfPossession]":
+def _of(tag: bytes) -> type[G2ProofOfPossession]:
     """Return the scheme whose signatures have this tag."""
-    return type("Scheme", (_SCHEME,), {"DST": tag})
+    return type("Scheme", (G2ProofOfPossession,), {"DST": tag})

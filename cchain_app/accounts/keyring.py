@@ -3,7 +3,7 @@
 By default they are those that everybody knows, so nothing is derived then.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from typing_extensions import override
@@ -11,6 +11,7 @@ from typing_extensions import override
 from cchain_app.accounts.errors import BadDerivationPath, BadMnemonic, UnknownAccount
 from primitives.evm import Address
 from primitives.keys import DEV_KEYS, EWOQ_KEY
+from primitives.recursion import recursion_limit_kept
 from primitives.secp256k1 import address_of_private_key
 
 MNEMONIC: Final = "test test test test test test test test test test test junk"
@@ -71,6 +72,39 @@ class Keyring:
 NO_KEYS: Final = Keyring({})
 
 
+class Derivation:
+    """The keys of a mnemonic's accounts by their numbers; each is derived once. It shows none by itself.
+
+    Args:
+        mnemonic: BIP-39 words.
+        path: BIP-32, without the account's number at its end; the slash before that may be missing.
+    """
+
+    def __init__(self, mnemonic: str, path: str) -> None:
+        self._mnemonic = mnemonic
+        self._path = _closed(path)
+        self._keys: dict[int, bytes] = {}
+
+    def key(self, number: int) -> bytes:
+        """Return the private key of the account with a number, 32 bytes.
+
+        Raises:
+            BadMnemonic: The words are no mnemonic.
+            BadDerivationPath: The path leads to no key.
+        """
+        if number not in self._keys:
+            (self._keys[number],) = _keys(self._mnemonic, (number,), self._path)
+        return self._keys[number]
+
+    def address(self, number: int) -> Address:
+        """Return the address of the account with a number. Raises as `key`."""
+        return address_of_private_key(self.key(number))
+
+    @override
+    def __repr__(self) -> str:
+        return "<Derivation>"
+
+
 def development_keyring(mnemonic: str, count: int, path: str) -> Keyring:
     """Return the keys of a mnemonic's first accounts, and last that of "ewoq", which has coins on every local network.
 
@@ -94,19 +128,23 @@ def are_known(mnemonic: str, path: str) -> bool:
 def _derived(mnemonic: str, count: int, path: str) -> dict[Address, bytes]:
     if are_known(mnemonic, path) and count <= len(_KNOWN):
         return dict(list(_KNOWN.items())[:count])
+    return {address_of_private_key(key): key for key in _keys(mnemonic, range(count), path)}
+
+
+def _keys(mnemonic: str, numbers: Iterable[int], path: str) -> list[bytes]:
     # Only here: it takes half a second to import.
-    from eth_account.hdaccount import key_from_seed, seed_from_mnemonic
-    from eth_utils.exceptions import ValidationError
+    with recursion_limit_kept():
+        from eth_account.hdaccount import key_from_seed, seed_from_mnemonic
+        from eth_utils.exceptions import ValidationError
 
     try:
         seed = seed_from_mnemonic(_normal(mnemonic), "")
     except (ValidationError, ValueError):
         raise BadMnemonic from None
     try:
-        keys = [key_from_seed(seed, f"{path}{number}") for number in range(count)]
+        return [key_from_seed(seed, f"{path}{number}") for number in numbers]
     except (ValidationError, ValueError):
         raise BadDerivationPath(path) from None
-    return {address_of_private_key(key): key for key in keys}
 
 
 def _closed(path: str) -> str:

@@ -7,6 +7,7 @@ from cchain_app.accounts.errors import BadTypedData
 from primitives import secp256k1
 from primitives.evm import Hash
 from primitives.hashing import keccak256
+from primitives.recursion import recursion_limit_kept
 
 _V: Final = 27
 _DOMAIN: Final = "EIP712Domain"
@@ -50,7 +51,8 @@ def typed_data_digest(document: Mapping[str, Any]) -> Hash:
         "message": message,
     }
     # Only here: it takes half a second to import.
-    from eth_account.messages import encode_typed_data
+    with recursion_limit_kept():
+        from eth_account.messages import encode_typed_data
 
     try:
         signable = encode_typed_data(full_message=given)

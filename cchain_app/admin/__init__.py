@@ -6,7 +6,13 @@ How values look is in `formats` (text) and `display` (HTML), where pages are in 
 from cchain_app.admin.accounts import AccountAdmin, AccountChangeAdmin, Contract, ContractAdmin
 from cchain_app.admin.blocks import BlockAdmin
 from cchain_app.admin.calls import CallAdmin, ContractCreation, ContractCreationAdmin
+from cchain_app.admin.conditions import (
+    CreatedAccountAdmin,
+    DevelopmentSettingsAdmin,
+    ImpersonationAdmin,
+)
 from cchain_app.admin.development import DevelopmentChangeAdmin, SnapshotAdmin
+from cchain_app.admin.forked import ForkedAccountAdmin, ForkedHashAdmin, ForkedSlotAdmin
 from cchain_app.admin.logs import LogAdmin
 from cchain_app.admin.mempool import PoolTransactionAdmin
 from cchain_app.admin.transactions import TransactionAdmin
@@ -20,7 +26,13 @@ __all__ = [
     "ContractAdmin",
     "ContractCreation",
     "ContractCreationAdmin",
+    "CreatedAccountAdmin",
     "DevelopmentChangeAdmin",
+    "DevelopmentSettingsAdmin",
+    "ForkedAccountAdmin",
+    "ForkedHashAdmin",
+    "ForkedSlotAdmin",
+    "ImpersonationAdmin",
     "LogAdmin",
     "PoolTransactionAdmin",
     "SnapshotAdmin",

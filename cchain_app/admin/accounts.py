@@ -12,6 +12,7 @@ from typing_extensions import override
 from adminkit.read_only import asked_once
 from adminkit.terms import Term, parse_term
 from cchain_app.admin import display, links
+from cchain_app.admin.account_values import AccountValuesAdmin
 from cchain_app.admin.calls import creation_of
 from cchain_app.admin.rows import RowsAdmin, objects, rows_of_block, rows_of_block_hash
 from cchain_app.models import Account, AccountChange, Code, Receipt, StorageSlot
@@ -177,7 +178,7 @@ class AccountAdmin(RowsAdmin):
 
 
 @admin.register(AccountChange)
-class AccountChangeAdmin(RowsAdmin):
+class AccountChangeAdmin(AccountValuesAdmin):
     """What accounts were before the blocks that changed them, the latest first."""
 
     list_display = ("before", "short_address", "short_balance", "nonce_text", "kind")
@@ -210,40 +211,6 @@ class AccountChangeAdmin(RowsAdmin):
     def block(self, change: AccountChange) -> SafeString:
         """Return the block."""
         return display.block_link(change.number)
-
-    @admin.display(description="Address")
-    def short_address(self, change: AccountChange) -> SafeString:
-        """Return the account for the list."""
-        return display.short_account(change.address)
-
-    @admin.display(description="Address")
-    def full_address(self, change: AccountChange) -> SafeString:
-        """Return the account."""
-        return display.full_account(change.address)
-
-    @admin.display(description="Balance")
-    def short_balance(self, change: AccountChange) -> SafeString:
-        """Return the balance for the list."""
-        return display.amount(change.balance)
-
-    @admin.display(description="Balance")
-    def balance_text(self, change: AccountChange) -> SafeString:
-        """Return the balance in full."""
-        return display.full_amount(change.balance)
-
-    @admin.display(description="Nonce")
-    def nonce_text(self, change: AccountChange) -> SafeString | str:
-        """Return the nonce."""
-        return display.NOTHING if change.nonce is None else f"{change.nonce:,}"
-
-    @admin.display(description="Kind")
-    def kind(self, change: AccountChange) -> SafeString:
-        """Return whether it had code, or did not exist."""
-        if change.code_hash is None:
-            return display.badge("did not exist", "wait")
-        if change.code_hash == EMPTY_HASH:
-            return display.badge("account")
-        return display.badge("contract", "note")
 
 
 def _plain(account: Account) -> bool:

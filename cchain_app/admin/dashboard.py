@@ -71,7 +71,20 @@ def _node_cards() -> tuple[Card, ...]:
         *forked,
         Card("Chain ID", chain.config.chain_id, f"{name_of(network)}, network {network}"),
         Card("Engine", chain.engine.name, f"mining {development.mining(chain)}"),
+        *_by_hand_card(),
     )
+
+
+def _by_hand_card() -> tuple[Card, ...]:
+    """Return how much was set over RPC for the blocks to come, if anything was."""
+    conditions = development.conditions(evm_chain())
+    count = conditions.values_set
+    if not count:
+        return ()
+    words = "1 value" if count == 1 else f"{count} values"
+    shown = display.link(words, links.list_page("developmentsettings"))
+    note = "some for the next block alone" if conditions.has_next else "for all blocks to come"
+    return (Card("Set by hand", shown, note),)
 
 
 def _about_fork(fork: Fork) -> str:

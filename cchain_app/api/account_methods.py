@@ -27,6 +27,7 @@ def add(methods: MethodRegistry, rpc: EvmRpc) -> None:
 def _accounts(methods: MethodRegistry, rpc: EvmRpc) -> None:
     methods.add("eth_accounts", rpc.bind(accounts.accounts))
     methods.add("eth_requestAccounts", rpc.bind(accounts.request_accounts))
+    methods.add("personal_newAccount", rpc.bind(accounts.new_account), params=[_PASSWORD])
     methods.add("eth_sign", rpc.bind(accounts.sign), params=[_ADDRESS, _DATA])
     methods.add(
         "personal_sign", rpc.bind(accounts.personal_sign), params=[_DATA, _ADDRESS, _PASSWORD]

@@ -6,6 +6,7 @@ Of accounts each method has a name of Anvil's, which answers null, and one of Ha
 from cchain_app.accounts.errors import UnknownAccount
 from cchain_app.api.params_accounts import SignedBy
 from cchain_app.api.rpc import EvmRpc
+from cchain_app.selectors import signers
 from cchain_app.selectors.impersonation import is_impersonated
 from cchain_app.services import impersonation
 from jsonrpc.errors import invalid_params
@@ -78,7 +79,7 @@ def impersonate_signature(rpc: EvmRpc, signed_by: SignedBy, signer: Address | No
 def add_account(rpc: EvmRpc, address: Address, _password: object) -> bool:
     """evm_addAccount: as hardhat_impersonateAccount, for Ganache's clients; false where the account could send before."""
     chain = rpc.chain
-    if address in chain.keyring or is_impersonated(chain, address):
+    if signers.has_key(chain, address) or is_impersonated(chain, address):
         return False
     impersonation.impersonate(chain, address)
     return True
@@ -95,6 +96,7 @@ def unlock_account(rpc: EvmRpc, address: Address, _password: object, _seconds: o
     Raises:
         UnknownAccount: It cannot send.
     """
-    if address not in rpc.chain.keyring and not is_impersonated(rpc.chain, address):
+    chain = rpc.chain
+    if not (signers.has_key(chain, address) or is_impersonated(chain, address)):
         raise UnknownAccount
     return True

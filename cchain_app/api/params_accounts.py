@@ -10,6 +10,7 @@ from cchain_app.api import params, params_call
 from cchain_app.development.signatures import SIGNATURE_BYTES
 from cchain_app.txs.request import CallRequest
 from cchain_app.txs.transaction import ACCESS_LIST, DYNAMIC_FEE, SET_CODE
+from jsonrpc.envelope import MAX_DEPTH, nesting
 from jsonrpc.errors import InvalidParam
 from primitives.evm import Address
 
@@ -67,6 +68,8 @@ def _check_type(fields: CallRequest) -> None:
 def typed_data(value: Any) -> dict[str, Any]:
     """Read typed data (EIP-712): an object, or JSON text of one."""
     if isinstance(value, str):
+        if nesting(value.encode("utf-8", "surrogatepass")) > MAX_DEPTH:
+            raise InvalidParam(f"typed data is nested deeper than {MAX_DEPTH}")
         try:
             value = json.loads(value)
         except (ValueError, RecursionError):

@@ -15,7 +15,7 @@ from cchain_app.api.params_accounts import TransactionRequest
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.pool import errors as pool_errors
 from cchain_app.pool.admission import Outcome
-from cchain_app.selectors import development, impersonation, pool
+from cchain_app.selectors import development, impersonation, pool, signers
 from cchain_app.services import transactions
 from cchain_app.txs.errors import BlobTransactionRefused
 from cchain_app.txs.impersonation import impersonate
@@ -89,11 +89,10 @@ def sign_transaction_only(rpc: EvmRpc, request: TransactionRequest) -> str:
         UnknownAccount: The node has no key for the sender.
         JsonRpcError: As of eth_fillTransaction.
     """
-    keyring = rpc.chain.keyring
     fields = request.fields
     if not request.names_sender:
         fields = fields._replace(sender=_first(rpc))
-    key = keyring.key_of(fields.sender)
+    key = signers.key_of(rpc.chain, fields.sender)
     priced, gas = _completed(rpc, fields)
     return encode_data(sign_transaction(_unsigned(rpc, priced, gas), key))
 
@@ -104,7 +103,7 @@ def _with_sender(rpc: EvmRpc, request: TransactionRequest, *, anybody: bool) -> 
     if not request.names_sender:
         return fields._replace(sender=_first(rpc))
     sender = fields.sender
-    if sender in chain.keyring or anybody or impersonation.is_impersonated(chain, sender):
+    if anybody or signers.has_key(chain, sender) or impersonation.is_impersonated(chain, sender):
         return fields
     raise UnknownAccount
 
@@ -148,9 +147,9 @@ def _unsigned(rpc: EvmRpc, priced: CallRequest, gas: int) -> UnsignedTransaction
 
 def _submit(rpc: EvmRpc, request: CallRequest, unsigned: UnsignedTransaction) -> Outcome:
     chain, sender = rpc.chain, request.sender
-    if sender in chain.keyring:
-        (outcome,) = transactions.submit(
-            chain, [sign_transaction(unsigned, chain.keyring.key_of(sender))]
-        )
-        return outcome
-    return transactions.submit_impersonated(chain, impersonate(unsigned, sender))
+    try:
+        key = signers.key_of(chain, sender)
+    except UnknownAccount:
+        return transactions.submit_impersonated(chain, impersonate(unsigned, sender))
+    (outcome,) = transactions.submit(chain, [sign_transaction(unsigned, key)])
+    return outcome

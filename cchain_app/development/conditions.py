@@ -1,6 +1,6 @@
 """What was set over RPC for the blocks to come: their time, fees, gas limit, coinbase, and when they are made. Pure."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from cchain_app.development.signatures import ImpersonatedSignature, signers_at
 from cchain_app.evm.overrides import BlockOverride
@@ -53,6 +53,12 @@ class Conditions:
             signers=signers_at(self.signatures),
         )
         return None if override == BlockOverride() else override
+
+    @property
+    def values_set(self) -> int:
+        """How many values differ from the node's settings and the rules of headers."""
+        optional = [one.name for one in fields(self) if one.default is None]
+        return sum(getattr(self, name) is not None for name in optional)
 
     @property
     def has_next(self) -> bool:

@@ -15,6 +15,8 @@ from threading import Lock
 from types import ModuleType
 from typing import Any
 
+from primitives.recursion import recursion_limit_kept
+
 EXECUTION_RECURSION_LIMIT = 16_000
 """Python frames that 1,024 nested calls of the EVM need (four each), and ample room below.
 
@@ -22,7 +24,6 @@ Other threads see it too. Measured on 3.11: the JSON decoder and repr() still ra
 at this limit, and at 40,000, rather than overflow the C stack of a thread.
 """
 
-_import_lock = Lock()
 _execution_lock = Lock()
 _executions: list[int] = []
 
@@ -69,7 +70,7 @@ def load_fork(name: str) -> Fork:
     Raises:
         UnknownForkError: There is no such fork.
     """
-    with _import_lock, _kept_recursion_limit():
+    with recursion_limit_kept():
         package = f"ethereum.forks.{name}"
         try:
             modules = {field: import_module(f"{package}{path}") for field, path in _MODULES.items()}
@@ -93,15 +94,6 @@ _MODULES = {
     "environment": ".vm.instructions.environment",
     "gas": ".vm.gas",
 }
-
-
-@contextmanager
-def _kept_recursion_limit() -> Iterator[None]:
-    limit = sys.getrecursionlimit()
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(limit)
 
 
 @contextmanager

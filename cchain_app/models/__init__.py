@@ -4,6 +4,7 @@ Rows that a block makes have primary keys made of the block's number and a place
 (`row_id`), so that a range of blocks is a range of keys and inserts go to the end of the index.
 """
 
+from cchain_app.models.accounts import CreatedAccount
 from cchain_app.models.calls import Call, CallProgress, CallType
 from cchain_app.models.chain import Block, Chain, Log, Receipt, Transaction
 from cchain_app.models.development import (
@@ -36,6 +37,7 @@ __all__ = [
     "Chain",
     "ChangeKind",
     "Code",
+    "CreatedAccount",
     "DevelopmentChange",
     "DevelopmentSettings",
     "ForkedAccount",

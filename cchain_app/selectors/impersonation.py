@@ -1,6 +1,7 @@
 """Which accounts send without a key."""
 
 from cchain_app.chain import EvmChain
+from cchain_app.selectors import signers
 from cchain_app.store import impersonation as rows
 from primitives.evm import Address
 
@@ -15,6 +16,6 @@ def accounts(chain: EvmChain) -> tuple[Address, ...]:
 
     That every account is impersonated names none.
     """
-    keyring = chain.keyring
-    named = (one for one in rows.addresses(chain.db) if one not in keyring)
-    return (*keyring, *named)
+    with_key = signers.addresses(chain)
+    named = (one for one in rows.addresses(chain.db) if one not in with_key)
+    return (*with_key, *named)

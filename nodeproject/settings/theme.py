@@ -97,7 +97,13 @@ UNFOLD: dict[str, Any] = {
                     _item("Account changes", "history", "cchain_app", "accountchange"),
                     _item("Mempool", "hourglass_top", "cchain_app", "pooltransaction"),
                     _item("Development changes", "construction", "cchain_app", "developmentchange"),
+                    _item("Development settings", "tune", "cchain_app", "developmentsettings"),
+                    _item("Impersonated", "theater_comedy", "cchain_app", "impersonation"),
+                    _item("Created accounts", "person_add", "cchain_app", "createdaccount"),
                     _item("evm_snapshot", "photo_camera", "cchain_app", "snapshot"),
+                    _item("Fetched accounts", "cloud_download", "cchain_app", "forkedaccount"),
+                    _item("Fetched slots", "cloud_download", "cchain_app", "forkedslot"),
+                    _item("Fetched hashes", "cloud_download", "cchain_app", "forkedhash"),
                 ],
             },
             {

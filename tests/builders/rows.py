@@ -46,6 +46,9 @@ COINBASE = Address(bytes.fromhex("0100000000000000000000000000000000000000"))
 PEOPLE = 1_000
 """So many accounts send and receive."""
 
+FIRST_IMPERSONATION = 1_001
+"""The key of the first impersonated account, far from those that the database gives."""
+
 _CHUNK = 20_000
 """Rows of one statement, so that a million do not stand in memory."""
 
@@ -102,6 +105,11 @@ def write_chain(blocks: int, *, idle_accounts: int = 0, waiting: int = 0) -> Non
     _write(models.StorageSlot, ("key", "value"), _slots())
     _write(models.DevelopmentChange, _BY_HAND, map(_by_hand, numbers))
     _write(models.Snapshot, _SNAPSHOT, map(_snapshot, numbers))
+    _write(models.Impersonation, ("id", "address"), map(_impersonated, range(60)))
+    _write(models.CreatedAccount, ("number", "address"), ((one, person(one)) for one in range(60)))
+    _write(models.ForkedAccount, _ACCOUNT, (_fetched(number) for number in numbers))
+    _write(models.ForkedSlot, ("key", "value"), _slots())
+    _write(models.ForkedHash, ("number", "hash"), ((one, block_hash(one)) for one in numbers))
     _write(models.PoolTransaction, _WAITING, (_waiting(index, blocks) for index in range(waiting)))
 
 
@@ -112,6 +120,7 @@ def erase_chain() -> None:
 
 
 _WRITTEN: tuple[Any, ...] = (
+    models.ForkedHash, models.ForkedSlot, models.ForkedAccount, models.CreatedAccount, models.Impersonation,
     models.Snapshot, models.DevelopmentChange, models.PoolTransaction, models.StorageSlot, models.Code, models.AccountChange, models.Account,
     models.CallProgress, models.Call, models.Log, models.Receipt, models.Transaction, models.Block,
 )  # fmt: skip
@@ -182,6 +191,20 @@ def _block(number: int) -> _Row:
 def _by_hand(number: int) -> _Row:
     old, new = bytes(32), number.to_bytes(32, "big")
     return (models.row_id(number), number, number % 3, person(number), old, new, False)
+
+
+def _impersonated(index: int) -> _Row:
+    return (FIRST_IMPERSONATION + index, TOKEN if index == 1 else person(index))
+
+
+def _fetched(number: int) -> _Row:
+    """Return each third account as one that did not exist, and each third as a contract."""
+    if number % 3 == 0:
+        return (person(number), None, None, None)
+    return (
+        contract(number) if number % 3 == 1 else person(number), number, number * COIN,
+        CODE_HASH if number % 3 == 1 else EMPTY_HASH,
+    )  # fmt: skip
 
 
 def _snapshot(number: int) -> _Row:

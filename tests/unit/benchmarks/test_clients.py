@@ -31,8 +31,8 @@ from primitives.addresses import parse_address
 from primitives.evm import Address
 from primitives.ids import ID, NodeID, ShortID
 from primitives.networks import LOCAL
+from primitives.recursion import recursion_limit_kept
 from primitives.secp256k1 import recover_address
-from tests.builders.recursion import recursion_limit_kept
 
 with recursion_limit_kept():
     from eth_account import Account as EthAccount

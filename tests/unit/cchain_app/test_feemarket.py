@@ -21,7 +21,7 @@ from cchain_app.feemarket import (
     suggest_tip,
 )
 from primitives.evm import Address
-from tests.builders.recursion import recursion_limit_kept
+from primitives.recursion import recursion_limit_kept
 
 with recursion_limit_kept():
     from ethereum.forks.prague.fork import calculate_base_fee_per_gas

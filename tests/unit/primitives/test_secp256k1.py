@@ -8,8 +8,8 @@ from primitives import secp256k1
 from primitives.evm import Hash
 from primitives.hashing import keccak256
 from primitives.keys import address_of
+from primitives.recursion import recursion_limit_kept
 from primitives.secp256k1 import HALF_ORDER, ORDER, SignedDigest
-from tests.builders.recursion import recursion_limit_kept
 
 with recursion_limit_kept():
     from eth_keys import keys

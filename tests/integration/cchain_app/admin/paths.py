@@ -15,6 +15,11 @@ MODELS = (
     "pooltransaction",
     "developmentchange",
     "snapshot",
+    "impersonation",
+    "createdaccount",
+    "forkedaccount",
+    "forkedslot",
+    "forkedhash",
 )
 
 

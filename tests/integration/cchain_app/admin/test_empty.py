@@ -18,3 +18,20 @@ def test_a_list_is_empty(admin_client: Client, model: str) -> None:
     assert answer.status_code == 200
     assert answer.context["cl"].result_list == []
     assert "Nothing here yet." in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        ("forkedaccount", "This chain is no fork"),
+        ("forkedslot", "This chain is no fork"),
+        ("forkedhash", "This chain is no fork"),
+        ("developmentsettings", "Nothing was set over RPC"),
+        ("impersonation", "Nobody is impersonated"),
+        ("createdaccount", "Nobody has made an account"),
+    ],
+)
+def test_an_empty_list_of_development_says_why(
+    admin_client: Client, model: str, words: str
+) -> None:
+    assert words in admin_client.get(listing(model)).content.decode()

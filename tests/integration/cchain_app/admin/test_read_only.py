@@ -28,6 +28,11 @@ KEYS: dict[str, Any] = {
     "pooltransaction": hexed(rows.waiting_hash(3)),
     "developmentchange": models.row_id(7, 0),
     "snapshot": 7,
+    "createdaccount": 7,
+    "impersonation": rows.FIRST_IMPERSONATION,
+    "forkedaccount": hexed(rows.TOKEN),
+    "forkedslot": hexed(rows.TOKEN + bytes(32)),
+    "forkedhash": 7,
 }
 
 TABLES = (
@@ -41,6 +46,11 @@ TABLES = (
     models.PoolTransaction,
     models.DevelopmentChange,
     models.Snapshot,
+    models.Impersonation,
+    models.CreatedAccount,
+    models.ForkedAccount,
+    models.ForkedSlot,
+    models.ForkedHash,
 )
 
 
@@ -109,7 +119,13 @@ def test_every_model_of_the_chain_in_the_admin_is_read_only() -> None:
         models.AccountChange,
         models.PoolTransaction,
         models.DevelopmentChange,
+        models.DevelopmentSettings,
+        models.Impersonation,
+        models.CreatedAccount,
         models.Snapshot,
+        models.ForkedAccount,
+        models.ForkedSlot,
+        models.ForkedHash,
         models.Call,
         Contract,
         ContractCreation,

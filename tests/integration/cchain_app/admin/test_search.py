@@ -96,6 +96,13 @@ def test_waiting_transactions_are_found_by_hash_and_sender(browse: Browse) -> No
     assert _found(browse, "pooltransaction", hexed(rows.waiting_hash(3))) == expected
 
 
+def test_what_was_fetched_is_found_by_account_and_by_number(browse: Browse) -> None:
+    assert _found(browse, "forkedaccount", hexed(rows.TOKEN)) == [rows.TOKEN]
+    assert len(browse(listing("forkedslot"), q=hexed(rows.TOKEN)).rows) == 50
+    assert _found(browse, "forkedslot", hexed(rows.person(1))) == []
+    assert _found(browse, "forkedhash", "#7") == [7]
+
+
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(
     "text",

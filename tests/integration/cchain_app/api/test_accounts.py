@@ -6,14 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eth_account import Account
-from eth_account.messages import encode_defunct, encode_typed_data
 
 from jsonrpc.errors import JsonRpcError
+from primitives.recursion import recursion_limit_kept
 from tests.builders.cchain import JUNK_KEYS, SENDERS
 from tests.builders.transactions import SENDER
 from tests.integration.conftest import Chain, Rpc
 from tests.unit.cchain_app.accounts.test_messages import MAIL
+
+with recursion_limit_kept():
+    from eth_account import Account
+    from eth_account.messages import encode_defunct, encode_typed_data
 
 STRANGER = "0x" + "57" * 20
 OTHER = "legal winner thank year wave sausage worth useful legal winner thank yellow"
@@ -107,7 +110,9 @@ def test_who_has_no_key_here_signs_nothing(
         ("eth_signTypedData_v4", [FIRST, "[]"], "cannot unmarshal array into Go value of type"),
         ("eth_signTypedData_v4", [FIRST, 1], "cannot unmarshal number into Go value of type"),
         ("eth_signTypedData_v4", [FIRST, {}], "invalid typed data: types must be an object"),
-        ("eth_signTypedData_v4", [FIRST, '{"a":' * 50_000], "typed data is no JSON text"),
+        ("eth_signTypedData_v4", [FIRST, '{"a":' * 64], "typed data is no JSON text"),
+        ("eth_signTypedData_v4", [FIRST, '{"a":' * 65], "typed data is nested deeper than 64"),
+        ("eth_signTypedData_v4", [FIRST, '{"a":' * 90_000], "typed data is nested deeper than 64"),
     ],
 )
 def test_bad_arguments_are_refused_by_words(

@@ -5,14 +5,17 @@ from typing import Any
 
 import pytest
 from django.db import connections
-from eth_account import Account
 
 from cchain_app.api import eth_transactions, sending
 from jsonrpc.errors import JsonRpcError
+from primitives.recursion import recursion_limit_kept
 from tests.builders import bytecode
 from tests.builders.cchain import JUNK_KEYS, SENDERS, authorization
 from tests.builders.transactions import RECIPIENT, signed
 from tests.integration.conftest import Chain, Rpc
+
+with recursion_limit_kept():
+    from eth_account import Account
 
 GWEI = 10**9
 COIN = 10**18

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError
-from eth_account import Account
 
 from cchain_app.accounts.errors import BadMnemonic
 from cchain_app.accounts.keyring import DERIVATION_PATH, EWOQ, MNEMONIC
@@ -22,7 +21,11 @@ from nodeproject.banner import MOST_ACCOUNTS, shown_accounts
 from nodeproject.initialise import initialise_or_explain
 from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
+from primitives.recursion import recursion_limit_kept
 from tests.builders.cchain import JUNK_KEYS, SENDERS
+
+with recursion_limit_kept():
+    from eth_account import Account
 
 COIN = 10**18
 OTHER = "legal winner thank year wave sausage worth useful legal winner thank yellow"

@@ -4,7 +4,6 @@ import subprocess
 import sys
 
 import pytest
-from eth_account import Account
 
 from cchain_app.accounts.errors import BadDerivationPath, BadMnemonic, UnknownAccount
 from cchain_app.accounts.keyring import (
@@ -12,14 +11,19 @@ from cchain_app.accounts.keyring import (
     EWOQ,
     MNEMONIC,
     NO_KEYS,
+    Derivation,
     Keyring,
     are_known,
     development_keyring,
 )
 from primitives.evm import Address
 from primitives.keys import DEV_KEYS, EWOQ_KEY
+from primitives.recursion import recursion_limit_kept
 from primitives.secp256k1 import address_of_private_key
 from tests.builders.cchain import JUNK_KEYS, SENDERS
+
+with recursion_limit_kept():
+    from eth_account import Account
 
 OTHER = "legal winner thank year wave sausage worth useful legal winner thank yellow"
 STRANGER = Address(b"\x57" * 20)
@@ -106,6 +110,25 @@ def test_who_has_no_key_here_is_unknown() -> None:
 def test_it_shows_no_key_by_itself() -> None:
     keyring = development_keyring(MNEMONIC, 2, DERIVATION_PATH)
     assert f"{keyring!r} {keyring}" == "<Keyring of 3 accounts> <Keyring of 3 accounts>"
+
+
+@pytest.mark.parametrize("path", [DERIVATION_PATH, DERIVATION_PATH.removesuffix("/")])
+def test_further_keys_are_derived_by_their_numbers(path: str) -> None:
+    derivation = Derivation(OTHER, path)
+    expected = list(by_eth_account(OTHER, 3).items())
+
+    for number in (2, 0, 2):
+        address, key = expected[number]
+        assert derivation.key(number) == key
+        assert f"0x{derivation.address(number).hex()}" == address
+    assert f"{derivation!r} {derivation}" == "<Derivation> <Derivation>"
+
+
+def test_no_further_keys_come_of_words_or_a_path_that_give_none() -> None:
+    with pytest.raises(BadMnemonic, match="is no BIP-39 mnemonic"):
+        Derivation("test test", DERIVATION_PATH).key(0)
+    with pytest.raises(BadDerivationPath, match="must be a path like"):
+        Derivation(MNEMONIC, "m/x").key(0)
 
 
 def test_the_known_keys_cost_no_import_of_libraries() -> None:

@@ -5,15 +5,18 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from eth_account import Account
-from eth_account.messages import encode_defunct, encode_typed_data
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cchain_app.accounts.errors import BadTypedData
 from cchain_app.accounts.messages import message_digest, sign_digest, typed_data_digest
 from primitives.hashing import keccak256
+from primitives.recursion import recursion_limit_kept
 from tests.builders.cchain import JUNK_KEYS
+
+with recursion_limit_kept():
+    from eth_account import Account
+    from eth_account.messages import encode_defunct, encode_typed_data
 
 MAIL: dict[str, Any] = {
     "types": {

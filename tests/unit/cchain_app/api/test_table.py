@@ -149,6 +149,7 @@ ACCOUNTS = [
     "eth_signTransaction",
     "eth_signTypedData_v4",
     "personal_sign",
+    "personal_newAccount",
     "personal_unlockAccount",
     "anvil_impersonateAccount",
     "anvil_stopImpersonatingAccount",

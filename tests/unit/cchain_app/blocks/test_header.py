@@ -17,7 +17,7 @@ from cchain_app.blocks.header import (
 )
 from primitives.evm import ZERO_HASH, Address, Hash
 from primitives.hashing import EMPTY_ROOT
-from tests.builders.recursion import recursion_limit_kept
+from primitives.recursion import recursion_limit_kept
 
 with recursion_limit_kept():
     import ethereum_rlp

@@ -7,7 +7,7 @@ from cchain_app.blocks import bloom
 from cchain_app.blocks.receipt import Receipt, encode_receipt, make_receipts
 from cchain_app.evm.engine import Log, TransactionResult
 from primitives.evm import Address, Word
-from tests.builders.recursion import recursion_limit_kept
+from primitives.recursion import recursion_limit_kept
 
 with recursion_limit_kept():
     import ethereum_rlp

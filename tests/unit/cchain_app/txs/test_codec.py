@@ -23,8 +23,8 @@ from cchain_app.txs.errors import (
 )
 from cchain_app.txs.transaction import Transaction
 from primitives.hashing import keccak256
+from primitives.recursion import recursion_limit_kept
 from primitives.secp256k1 import ORDER
-from tests.builders.recursion import recursion_limit_kept
 from tests.builders.transactions import CHAIN_ID, KEY, RECIPIENT, SENDER, legacy, signed
 from tests.searching import cases
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from cchain_app.txs.gas import floor_gas, intrinsic_gas
 from cchain_app.txs.signing import sign_authorization
-from tests.builders.recursion import recursion_limit_kept
+from primitives.recursion import recursion_limit_kept
 from tests.builders.transactions import KEY, RECIPIENT, unsigned
 
 with recursion_limit_kept():

@@ -3,8 +3,8 @@
 import pytest
 
 from cchain_app.txs.signing import encode_authorization, sign_authorization, sign_transaction
+from primitives.recursion import recursion_limit_kept
 from primitives.secp256k1 import InvalidPrivateKey
-from tests.builders.recursion import recursion_limit_kept
 from tests.builders.transactions import CHAIN_ID, KEY, RECIPIENT, unsigned
 
 with recursion_limit_kept():

@@ -1,0 +1,261 @@
+"""What was set over RPC on a development chain and is in effect: of the blocks to come, and who sends without a key.
+
+Rows of another kind of chain say nothing: what was set is taken by development methods alone (devnet.md 2, 4, 7).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from typing_extensions import override
+
+from adminkit.terms import Term
+from cchain_app.admin import display
+from cchain_app.admin.forked import asked_now, told_by
+from cchain_app.admin.rows import RowsAdmin, objects
+from cchain_app.apps import evm_chain
+from cchain_app.models import Account, CreatedAccount, DevelopmentSettings, Impersonation
+from cchain_app.selectors import signers
+from primitives.evm import Address
+from primitives.hashing import EMPTY_HASH
+
+
+class DevelopmentAdmin(RowsAdmin):
+    """A window on what only a development chain has: elsewhere there is nothing to see."""
+
+    nothing_set = ""
+    """What an empty list says on a development chain."""
+
+    @override
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows: QuerySet[Any] = super().get_queryset(request)
+        return rows if evm_chain().is_development else rows.none()
+
+    @override
+    def empty_note(self) -> str:
+        if evm_chain().is_development:
+            return self.nothing_set
+        return "This chain is none to develop against: it has no methods that set anything."
+
+
+@admin.register(DevelopmentSettings)
+class DevelopmentSettingsAdmin(DevelopmentAdmin):
+    """The one row of what was set."""
+
+    list_display = (
+        "mining_text",
+        "next_time",
+        "next_fee",
+        "next_randao",
+        "miner",
+        "gas_limit_text",
+    )
+    nothing_set = "Nothing was set over RPC: blocks are made as the node's settings say."
+    ordering = ("id",)
+    fieldsets = (
+        ("The next block alone", {"fields": ("next_time", "next_fee", "full_randao")}),
+        (
+            "All blocks to come",
+            {"fields": ("mining_text", "every", "time_step", "full_miner", "gas_limit_text")},
+        ),
+        ("So far", {"fields": ("went_back", "lowered", "full_instance")}),
+        ("Fork", {"fields": ("fork", "asked")}),
+    )
+
+    @override
+    def branches(self, term: Term) -> list[Q]:
+        return []  # one row is not searched
+
+    @override
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Leave out what only a fork has."""
+        shown = super().get_fieldsets(request, obj)
+        return shown[:-1] if evm_chain().fork is None else shown
+
+    @admin.display(description="Mining")
+    def mining_text(self, row: DevelopmentSettings) -> SafeString:
+        """Return when blocks are made, and whether that was set by hand."""
+        if row.mining is None:
+            return display.line(evm_chain().node.mining, display.faint("as NODE_MINING says"))
+        return display.badge(row.mining, "note")
+
+    @admin.display(description="Block interval")
+    def every(self, row: DevelopmentSettings) -> SafeString | str:
+        """Return the seconds between blocks of mining by interval."""
+        if row.block_interval is None:
+            given = f"{evm_chain().node.block_interval:g} s"
+            return display.line(given, display.faint("as NODE_BLOCK_INTERVAL says"))
+        return f"{row.block_interval:g} s"
+
+    @admin.display(description="Next timestamp")
+    def next_time(self, row: DevelopmentSettings) -> SafeString:
+        """Return the next block's time."""
+        return _not_set() if row.next_timestamp is None else display.moment(row.next_timestamp)
+
+    @admin.display(description="Seconds from block to block")
+    def time_step(self, row: DevelopmentSettings) -> SafeString | str:
+        """Return by how much each block's time is after its parent's."""
+        return _not_set() if row.timestamp_interval is None else f"{row.timestamp_interval:,} s"
+
+    @admin.display(description="Next base fee")
+    def next_fee(self, row: DevelopmentSettings) -> SafeString:
+        """Return the next block's base fee."""
+        return _not_set() if row.next_base_fee is None else display.amount(row.next_base_fee)
+
+    @admin.display(description="Next prevRandao")
+    def next_randao(self, row: DevelopmentSettings) -> SafeString:
+        """Return the next block's prevRandao for the list."""
+        return _not_set() if row.next_prev_randao is None else display.short(row.next_prev_randao)
+
+    @admin.display(description="Next prevRandao")
+    def full_randao(self, row: DevelopmentSettings) -> SafeString:
+        """Return the next block's prevRandao in full."""
+        return _not_set() if row.next_prev_randao is None else display.full(row.next_prev_randao)
+
+    @admin.display(description="Coinbase")
+    def miner(self, row: DevelopmentSettings) -> SafeString:
+        """Return the coinbase of all blocks to come for the list."""
+        return _not_set() if row.coinbase is None else display.short_account(row.coinbase)
+
+    @admin.display(description="Coinbase")
+    def full_miner(self, row: DevelopmentSettings) -> SafeString:
+        """Return the coinbase of all blocks to come."""
+        return _not_set() if row.coinbase is None else display.full_account(row.coinbase)
+
+    @admin.display(description="Gas limit")
+    def gas_limit_text(self, row: DevelopmentSettings) -> SafeString | str:
+        """Return the gas limit of all blocks to come."""
+        return _not_set() if row.gas_limit is None else f"{row.gas_limit:,}"
+
+    @admin.display(description="Went back")
+    def went_back(self, row: DevelopmentSettings) -> str:
+        """Return how often blocks were dropped by hand."""
+        return "once" if row.rewinds == 1 else f"{row.rewinds:,} times"
+
+    @admin.display(description="Nonces lowered")
+    def lowered(self, row: DevelopmentSettings) -> str:
+        """Return whether a nonce was lowered: then transactions that were mined could be mined again."""
+        return "yes" if row.nonces_lowered else "no"
+
+    @admin.display(description="Instance")
+    def full_instance(self, row: DevelopmentSettings) -> SafeString:
+        """Return the ID that is drawn anew when the chain is reset."""
+        return display.full(row.instance_id)
+
+    @admin.display(description="Fork of")
+    def fork(self, _row: DevelopmentSettings) -> SafeString | str:
+        """Return which block of which chain it goes on from."""
+        return told_by()
+
+    @admin.display(description="Asked now")
+    def asked(self, _row: DevelopmentSettings) -> SafeString | str:
+        """Return who is asked for what was not kept."""
+        return asked_now()
+
+
+class SenderAdmin(DevelopmentAdmin):
+    """A window on rows with the `address` of who may send here, and what that account has at the head."""
+
+    @override
+    def branches(self, term: Term) -> list[Q]:
+        return [] if term.address is None else [Q(address=term.address)]
+
+    @override
+    def prepare(self, rows: Sequence[Any]) -> None:
+        """Read the accounts at the head: who sends needs coins for gas."""
+        named = [row.address for row in rows if row.address is not None]
+        found = {
+            account.pk: account for account in objects(Account).filter(pk__in=named).order_by()
+        }
+        keyed = signers.with_keys(evm_chain(), (Address(bytes(one)) for one in named))
+        for row in rows:
+            row.account = found.get(row.address)
+            row.has_key = row.address in keyed
+
+    @admin.display(description="Kind")
+    def kind(self, row: Any) -> SafeString:
+        """Return whether it has code, and whether the node has its key."""
+        if row.address is None:
+            return display.NOTHING
+        has_code = row.account is not None and bytes(row.account.code_hash) != EMPTY_HASH
+        badge = display.badge("contract", "note") if has_code else display.badge("account")
+        return display.line(badge, display.faint("signs with its key")) if row.has_key else badge
+
+    @admin.display(description="Balance")
+    def short_balance(self, row: Any) -> SafeString:
+        """Return the balance at the head."""
+        if row.address is None:
+            return display.NOTHING
+        return display.amount(0 if row.account is None else row.account.balance)
+
+    @admin.display(description="Nonce")
+    def nonce_text(self, row: Any) -> SafeString | str:
+        """Return the nonce at the head."""
+        if row.address is None:
+            return display.NOTHING
+        return "0" if row.account is None else f"{row.account.nonce:,}"
+
+    @admin.display(description="Account")
+    def account_link(self, row: Any) -> SafeString:
+        """Return the way to the account."""
+        return display.short_account(row.address)
+
+
+@admin.register(Impersonation)
+class ImpersonationAdmin(SenderAdmin):
+    """Who sends without a key, in the order in which they came."""
+
+    list_display = ("who", "kind", "short_balance", "nonce_text", "account_link")
+    nothing_set = "Nobody is impersonated: only accounts with a key in the node send."
+    ordering = ("id",)
+    search_fields = ("address",)
+    search_help_text = "Address"
+    fieldsets = ((None, {"fields": ("full_address", "kind", "short_balance", "nonce_text")}),)
+
+    @admin.display(description="Impersonated")
+    def who(self, row: Impersonation) -> SafeString:
+        """Return the address, or that it is everybody."""
+        return _everybody() if row.address is None else display.short(row.address)
+
+    @admin.display(description="Impersonated")
+    def full_address(self, row: Impersonation) -> SafeString:
+        """Return the account, or that it is everybody."""
+        return _everybody() if row.address is None else display.full_account(row.address)
+
+
+@admin.register(CreatedAccount)
+class CreatedAccountAdmin(SenderAdmin):
+    """Accounts of personal_newAccount by their numbers; their keys are nowhere to be seen."""
+
+    list_display = ("number_text", "account_link", "kind", "short_balance", "nonce_text")
+    nothing_set = "Nobody has made an account: personal_newAccount does."
+    ordering = ("number",)
+    search_fields = ("address",)
+    search_help_text = "Address"
+    fieldsets = (
+        (
+            None,
+            {"fields": ("number_text", "full_address", "kind", "short_balance", "nonce_text")},
+        ),
+    )
+
+    @admin.display(description="Number")
+    def number_text(self, row: CreatedAccount) -> str:
+        """Return which of the mnemonic's accounts it is, at the end of the derivation path."""
+        return f"{row.number:,}"
+
+    @admin.display(description="Account")
+    def full_address(self, row: CreatedAccount) -> SafeString:
+        """Return the account."""
+        return display.full_account(row.address)
+
+
+def _not_set() -> SafeString:
+    return display.faint("not set")
+
+
+def _everybody() -> SafeString:
+    return display.badge("every account", "wait")

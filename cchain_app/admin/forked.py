@@ -1,0 +1,211 @@
+"""What a fork has fetched of the chain that it goes on from, in the admin: as it was at the pin (devnet.md 13)."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from typing_extensions import override
+
+from adminkit.read_only import asked_once
+from adminkit.terms import Term
+from cchain_app.admin import display, links
+from cchain_app.admin.account_values import AccountValuesAdmin
+from cchain_app.admin.rows import RowsAdmin, objects
+from cchain_app.apps import evm_chain
+from cchain_app.models import Code, ForkedAccount, ForkedHash, ForkedSlot, StorageSlot
+from chaindb.fields import HexBytes
+from primitives.evm import ZERO_WORD
+from primitives.hashing import EMPTY_HASH
+
+_ADDRESS_BYTES = 20
+
+
+class FetchedAdmin(RowsAdmin):
+    """A window on what was fetched: above the list stands of which chain, and as of which block."""
+
+    @override
+    def list_note(self) -> str:
+        fork = evm_chain().fork
+        return "" if fork is None else f"As told by {fork.url} at block {fork.number:,}."
+
+    @override
+    def empty_note(self) -> str:
+        if evm_chain().fork is None:
+            return "This chain is no fork: it has a genesis of its own, and fetches nothing."
+        return "What calls, blocks and questions need of the other chain is fetched once, and kept here."
+
+    @admin.display(description="Told by")
+    def told(self, _row: Any) -> SafeString | str:
+        """Return who told it, and the pin."""
+        return told_by()
+
+
+@admin.register(ForkedAccount)
+class ForkedAccountAdmin(FetchedAdmin, AccountValuesAdmin):
+    """Accounts that were asked for, by address."""
+
+    list_display = ("first_address", "kind", "short_balance", "nonce_text", "slots")
+    ordering = ("address",)
+    search_fields = ("address",)
+    search_help_text = "Address"
+    fieldsets = (
+        (
+            "At the pin",
+            {"fields": ("told", "full_address", "kind", "balance_text", "nonce_text", "slots")},
+        ),
+        ("Contract", {"fields": ("full_code_hash", "code")}),
+    )
+
+    @override
+    def branches(self, term: Term) -> list[Q]:
+        return [] if term.address is None else [Q(pk=term.address)]
+
+    @override
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Leave out what only a contract has."""
+        shown = super().get_fieldsets(request, obj)
+        return shown[:1] if isinstance(obj, ForkedAccount) and not _has_code(obj) else shown
+
+    @admin.display(description="Address")
+    def first_address(self, account: ForkedAccount) -> SafeString:
+        """Return the address for the list, which leads to what was fetched."""
+        return display.short(account.address)
+
+    @admin.display(description="Storage")
+    def slots(self, account: ForkedAccount) -> SafeString:
+        """Return the way to its slots that were fetched; only code has storage."""
+        if not _has_code(account):
+            return display.NOTHING
+        return display.link("Fetched slots ›", links.search_page("forkedslot", account.address))
+
+    @admin.display(description="Code hash")
+    def full_code_hash(self, account: ForkedAccount) -> SafeString:
+        """Return the code's hash."""
+        return display.NOTHING if account.code_hash is None else display.full(account.code_hash)
+
+    @admin.display(description="Code")
+    @asked_once
+    def code(self, account: ForkedAccount) -> SafeString:
+        """Return the code in a box."""
+        if not _has_code(account):
+            return display.NOTHING
+        code = objects(Code).filter(pk=account.code_hash).values_list("code", flat=True).first()
+        return display.box(bytes(code or b""))
+
+
+@admin.register(ForkedSlot)
+class ForkedSlotAdmin(FetchedAdmin):
+    """Storage slots that were asked for, by account and slot."""
+
+    list_display = ("short_slot", "short_address", "short_value")
+    ordering = ("key",)
+    search_fields = ("key",)
+    search_help_text = "Address"
+    fieldsets = (
+        ("At the pin", {"fields": ("told", "full_address", "full_slot", "full_value")}),
+        ("Since then", {"fields": ("now",)}),
+    )
+
+    @override
+    def branches(self, term: Term) -> list[Q]:
+        if term.address is None:
+            return []
+        return [Q(pk__gte=term.address, pk__lte=HexBytes(term.address + b"\xff" * 32))]
+
+    @admin.display(description="Slot")
+    def short_slot(self, row: ForkedSlot) -> SafeString:
+        """Return the slot for the list."""
+        return display.short(row.key[_ADDRESS_BYTES:])
+
+    @admin.display(description="Slot")
+    def full_slot(self, row: ForkedSlot) -> SafeString:
+        """Return the slot in full."""
+        return display.full(row.key[_ADDRESS_BYTES:])
+
+    @admin.display(description="Account")
+    def short_address(self, row: ForkedSlot) -> SafeString:
+        """Return the account for the list."""
+        return display.short_account(row.key[:_ADDRESS_BYTES])
+
+    @admin.display(description="Account")
+    def full_address(self, row: ForkedSlot) -> SafeString:
+        """Return the account."""
+        return display.full_account(row.key[:_ADDRESS_BYTES])
+
+    @admin.display(description="Value")
+    def short_value(self, row: ForkedSlot) -> SafeString:
+        """Return the value for the list; a slot that was not set has none."""
+        return display.badge("not set", "wait") if _is_zero(row.value) else display.short(row.value)
+
+    @admin.display(description="Value")
+    def full_value(self, row: ForkedSlot) -> SafeString:
+        """Return the value in full."""
+        return display.badge("not set", "wait") if _is_zero(row.value) else display.full(row.value)
+
+    @admin.display(description="At the head")
+    @asked_once
+    def now(self, row: ForkedSlot) -> SafeString:
+        """Return what it is at the head, after our blocks and changes by hand."""
+        current = objects(StorageSlot).filter(pk=row.pk).values_list("value", flat=True).first()
+        value = HexBytes(current or ZERO_WORD)
+        if value == row.value:
+            return display.faint("the same")
+        return display.badge("not set", "wait") if _is_zero(value) else display.full(value)
+
+
+@admin.register(ForkedHash)
+class ForkedHashAdmin(FetchedAdmin):
+    """Hashes of blocks before the pin that BLOCKHASH asked for, the latest first."""
+
+    list_display = ("number_text", "short_hash")
+    ordering = ("-number",)
+    search_fields = ("number",)
+    search_help_text = "Number of the block"
+    fieldsets = ((None, {"fields": ("told", "number_text", "full_hash")}),)
+
+    @override
+    def branches(self, term: Term) -> list[Q]:
+        return [] if term.number is None else [Q(pk=term.number)]
+
+    @admin.display(description="Block")
+    def number_text(self, row: ForkedHash) -> str:
+        """Return the block's number; the block itself is none of this chain's rows."""
+        return f"{row.number:,}"
+
+    @admin.display(description="Hash")
+    def short_hash(self, row: ForkedHash) -> SafeString:
+        """Return the hash for the list."""
+        return display.short(row.hash)
+
+    @admin.display(description="Hash")
+    def full_hash(self, row: ForkedHash) -> SafeString:
+        """Return the hash in full."""
+        return display.full(row.hash)
+
+
+def told_by() -> SafeString | str:
+    """Return scheme and host of who tells of the other chain, and the pin; of a chain that is no fork nothing.
+
+    What stands behind the host may be a key, and is not shown.
+    """
+    fork = evm_chain().fork
+    if fork is None:
+        return display.NOTHING
+    return format_html("{} at block {}", fork.url, display.block_link(fork.number))
+
+
+def asked_now() -> SafeString | str:
+    """Return who is asked for what was not kept, as told to this process by NODE_FORK_URL or anvil_setRpcUrl."""
+    upstream = evm_chain().upstream
+    return display.faint("nobody: NODE_FORK_URL names none") if upstream is None else upstream.host
+
+
+def _has_code(account: ForkedAccount) -> bool:
+    return account.code_hash is not None and bytes(account.code_hash) != EMPTY_HASH
+
+
+def _is_zero(value: bytes) -> bool:
+    return bytes(value) == ZERO_WORD

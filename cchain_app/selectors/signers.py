@@ -1,0 +1,46 @@
+"""Whose keys the node has: the keyring's of the settings, and those of accounts that it made for others."""
+
+from collections.abc import Iterable
+
+from cchain_app.accounts.errors import UnknownAccount
+from cchain_app.chain import EvmChain
+from cchain_app.store import accounts as rows
+from primitives.evm import Address
+
+
+def key_of(chain: EvmChain, account: Address) -> bytes:
+    """Return an account's private key.
+
+    Raises:
+        UnknownAccount: The node has none: also of an account that it made while NODE_MNEMONIC was another.
+    """
+    if account in chain.keyring:
+        return chain.keyring.key_of(account)
+    number = rows.numbers_of(chain.db, [account]).get(account)
+    if number is None or chain.derivation.address(number) != account:
+        raise UnknownAccount
+    return chain.derivation.key(number)
+
+
+def has_key(chain: EvmChain, account: Address) -> bool:
+    """Say whether the node can sign for an account."""
+    return bool(with_keys(chain, [account]))
+
+
+def with_keys(chain: EvmChain, accounts: Iterable[Address]) -> set[Address]:
+    """Return those of the accounts that the node can sign for."""
+    wanted = set(accounts)
+    given = {account for account in wanted if account in chain.keyring}
+    others = wanted - given
+    made = rows.numbers_of(chain.db, others) if others else {}
+    return given | {one for one, number in made.items() if chain.derivation.address(number) == one}
+
+
+def addresses(chain: EvmChain) -> tuple[Address, ...]:
+    """Return the accounts whose keys the node has: the settings' first, then in the order in which they were made."""
+    made = [
+        account
+        for number, account in rows.numbers(chain.db)
+        if account not in chain.keyring and chain.derivation.address(number) == account
+    ]
+    return (*chain.keyring, *made)

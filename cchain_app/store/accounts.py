@@ -1,0 +1,32 @@
+"""The rows of accounts that the node made for those who asked: they survive a restart. None holds a key."""
+
+from collections.abc import Iterable
+
+from django.db.models import Max
+
+from cchain_app import models
+from chaindb.database import Database
+from primitives.evm import Address
+
+
+def add(db: Database, number: int, address: Address) -> None:
+    """Write that the node has an account. The caller holds the lock and the transaction."""
+    db.objects(models.CreatedAccount).create(number=number, address=address)
+
+
+def next_number(db: Database, least: int) -> int:
+    """Return the number that no row has, nor any before it, and that is not below another."""
+    last = db.objects(models.CreatedAccount).aggregate(last=Max("number"))["last"]
+    return least if last is None else max(least, int(last) + 1)
+
+
+def numbers_of(db: Database, addresses: Iterable[Address]) -> dict[Address, int]:
+    """Return the numbers of those of the accounts that were made here."""
+    found = db.objects(models.CreatedAccount).filter(address__in=list(addresses)).order_by()
+    return {Address(bytes(address)): one for address, one in found.values_list("address", "number")}
+
+
+def numbers(db: Database) -> list[tuple[int, Address]]:
+    """Return number and address of all of them, in the order in which they were made."""
+    found = db.objects(models.CreatedAccount).order_by("number").values_list("number", "address")
+    return [(number, Address(bytes(address))) for number, address in found]

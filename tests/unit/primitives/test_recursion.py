@@ -1,0 +1,55 @@
+"""Packages that raise Python's recursion limit leave it as it was, whoever imports them first."""
+
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from primitives.recursion import recursion_limit_kept
+
+MNEMONIC = "legal winner thank year wave sausage worth useful legal winner thank yellow"
+KEYS = f"from cchain_app.accounts.keyring import *; development_keyring({MNEMONIC!r}, 1, 'm/0')"
+TYPED_DATA = (
+    "from cchain_app.accounts.messages import typed_data_digest; "
+    "typed_data_digest({'types': {'EIP712Domain': [], 'A': []}, 'primaryType': 'A', "
+    "'domain': {}, 'message': {}})"
+)
+
+
+@pytest.mark.parametrize("use", [KEYS, TYPED_DATA, "import primitives.bls_py_ecc"])
+def test_what_needs_such_a_package_keeps_the_limit(use: str) -> None:
+    code = f"import sys; {use}; print('py_ecc' in sys.modules, sys.getrecursionlimit())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True 1000\n"
+
+
+def test_the_limit_is_restored_after_a_failure() -> None:
+    limit = sys.getrecursionlimit()
+
+    def fail() -> None:
+        with recursion_limit_kept():
+            sys.setrecursionlimit(limit + 7)
+            raise ModuleNotFoundError("no module")
+
+    with pytest.raises(ModuleNotFoundError, match="no module"):
+        fail()
+    assert sys.getrecursionlimit() == limit
+
+
+def test_nobody_takes_the_raised_limit_for_the_one_to_keep() -> None:
+    limit, entered, seen = sys.getrecursionlimit(), threading.Event(), []
+
+    def enter() -> None:
+        entered.set()
+        with recursion_limit_kept():
+            seen.append(sys.getrecursionlimit())
+
+    other = threading.Thread(target=enter)
+    with recursion_limit_kept():
+        sys.setrecursionlimit(limit + 7)
+        other.start()
+        assert entered.wait(10)
+    other.join(10)
+    assert seen == [limit]
+    assert sys.getrecursionlimit() == limit
