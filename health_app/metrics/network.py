@@ -8,6 +8,7 @@ from typing import Any, Final
 from django.conf import settings
 from prometheus_client.core import Metric
 
+from cchain_app.apps import evm_chain
 from chaindb.chains import present
 from health_app.metrics.instruments import counter, gauge
 from network_app import selectors
@@ -26,7 +27,8 @@ def of_network() -> Iterator[Metric]:
     """Walk what the network's process reported last."""
     reported, now = selectors.status(), datetime.now(UTC)
     fresh = reported is not None and is_fresh(reported)
-    if settings.NODE.network:  # else there is no such process, and nobody should miss it
+    # Else there is no such process, and nobody should miss it.
+    if settings.NODE.network and evm_chain().fork is None:
         yield gauge("network_process_up", fresh)
     yield gauge("network_peers", reported.connected if reported is not None and fresh else 0)
     if reported is None:

@@ -1,0 +1,36 @@
+"""A fork talks to no other node, so its health does not wait for a network's process."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from health_app.metrics.network import of_network
+from nodeproject import identity
+from platform_app.apps import platform_chain
+from platform_app.services.genesis import load_genesis
+from tests.builders import health_checks as checks
+from tests.builders import network_rows
+from tests.integration.cchain_app.forking.conftest import ForkedChain
+
+
+@pytest.fixture
+def long_ago(
+    forked: ForkedChain, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fork with NODE_NETWORK on, of which no network's process has reported for long."""
+    settings.NODE = replace(settings.NODE, network=True, data_dir=str(tmp_path))
+    identity.make_identity(settings.NODE, 1_790_000_000)
+    load_genesis(platform_chain(), platform_chain().proof_of_possession, "{}")
+    monkeypatch.setattr(checks, "BEGAN", network_rows.ago(90).timestamp())
+
+
+def test_nobody_misses_the_networks_process(long_ago: None) -> None:
+    assert checks.measure_network().error == ""
+
+
+def test_no_metric_says_that_it_is_down(long_ago: None) -> None:
+    names = {metric.name for metric in of_network()}
+    assert "svc_network_peers" in names
+    assert "svc_network_process_up" not in names
