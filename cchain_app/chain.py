@@ -59,6 +59,10 @@ def _no_fork() -> None:
     """Say that a chain is no fork."""
 
 
+def _no_chain_id() -> None:
+    """Say that there are no rows that tell a chain ID."""
+
+
 def _nobody() -> bool:
     """Say no: nobody is connected."""
     return False
@@ -127,6 +131,8 @@ class EvmChain:
         """Unix seconds below which the node's clock may not go: another chain's last block. Likewise."""
         self.find_fork: Callable[[], Fork | None] = _no_fork
         """Reads from the rows which fork the chain is; `services.composition` sets it."""
+        self.find_chain_id: Callable[[], int | None] = _no_chain_id
+        """Reads from the rows the chain ID of the chain there; None: it is to begin. Likewise."""
         self._fork: Fork | None = None
         self._fork_is_known = False
         self.on_rewinding: list[Callable[[int], None]] = []
@@ -235,13 +241,29 @@ class EvmChain:
 
     @cached_property
     def genesis(self) -> Genesis:
-        """The genesis of this chain; of a fork what its own blocks go by. Raises as `own_genesis`."""
+        """The genesis of this chain; of a fork what its own blocks go by. Raises as `own_genesis`.
+
+        A local chain's ID is that of the rows: anvil_setChainId may have changed it since the chain began.
+        """
         found, fork = self.own_genesis, self.fork
         if fork is None:
-            return found
+            chain_id = self.find_chain_id() if self.node.network_id == LOCAL else None
+            return found if chain_id is None else found.with_chain_id(chain_id)
         # Its base fee follows from the pin's by EIP-1559 alone, and its gas limit goes on as the pin's.
         config = replace(found.config, chain_id=fork.chain_id, min_base_fee=0)
         return replace(found, config=config, gas_limit=self.node.gas_limit or fork.gas_limit)
+
+    def go_by(self, chain_id: int | None) -> None:
+        """Take the chain ID of the rows, if it is another one than this process knows.
+
+        Event loops read the rules meanwhile, and must not read rows: new ones are put in the place of the old.
+        """
+        if chain_id is None or "genesis" not in self.__dict__:
+            return
+        if self.config.chain_id == chain_id == self.genesis.config.chain_id:
+            return
+        self.genesis = self.genesis.with_chain_id(chain_id)
+        self.config = self.genesis.config
 
     def genesis_file(self) -> bytes:
         """Return the chain's genesis file.

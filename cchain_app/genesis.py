@@ -80,6 +80,10 @@ class Genesis:
         """Return the same chain beginning at another time: a local network begins when it starts."""
         return replace(self, timestamp=timestamp)
 
+    def with_chain_id(self, chain_id: int) -> "Genesis":
+        """Return the same chain with another chain ID; its block 0 is the same."""
+        return replace(self, config=replace(self.config, chain_id=chain_id))
+
     def state_changes(self) -> StateChanges:
         """Return the allocations as the change that block 0 makes to the empty state.
 

@@ -111,7 +111,7 @@ def _known_chain_id() -> int | None:
     """Return the chain ID that the settings or the network give; None where it is the genesis' own."""
     node = settings.NODE
     if node.genesis or node.chain_id or node.network_id in {MAINNET, TESTNET}:
-        return evm_chain().config.chain_id
+        return evm_chain().own_genesis.config.chain_id
     return None
 
 

@@ -93,6 +93,7 @@ class HeadListener:
             await in_thread(blocks.catch_up, self._rpc.chain)
         elif message["type"] == notifications.CHANGED_BY_HAND:
             self._rpc.chain.memory.changed_elsewhere(message["number"])
+            await in_thread(blocks.catch_up, self._rpc.chain)  # the chain ID may be another one
 
     async def _handle_head(self, message: Message) -> None:
         known = self._rpc.chain.memory.blocks.head

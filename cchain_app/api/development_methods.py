@@ -155,7 +155,7 @@ def _environment(add_as: _Table) -> None:
     )
     add_as("anvil_setCoinbase hardhat_setCoinbase", mining.set_coinbase, [_ADDRESS])
     add_as("hardhat_setPrevRandao anvil_setNextBlockPrevRandao", mining.set_prev_randao, [_HASH])
-    add_as("anvil_setChainId", mining.set_chain_id, [Param("chainId", read.seconds)])
+    add_as("anvil_setChainId", mining.set_chain_id, [Param("chainId", read.chain_id)])
 
 
 def _going_back(add_as: _Table) -> None:

@@ -7,7 +7,6 @@ from cchain_app.api import wire
 from cchain_app.api.errors import server_error
 from cchain_app.api.params_development import Mining
 from cchain_app.api.rpc import EvmRpc
-from cchain_app.development.errors import ChainHasBlocks
 from cchain_app.evm.reverts import reason_of
 from cchain_app.evm.tracing import Recording
 from cchain_app.selectors import blocks, development, tracing
@@ -180,13 +179,19 @@ def set_prev_randao(rpc: EvmRpc, value: Hash) -> None:
 
 
 def set_chain_id(rpc: EvmRpc, chain_id: int) -> None:
-    """anvil_setChainId: another chain ID, before the first block alone.
+    """anvil_setChainId: another chain ID, for a chain that has nothing but its first block (devnet.md 8).
 
-    Unspecified: blocks stay valid for the ID that they were signed for, so a chain that has some keeps it;
-    NODE_CHAIN_ID or --chain-id of a new data directory sets it.
+    eth_chainId, net_version, CHAINID and signatures go by it at once and after a restart, whose settings may name
+    the first one or this one. NODE_CHAIN_ID or --chain-id of a new data directory sets the first.
+
+    Unspecified: blocks stay valid for the ID that they were signed for, so a chain that has some keeps it, as
+    does one for which transactions wait, and a fork. evm_revert brings back the ID of the snapshot, since what
+    waited then was signed for it; anvil_reset the one with which the chain began. In Anvil both leave it.
 
     Raises:
-        ChainHasBlocks: It is another one, and there are blocks, or this node has begun the chain with its own.
+        HasPeers: Other nodes follow the chain.
+        ForkHasChainId: It is another one, and the chain is a fork.
+        ChainHasBlocks: It is another one, and there are blocks.
+        TransactionsWait: It is another one, and the pool is not empty.
     """
-    if chain_id != rpc.chain.config.chain_id:
-        raise ChainHasBlocks(blocks.head(rpc.chain).number)
+    by_hand.set_chain_id(rpc.chain, chain_id)

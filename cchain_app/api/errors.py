@@ -131,6 +131,8 @@ CODES: Final[Mapping[type[Exception], int]] = {
     development.DumpNotReadable: INVALID_PARAMS,
     development.TooManySignatures: SERVER_ERROR,
     development.ChainHasBlocks: SERVER_ERROR,
+    development.TransactionsWait: SERVER_ERROR,
+    development.ForkHasChainId: SERVER_ERROR,
     development.AlreadyMined: INVALID_PARAMS,
     forking.ForkRefused: INVALID_PARAMS,
     forking.MalformedForkSetting: INVALID_PARAMS,

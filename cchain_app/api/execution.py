@@ -281,7 +281,10 @@ def context_on(
     Raises:
         BadOverride: The overrides contradict each other.
     """
-    env = rpc.environments.of(found.hash, lambda: env_of(found.header, rpc.chain.config))
+    config = rpc.chain.config
+    env = rpc.environments.of(found.hash, lambda: env_of(found.header, config))
+    if env.chain_id != config.chain_id:  # anvil_setChainId; of block 0 alone, which stays the same
+        env = replace(env, chain_id=config.chain_id)
     signers = development.signers(rpc.chain)
     if signers:
         env = replace(env, signers=signers)

@@ -47,6 +47,14 @@ def seconds(value: Any) -> int:
     return _amount(value, 63)
 
 
+def chain_id(value: Any) -> int:
+    """Read a chain ID: from 1 on, at most 63 bits, as NODE_CHAIN_ID has it."""
+    found = _amount(value, 63)
+    if not found:
+        raise InvalidParam("0 is no chain ID")
+    return found
+
+
 def moment(value: Any) -> int:
     """Read Unix seconds; above 10^12 they are milliseconds."""
     found = seconds(value)

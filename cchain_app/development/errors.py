@@ -9,6 +9,8 @@ DevelopmentError
 ├── DumpNotReadable      bytes that are no dump of a state
 ├── TooManySignatures    no more signatures get a signer by hand
 ├── ChainHasBlocks       the chain ID of a chain with blocks stays
+├── TransactionsWait     so does that of one for which transactions wait
+├── ForkHasChainId       and that of a fork
 └── AlreadyMined         a transaction that is in a block is not dropped
 """
 
@@ -87,6 +89,27 @@ class ChainHasBlocks(DevelopmentError):
             f"the chain ID can only be changed before the first block; the head is block {height}"
         )
         self.height = height
+
+
+class TransactionsWait(DevelopmentError):
+    """They are signed for the chain ID that it has."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(
+            f"the chain ID can only be changed while no transaction waits; {count} in the pool: "
+            "anvil_dropAllTransactions drops them"
+        )
+        self.count = count
+
+
+class ForkHasChainId(DevelopmentError):
+    """A fork goes on from a block of a chain that has one."""
+
+    def __init__(self, chain_id: int) -> None:
+        super().__init__(
+            f"the chain ID of a fork stays, {chain_id} here; NODE_FORK_CHAIN_ID or --fork-chain-id sets that of a new one"
+        )
+        self.chain_id = chain_id
 
 
 class AlreadyMined(DevelopmentError):

@@ -11,6 +11,10 @@ class Chain(models.Model):
 
     genesis_hash = HashField(primary_key=True)
     chain_id = models.BigIntegerField(help_text="Of EIP-155: transactions are signed for it")
+    first_chain_id = models.BigIntegerField(
+        null=True,
+        help_text="With which the chain began, where anvil_setChainId gave it another one; null: chain_id",
+    )
     makes_blocks = models.BooleanField(
         default=True, help_text="Not on a chain that was imported, unless that was asked for"
     )

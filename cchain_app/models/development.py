@@ -115,6 +115,10 @@ class Snapshot(models.Model):
     next_timestamp = models.BigIntegerField(null=True)
     next_base_fee = UInt256Field(null=True)
     next_prev_randao = HashField(null=True)
+    chain_id = models.BigIntegerField(
+        null=True,
+        help_text="For which what waited is signed; null: of an older version, the chain's",
+    )
 
     class Meta:
         ordering = ["-id"]

@@ -40,17 +40,18 @@ def head(chain: EvmChain) -> AcceptedBlock:
 
 
 def catch_up(chain: EvmChain) -> AcceptedBlock:
-    """Move the memory to the head of the database and return it.
+    """Move the memory to the head of the database and return it; the chain has the chain ID of the rows then.
 
     Raises:
         NoGenesis: The database holds no chain.
     """
     remembered = chain.memory
     with remembered.moving:
-        pointer = rows.head_pointer_and_generation(chain.db)
-        if pointer is None:
+        place = rows.place(chain.db)
+        if place is None:
             raise NoGenesis
-        number, block_hash, generation = pointer
+        number, block_hash, generation, chain_id = place
+        chain.go_by(chain_id)
         old = remembered.blocks.head if generation == remembered.generation else None
         if old is not None and (number, block_hash) == (old.number, old.hash):
             return old

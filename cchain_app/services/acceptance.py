@@ -35,6 +35,8 @@ class ByHand(NamedTuple):
     """Unix seconds that were set for it; the clock goes on from there."""
     signers: Mapping[bytes, Address] = MappingProxyType({})
     """Whose signatures were set on its parent to be."""
+    chain_id: int | None = None
+    """By which it was executed."""
 
 
 NOTHING: Final = ByHand(0)
@@ -66,7 +68,7 @@ def accept(
         by_hand: What the first block was built with that was set by hand, where there is anything.
 
     Raises:
-        HeadMoved: `head` is not the head any more, or its state was changed by hand since.
+        HeadMoved: `head` is not the head any more, or its state or the chain ID was changed by hand since.
     """
     with chain.db.atomic(durable=True):
         chain.db.acquire(Lock.CCHAIN)
@@ -87,7 +89,7 @@ def accept(
 
 
 def _verify_state(chain: EvmChain, head: AcceptedBlock, by_hand: ByHand) -> None:
-    """See that state and signers are those that the block was executed with.
+    """See that state, signers and chain ID are those that the block was executed with.
 
     Raises:
         HeadMoved: They were changed by hand since.
@@ -97,6 +99,10 @@ def _verify_state(chain: EvmChain, head: AcceptedBlock, by_hand: ByHand) -> None
         chain.memory.conditions = None  # another process set them, and its word is on the way
         raise HeadMoved
     if changes != by_hand.changes:
+        raise HeadMoved
+    # A chain with blocks keeps its ID.
+    may_differ = head.number == chain.first_number and by_hand.chain_id is not None
+    if may_differ and stored.chain_id(chain.db) != by_hand.chain_id:
         raise HeadMoved
 
 

@@ -19,6 +19,7 @@ from cchain_app.selectors import blocks, development, pool, state
 from cchain_app.selectors.blocks import base_fee_after
 from cchain_app.selectors.forked import supplied
 from cchain_app.store import pool as rows
+from cchain_app.txs.errors import WrongChainId
 from chaindb import clock
 from chaindb.locks import Lock
 from primitives.evm import Address, Hash
@@ -97,6 +98,10 @@ class _Admissions:
 
     def admit(self, newcomer: Newcomer) -> Outcome:
         """Take a transaction in or say why not."""
+        have, want = newcomer.transaction.chain_id, self._chain.config.chain_id
+        if have is not None and have != want:
+            # It was checked before anvil_setChainId had its turn.
+            return WrongChainId(have, want)
         if self._is_mined(newcomer):
             return AlreadyKnown()
         self._arrivals += 1

@@ -27,13 +27,20 @@ from cchain_app.development.changes import (
     with_value,
 )
 from cchain_app.development.conditions import Conditions
-from cchain_app.development.errors import HasPeers
+from cchain_app.development.errors import (
+    ChainHasBlocks,
+    ForkHasChainId,
+    HasPeers,
+    TransactionsWait,
+)
 from cchain_app.evm.engine import AccountState, StateChanges
 from cchain_app.selectors import blocks
 from cchain_app.selectors.forked import supplied
 from cchain_app.selectors.state import StateAt, state_at
+from cchain_app.store import chain as stored
 from cchain_app.store import development as rows
 from cchain_app.store import evm_state
+from cchain_app.store import pool as pool_rows
 from chaindb.locks import Lock
 from primitives.evm import Address, Hash, Slot, Word
 from primitives.hashing import keccak256
@@ -224,3 +231,35 @@ def change_conditions(
     chain.memory.pool.changed()
     notifications.changed_by_hand(chain, head.number)
     return found
+
+
+def set_chain_id(chain: EvmChain, chain_id: int) -> None:
+    """Give a chain that has nothing but its first block another chain ID, for good.
+
+    Block 0 is the same: its header names no chain ID. The P-Chain stays as it is: its genesis has the C-Chain's
+    genesis file as that was when the network began, with the first ID in it, and the C-Chain's blockchain ID
+    follows from that. Nodes that join get the file with the new one (`services.genesis.genesis_text`).
+
+    Args:
+        chain: Which chain.
+        chain_id: From 1 on, at most 63 bits; with the one that the chain has nothing happens.
+
+    Raises:
+        HasPeers: Other nodes follow the chain.
+        ForkHasChainId: It is a fork.
+        ChainHasBlocks: It has blocks above the first.
+        TransactionsWait: Its pool is not empty.
+    """
+    with exclusively(chain) as head:
+        if chain_id == chain.config.chain_id:
+            return
+        if chain.fork is not None:
+            raise ForkHasChainId(chain.config.chain_id)
+        if head.number > chain.first_number:
+            raise ChainHasBlocks(head.number)
+        if waiting := len(pool_rows.stored(chain.db)):
+            raise TransactionsWait(waiting)
+        stored.set_chain_id(chain.db, chain_id)
+    with chain.memory.moving:
+        chain.go_by(chain_id)
+    notifications.changed_by_hand(chain, head.number)

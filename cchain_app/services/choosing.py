@@ -51,7 +51,9 @@ def choose(
     memory = chain.memory.transactions
     unknown = pool.transactions(chain, (one.hash for one in chosen if one.hash not in memory))
     found = (unknown.get(one.hash) or memory.get(one.hash) for one in chosen)
-    return [one for one in found if one is not None]
+    # Another process may have changed the chain ID since this one looked: what came later is for its next look.
+    mine = (None, chain.config.chain_id)
+    return [one for one in found if one is not None and one.chain_id in mine]
 
 
 def invalid(

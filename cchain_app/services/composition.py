@@ -6,6 +6,7 @@ from cchain_app.blocks.evm_block import EvmBlock
 from cchain_app.chain import EvmChain
 from cchain_app.services import admissions, local_genesis
 from cchain_app.services.vm import EvmVM
+from cchain_app.store import chain as stored
 from cchain_app.store import forked
 from chaindb.group_commit import GroupCommit
 from chainvm.consensus import SoleConsensus
@@ -20,5 +21,6 @@ def compose(chain: EvmChain) -> EvmChain:
     chain.consensus = alone
     chain.on_rewinding.append(lambda number: vm.begin_anew() if number < 0 else None)
     chain.find_fork = lambda: forked.read_fork(chain.db)
+    chain.find_chain_id = lambda: stored.chain_id(chain.db)
     chain.admissions = GroupCommit(partial(admissions.admit, chain))
     return chain

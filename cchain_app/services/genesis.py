@@ -81,10 +81,19 @@ def load_genesis(chain: EvmChain) -> AcceptedBlock:
         block, _ = first_block(chain.trie, genesis)
         if block.hash != first.hash:
             raise OtherGenesis(first.hash, block.hash)
-        stored_id = stored.chain_id(chain.db)
-        if stored_id != genesis.config.chain_id:
-            raise OtherChainId(stored_id or 0, genesis.config.chain_id)
+        _verify_chain_id(chain)
         return first
+
+
+def _verify_chain_id(chain: EvmChain) -> None:
+    """See that the settings have the chain ID that the chain began with, or that anvil_setChainId gave it.
+
+    Raises:
+        OtherChainId: They have another one.
+    """
+    wanted, stored_id = chain.own_genesis.config.chain_id, stored.chain_id(chain.db)
+    if wanted not in (stored_id, stored.first_chain_id(chain.db)):
+        raise OtherChainId(stored_id or 0, wanted)
 
 
 def begin_import(chain: EvmChain, text: bytes) -> AcceptedBlock:
@@ -133,7 +142,8 @@ def genesis_text(chain: EvmChain) -> str:
     """Return the genesis file from which another node makes the very block 0 of this one.
 
     Of a fork it is the file whose rules and balances it has. Before the first start of a chain whose file
-    leaves its time open, that time is now.
+    leaves its time open, that time is now. The chain ID is the one that transactions are signed for now, which
+    block 0 does not say.
     """
     if chain.fork is not None:
         # anvil_reset may make it another fork; the P-Chain's genesis, which has this text, stays.

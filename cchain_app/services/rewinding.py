@@ -97,9 +97,10 @@ def _state_back(chain: EvmChain, number: int, undone: Sequence[Change]) -> State
 def moved(chain: EvmChain) -> AcceptedBlock:
     """Move this process to the head that the rows have now, and tell others; after the commit."""
     with chain.memory.moving:
-        pointer = stored.head_pointer(chain.db)
-        assert pointer is not None
-        head = stored.load_block(chain.db, pointer[0])
+        place = stored.place(chain.db)
+        assert place is not None
+        chain.go_by(place.chain_id)
+        head = stored.load_block(chain.db, place.number)
         chain.memory.begin_at(head)
     chain.memory.pool.changed()
     notifications.rewound(chain, head.number, head.hash)

@@ -47,6 +47,7 @@ def take_snapshot(chain: EvmChain) -> int:
                 found.next_timestamp,
                 found.next_base_fee,
                 found.next_prev_randao,
+                chain.config.chain_id,
             ),
         )
         after = replace(found, next_snapshot=found.next_snapshot + 1)
@@ -58,8 +59,8 @@ def take_snapshot(chain: EvmChain) -> int:
 def revert(chain: EvmChain, number: int, *, keep: bool = False) -> bool:
     """Go back to a snapshot; it and all later ones end. Return whether there is such a snapshot.
 
-    Chain, state, pool, clock and what was set for the next block are as they were; how blocks are made,
-    their coinbase and gas limit, and impersonations stay as they are now.
+    Chain with its chain ID, state, pool, clock and what was set for the next block are as they were; how blocks
+    are made, their coinbase and gas limit, and impersonations stay as they are now.
 
     Unspecified: of signatures too.
 
@@ -76,6 +77,8 @@ def revert(chain: EvmChain, number: int, *, keep: bool = False) -> bool:
         return False
     with _going_back(chain) as conditions:
         rewind(chain, snapshot.number, snapshot.changes)
+        if snapshot.chain_id is not None and snapshot.chain_id != chain.config.chain_id:
+            stored.set_chain_id(chain.db, snapshot.chain_id)
         _restore_pool(chain, snapshot)
         clock.restore(snapshot.clock_offset, least=chain.least_time())
         conditions(
@@ -109,6 +112,7 @@ def reset(chain: EvmChain, fund: Callable[[AcceptedBlock], object] | None = None
     """Go back to where the chain began: no changes by hand, nothing waits, no snapshots, the clock of now.
 
     Unspecified: impersonated accounts stay, and impersonated signatures, which change what blocks do, are forgotten.
+    The chain ID is the one with which it began.
 
     Args:
         chain: Which chain.
@@ -124,6 +128,7 @@ def reset(chain: EvmChain, fund: Callable[[AcceptedBlock], object] | None = None
         pool_rows.remove_all(chain.db)
         rows.forget_snapshots(chain.db, 0)
         impersonation.forget_signatures(chain.db)
+        stored.bring_back_chain_id(chain.db)
         if fund is None:
             clock.restore(0, least=chain.least_time())
         else:

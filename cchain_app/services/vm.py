@@ -17,6 +17,7 @@ from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.errors import InvalidBlock, UnknownParent
 from cchain_app.blocks.evm_block import EvmBlock, evm_block, parse_evm_block
 from cchain_app.chain import EvmChain
+from cchain_app.config import ChainConfig
 from cchain_app.evm.cached_trie import Tries
 from cchain_app.evm.engine import StateChanges
 from cchain_app.evm.overrides import BlockOverride
@@ -46,6 +47,8 @@ class EvmVM:
     def __init__(self, chain: EvmChain) -> None:
         self._chain = chain
         self._known: ProcessingBlocks | None = None
+        self._config: ChainConfig | None = None
+        """By which the tree executes blocks: anvil_setChainId changes it, while nothing is processing."""
         self._makes_blocks: bool | None = None
         self._built: dict[ID, tuple[Hash, ...]] = {}
         """Processing blocks that were built here, with what leaves the pool at their acceptance besides
@@ -232,9 +235,10 @@ class EvmVM:
         """Return the tree on the rows' head; another process may have moved that."""
         chain = self._chain
         head = blocks.catch_up(chain)
-        if self._known is None:
+        if self._known is None or self._config is not chain.config:
+            self._config = chain.config
             pin = None if chain.fork is None else chain.fork.hash
-            rules = BlockRules(chain.config, chain.genesis.gas_limit, chain.engine, pin)
+            rules = BlockRules(self._config, chain.genesis.gas_limit, chain.engine, pin)
             tries = Tries(chain.trie, select_trie(chain.node.engine, cached=False))
             self._known = ProcessingBlocks(rules, tries, head, *self._ground(head))
             self._built.clear()
@@ -291,6 +295,7 @@ class EvmVM:
                     for one in found.signatures
                     if one.number == parent.number + 1
                 },
+                None if self._config is None else self._config.chain_id,
             ),
         )
 

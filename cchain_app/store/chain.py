@@ -2,7 +2,9 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+from django.db.models.functions import Coalesce
 
 from cchain_app import models
 from cchain_app.blocks import bloom
@@ -42,10 +44,23 @@ _LOG = (
     "id", "block", "transaction", "index", "address", "topic0", "topic1", "topic2", "topic3", "data",
 )  # fmt: skip
 
-_HEAD_AND_GENERATION = """
-SELECT number, hash, coalesce((SELECT number FROM chaindb_generation), 0)
+_PLACE = """
+SELECT number, hash, coalesce((SELECT number FROM chaindb_generation), 0),
+  (SELECT chain_id FROM cchain_app_chain)
 FROM cchain_app_block ORDER BY number DESC LIMIT 1
 """
+
+
+class Place(NamedTuple):
+    """Where the rows are."""
+
+    number: int
+    """Of the head."""
+    hash: Hash
+    generation: int
+    """How often the rows went back (`chaindb.generation`)."""
+    chain_id: int | None
+    """As `chain_id` returns it."""
 
 
 def head_pointer(db: Database) -> tuple[int, Hash] | None:
@@ -62,10 +77,13 @@ def first_block(db: Database) -> tuple[Hash, int] | None:
     return None if found is None else (Hash(bytes(found[0])), int(found[1]))
 
 
-def head_pointer_and_generation(db: Database) -> tuple[int, Hash, int] | None:
-    """Return the same with how often the rows went back (`chaindb.generation`), of one moment."""
-    found = db.row(_HEAD_AND_GENERATION)
-    return None if found is None else (found[0], Hash(bytes(found[1])), int(found[2]))
+def place(db: Database) -> Place | None:
+    """Return head, generation and chain ID of one moment, or None when there is no genesis block."""
+    found = db.row(_PLACE)
+    if found is None:
+        return None
+    number, block_hash, generation, chain_id = found
+    return Place(number, Hash(bytes(block_hash)), int(generation), chain_id)
 
 
 def head_number(db: Database) -> int | None:
@@ -104,9 +122,29 @@ def commit_state(
 
 
 def chain_id(db: Database) -> int | None:
-    """Return the chain ID that the database was begun with, or None before its genesis."""
+    """Return the chain ID that transactions are signed for, or None before the genesis, or with no tables yet."""
+    if not db.has_table("cchain_app_chain"):
+        return None
     found = db.row("SELECT chain_id FROM cchain_app_chain")
     return None if found is None else int(found[0])
+
+
+def first_chain_id(db: Database) -> int | None:
+    """Return the chain ID that the database was begun with, or None before its genesis."""
+    found = db.row("SELECT coalesce(first_chain_id, chain_id) FROM cchain_app_chain")
+    return None if found is None else int(found[0])
+
+
+def set_chain_id(db: Database, chain_id: int) -> None:
+    """Write another chain ID; the one that the database was begun with stays known."""
+    first = Coalesce("first_chain_id", "chain_id")
+    db.objects(models.Chain).update(first_chain_id=first, chain_id=chain_id)
+
+
+def bring_back_chain_id(db: Database) -> None:
+    """Let the chain have the chain ID again that the database was begun with."""
+    first = Coalesce("first_chain_id", "chain_id")
+    db.objects(models.Chain).update(chain_id=first, first_chain_id=None)
 
 
 def genesis_hash(db: Database) -> Hash | None:

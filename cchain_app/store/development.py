@@ -55,6 +55,8 @@ class Snapshot(NamedTuple):
     next_timestamp: int | None = None
     next_base_fee: int | None = None
     next_prev_randao: Hash | None = None
+    chain_id: int | None = None
+    """For which what waited is signed; None: of an older version, the chain's."""
 
 
 def conditions(db: Database) -> Conditions:

@@ -19,6 +19,7 @@ _ACCOUNTS = """
 SELECT address, nonce, balance, code_hash FROM cchain_app_forkedaccount WHERE address IN ({keys})
 """
 _SLOTS = "SELECT key FROM cchain_app_forkedslot WHERE key IN ({keys})"
+_FORK = ("genesis_hash", "chain_id", "fork_url", "fork_number", "fork_block")
 _LEAVES = "SELECT key, number FROM cchain_app_forkedleaf WHERE key IN ({keys})"
 
 
@@ -26,7 +27,8 @@ def read_fork(db: Database) -> Fork | None:
     """Return which fork the database holds; None: none, no chain or no tables yet."""
     if not db.has_table("cchain_app_forkedleaf"):
         return None
-    found = db.objects(models.Chain).first()
+    # Of other columns an older version's database has not all.
+    found = db.objects(models.Chain).only(*_FORK).first()
     if found is None or found.fork_number is None:
         return None
     return Fork(

@@ -173,7 +173,7 @@ class Snapshots:
             name=name,
             saved_at=int(time.time()),
             network_id=platform.network_id,
-            chain_id=cchain_rows.chain_id(self._db),
+            chain_id=cchain_rows.first_chain_id(self._db),
             pchain=Head(tip.height, str(tip.block_id), tip.timestamp, str(platform.genesis_hash)),
             cchain=cchain,
             clock_offset=clock.offset(),

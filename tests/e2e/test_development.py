@@ -44,6 +44,31 @@ def test_changes_by_hand_and_snapshots_survive_a_kill(node: RunningNode) -> None
         assert client.call("eth_getBalance", SOMEBODY, "latest") == "0x7"
 
 
+def test_another_chain_id_survives_a_kill(node: RunningNode) -> None:
+    node.start()
+    with node.client() as client:
+        first = client.call("eth_chainId")
+        client.call("anvil_setChainId", 31_337)
+        assert client.call("eth_chainId") == "0x7a69"
+    node.kill()
+    node.start()
+    with node.client() as client:
+        assert (client.call("eth_chainId"), client.call("net_version")) == ("0x7a69", "31337")
+        account = client.call("eth_accounts")[0]
+        sent = client.call("eth_sendTransaction", {"from": account, "to": SOMEBODY, "value": "0x1"})
+        client.call("evm_mine")
+    node.kill()
+    node.start()
+    with node.client() as client:
+        assert client.call("eth_getTransactionByHash", sent)["chainId"] == "0x7a69"
+        assert client.call("eth_getBalance", SOMEBODY, "latest") == "0x1"
+        client.call("anvil_reset")
+    node.kill()
+    node.start()
+    with node.client() as client:
+        assert client.call("eth_chainId") == first
+
+
 def test_killed_at_any_moment_it_is_as_it_was_acknowledged(node: RunningNode) -> None:
     """Each kill finds the node while it changes, mines and goes back; what was answered holds."""
     draw = random.Random(20_261_125)

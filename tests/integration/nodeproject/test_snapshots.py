@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 
 from cchain_app.selectors import blocks, pool
+from cchain_app.services.by_hand import set_chain_id
 from chaindb import clock, generation
 from chaindb.connections import release
 from chainvm.port import HeadMoved
@@ -81,6 +82,24 @@ def test_blocks_go_on_from_the_snapshot(scene: Scene) -> None:
     assert [one.hash for one in second.transactions] == [one.hash for one in first.transactions]
     assert scene.pchain.build()
     this_node().network.evm.rows.raws(1, second.number, 1 << 20)
+
+
+def test_the_chain_id_is_that_of_the_moment(scene: Scene) -> None:
+    evm = scene.chain.evm
+    first = evm.config.chain_id
+    scene.snapshots.save("a")
+    set_chain_id(evm, 31_337)
+    scene.snapshots.save("b")
+    scene.mine()
+
+    scene.restore("a")
+    assert evm.config.chain_id == first
+    scene.send()
+    scene.mine()
+    assert len(blocks.head(evm).transactions) == 1
+
+    scene.restore("b")
+    assert evm.config.chain_id == 31_337
 
 
 def test_a_certificate_that_went_with_the_rows_is_stored_again(scene: Scene) -> None:

@@ -16,6 +16,7 @@ from cchain_app.forking.errors import (
 )
 from cchain_app.forks import system_contracts
 from cchain_app.services.genesis import load_genesis
+from jsonrpc.errors import JsonRpcError
 from primitives.evm import Address
 from tests.integration.cchain_app.forking.conftest import COUNTER, PIN, RICH
 from tests.servers.upstream import RemoteChain, UpstreamServer, hash_of
@@ -63,6 +64,20 @@ def test_the_block_may_be_named_apart(with_fork, remote, settings, number, heigh
 def test_the_chain_id_may_be_another(rpc, with_fork, settings):
     again(settings, fork_chain_id=31_337)
     assert rpc("eth_chainId") == hex(31_337)
+
+
+def test_the_chain_id_is_not_set_by_hand(rpc, forked):
+    kept = rpc("eth_chainId")
+    with pytest.raises(JsonRpcError) as refused:
+        rpc("anvil_setChainId", 31_337)
+    assert refused.value.code == -32000
+    assert refused.value.message == (
+        f"the chain ID of a fork stays, {int(kept, 16)} here; NODE_FORK_CHAIN_ID or --fork-chain-id sets that of "
+        "a new one"
+    )
+    assert rpc("anvil_setChainId", kept) is None
+    assert rpc("eth_chainId") == kept
+    forked.mine()
 
 
 def test_a_chain_of_its_own_does_not_become_a_fork(

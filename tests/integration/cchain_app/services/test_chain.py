@@ -1,6 +1,5 @@
 """Making blocks: what goes in, what comes out of the pool, what stays when somebody was faster."""
 
-from dataclasses import replace
 from io import StringIO
 from typing import Any
 
@@ -160,8 +159,7 @@ def test_headers_alone_make_the_same_fee_history(chain: Chain, rpc: Rpc) -> None
 def test_another_chain_id_on_the_same_chain_is_refused(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = replace(evm_chain().genesis, config=replace(evm_chain().config, chain_id=777))
-    monkeypatch.setattr(evm_chain(), "genesis", other)
+    monkeypatch.setattr(evm_chain(), "own_genesis", evm_chain().genesis.with_chain_id(777))
 
     with pytest.raises(OtherChainId, match="has chain ID 43112, but the settings give 777"):
         load_genesis(evm_chain())

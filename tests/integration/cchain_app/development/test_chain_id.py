@@ -1,0 +1,472 @@
+"""anvil_setChainId: a chain that has nothing but its first block goes by another chain ID from then on."""
+
+import asyncio
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from eth_account import Account
+from eth_account.messages import encode_typed_data
+
+from cchain_app.apps import evm_chain
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.chain import EvmChain
+from cchain_app.notifications import CHANGED_BY_HAND
+from cchain_app.selectors import blocks
+from cchain_app.services import transactions
+from cchain_app.services.by_hand import set_chain_id
+from cchain_app.services.genesis import OtherChainId, genesis_text, load_genesis
+from cchain_app.store import chain as stored
+from cchain_app.txs.codec import decode_transaction
+from cchain_app.txs.errors import WrongChainId
+from cchain_app.txs.signing import sign_transaction
+from cchain_app.txs.transaction import ACCESS_LIST, DYNAMIC_FEE, LEGACY, SET_CODE, Transaction
+from chaindb.connections import in_thread
+from chainvm.port import HeadMoved
+from jsonrpc.errors import JsonRpcError
+from nodeproject.apps import this_node
+from nodeproject.head_listener import HeadListener
+from nodeproject.identity import make_identity
+from platform_app.apps import platform_chain
+from platform_app.services.genesis import load_genesis as load_platform
+from platform_app.store.state import DatabaseState
+from primitives.evm import Address
+from tests.builders.cchain import SENDERS, authorization
+from tests.builders.evm_chains import another_process, produce
+from tests.builders.process import begin_anew
+from tests.builders.transactions import CHAIN_ID, KEY, RECIPIENT, unsigned
+from tests.integration.conftest import Chain, Rpc
+from tests.integration.patience import SECONDS
+
+NEW = 31_337
+HIGHEST = 2**63 - 1
+OWN = f"0x{SENDERS[0].hex()}"
+"""The first account that the node signs for."""
+TELLER = "0x" + "5a" * 20
+TELLS_CHAIN_ID = "0x465f52465f5560205ff3"
+"""Code that stores CHAINID in slot 0 and returns it."""
+
+
+def hexed(data: bytes) -> str:
+    return "0x" + data.hex()
+
+
+def made(chain: Chain, chain_id: int | None, **fields: Any) -> Transaction:
+    """Return the next transaction of the well-known key's account, signed for a chain."""
+    wanted = unsigned(nonce=chain.nonce, chain_id=chain_id, **fields)
+    chain.nonce += 1
+    return decode_transaction(sign_transaction(wanted, KEY), chain_id or 0)
+
+
+def refused(rpc: Rpc, method: str, *params: Any) -> tuple[int, str]:
+    with pytest.raises(JsonRpcError) as refusal:
+        rpc(method, *params)
+    return refusal.value.code, refusal.value.message
+
+
+def shown_ids(rpc: Rpc) -> set[int]:
+    """Return all chain IDs that clients are told."""
+    return {
+        int(rpc("eth_chainId"), 16),
+        int(rpc("net_version")),
+        int(rpc("eth_config")["current"]["chainId"], 16),
+        rpc("eth_getChainConfig")["chainId"],
+        rpc("anvil_nodeInfo")["environment"]["chainId"],
+        rpc("anvil_metadata")["chainId"],
+        int(rpc("eth_call", {"to": TELLER}, "latest", {TELLER: {"code": TELLS_CHAIN_ID}}), 16),
+    }
+
+
+@pytest.mark.parametrize("given", [NEW, hex(NEW), str(NEW)])
+def test_it_is_shown_from_then_on_and_block_0_stays(rpc: Rpc, chain: Chain, given: object) -> None:
+    before = rpc("eth_getBlockByNumber", "0x0", True)
+    assert shown_ids(rpc) == {CHAIN_ID}
+
+    assert rpc("anvil_setChainId", given) is None
+
+    assert shown_ids(rpc) == {NEW}
+    assert rpc("eth_getBlockByNumber", "0x0", True) == before
+    assert rpc("net_version") == "31337"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"type": LEGACY},
+        {"type": ACCESS_LIST},
+        {"type": DYNAMIC_FEE},
+        {"type": SET_CODE, "authorizations": (authorization(1, RECIPIENT, 0, NEW),), "gas": 90_000},
+    ],
+    ids=["legacy", "access list", "dynamic fee", "set code"],
+)
+def test_transactions_are_signed_for_it(rpc: Rpc, chain: Chain, fields: dict[str, Any]) -> None:
+    old = made(chain, CHAIN_ID, **fields)
+    rpc("anvil_setChainId", NEW)
+
+    assert refused(rpc, "eth_sendRawTransaction", hexed(old.raw)) == (
+        -32000,
+        f"invalid sender: invalid chain id for signer: have {CHAIN_ID} want {NEW}",
+    )
+    chain.nonce = 0
+    sent = rpc("eth_sendRawTransaction", hexed(made(chain, NEW, **fields).raw))
+    chain.mine()
+
+    assert rpc("eth_getTransactionReceipt", sent)["status"] == "0x1"
+    assert rpc("eth_getTransactionByHash", sent)["chainId"] == hex(NEW)
+    if fields["type"] == SET_CODE:
+        delegated = rpc("eth_getCode", hexed(SENDERS[1]))
+        assert delegated == "0xef0100" + RECIPIENT.hex()
+
+
+def test_the_opcode_reads_it_in_blocks(rpc: Rpc, chain: Chain) -> None:
+    rpc("anvil_setCode", TELLER, TELLS_CHAIN_ID)
+    rpc("anvil_setChainId", NEW)
+    to = Address(bytes.fromhex(TELLER[2:]))
+    sent = made(chain, NEW, to=to, gas=90_000, value=0)
+    rpc("eth_sendRawTransaction", hexed(sent.raw))
+    chain.mine()
+
+    assert int(rpc("eth_getStorageAt", TELLER, "0x0"), 16) == NEW
+    traced = rpc("debug_traceTransaction", hexed(sent.hash), {"tracer": "callTracer"})
+    assert int(traced["output"], 16) == NEW
+
+
+def test_the_nodes_own_accounts_sign_for_it(rpc: Rpc, chain: Chain) -> None:
+    rpc("anvil_setChainId", NEW)
+    wanted = {"from": OWN, "to": hexed(RECIPIENT), "value": "0x1"}
+
+    for price in ({}, {"gasPrice": hex(50 * 10**9)}):
+        raw = rpc("eth_signTransaction", {**wanted, **price})
+        signed = decode_transaction(bytes.fromhex(raw[2:]), NEW)
+        assert (signed.chain_id, hexed(signed.sender)) == (NEW, OWN)
+        assert Account.recover_transaction(raw).lower() == OWN
+    sent = rpc("eth_sendTransaction", wanted)
+    chain.mine()
+    found = rpc("eth_getTransactionByHash", sent)
+    assert (found["chainId"], found["blockNumber"]) == (hex(NEW), "0x1")
+    assert rpc("eth_getTransactionReceipt", sent)["status"] == "0x1"
+    assert refused(rpc, "eth_sendTransaction", {**wanted, "chainId": hex(CHAIN_ID)}) == (
+        -32000,
+        f"chainId does not match node's (have={CHAIN_ID}, want={NEW})",
+    )
+
+
+def test_typed_data_is_signed_as_its_domain_says(rpc: Rpc, chain: Chain) -> None:
+    rpc("anvil_setChainId", NEW)
+    data = {
+        "types": {
+            "EIP712Domain": [{"name": "chainId", "type": "uint256"}],
+            "Note": [{"name": "text", "type": "string"}],
+        },
+        "primaryType": "Note",
+        "domain": {"chainId": int(rpc("eth_chainId"), 16)},
+        "message": {"text": "hello"},
+    }
+
+    signature = rpc("eth_signTypedData_v4", OWN, data)
+
+    message = encode_typed_data(full_message=data)
+    assert Account.recover_message(message, signature=signature).lower() == OWN
+
+
+def test_who_is_impersonated_sends_for_it(rpc: Rpc, chain: Chain) -> None:
+    rpc("anvil_setChainId", NEW)
+    rpc("anvil_setBalance", TELLER, hex(10**18))
+    rpc("anvil_impersonateAccount", TELLER)
+    sent = rpc("eth_sendTransaction", {"from": TELLER, "to": hexed(RECIPIENT), "value": "0x3"})
+    chain.mine()
+
+    assert rpc("eth_getTransactionReceipt", sent)["status"] == "0x1"
+    assert rpc("eth_getTransactionByHash", sent)["chainId"] == hex(NEW)
+
+
+def test_the_highest_one_signs_and_runs(rpc: Rpc, chain: Chain) -> None:
+    rpc("anvil_setChainId", HIGHEST)
+    for type_ in (LEGACY, DYNAMIC_FEE):
+        sent = rpc("eth_sendRawTransaction", hexed(made(chain, HIGHEST, type=type_).raw))
+        chain.mine()
+        assert rpc("eth_getTransactionReceipt", sent)["status"] == "0x1"
+    assert shown_ids(rpc) == {HIGHEST}
+
+
+def test_a_chain_of_no_ids_transactions_takes_those_without_one(rpc: Rpc, chain: Chain) -> None:
+    rpc("anvil_setChainId", NEW)
+    unprotected = made(chain, None, type=LEGACY)
+    (taken,) = transactions.submit(chain.evm, [unprotected.raw], gossiped=True)
+    chain.mine()
+
+    assert rpc("eth_getTransactionReceipt", hexed(taken))["status"] == "0x1"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (0, "0 is no chain ID"),
+        ("0x0", "0 is no chain ID"),
+        (2**63, "9223372036854775808 is not a number of at most 63 bits"),
+        (2**64, "18446744073709551616 is not a number of at most 63 bits"),
+        (-1, "-1 is not a number of at most 63 bits"),
+        ("one", "'one' is no number"),
+        (True, "a number was expected, not bool"),
+    ],
+)
+def test_what_is_no_chain_id_is_refused(rpc: Rpc, chain: Chain, given: object, words: str) -> None:
+    code, message = refused(rpc, "anvil_setChainId", given)
+    assert code == -32602
+    assert words in message
+    assert shown_ids(rpc) == {CHAIN_ID}
+
+
+def test_a_chain_with_blocks_keeps_its_own(rpc: Rpc, chain: Chain) -> None:
+    chain.mine()
+
+    assert refused(rpc, "anvil_setChainId", NEW) == (
+        -32000,
+        "the chain ID can only be changed before the first block; the head is block 1",
+    )
+    assert rpc("anvil_setChainId", CHAIN_ID) is None
+    assert shown_ids(rpc) == {CHAIN_ID}
+
+
+def test_a_chain_for_which_transactions_wait_keeps_its_own(rpc: Rpc, chain: Chain) -> None:
+    chain.send(chain.make(), chain.make())
+
+    assert refused(rpc, "anvil_setChainId", NEW) == (
+        -32000,
+        "the chain ID can only be changed while no transaction waits; 2 in the pool: "
+        "anvil_dropAllTransactions drops them",
+    )
+    rpc("anvil_dropAllTransactions")
+    assert rpc("anvil_setChainId", NEW) is None
+    assert shown_ids(rpc) == {NEW}
+
+
+def test_what_others_follow_keeps_its_own(
+    rpc: Rpc, chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chain.evm, "has_peers", lambda: True)
+
+    assert refused(rpc, "anvil_setChainId", NEW) == (
+        -32000,
+        "development methods need a chain of this node alone",
+    )
+    assert rpc("eth_chainId") == hex(CHAIN_ID)
+
+
+def restart(**changes: Any) -> EvmChain:
+    """Be a process that has just begun, with some settings."""
+    begin_anew(replace(evm_chain().node, **changes))  # type: ignore[type-var]  # the node's whole settings
+    load_genesis(evm_chain())
+    return evm_chain()
+
+
+def test_it_stays_after_a_restart_with_the_settings_of_before(rpc: Rpc, chain: Chain) -> None:
+    rpc("anvil_setChainId", NEW)
+    rpc("eth_sendRawTransaction", hexed(made(chain, NEW).raw))
+    chain.mine()
+
+    assert restart().config.chain_id == NEW
+    assert shown_ids(rpc) == {NEW}
+    sent = rpc("eth_sendRawTransaction", hexed(made(chain, NEW).raw))
+    chain.mine()
+    assert rpc("eth_getTransactionReceipt", sent)["blockNumber"] == "0x2"
+    assert restart(development=False).config.chain_id == NEW
+
+
+def test_a_start_may_name_the_first_one_or_this_one_and_no_other(rpc: Rpc, chain: Chain) -> None:
+    rpc("anvil_setChainId", 7)
+    rpc("anvil_setChainId", NEW)
+
+    for named in (CHAIN_ID, NEW):
+        assert restart(chain_id=named).config.chain_id == NEW
+    with pytest.raises(OtherChainId, match="has chain ID 31337, but the settings give 7"):
+        restart(chain_id=7)
+
+
+def test_a_snapshot_has_the_one_of_its_moment_and_what_waited_for_it(
+    rpc: Rpc, chain: Chain
+) -> None:
+    waiting = chain.make(value=3)
+    chain.send(waiting)
+    first = rpc("evm_snapshot")
+    rpc("anvil_dropAllTransactions")
+    rpc("anvil_setChainId", NEW)
+    second = rpc("evm_snapshot")
+    chain.nonce = 0
+    rpc("eth_sendRawTransaction", hexed(made(chain, NEW).raw))
+    chain.mine()
+
+    assert rpc("evm_revert", second) is True
+    assert shown_ids(rpc) == {NEW}
+    assert rpc("evm_revert", first) is True
+    assert shown_ids(rpc) == {CHAIN_ID}
+    chain.mine()
+    assert rpc("eth_getTransactionReceipt", hexed(waiting.hash))["status"] == "0x1"
+    assert restart().config.chain_id == CHAIN_ID
+
+
+def test_a_snapshot_of_an_older_version_changes_none(rpc: Rpc, chain: Chain) -> None:
+    number = rpc("evm_snapshot")
+    chain.evm.db.execute("UPDATE cchain_app_snapshot SET chain_id = NULL")
+    rpc("anvil_setChainId", NEW)
+
+    assert rpc("evm_revert", number) is True
+    assert shown_ids(rpc) == {NEW}
+
+
+def test_a_reset_brings_back_the_first_one(rpc: Rpc, chain: Chain) -> None:
+    rpc("anvil_setChainId", 7)
+    rpc("anvil_setChainId", NEW)
+    rpc("eth_sendRawTransaction", hexed(made(chain, NEW).raw))
+    chain.mine()
+
+    rpc("anvil_reset")
+
+    assert shown_ids(rpc) == {CHAIN_ID}
+    chain.nonce = 0
+    chain.do()
+    assert restart().config.chain_id == CHAIN_ID
+    with pytest.raises(OtherChainId, match="has chain ID 43112, but the settings give 31337"):
+        restart(chain_id=NEW)
+
+
+def test_a_rollback_to_the_first_block_keeps_it_and_it_may_be_changed_again(
+    rpc: Rpc, chain: Chain
+) -> None:
+    rpc("anvil_setChainId", NEW)
+    chain.mine()
+    rpc("anvil_rollback", 1)
+    assert shown_ids(rpc) == {NEW}
+
+    rpc("anvil_setChainId", 7)
+
+    assert shown_ids(rpc) == {7}
+    chain.nonce = 0
+    rpc("eth_sendRawTransaction", hexed(made(chain, 7).raw))
+    assert len(chain.mine().transactions) == 1
+
+
+def test_other_processes_learn_of_it(rpc: Rpc, chain: Chain) -> None:
+    other = another_process(chain.evm)
+    other.vm.last_accepted()
+    assert other.config.chain_id == CHAIN_ID
+
+    rpc("anvil_setChainId", NEW)
+
+    (outcome,) = transactions.submit(other, [made(chain, CHAIN_ID).raw])
+    assert isinstance(outcome, WrongChainId)
+    chain.nonce = 0
+    taken = made(chain, NEW)
+    assert transactions.submit(other, [taken.raw]) == [taken.hash]
+    block = produce(other, now=chain.now + 1)
+    assert block is not None
+    assert [one.chain_id for one in block.transactions] == [NEW]
+
+
+async def test_a_web_process_hears_of_it(
+    shared_chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nodeproject.head_listener.TICK", 3600)
+    evm = shared_chain.evm
+    await in_thread(lambda: evm.config)
+    heard = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    catch_up = blocks.catch_up
+
+    def caught_up(chain: EvmChain) -> AcceptedBlock:
+        head = catch_up(chain)
+        if chain is evm and evm.config.chain_id == NEW:
+            loop.call_soon_threadsafe(heard.set)
+        return head
+
+    listener = HeadListener(this_node().evm_rpc)
+    listener.start()
+    try:
+        await in_thread(set_chain_id, another_process(evm), NEW)
+        assert evm.config.chain_id == CHAIN_ID
+        monkeypatch.setattr(blocks, "catch_up", caught_up)
+        listener._inbox.put_nowait({"type": CHANGED_BY_HAND, "number": 0})
+        await asyncio.wait_for(heard.wait(), SECONDS)
+    finally:
+        await listener.stop()
+    assert evm.config.chain_id == NEW
+
+
+def test_what_was_checked_before_the_change_is_not_admitted_after_it(
+    rpc: Rpc, chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    admit = chain.evm.admissions.run
+
+    def late(newcomers: Any) -> Any:
+        set_chain_id(chain.evm, NEW)
+        return admit(newcomers)
+
+    monkeypatch.setattr(chain.evm.admissions, "run", late)
+    (outcome,) = transactions.submit(chain.evm, [chain.make().raw])
+
+    assert isinstance(outcome, WrongChainId)
+    assert str(outcome) == (
+        f"invalid sender: invalid chain id for signer: have {CHAIN_ID} want {NEW}"
+    )
+    assert rpc("txpool_status") == {"pending": "0x0", "queued": "0x0"}
+
+
+def test_a_block_that_was_built_before_the_change_is_built_anew(rpc: Rpc, chain: Chain) -> None:
+    other = another_process(chain.evm)
+    vm = other.vm
+    vm.set_preference(vm.last_accepted())
+    built = vm.build(now=chain.now + 1, allow_empty=True)
+    assert built is not None
+    rpc("anvil_setChainId", NEW)
+
+    with pytest.raises(HeadMoved):
+        vm.accept([built.block_id], written=lambda _: None)
+
+    rpc("eth_sendRawTransaction", hexed(made(chain, NEW).raw))
+    block = produce(other, now=chain.now + 1)
+    assert block is not None
+    assert len(block.transactions) == 1
+
+
+def test_a_builder_that_knows_the_old_one_does_not_drop_what_is_signed_for_the_new(
+    rpc: Rpc, chain: Chain
+) -> None:
+    other = another_process(chain.evm)
+    vm = other.vm
+    vm.set_preference(vm.last_accepted())
+    rpc("anvil_setChainId", NEW)
+    sent = made(chain, NEW)
+    rpc("eth_sendRawTransaction", hexed(sent.raw))
+
+    assert other.config.chain_id == CHAIN_ID
+    assert vm.build(now=chain.now + 1) is None
+
+    block = produce(other, now=chain.now + 1)
+    assert block is not None
+    assert [one.hash for one in block.transactions] == [sent.hash]
+
+
+def test_nodes_that_join_get_the_new_one_and_the_p_chain_keeps_the_first(
+    rpc: Rpc, chain: Chain
+) -> None:
+    make_identity(this_node().settings, chain.now)
+    platform = platform_chain()
+    network = load_platform(platform, platform.proof_of_possession, genesis_text(chain.evm))
+    rpc("anvil_setChainId", NEW)
+
+    again = load_platform(platform, platform.proof_of_possession, genesis_text(chain.evm))
+
+    assert again == network
+    created = DatabaseState(platform.db).tx(network.c_chain_id)
+    assert created is not None
+    assert json.loads(created.unsigned.genesis_data)["config"]["chainId"] == CHAIN_ID
+    assert json.loads(genesis_text(chain.evm))["config"]["chainId"] == NEW
+
+
+def test_the_row_says_both(rpc: Rpc, chain: Chain) -> None:
+    rpc("anvil_setChainId", 7)
+    rpc("anvil_setChainId", NEW)
+
+    db = chain.evm.db
+    assert (stored.chain_id(db), stored.first_chain_id(db)) == (NEW, CHAIN_ID)
