@@ -10,9 +10,9 @@ from typing import Any, Final, TypeVar
 from cchain_app import models
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
-from cchain_app.development.changes import STORAGE, Change, before
+from cchain_app.development.changes import STORAGE, Change, as_state_changes, before
 from cchain_app.evm.changes import with_owners
-from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
+from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges, StateReader
 from cchain_app.evm.select import select_trie
 from cchain_app.evm.trie import NodeReader, OverlayReader, TrieError, TrieUpdate, overlay
 from cchain_app.selectors import blocks
@@ -78,9 +78,14 @@ def root_after(chain: EvmChain, block: AcceptedBlock) -> Hash:
 class RootsAfter:
     """The roots of states that follow an accepted block's, one after another; nothing is stored.
 
+    What was changed by hand on the block is in its state, and in the trie with the next one.
+
     Args:
         chain: The chain.
         block: The accepted block.
+
+    Raises:
+        TrieError: As `at_height`.
     """
 
     def __init__(self, chain: EvmChain, block: AcceptedBlock) -> None:
@@ -93,6 +98,8 @@ class RootsAfter:
         self._trie = select_trie(chain.node.engine, cached=False)
         self._changed: dict[bytes, bytes | None] = {}
         self._below: NodeReader | None = None
+        if changes := _by_hand(chain, block.number + 1):
+            self.after(_effect(state_at(chain, block.number), changes))
 
     def after(self, changes: StateChanges) -> Hash:
         """Return the root after changes to the state of the last root. Raises as `at_height`."""
@@ -177,6 +184,14 @@ def changes_back(chain: EvmChain, number: int, head: int) -> StateChanges:
 
 def _by_hand(chain: EvmChain, number: int) -> list[Change]:
     return development.changes_before(chain.db, number) if chain.is_development else []
+
+
+def _effect(state: StateReader, changes: Sequence[Change]) -> StateChanges:
+    """Return what changes by hand did together to a state, which has them."""
+    named = {one.address for one in changes if one.kind != STORAGE}
+    accounts = {address: state.account(address) for address in named}
+    was = before(changes, accounts)
+    return as_state_changes(was, accounts, {key: state.storage(*key) for key in was.slots})
 
 
 def _accounts_back(

@@ -242,3 +242,29 @@ def test_it_is_given_up_in_time(rpc, traced):
         "calls": [{"to": hexed(ADDRESSES["loop"])}],
     }
     assert refusal(rpc, burns) == (-32000, "execution aborted (timeout = 0.05s)")
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        pytest.param(name, marks=pytest.mark.node_settings(engine=name))
+        for name in ("native", "reference")
+    ],
+)
+def test_blocks_go_on_from_what_was_changed_by_hand_on_the_head(rpc, traced, engine):
+    made = hexed(Address(b"\xcc" * 20))
+    rpc("anvil_setCode", made, hexed(bytecode.STORE))
+    rpc("anvil_setBalance", RICH, hex(COIN))
+    (first,) = simulate(
+        rpc, {"calls": [{"from": RICH, "to": made, "data": "0x" + words(7, 9).hex()}]}
+    )
+    assert first["calls"][0]["status"] == "0x1"
+    time = int(rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16) + 100
+    empty = {"calls": [], "blockOverrides": {"time": hex(time)}}
+    (simulated,) = simulate(rpc, empty)
+    rpc("evm_mine", hex(time))
+    made = rpc("eth_getBlockByNumber", "latest", False)
+    assert simulated["stateRoot"] == made["stateRoot"]
+    # The same of a height whose changes by hand stand in the block above it, and without the block's own effect.
+    (again,) = simulate(rpc, empty, at=hex(int(made["number"], 16) - 1))
+    assert again["stateRoot"] == made["stateRoot"]
