@@ -4,13 +4,14 @@ What it costs depends on what changed since, not on the state: change sets make 
 trie goes back with the state, and its root is compared with that of the block.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from cchain_app import notifications
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.development.changes import Change, before
+from cchain_app.development.conditions import Conditions
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
 from cchain_app.evm.select import select_trie
 from cchain_app.evm.trie import TrieError
@@ -22,21 +23,27 @@ from cchain_app.store import evm_state, forked, impersonation, state
 from primitives.evm import Address
 
 
-def rewind(chain: EvmChain, number: int, kept_changes: int | None = None) -> None:
+def rewind(
+    chain: EvmChain,
+    head: AcceptedBlock,
+    number: int,
+    conditions: Callable[[Conditions], Conditions],
+    kept_changes: int | None = None,
+) -> None:
     """Make an earlier block the head again, within the caller's transaction (`by_hand.exclusively`).
 
-    What was set by hand for the blocks to come stays, and whose signatures are holds from the next block on.
-    `moved` is to be called after the commit.
+    Whose signatures are holds from the next block on. `moved` is to be called after the commit.
 
     Args:
         chain: Which chain.
+        head: Its last block.
         number: Of the block that is the head afterwards.
+        conditions: Returns, of what is set by hand for the blocks to come, what is set afterwards.
         kept_changes: How many of the changes by hand that were made on it stay; None: all.
 
     Raises:
         TrieError: The stored trie is not the head's (never, unless rows were changed by hand).
     """
-    head = blocks.catch_up(chain)
     made_there = rows.changes_before(chain.db, number + 1)
     undone = made_there[kept_changes:] if kept_changes is not None else []
     if number < head.number:
@@ -48,14 +55,15 @@ def rewind(chain: EvmChain, number: int, kept_changes: int | None = None) -> Non
     elif number < head.number:
         rows.forget_changes(chain.db, number + 1, len(made_there))
     rows.forget_snapshots_above(chain.db, number, kept_changes)
+    found = rows.conditions(chain.db)
     if number < head.number:
         stored.forget_above(chain.db, number)
-        impersonation.keep_signatures(chain.db, number + 1)
+        impersonation.keep_signatures(chain.db, found.signatures, number + 1)
         for listener in chain.on_rewinding:
             listener(number)
-        found = rows.conditions(chain.db)
-        rows.set_conditions(chain.db, replace(found, rewinds=found.rewinds + 1))
-        rows.add_rewind(chain.db, found.rewinds + 1, number)
+        found = replace(found, rewinds=found.rewinds + 1)
+        rows.add_rewind(chain.db, found.rewinds, number)
+    rows.set_conditions(chain.db, conditions(found))
 
 
 def _rewind_trie(chain: EvmChain, number: int, head: AcceptedBlock) -> None:

@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
@@ -75,20 +76,12 @@ def revert(chain: EvmChain, number: int, *, keep: bool = False) -> bool:
     snapshot = rows.snapshot(chain.db, number)
     if snapshot is None:
         return False
-    with _going_back(chain) as conditions:
-        rewind(chain, snapshot.number, snapshot.changes)
+    with _going_back(chain) as head:
+        rewind(chain, head, snapshot.number, partial(_as_then, snapshot), snapshot.changes)
         if snapshot.chain_id is not None and snapshot.chain_id != chain.config.chain_id:
             stored.set_chain_id(chain.db, snapshot.chain_id)
         _restore_pool(chain, snapshot)
         clock.restore(snapshot.clock_offset, least=chain.least_time())
-        conditions(
-            lambda found: replace(
-                found,
-                next_timestamp=snapshot.next_timestamp,
-                next_base_fee=snapshot.next_base_fee,
-                next_prev_randao=snapshot.next_prev_randao,
-            )
-        )
         rows.forget_snapshots(chain.db, number + 1 if keep else number)
     return True
 
@@ -100,12 +93,10 @@ def rollback(chain: EvmChain, depth: int, what: str = "Rollback") -> None:
         HasPeers: Other nodes follow the chain.
         DepthTooLarge: There are not so many.
     """
-    with _going_back(chain) as conditions:
-        head = rows_head(chain)
-        if depth > head - chain.begun_number:
-            raise DepthTooLarge(what, head, depth)
-        rewind(chain, head - depth)
-        conditions(Conditions.used)
+    with _going_back(chain) as head:
+        if depth > head.number - chain.begun_number:
+            raise DepthTooLarge(what, head.number, depth)
+        rewind(chain, head, head.number - depth, Conditions.used)
 
 
 def reset(chain: EvmChain, fund: Callable[[AcceptedBlock], object] | None = None) -> None:
@@ -122,9 +113,9 @@ def reset(chain: EvmChain, fund: Callable[[AcceptedBlock], object] | None = None
     Raises:
         HasPeers: Other nodes follow the chain.
     """
-    with _going_back(chain) as conditions:
+    with _going_back(chain) as head:
         first = chain.begun_number
-        rewind(chain, first, 0)
+        rewind(chain, head, first, _anew, 0)
         pool_rows.remove_all(chain.db)
         rows.forget_snapshots(chain.db, 0)
         impersonation.forget_signatures(chain.db)
@@ -136,13 +127,6 @@ def reset(chain: EvmChain, fund: Callable[[AcceptedBlock], object] | None = None
             chain.memory.begin_at(begun)
             fund(begun)
             clock.show(begun.header.timestamp, least=chain.least_time())
-        conditions(
-            lambda found: Conditions(
-                instance_id=Hash(secrets.token_bytes(32)),
-                next_snapshot=found.next_snapshot,
-                rewinds=found.rewinds,
-            )
-        )
 
 
 def instance_id(chain: EvmChain) -> Hash:
@@ -158,26 +142,29 @@ def instance_id(chain: EvmChain) -> Hash:
     return found.instance_id
 
 
-def rows_head(chain: EvmChain) -> int:
-    """Return the height of the chain, which must not be moved meanwhile."""
-    head: AcceptedBlock | None = chain.memory.blocks.head
-    assert head is not None
-    return head.number
+def _as_then(snapshot: Snapshot, found: Conditions) -> Conditions:
+    return replace(
+        found,
+        next_timestamp=snapshot.next_timestamp,
+        next_base_fee=snapshot.next_base_fee,
+        next_prev_randao=snapshot.next_prev_randao,
+    )
 
 
-Change = Callable[[Conditions], Conditions]
+def _anew(found: Conditions) -> Conditions:
+    return Conditions(
+        instance_id=Hash(secrets.token_bytes(32)),
+        next_snapshot=found.next_snapshot,
+        rewinds=found.rewinds,
+    )
 
 
 @contextmanager
-def _going_back(chain: EvmChain) -> Iterator[Callable[[Change], None]]:
-    """Hold the chain still in one transaction; give what changes the conditions; then move this process."""
-
-    def change(of: Change) -> None:
-        rows.set_conditions(chain.db, of(rows.conditions(chain.db)))
-
+def _going_back(chain: EvmChain) -> Iterator[AcceptedBlock]:
+    """Hold the chain still in one transaction, and give its head; then move this process to the new one."""
     with chain.consensus.lock:
-        with exclusively(chain):
-            yield change
+        with exclusively(chain) as head:
+            yield head
         moved(chain)
 
 

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from django.db.models.functions import Coalesce
 
@@ -174,23 +174,27 @@ def begin(
     db.insert(models.Block, _BLOCK, [_block_row(genesis)])
 
 
+_FORGET_FROM: Final = tuple(
+    f"DELETE FROM cchain_app_{table} WHERE {key} >= %s"  # noqa: S608  # names of this module's own
+    for table, key in (
+        ("call", "id"), ("log", "id"), ("receipt", "transaction_id"), ("transaction", "id"),
+        ("accountchange", "id"), ("storagechange", "id"),
+    )
+)  # fmt: skip
+"""In an order in which nothing refers to what is gone."""
+_NO_CALLS_FROM: Final = "UPDATE cchain_app_callprogress SET next_call = %s WHERE next_call > %s"
+
+
 def forget_above(db: Database, number: int) -> None:
     """Delete all blocks above a height with all that they brought, what they changed and their calls.
 
     The state is the caller's business. Code stays: nobody else has its hash.
     """
-    first = {"id__gte": models.row_id(number + 1)}
-    for model in (
-        models.Call, models.Log, models.Receipt, models.Transaction, models.AccountChange,
-        models.StorageChange,
-    ):  # fmt: skip
-        key = "transaction_id__gte" if model is models.Receipt else "id__gte"
-        rows = db.objects(model).filter(**{key: first["id__gte"]})
-        rows._raw_delete(db.alias)  # noqa: SLF001  # one statement; nothing hangs on these rows
-    db.objects(models.CallProgress).filter(next_call__gt=first["id__gte"]).update(
-        next_call=first["id__gte"]
-    )
-    db.objects(models.Block).filter(number__gt=number)._raw_delete(db.alias)  # noqa: SLF001  # as above
+    first = models.row_id(number + 1)
+    for statement in _FORGET_FROM:
+        db.execute(statement, (first,))
+    db.execute(_NO_CALLS_FROM, (first, first))
+    db.execute("DELETE FROM cchain_app_block WHERE number > %s", (number,))
 
 
 def load_block(db: Database, number: int) -> AcceptedBlock:

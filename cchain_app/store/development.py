@@ -29,6 +29,9 @@ WHERE id >= %s AND id < %s ORDER BY id
 _NEXT_ACCOUNT: Final = "SELECT max(id) FROM cchain_app_accountchange WHERE id >= %s AND id < %s"
 _NEXT_SLOT: Final = "SELECT max(id) FROM cchain_app_storagechange WHERE id >= %s AND id < %s"
 _COUNT: Final = "SELECT count(*) FROM cchain_app_developmentchange WHERE id >= %s AND id < %s"
+_FORGET_SNAPSHOTS_OF_CHANGES: Final = (
+    "DELETE FROM cchain_app_snapshot WHERE number = %s AND changes > %s"
+)
 _SET_BEFORE: Final = (
     "SELECT count(*), NULL, NULL FROM cchain_app_developmentchange WHERE id >= %s AND id < %s"
     " UNION ALL SELECT NULL, signature, signer FROM cchain_app_impersonatedsignature WHERE number = %s"
@@ -180,13 +183,13 @@ def forget_changes(db: Database, number: int, first_place: int) -> None:
             db.delete(models.StorageChange, ("key", "number"), [(key, number - 1)])
         else:
             db.delete(models.AccountChange, ("address", "number"), [(change.address, number - 1)])
-    db.objects(models.DevelopmentChange).filter(id__gte=first).delete()
+    db.execute("DELETE FROM cchain_app_developmentchange WHERE id >= %s", (first,))
 
 
 def add_rewind(db: Database, count: int, number: int) -> None:
     """Write that the chain went back to a height, and forget times long ago."""
     db.insert(models.Rewind, ("id", "number"), [(count, number)])
-    db.objects(models.Rewind).filter(id__lte=count - KEPT_REWINDS).delete()
+    db.execute("DELETE FROM cchain_app_rewind WHERE id <= %s", (count - KEPT_REWINDS,))
 
 
 def lowest_since(db: Database, seen: int) -> int | None:
@@ -220,7 +223,7 @@ def snapshots(db: Database) -> list[tuple[int, int, Hash]]:
 
 def forget_snapshots(db: Database, first: int) -> None:
     """Delete a snapshot and all later ones."""
-    db.objects(models.Snapshot).filter(id__gte=first).delete()
+    db.execute("DELETE FROM cchain_app_snapshot WHERE id >= %s", (first,))
 
 
 def forget_snapshots_above(db: Database, number: int, changes: int | None) -> None:
@@ -231,10 +234,9 @@ def forget_snapshots_above(db: Database, number: int, changes: int | None) -> No
         number: Of the block.
         changes: How many changes by hand were kept on it; None: all.
     """
-    found = db.objects(models.Snapshot)
-    found.filter(number__gt=number).delete()
+    db.execute("DELETE FROM cchain_app_snapshot WHERE number > %s", (number,))
     if changes is not None:
-        found.filter(number=number, changes__gt=changes).delete()
+        db.execute(_FORGET_SNAPSHOTS_OF_CHANGES, (number, changes))
 
 
 def _snapshot(row: dict[str, Any]) -> Snapshot:

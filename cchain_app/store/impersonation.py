@@ -1,5 +1,6 @@
 """The rows of who is impersonated, and of whose signatures are: they survive a restart."""
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from cchain_app import models
@@ -53,15 +54,21 @@ def set_signature(db: Database, one: ImpersonatedSignature) -> None:
     rows.create(**one._asdict())
 
 
-def keep_signatures(db: Database, number: int) -> None:
+def keep_signatures(db: Database, found: Iterable[ImpersonatedSignature], number: int) -> None:
     """Let what was set for later blocks hold from this one on: the chain went back, and the next block is this.
 
     The caller holds the lock and the transaction.
+
+    Args:
+        db: Where the chain is.
+        found: All that are set.
+        number: Of the block.
     """
-    for one in signatures(db):
-        if one.number > number:
-            set_signature(db, one._replace(number=number))
-    db.objects(models.ImpersonatedSignature).filter(number__gt=number).delete()
+    later = [one for one in found if one.number > number]
+    for one in later:
+        set_signature(db, one._replace(number=number))
+    if later:
+        db.objects(models.ImpersonatedSignature).filter(number__gt=number).delete()
 
 
 def forget_signatures(db: Database) -> None:
