@@ -363,10 +363,14 @@ def test_a_loop_of_hashes_of_a_megabyte_ends_in_time() -> None:
 def test_the_run_that_explains_a_failure_has_no_time_of_its_own() -> None:
     code = bytes([0x7F]) + b"\xff" * 32 + b"\x80\x80\x80\x09\x50" * 1_000_000 + b"\x0c"
     state, message = with_code(code), call_message(CONTRACT, gas=LOTS)
-    began = time.monotonic()
-    assert (
-        ENGINE.call(block_env(), message, state).error == "invalid opcode: opcode 0xc not defined"
-    )
-    both = time.monotonic() - began
+
+    def both() -> float:
+        began = time.monotonic()
+        outcome = ENGINE.call(block_env(), message, state)
+        assert outcome.error == "invalid opcode: opcode 0xc not defined"
+        return time.monotonic() - began
+
+    # Each takes half of that; noise makes measured times longer, so the shortest of some is near the truth.
+    limit = min(both() for _ in range(5)) * 0.7
     with pytest.raises(CallInterrupted, match=r"^time limit reached$"):
-        ENGINE.call(block_env(), message, state, time_limit=both / 4)
+        ENGINE.call(block_env(), message, state, time_limit=limit)
