@@ -21,6 +21,7 @@ METHODS = {
 EXCHANGES = [
     one for one in json.loads((VECTORS / "exchanges.json").read_text()) if one["method"] in METHODS
 ]
+TIMED_OUT = {"error": {"code": -32000, "message": "execution timeout"}}
 
 
 @pytest.fixture
@@ -36,10 +37,16 @@ def test_answers_are_go_ethereums(imported, rpc):
             answer = {"result": rpc(one["method"], *one["params"])}
         except JsonRpcError as error:
             answer = {"error": {"code": error.code, "message": error.message}}
-        if answer != expected(one):
+        if answer != expected(one) and not (has_no_time(one) and answer == TIMED_OUT):
             differ.append((number, one["method"], str(one["params"])[:300], answer, expected(one)))
     assert len(EXCHANGES) > 60
     assert not differ
+
+
+def has_no_time(one):
+    """Say whether an exchange gives the trace no time: go-ethereum's clock, too, may win or lose then."""
+    options = one["params"][-1]
+    return isinstance(options, dict) and options.get("timeout") == "0s"
 
 
 def expected(one):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from cchain_app.evm.tracing import Recording
-from cchain_app.selectors import blocks, tracing
+from cchain_app.selectors import blocks, development, tracing
 from cchain_app.selectors.state import state_at
 from primitives.evm import Slot
 from tests.builders.counting_engine import CountingEngine
@@ -67,7 +67,9 @@ def test_what_a_block_changed_is_read_at_once(made, django_assert_max_num_querie
     made.chain.mine()
     made.chain.forget()
     block = blocks.by_number(made.chain.evm, block.number)
-    assert made.chain.evm.config  # a process looks once at which genesis its chain has
+    # A process looks once at which genesis its chain has, and at what is set by hand.
+    assert made.chain.evm.config
+    assert development.conditions(made.chain.evm)
 
     with django_assert_max_num_queries(6):
         tracing.trace_block(made.chain.evm, block, FRAMES, time_limit=SECONDS)
