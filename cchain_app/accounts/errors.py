@@ -3,6 +3,7 @@
 AccountError
 ├── UnknownAccount     the node has no key for it
 ├── BadTypedData       what should be signed is no typed data (EIP-712)
+├── TooManyAccounts    no more are made
 └── KeyringError       the settings give no keys; its words hold none of them
     ├── BadMnemonic
     └── BadDerivationPath
@@ -25,6 +26,14 @@ class BadTypedData(AccountError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"invalid typed data: {reason}")
+
+
+class TooManyAccounts(AccountError):
+    """The node makes no more accounts: it derives the key of each anew after a restart."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"{most} accounts were made here, which is the most")
+        self.most = most
 
 
 class KeyringError(AccountError):

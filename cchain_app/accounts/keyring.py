@@ -83,6 +83,8 @@ class Derivation:
     def __init__(self, mnemonic: str, path: str) -> None:
         self._mnemonic = mnemonic
         self._path = _closed(path)
+        self._seed: bytes | None = None
+        """It takes some milliseconds, nine tenths of a key."""
         self._keys: dict[int, bytes] = {}
 
     def key(self, number: int) -> bytes:
@@ -93,7 +95,9 @@ class Derivation:
             BadDerivationPath: The path leads to no key.
         """
         if number not in self._keys:
-            (self._keys[number],) = _keys(self._mnemonic, (number,), self._path)
+            if self._seed is None:
+                self._seed = _seed_of(self._mnemonic)
+            (self._keys[number],) = _keys(self._seed, (number,), self._path)
         return self._keys[number]
 
     def address(self, number: int) -> Address:
@@ -128,19 +132,27 @@ def are_known(mnemonic: str, path: str) -> bool:
 def _derived(mnemonic: str, count: int, path: str) -> dict[Address, bytes]:
     if are_known(mnemonic, path) and count <= len(_KNOWN):
         return dict(list(_KNOWN.items())[:count])
-    return {address_of_private_key(key): key for key in _keys(mnemonic, range(count), path)}
+    keys = _keys(_seed_of(mnemonic), range(count), path)
+    return {address_of_private_key(key): key for key in keys}
 
 
-def _keys(mnemonic: str, numbers: Iterable[int], path: str) -> list[bytes]:
-    # Only here: it takes half a second to import.
+def _seed_of(mnemonic: str) -> bytes:
+    # Only here and below: it takes half a second to import.
     with recursion_limit_kept():
-        from eth_account.hdaccount import key_from_seed, seed_from_mnemonic
+        from eth_account.hdaccount import seed_from_mnemonic
         from eth_utils.exceptions import ValidationError
 
     try:
-        seed = seed_from_mnemonic(_normal(mnemonic), "")
+        return seed_from_mnemonic(_normal(mnemonic), "")
     except (ValidationError, ValueError):
         raise BadMnemonic from None
+
+
+def _keys(seed: bytes, numbers: Iterable[int], path: str) -> list[bytes]:
+    with recursion_limit_kept():
+        from eth_account.hdaccount import key_from_seed
+        from eth_utils.exceptions import ValidationError
+
     try:
         return [key_from_seed(seed, f"{path}{number}") for number in numbers]
     except (ValidationError, ValueError):

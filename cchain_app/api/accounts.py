@@ -27,6 +27,9 @@ def new_account(rpc: EvmRpc, _password: object) -> str:
     words has its key. What is stored is its number: it survives a restart, evm_revert and anvil_reset, and is
     there for all processes of the node. While the settings name another mnemonic or path, it is not. A password
     is not needed, and as no account is locked, it is none's (Ganache and geth lock it by that).
+
+    Raises:
+        TooManyAccounts: There are as many as there may be.
     """
     return encode_data(services.create(rpc.chain))
 

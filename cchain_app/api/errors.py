@@ -83,6 +83,7 @@ CODES: Final[Mapping[type[Exception], int]] = {
     pool.FutureReplacesPending: SERVER_ERROR,
     accounts.UnknownAccount: SERVER_ERROR,
     accounts.BadTypedData: INVALID_PARAMS,
+    accounts.TooManyAccounts: SERVER_ERROR,
     engine.CallRejected: SERVER_ERROR,
     overrides.BadOverride: SERVER_ERROR,
     overrides.StateAndDiff: SERVER_ERROR,

@@ -14,6 +14,11 @@ def add(db: Database, number: int, address: Address) -> None:
     db.objects(models.CreatedAccount).create(number=number, address=address)
 
 
+def count(db: Database) -> int:
+    """Return how many there are."""
+    return db.objects(models.CreatedAccount).count()
+
+
 def next_number(db: Database, least: int) -> int:
     """Return the number that no row has, nor any before it, and that is not below another."""
     last = db.objects(models.CreatedAccount).aggregate(last=Max("number"))["last"]

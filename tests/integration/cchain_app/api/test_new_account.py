@@ -7,6 +7,7 @@ import pytest
 
 from cchain_app import models
 from cchain_app.accounts.keyring import DERIVATION_PATH, MNEMONIC
+from cchain_app.services import accounts
 from cchain_app.txs.codec import decode_unsigned, recover_sender
 from jsonrpc.errors import JsonRpcError
 from primitives.recursion import recursion_limit_kept
@@ -36,6 +37,16 @@ def test_it_answers_the_mnemonics_next_account(rpc: Rpc, chain: Chain) -> None:
     assert rpc("personal_newAccount") == address_of(12)
     assert rpc("eth_accounts")[11:] == [address_of(10), address_of(11), address_of(12)]
     assert rpc("eth_getBalance", address_of(10), "latest") == "0x0"
+
+
+def test_there_are_only_so_many(rpc: Rpc, chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(accounts, "MOST_ACCOUNTS", 2)
+    made = [rpc("personal_newAccount"), rpc("personal_newAccount")]
+    with pytest.raises(JsonRpcError) as refused:
+        rpc("personal_newAccount")
+    words = "2 accounts were made here, which is the most"
+    assert (refused.value.code, refused.value.message) == (-32000, words)
+    assert rpc("eth_accounts")[11:] == made
 
 
 def test_it_signs(rpc: Rpc, chain: Chain) -> None:
