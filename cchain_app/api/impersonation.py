@@ -1,6 +1,7 @@
 """Who may send without a key, and whose a signature is, as clients decide on a development chain (devnet.md 4).
 
-Of accounts each method has a name of Anvil's, which answers null, and one of Hardhat's, which answers whether it did something.
+Each method for accounts has a name of Anvil's, which answers null, and one of Hardhat's, which answers whether it did
+something.
 """
 
 from cchain_app.accounts.errors import UnknownAccount
