@@ -9,6 +9,7 @@ from cchain_app.admin.calls import CallAdmin, ContractCreation, ContractCreation
 from cchain_app.admin.conditions import (
     CreatedAccountAdmin,
     DevelopmentSettingsAdmin,
+    ImpersonatedSignatureAdmin,
     ImpersonationAdmin,
 )
 from cchain_app.admin.development import DevelopmentChangeAdmin, SnapshotAdmin
@@ -32,6 +33,7 @@ __all__ = [
     "ForkedAccountAdmin",
     "ForkedHashAdmin",
     "ForkedSlotAdmin",
+    "ImpersonatedSignatureAdmin",
     "ImpersonationAdmin",
     "LogAdmin",
     "PoolTransactionAdmin",

@@ -17,7 +17,13 @@ from cchain_app.admin import display
 from cchain_app.admin.forked import asked_now, told_by
 from cchain_app.admin.rows import RowsAdmin, objects
 from cchain_app.apps import evm_chain
-from cchain_app.models import Account, CreatedAccount, DevelopmentSettings, Impersonation
+from cchain_app.models import (
+    Account,
+    CreatedAccount,
+    DevelopmentSettings,
+    ImpersonatedSignature,
+    Impersonation,
+)
 from cchain_app.selectors import signers
 from primitives.evm import Address
 from primitives.hashing import EMPTY_HASH
@@ -224,6 +230,47 @@ class ImpersonationAdmin(SenderAdmin):
     def full_address(self, row: Impersonation) -> SafeString:
         """Return the account, or that it is everybody."""
         return _everybody() if row.address is None else display.full_account(row.address)
+
+
+@admin.register(ImpersonatedSignature)
+class ImpersonatedSignatureAdmin(DevelopmentAdmin):
+    """Whom ecrecover answers for which signatures, in the order in which that was said."""
+
+    list_display = ("number_text", "short_signature", "short_signer")
+    nothing_set = "ecrecover answers who signed: anvil_impersonateSignature says otherwise."
+    ordering = ("id",)
+    search_fields = ("number",)
+    search_help_text = "The first block that it is so in"
+    fieldsets = ((None, {"fields": ("number_text", "full_signature", "full_signer")}),)
+
+    @override
+    def branches(self, term: Term) -> list[Q]:
+        return [] if term.number is None else [Q(number=term.number)]
+
+    @admin.display(description="From block")
+    def number_text(self, row: ImpersonatedSignature) -> str:
+        """Return the first block that it is so in, which need not be there yet."""
+        return f"{row.number:,}"
+
+    @admin.display(description="Signature")
+    def short_signature(self, row: ImpersonatedSignature) -> SafeString:
+        """Return r, s and v for the list."""
+        return display.short(row.signature)
+
+    @admin.display(description="Signature")
+    def full_signature(self, row: ImpersonatedSignature) -> SafeString:
+        """Return r, s and v in full."""
+        return display.full(row.signature)
+
+    @admin.display(description="Signer")
+    def short_signer(self, row: ImpersonatedSignature) -> SafeString:
+        """Return the way to who is answered."""
+        return display.short_account(row.signer)
+
+    @admin.display(description="Signer")
+    def full_signer(self, row: ImpersonatedSignature) -> SafeString:
+        """Return who is answered."""
+        return display.full_account(row.signer)
 
 
 @admin.register(CreatedAccount)

@@ -99,6 +99,7 @@ UNFOLD: dict[str, Any] = {
                     _item("Development changes", "construction", "cchain_app", "developmentchange"),
                     _item("Development settings", "tune", "cchain_app", "developmentsettings"),
                     _item("Impersonated", "theater_comedy", "cchain_app", "impersonation"),
+                    _item("Impersonated signatures", "draw", "cchain_app", "impersonatedsignature"),
                     _item("Created accounts", "person_add", "cchain_app", "createdaccount"),
                     _item("evm_snapshot", "photo_camera", "cchain_app", "snapshot"),
                     _item("Fetched accounts", "cloud_download", "cchain_app", "forkedaccount"),

@@ -106,6 +106,7 @@ def write_chain(blocks: int, *, idle_accounts: int = 0, waiting: int = 0) -> Non
     _write(models.DevelopmentChange, _BY_HAND, map(_by_hand, numbers))
     _write(models.Snapshot, _SNAPSHOT, map(_snapshot, numbers))
     _write(models.Impersonation, ("id", "address"), map(_impersonated, range(60)))
+    _write(models.ImpersonatedSignature, _SIGNATURE, map(_signature, range(1, 61)))
     _write(models.CreatedAccount, ("number", "address"), ((one, person(one)) for one in range(60)))
     _write(models.ForkedAccount, _ACCOUNT, (_fetched(number) for number in numbers))
     _write(models.ForkedSlot, ("key", "value"), _slots())
@@ -121,6 +122,7 @@ def erase_chain() -> None:
 
 _WRITTEN: tuple[Any, ...] = (
     models.ForkedHash, models.ForkedSlot, models.ForkedAccount, models.CreatedAccount, models.Impersonation,
+    models.ImpersonatedSignature,
     models.Snapshot, models.DevelopmentChange, models.PoolTransaction, models.StorageSlot, models.Code, models.AccountChange, models.Account,
     models.CallProgress, models.Call, models.Log, models.Receipt, models.Transaction, models.Block,
 )  # fmt: skip
@@ -148,6 +150,7 @@ _ACCOUNT = ("address", "nonce", "balance", "code_hash")
 _CHANGE = ("id", "address", "number", "nonce", "balance", "code_hash")
 _BY_HAND = ("id", "number", "kind", "address", "old", "new", "wrote_history")
 _SNAPSHOT = ("id", "number", "hash", "changes", "clock_offset", "pool")
+_SIGNATURE = ("id", "number", "signature", "signer")
 _WAITING = (
     "hash", "sender", "nonce", "gas", "max_fee_per_gas", "max_priority_fee_per_gas", "value",
     "size", "received_at", "raw",
@@ -195,6 +198,10 @@ def _by_hand(number: int) -> _Row:
 
 def _impersonated(index: int) -> _Row:
     return (FIRST_IMPERSONATION + index, TOKEN if index == 1 else person(index))
+
+
+def _signature(number: int) -> _Row:
+    return (number, number, number.to_bytes(65, "big"), person(number))
 
 
 def _fetched(number: int) -> _Row:

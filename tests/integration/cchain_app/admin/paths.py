@@ -16,6 +16,7 @@ MODELS = (
     "developmentchange",
     "snapshot",
     "impersonation",
+    "impersonatedsignature",
     "createdaccount",
     "forkedaccount",
     "forkedslot",

@@ -98,6 +98,21 @@ def test_the_impersonated_are_shown_with_what_they_have(
     assert browse(listing("impersonation"), q=STRANGER).rows == []
 
 
+def test_impersonated_signatures_are_shown_with_who_is_answered(
+    browse: Browse, chain: Chain, rpc: Rpc
+) -> None:
+    signature = "0x" + "ab" * 64 + "1b"
+    rpc("evm_mine")
+    rpc("anvil_impersonateSignature", [signature, STRANGER])
+    page = browse(listing("impersonatedsignature"))
+    (row,) = page.rows
+    assert (row.number, len(page.chain_statements)) == (2, 1)
+    assert f'href="{detail("account", STRANGER)}"' in page.text
+    shown = browse(detail("impersonatedsignature", row.pk)).text
+    assert signature in shown
+    assert f'href="{detail("account", STRANGER)}"' in shown
+
+
 def test_created_accounts_are_shown_without_their_keys(
     browse: Browse, chain: Chain, rpc: Rpc
 ) -> None:
@@ -124,12 +139,15 @@ def test_an_impersonated_account_that_does_not_exist_has_nothing(
     assert '<span class="nd-amount" title="0 wei">0</span>' in text
 
 
-@pytest.mark.parametrize("model", ["developmentsettings", "impersonation", "createdaccount"])
+@pytest.mark.parametrize(
+    "model", ["developmentsettings", "impersonation", "impersonatedsignature", "createdaccount"]
+)
 def test_elsewhere_there_is_nothing_to_see(
     browse: Browse, chain: Chain, rpc: Rpc, settings: Any, model: str
 ) -> None:
     rpc("anvil_setCoinbase", STRANGER)
     rpc("anvil_impersonateAccount", STRANGER)
+    rpc("anvil_impersonateSignature", ["0x" + "ab" * 65, STRANGER])
     rpc("personal_newAccount")
     assert browse(listing(model)).rows != []
     settings.NODE = replace(settings.NODE, development=False)

@@ -28,6 +28,7 @@ def test_a_list_is_empty(admin_client: Client, model: str) -> None:
         ("forkedhash", "This chain is no fork"),
         ("developmentsettings", "Nothing was set over RPC"),
         ("impersonation", "Nobody is impersonated"),
+        ("impersonatedsignature", "ecrecover answers who signed"),
         ("createdaccount", "Nobody has made an account"),
     ],
 )
