@@ -4,18 +4,15 @@ The package (and py_ecc below it) raises Python's recursion limit for the whole 
 imported; here the limit is put back, and raised only while the specification executes.
 """
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from dataclasses import fields as fields_of
 from functools import cache
 from importlib import import_module
-from threading import Lock
 from types import ModuleType
 from typing import Any
 
-from primitives.recursion import recursion_limit_kept
+from primitives.recursion import recursion_limit_kept, recursion_limit_raised
 
 EXECUTION_RECURSION_LIMIT = 16_000
 """Python frames that 1,024 nested calls of the EVM need (four each), and ample room below.
@@ -23,9 +20,6 @@ EXECUTION_RECURSION_LIMIT = 16_000
 Other threads see it too. Measured on 3.11: the JSON decoder and repr() still raise RecursionError
 at this limit, and at 40,000, rather than overflow the C stack of a thread.
 """
-
-_execution_lock = Lock()
-_executions: list[int] = []
 
 
 class UnknownForkError(Exception):
@@ -96,17 +90,6 @@ _MODULES = {
 }
 
 
-@contextmanager
-def room_for_nested_calls() -> Iterator[None]:
+def room_for_nested_calls() -> AbstractContextManager[None]:
     """Raise the recursion limit while the body runs, in however many threads at a time."""
-    with _execution_lock:
-        _executions.append(sys.getrecursionlimit())
-        sys.setrecursionlimit(max(EXECUTION_RECURSION_LIMIT, _executions[0]))
-    try:
-        yield
-    finally:
-        with _execution_lock:
-            limit = _executions[0]
-            _executions.pop()
-            if not _executions:
-                sys.setrecursionlimit(limit)
+    return recursion_limit_raised(EXECUTION_RECURSION_LIMIT)

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from primitives.recursion import recursion_limit_kept
+from primitives.recursion import recursion_limit_kept, recursion_limit_raised
 
 MNEMONIC = "legal winner thank year wave sausage worth useful legal winner thank yellow"
 KEYS = f"from cchain_app.accounts.keyring import *; development_keyring({MNEMONIC!r}, 1, 'm/0')"
@@ -52,4 +52,33 @@ def test_nobody_takes_the_raised_limit_for_the_one_to_keep() -> None:
         assert entered.wait(10)
     other.join(10)
     assert seen == [limit]
+    assert sys.getrecursionlimit() == limit
+
+
+def test_it_is_raised_until_the_last_one_leaves() -> None:
+    limit = sys.getrecursionlimit()
+    with recursion_limit_raised(limit + 9):
+        with recursion_limit_raised(limit + 5):
+            assert sys.getrecursionlimit() == limit + 9
+        assert sys.getrecursionlimit() == limit + 9
+    assert sys.getrecursionlimit() == limit
+    with recursion_limit_raised(limit - 1):
+        assert sys.getrecursionlimit() == limit
+
+
+def test_nobody_raises_it_while_another_imports() -> None:
+    limit, entered, seen = sys.getrecursionlimit(), threading.Event(), []
+
+    def enter() -> None:
+        entered.set()
+        with recursion_limit_raised(limit + 9):
+            seen.append(sys.getrecursionlimit())
+
+    other = threading.Thread(target=enter)
+    with recursion_limit_kept():
+        sys.setrecursionlimit(limit + 99)
+        other.start()
+        assert entered.wait(10)
+    other.join(10)
+    assert seen == [limit + 9]
     assert sys.getrecursionlimit() == limit
