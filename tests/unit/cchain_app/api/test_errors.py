@@ -2,7 +2,7 @@
 
 import pytest
 
-from cchain_app.accounts.errors import BadTypedData, UnknownAccount
+from cchain_app.accounts.errors import BadTypedData, TooManyAccounts, UnknownAccount
 from cchain_app.api import errors
 from cchain_app.development.errors import DevelopmentError
 from cchain_app.evm.engine import CallRejected
@@ -29,7 +29,7 @@ ROOTS = (
     DevelopmentError,
     InvalidTransaction, PoolRejection, BadOverride, InvalidPercentiles, FilterNotFound, CallRejected,
     TooManyLogs, ProofWindowPassed, RangeTimedOut, SimulationRefused, GenesisNotTraceable, TransactionIndexOutOfRange, TraceDiffers,
-    BlockNotTraceable, BadTraceConfig, TraceTimedOut, UnknownAccount, BadTypedData,
+    BlockNotTraceable, BadTraceConfig, TraceTimedOut, UnknownAccount, BadTypedData, TooManyAccounts,
     ForkRefused, UpstreamError, NoForkedProof,
 )  # fmt: skip
 
