@@ -1,10 +1,11 @@
 """What a process remembers of the chain: the head, recent blocks, accounts, slots and code.
 
 All of it is bounded. State is remembered as of the head only. Whoever moves the head first unsets
-`state_number`; a reader checks it before and after it takes a value, so that no reader ever mixes
-two heights, and needs no lock. The writer of a block advances the memory of its own process with
-what it knows (`advance`); other processes are told by a pointer and forget what changed
-(`selectors.blocks.catch_up`).
+`StateMemory.number`; a reader checks it before and after it takes a value, so that no reader ever mixes
+two heights, and needs no lock. What was read from rows is kept only while the memory is what it was before
+they were read, by its version: a development chain goes back, and then its heights come again.
+The writer of a block advances the memory of its own process with what it knows (`advance`); other processes
+are told by a pointer and forget what changed (`selectors.blocks.catch_up`).
 """
 
 import threading
@@ -65,6 +66,8 @@ class StateMemory:
     def __init__(self, *, accounts: int, slots: int) -> None:
         self.number: int | None = None
         """The height that the values belong to; None while they are being changed."""
+        self._version = 0
+        """How often they were changed."""
         self._lock = threading.Lock()
         self._accounts: dict[Address, AccountState | None] = {}
         self._slots: dict[tuple[Address, Slot], Word] = {}
@@ -76,6 +79,14 @@ class StateMemory:
         self._asked_accounts = Asked()
         self._asked_slots = Asked()
         self._asked_codes = Asked()
+
+    def version_at(self, number: int) -> int | None:
+        """Return with what values of this height are remembered, to be asked for before they are read.
+
+        None: they are not remembered, since the memory is at another height.
+        """
+        version = self._version
+        return version if self.number == number else None
 
     def account(self, address: Address, number: int) -> AccountState | Missing | None:
         """Return what is remembered of an account at this height."""
@@ -113,20 +124,20 @@ class StateMemory:
         }
 
     def remember_accounts(
-        self, values: Iterable[tuple[Address, AccountState | None]], number: int
+        self, values: Iterable[tuple[Address, AccountState | None]], version: int | None
     ) -> None:
-        """Keep accounts read at this height, unless the head has moved since."""
+        """Keep accounts that were read after `version_at` gave the version, unless anything has changed since."""
         with self._lock:
-            if self.number == number:
+            if self._version == version:
                 for address, value in values:
                     self._accounts[address] = value
                     self._asked_accounts.miss()
                 _shrink(self._accounts, self._most_accounts)
 
-    def remember_slot(self, address: Address, slot: Slot, value: Word, number: int) -> None:
-        """Keep a slot read at this height, unless the head has moved since."""
+    def remember_slot(self, address: Address, slot: Slot, value: Word, version: int | None) -> None:
+        """Keep a slot that was read after `version_at` gave the version, unless anything has changed since."""
         with self._lock:
-            if self.number == number:
+            if self._version == version:
                 self._slots[address, slot] = value
                 self._asked_slots.miss()
                 _shrink(self._slots, self._most_slots)
@@ -149,7 +160,7 @@ class StateMemory:
     def advance(self, number: int, changes: StateChanges) -> None:
         """Move to the next height by what its block changed."""
         with self._lock:
-            self.number = None
+            self._begin_change()
             if changes.cleared:
                 self._forget_slots(changes.cleared)
             for address, account in changes.accounts.items():
@@ -172,7 +183,7 @@ class StateMemory:
     ) -> None:
         """Move to another height and forget what changed on the way."""
         with self._lock:
-            self.number = None
+            self._begin_change()
             for address in accounts:
                 self._accounts.pop(address, None)
             for key in slots:
@@ -182,10 +193,14 @@ class StateMemory:
     def reset(self, number: int) -> None:
         """Move to a height of which nothing is known."""
         with self._lock:
-            self.number = None
+            self._begin_change()
             self._accounts.clear()
             self._slots.clear()
             self.number = number
+
+    def _begin_change(self) -> None:
+        self.number = None
+        self._version += 1
 
     def _forget_slots(self, addresses: Set[Address]) -> None:
         for key in [key for key in self._slots if key[0] in addresses]:
@@ -203,6 +218,8 @@ class BlockMemory:
         self._places: dict[Hash, tuple[AcceptedBlock, int]] = {}
         self.head: AcceptedBlock | None = None
         """The head as this process sees it; None before the first question."""
+        self.version = 0
+        """How often it began again at a head, from which the chain may go on with other blocks."""
         self.asked = Asked()
         """By `selectors.blocks`, which knows whether an answer had to be read."""
 
@@ -221,30 +238,42 @@ class BlockMemory:
         """Return the remembered block that holds a transaction, and its index there."""
         return self._places.get(transaction_hash)
 
-    def remember(self, block: AcceptedBlock) -> None:
+    def remember_read(self, block: AcceptedBlock, version: int) -> None:
+        """Keep a block that was read when the version was this one, unless the memory began again since."""
+        with self._lock:
+            if self.version == version:
+                self._keep(block)
+
+    def follow(self, block: AcceptedBlock) -> None:
+        """Keep the block after the head, which is the head then."""
+        with self._lock:
+            self._keep(block)
+        self.head = block
+
+    def reset(self, head: AcceptedBlock) -> None:
+        """Forget all blocks and begin again at a head."""
+        with self._lock:
+            self.version += 1
+            self._by_number.clear()
+            self._by_hash.clear()
+            self._places.clear()
+            self._keep(head)
+        self.head = head
+
+    def _keep(self, block: AcceptedBlock) -> None:
         """Keep a block, and forget another one when there are too many.
 
         Half of the room is for the blocks right below the head: who reads old ones, a thousand at
         a time, does not push them out.
         """
-        with self._lock:
-            if block.hash in self._by_hash:
-                return
-            self._by_number[block.number] = block
-            self._by_hash[block.hash] = block
-            for index, transaction in enumerate(block.transactions):
-                self._places[transaction.hash] = (block, index)
-            while len(self._by_number) > self._most:
-                self._forget(self._oldest_kept())
-
-    def reset(self, head: AcceptedBlock) -> None:
-        """Forget all blocks and begin again at a head."""
-        with self._lock:
-            self._by_number.clear()
-            self._by_hash.clear()
-            self._places.clear()
-        self.remember(head)
-        self.head = head
+        if block.hash in self._by_hash:
+            return
+        self._by_number[block.number] = block
+        self._by_hash[block.hash] = block
+        for index, transaction in enumerate(block.transactions):
+            self._places[transaction.hash] = (block, index)
+        while len(self._by_number) > self._most:
+            self._forget(self._oldest_kept())
 
     def _oldest_kept(self) -> int:
         """Return the number of the block that was kept first of those far below the head."""
@@ -356,18 +385,26 @@ class CountsMemory:
     """
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._known: tuple[PoolTag, tuple[int, int]] | None = None
+        self._resets = 0
 
     def of(self, tag: PoolTag, count: Callable[[], tuple[int, int]]) -> tuple[int, int]:
         """Return what was counted, counting only where the tag is another one."""
-        known = self._known
-        if known is None or known[0] != tag:
-            self._known = known = (tag, count() if tag.transactions else (0, 0))
-        return known[1]
+        known, resets = self._known, self._resets
+        if known is not None and known[0] == tag:
+            return known[1]
+        counted = count() if tag.transactions else (0, 0)
+        with self._lock:
+            if self._resets == resets:  # else a chain that went back may have that tag again
+                self._known = (tag, counted)
+        return counted
 
     def reset(self) -> None:
-        """Forget what was counted."""
-        self._known = None
+        """Forget what was counted, also what is being counted now."""
+        with self._lock:
+            self._known = None
+            self._resets += 1
 
 
 class Memory:
@@ -417,8 +454,7 @@ class Memory:
 
     def follow(self, block: AcceptedBlock) -> None:
         """Take the block after the head as the head. State moves on its own."""
-        self.blocks.remember(block)
-        self.blocks.head = block
+        self.blocks.follow(block)
         # Last: until here a reader that finds it in no block finds it waiting.
         self.transactions.forget(block.transactions)
 

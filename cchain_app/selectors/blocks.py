@@ -71,13 +71,20 @@ def catch_up(chain: EvmChain) -> AcceptedBlock:
 
 def by_number(chain: EvmChain, number: int) -> AcceptedBlock | None:
     """Return the block at a height, or None above the head, and below a fork's first block."""
+    remembered = chain.memory.blocks
+    version = remembered.version
     if number > head(chain).number or number < chain.first_number:
         return None
-    remembered = chain.memory.blocks
     found = remembered.by_number(number)
-    if found is None:
-        return _kept(chain, rows.load_block(chain.db, number))
-    remembered.asked.hit()
+    if found is not None:
+        remembered.asked.hit()
+        return found
+    try:
+        found = rows.load_block(chain.db, number)
+    except models.Block.DoesNotExist:  # a development chain went back in between
+        return None
+    remembered.asked.miss()
+    remembered.remember_read(found, version)
     return found
 
 
@@ -131,13 +138,6 @@ def _at(chain: EvmChain, number: int) -> AcceptedBlock | None:
     if number > head(chain).number:
         catch_up(chain)
     return by_number(chain, number)
-
-
-def _kept(chain: EvmChain, block: AcceptedBlock) -> AcceptedBlock:
-    remembered = chain.memory.blocks
-    remembered.asked.miss()
-    remembered.remember(block)
-    return block
 
 
 def _follows(chain: EvmChain, old: AcceptedBlock) -> bool:

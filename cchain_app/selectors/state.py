@@ -30,24 +30,26 @@ class StateAt:
         """Return the account, or None when it does not exist."""
         found = self._state.account(address, self._number)
         if isinstance(found, Missing):
+            version = self._state.version_at(self._number)
             found = evm_state.account_at(self._db, address, self._number)
             if found is None and (fork := self._chain.fork) is not None:
                 found = forked.account(self._chain, fork, address)
                 if found is not None:  # it may have been changed while it was fetched
                     found = evm_state.account_at(self._db, address, self._number)
-            self._state.remember_accounts([(address, found)], self._number)
+            self._state.remember_accounts([(address, found)], version)
         return found
 
     def storage(self, address: Address, slot: Slot) -> Word:
         """Return the value of a slot."""
         found = self._state.slot(address, slot, self._number)
         if isinstance(found, Missing):
+            version = self._state.version_at(self._number)
             found = evm_state.slot_at(self._db, address, slot, self._number)
             if found == ZERO_WORD and (fork := self._chain.fork) is not None:
                 found = forked.slot(self._chain, fork, address, slot)
                 if found != ZERO_WORD:  # likewise
                     found = evm_state.slot_at(self._db, address, slot, self._number)
-            self._state.remember_slot(address, slot, found, self._number)
+            self._state.remember_slot(address, slot, found, version)
         return found
 
     def has_storage(self, address: Address) -> bool:
@@ -117,6 +119,7 @@ def code_at(state: StateReader, address: Address) -> bytes:
 def prefetch_accounts(chain: EvmChain, addresses: Sequence[Address], number: int) -> None:
     """Bring accounts into memory in one statement, when `number` is the head."""
     state = chain.memory.state
+    version = state.version_at(number)
     wanted = {a for a in addresses if isinstance(state.account(a, number), Missing)}
     if not wanted or blocks.head(chain).number != number:
         return
@@ -126,4 +129,4 @@ def prefetch_accounts(chain: EvmChain, addresses: Sequence[Address], number: int
         found = evm_state.accounts_now(chain.db, wanted)
     # The rows are as of the database's head; if that has moved on, so must the memory first.
     if stored.head_number(chain.db) == number:
-        state.remember_accounts([(address, found.get(address)) for address in wanted], number)
+        state.remember_accounts([(address, found.get(address)) for address in wanted], version)

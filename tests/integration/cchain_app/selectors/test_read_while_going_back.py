@@ -1,0 +1,110 @@
+"""What is read from rows while a development chain goes back, and its heights come again, is not remembered."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from cchain_app.selectors import blocks, state
+from cchain_app.selectors.state import prefetch_accounts, state_at
+from cchain_app.store import chain as stored
+from cchain_app.store import evm_state
+from primitives.evm import Address, Slot
+from tests.builders.cchain import SENDERS
+from tests.builders.transactions import RECIPIENT
+from tests.integration.conftest import Chain, Rpc
+
+SENDER = SENDERS[0]
+CONTRACT = Address(b"\x5a" * 20)
+SLOT = Slot((1).to_bytes(32, "big"))
+Meanwhile = Callable[[], None]
+
+
+@pytest.fixture
+def go_back(chain: Chain, rpc: Rpc) -> Meanwhile:
+    """A chain of one block above a snapshot, and what goes back there and makes that height again, otherwise."""
+    snapshot = rpc("evm_snapshot")
+    chain.do(value=1)
+    chain.evm.memory.begin_at(blocks.head(chain.evm))
+
+    def meanwhile() -> None:
+        rpc("evm_revert", snapshot)
+        rpc("anvil_setStorageAt", f"0x{CONTRACT.hex()}", "0x1", "0x" + "11" * 32)
+        chain.nonce -= 1
+        chain.do(value=5)
+
+    return meanwhile
+
+
+def after(monkeypatch: pytest.MonkeyPatch, module: object, name: str, meanwhile: Meanwhile) -> None:
+    """Let something happen once, between what a function reads and what its caller does with it."""
+    read = getattr(module, name)
+
+    def slowly(*args: Any) -> Any:
+        monkeypatch.setattr(module, name, read)
+        found = read(*args)
+        meanwhile()
+        return found
+
+    monkeypatch.setattr(module, name, slowly)
+
+
+def balance(chain: Chain, address: Address) -> int:
+    found = state_at(chain.evm, blocks.head(chain.evm).number).account(address)
+    return found.balance if found else 0
+
+
+def test_an_account(monkeypatch: pytest.MonkeyPatch, chain: Chain, go_back: Meanwhile) -> None:
+    after(monkeypatch, evm_state, "account_at", go_back)
+    reader = state_at(chain.evm, 1)
+    chain.evm.memory.state.reset(1)
+    reader.account(RECIPIENT)
+
+    assert balance(chain, RECIPIENT) == 5
+
+
+def test_a_slot(monkeypatch: pytest.MonkeyPatch, chain: Chain, go_back: Meanwhile) -> None:
+    after(monkeypatch, evm_state, "slot_at", go_back)
+    assert not any(state_at(chain.evm, 1).storage(CONTRACT, SLOT))
+
+    assert state_at(chain.evm, 1).storage(CONTRACT, SLOT) == b"\x11" * 32
+
+
+def test_accounts_at_once(
+    monkeypatch: pytest.MonkeyPatch, chain: Chain, go_back: Meanwhile
+) -> None:
+    after(monkeypatch, state.evm_state, "accounts_now", go_back)
+    prefetch_accounts(chain.evm, [RECIPIENT, SENDER], 1)
+
+    assert balance(chain, RECIPIENT) == 5
+
+
+def test_a_block(
+    monkeypatch: pytest.MonkeyPatch, rpc: Rpc, chain: Chain, go_back: Meanwhile
+) -> None:
+    old = blocks.head(chain.evm)
+    (lost,) = old.transactions
+    chain.evm.memory.blocks.reset(stored.load_block(chain.evm.db, 0))
+    chain.evm.memory.blocks.head = old
+    after(monkeypatch, stored, "load_block", go_back)
+    assert blocks.by_number(chain.evm, 1) == old
+
+    assert blocks.by_hash(chain.evm, old.hash) is None
+    assert rpc("eth_getTransactionReceipt", f"0x{lost.hash.hex()}") is None
+
+
+def test_a_block_that_is_gone(monkeypatch: pytest.MonkeyPatch, chain: Chain, rpc: Rpc) -> None:
+    snapshot = rpc("evm_snapshot")
+    chain.do()
+    chain.do()
+    remembered = chain.evm.memory.blocks
+    remembered.reset(blocks.head(chain.evm))
+    seen = remembered.head
+
+    def head_then_back(_: object) -> Any:
+        monkeypatch.undo()
+        rpc("evm_revert", snapshot)
+        return seen
+
+    monkeypatch.setattr(blocks, "head", head_then_back)
+    assert blocks.by_number(chain.evm, 1) is None
