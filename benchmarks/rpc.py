@@ -4,12 +4,12 @@ import json
 import socket
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any
 
 from benchmarks.exchanges import exchange
 from benchmarks.signing import hash_of
-from benchmarks.wire import Framing
+from benchmarks.wire import Endpoint, Framing, Pages
 
 IDLE = 1.0
 """Seconds after which a connection is not trusted any more: servers close those that rest."""
@@ -164,3 +164,9 @@ class Client:
         if "error" in answer:
             raise RpcFailed(f"{method}: {answer['error']}")
         return answer["result"]
+
+
+def page(endpoint: Endpoint, path: str, patience: float = 60.0) -> str:
+    """Return a page of a server, by a connection of its own; TimeoutError after so many seconds."""
+    with closing(Client(Pages(endpoint), patience=patience)) as client:
+        return client.ask_raw(path.encode()).decode()

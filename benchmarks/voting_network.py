@@ -4,16 +4,15 @@ import json
 import re
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.commits import Heads
 from benchmarks.node import DATA_DIR, NODE, ROOT
-from benchmarks.rpc import Client, WrongAnswer
+from benchmarks.rpc import Client, WrongAnswer, page
 from benchmarks.server import Server
-from benchmarks.wire import Endpoint, Http, Pages
+from benchmarks.wire import Endpoint, Http
 from tests.servers.tables import give_tables
 
 NODES = 5
@@ -89,7 +88,7 @@ class Voters:
         time.sleep(REPORTS)
         totals: dict[str, float] = {"messages": 0.0, "bytes": 0.0}
         for endpoint in self.endpoints:
-            for name, value in TRAFFIC.findall(_page(endpoint, "/ext/metrics")):
+            for name, value in TRAFFIC.findall(page(endpoint, "/ext/metrics")):
                 totals[name] += float(value)
         return Spent(time.perf_counter(), **totals, processor=self.server.processor_seconds())
 
@@ -105,14 +104,9 @@ def found(server: Server) -> Voters:
 
 def _is_ready(endpoint: Endpoint) -> bool:
     try:
-        return bool(json.loads(_page(endpoint, "/ext/health/readiness"))["healthy"])
+        return bool(json.loads(page(endpoint, "/ext/health/readiness"))["healthy"])
     except (OSError, ValueError):
         return False
-
-
-def _page(endpoint: Endpoint, path: str) -> str:
-    with closing(Client(Pages(endpoint), patience=PATIENCE)) as client:
-        return client.ask_raw(path.encode()).decode()
 
 
 def client_of(endpoint: Endpoint) -> Client:

@@ -1,12 +1,13 @@
 """A chain with a history is searched for its calls. The node alone: peers keep no calls to search."""
 
+import re
 import time
 from dataclasses import replace
 
 from benchmarks import node
 from benchmarks.growth import grow_accounts, grow_blocks
 from benchmarks.growth import prepare as prepare_growth
-from benchmarks.rpc import body
+from benchmarks.rpc import WrongAnswer, body, page
 from benchmarks.scale import Scale
 from benchmarks.scene import Scene
 from benchmarks.server import Kind
@@ -16,6 +17,7 @@ from benchmarks.workloads_read import repeat
 
 CATCH_UP = 120.0
 """Seconds that the index of calls has to reach the head."""
+INDEXED = re.compile(r"^svc_cchain_calls_height (\S+)$", re.MULTILINE)
 
 
 def alone(_: Scale) -> Kind:
@@ -38,12 +40,28 @@ def _trace_filter(scene: Scene) -> Measurement:
         "toBlock": hex(grow_blocks(scene).reached),
         "toAddress": [account("filler").text],
     }
+    _await_index(scene)
     question = body("trace_filter", query)
-    deadline = time.monotonic() + CATCH_UP
-    while "error" in scene.client.ask(question) and time.monotonic() < deadline:
-        time.sleep(0.5)
     found = repeat(scene, [question], lambda result: len(result) == 1, connections=1)
     return replace(found, value=1e3 / found.value, note=grow_blocks(scene).note)
+
+
+def _await_index(scene: Scene) -> None:
+    """Return when the calls of all blocks are rows; until then blocks would be executed to find them.
+
+    Raises:
+        WrongAnswer: They are not in time.
+    """
+    height, deadline = scene.client.height(), time.monotonic() + CATCH_UP
+    while (reached := _indexed_height(scene)) < height:
+        if time.monotonic() > deadline:
+            raise WrongAnswer(f"calls are rows up to {reached} of {height} after {CATCH_UP:.0f} s")
+        time.sleep(0.5)
+
+
+def _indexed_height(scene: Scene) -> int:
+    found = INDEXED.search(page(scene.server.endpoint, "/ext/metrics"))
+    return int(float(found[1])) if found else -1
 
 
 HISTORY = (
