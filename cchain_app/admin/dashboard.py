@@ -49,7 +49,7 @@ def _head_cards(head: Block) -> tuple[Card, ...]:
 def _pool_card(head: Block) -> Card:
     state = objects(PoolTransaction).aggregate(newest=Max("id"), size=Count("id"))
     chain, tag = evm_chain(), PoolTag(head.number, state["size"], state["newest"])
-    pending, queued = chain.memory.counts.of(tag, lambda: pool.counts(chain))
+    pending, queued = pool.counts_of(chain, tag)
     page = links.list_page("pooltransaction")
     return Card("Mempool", display.link(f"{pending:,} pending", page), f"{queued:,} queued")
 

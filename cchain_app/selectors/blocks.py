@@ -60,9 +60,7 @@ def catch_up(chain: EvmChain) -> AcceptedBlock:
             remembered.begin_at(new)
             remembered.generation = generation
             return new
-        missed = [
-            rows.load_block(chain.db, between) for between in range(old.number + 1, number + 1)
-        ]
+        missed = rows.load_blocks(chain.db, old.number + 1, number)
         remembered.state.move(number, *evm_state.changed_since(chain.db, old.number))
         for new in missed:
             remembered.follow(new)

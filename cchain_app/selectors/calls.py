@@ -1,6 +1,6 @@
 """Calls inside of transactions, as far as they are rows: found by address, and how far they are written."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from cchain_app.blocks.accepted import AcceptedBlock
@@ -14,9 +14,15 @@ from chaindb.fields import height_of, row_id
 from primitives.evm import Address
 
 _NEXT: Final = """
-SELECT number FROM cchain_app_block
-WHERE number >= %s AND number <= %s AND transaction_count > 0 ORDER BY number LIMIT 1
+SELECT number, gas_used FROM cchain_app_block
+WHERE number >= %s AND number <= %s AND transaction_count > 0 ORDER BY number LIMIT %s
 """
+
+BLOCKS_AT_ONCE: Final = 16
+"""Blocks that are read together, where each follows the one before it."""
+
+GAS_AT_ONCE: Final = 16_000_000
+"""Gas of blocks that are read together, unless one has more: so much they can have changed."""
 
 _PAGE: Final = 1000
 """Calls that one statement finds at most."""
@@ -95,15 +101,30 @@ def indexed_height(chain: EvmChain) -> int:
     return -1 if found is None else found.height
 
 
-def load_block(chain: EvmChain, number: int) -> AcceptedBlock:
-    """Return an accepted block without putting it into memory: reading every block would push out all others."""
-    return chain.memory.blocks.by_number(number) or stored.load_block(chain.db, number)
+def next_blocks(chain: EvmChain, first: int, last: int) -> Sequence[AcceptedBlock]:
+    """Return the next blocks from first to last that have transactions, some that follow each other; none if none has.
+
+    They do not come into memory: reading every block would push out all others.
+    """
+    heights = _next_heights(chain, first, last)
+    if not heights:
+        return []
+    kept = [chain.memory.blocks.by_number(number) for number in heights]
+    found = [block for block in kept if block is not None]
+    return (
+        found if len(found) == len(kept) else stored.load_blocks(chain.db, heights[0], heights[-1])
+    )
 
 
-def next_with_transactions(chain: EvmChain, first: int, last: int) -> int | None:
-    """Return the lowest height from first to last whose block has transactions, or None."""
-    found = chain.db.row(_NEXT, [first, last])
-    return None if found is None else int(found[0])
+def _next_heights(chain: EvmChain, first: int, last: int) -> list[int]:
+    heights: list[int] = []
+    gas = 0
+    for number, gas_used in chain.db.rows(_NEXT, [first, last, BLOCKS_AT_ONCE]):
+        gas += gas_used
+        if heights and (number != heights[-1] + 1 or gas > GAS_AT_ONCE):
+            break
+        heights.append(number)
+    return heights
 
 
 def find(chain: EvmChain, wanted: CallFilter, first: int, last: int) -> Iterator[FoundCall]:

@@ -72,7 +72,7 @@ def waiting(chain: EvmChain, height: int) -> Waiting:
     """Return what the pool holds on the block at a height, the last one."""
     ((count, size, newest),) = chain.db.rows(_WAITING)
     tag = PoolTag(height, count, newest)
-    pending, queued = chain.memory.counts.of(tag, lambda: pool.counts(chain))
+    pending, queued = pool.counts_of(chain, tag)
     return Waiting(pending, queued, int(size))
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from cchain_app.chain import EvmChain
+from cchain_app.memory import PoolTag
 from cchain_app.pool.entry import PoolEntry
 from cchain_app.pool.ordering import AccountQueue, split
 from cchain_app.pool.ordering import next_nonce as next_free_nonce
@@ -115,6 +116,12 @@ def counts(chain: EvmChain) -> tuple[int, int]:
     return sum(len(queue.pending) for queue in split_up), sum(
         len(queue.queued) for queue in split_up
     )
+
+
+def counts_of(chain: EvmChain, tag: PoolTag) -> tuple[int, int]:
+    """Return the same for a pool that may have been counted already."""
+    blocks.head(chain)  # a memory that begins forgets what was counted
+    return chain.memory.counts.of(tag, lambda: counts(chain))
 
 
 def pending_hashes(chain: EvmChain) -> list[Hash]:

@@ -82,9 +82,9 @@ class StateBefore(StateAt):
 
     __slots__ = ("_accounts", "_slots")
 
-    def __init__(self, chain: EvmChain, number: int) -> None:
+    def __init__(self, chain: EvmChain, number: int, changed: evm_state.Values) -> None:
         super().__init__(chain, number - 1)
-        self._accounts, self._slots = evm_state.before_block(chain.db, number)
+        self._accounts, self._slots = changed
 
     @override
     def account(self, address: Address) -> AccountState | None:
@@ -107,7 +107,13 @@ def state_at(chain: EvmChain, number: int) -> StateAt:
 
 def state_before_block(chain: EvmChain, number: int) -> StateBefore:
     """Return state before block `number`, which is an accepted one, for executing it again."""
-    return StateBefore(chain, number)
+    return states_before_blocks(chain, number, number)[0]
+
+
+def states_before_blocks(chain: EvmChain, first: int, last: int) -> list[StateBefore]:
+    """Return the same for each block from height `first` to `last`, in as many statements as for one."""
+    changed = evm_state.before_blocks(chain.db, first, last)
+    return [StateBefore(chain, number, values) for number, values in changed.items()]
 
 
 def code_at(state: StateReader, address: Address) -> bytes:

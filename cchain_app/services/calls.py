@@ -6,12 +6,16 @@ write is short.
 
 import logging
 import time
+from collections.abc import Sequence
 from typing import Final
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
+from cchain_app.evm.engine import StateReader
+from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.tracing import Frame, Recording, TraceTimedOut, TraceTooLarge
 from cchain_app.selectors import blocks, calls
+from cchain_app.selectors.state import states_before_blocks
 from cchain_app.selectors.tracing import BlockReplay, TraceDiffers
 from cchain_app.store import calls as rows
 from cchain_app.store.calls import Progress, ProgressMoved, Recorded
@@ -116,17 +120,25 @@ def index_calls(chain: EvmChain, *, seconds: float) -> int:
     first, last = batch.height, blocks.catch_up(chain).number
     try:
         while batch.height <= last:
-            number = calls.next_with_transactions(chain, batch.height, last)
-            if number is None:
+            found = calls.next_blocks(chain, batch.height, last)
+            if not found:
                 batch.reach(row_id(last + 1))
-            else:
-                _BlockRecorder(chain, calls.load_block(chain, number), batch).run(until)
-            if time.monotonic() >= until:
+            elif not _record(chain, found, batch, until):
                 break
         batch.write()
     except ProgressMoved:
         return 0
     return batch.height - first
+
+
+def _record(chain: EvmChain, found: Sequence[AcceptedBlock], batch: _Batch, until: float) -> bool:
+    """Record blocks that follow each other, some of the first at least; return whether there is time left."""
+    states = states_before_blocks(chain, found[0].number, found[-1].number)
+    for block, state in zip(found, states, strict=True):
+        _BlockRecorder(chain, block, state, batch).run(until)
+        if time.monotonic() >= until:
+            return False
+    return True
 
 
 class _BlockRecorder:
@@ -136,7 +148,9 @@ class _BlockRecorder:
     still cannot be recorded is executed a third time, without recording.
     """
 
-    def __init__(self, chain: EvmChain, block: AcceptedBlock, batch: _Batch) -> None:
+    def __init__(
+        self, chain: EvmChain, block: AcceptedBlock, state: StateReader, batch: _Batch
+    ) -> None:
         self._chain = chain
         self._block = block
         self._batch = batch
@@ -144,7 +158,7 @@ class _BlockRecorder:
         half, chain.half_recorded = chain.half_recorded, None
         # Who has begun anew after others had written more goes on before them until it meets them.
         if half is None or half.block != block.hash or self._key(half.place) > batch.next_call:
-            self._replay = BlockReplay(chain, block)
+            self._replay = BlockReplay(chain, block, PendingState(state))
         else:
             self._replay = BlockReplay(chain, block, half.state, half.position)
             self._place, self._singly = half.place, half.singly

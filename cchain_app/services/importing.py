@@ -97,7 +97,7 @@ class _Import:
         self._chain = chain
         head = blocks.catch_up(chain)
         first = max(0, head.number - GENERATIONS + 1)
-        ancestors = [stored.load_block(chain.db, number) for number in range(first, head.number)]
+        ancestors = stored.load_blocks(chain.db, first, head.number - 1)
         rules = BlockRules(chain.config, chain.genesis.gas_limit, chain.engine)
         self._replay = Replay(rules, chain.trie, [*ancestors, head], *self._ground(head.number))
 

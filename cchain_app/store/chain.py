@@ -1,8 +1,8 @@
 """Blocks with their transactions, receipts and logs: written whole, read whole."""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
 
 from django.db.models.functions import Coalesce
 
@@ -26,6 +26,8 @@ from cchain_app.txs.transaction import Transaction
 from chaindb.database import Database, Row
 from primitives import rlp
 from primitives.evm import Address, Hash, Word
+
+T = TypeVar("T")
 
 _BLOCK = (
     "number", "hash", "parent_hash", "timestamp", "state_root", "miner", "gas_limit", "gas_used",
@@ -198,24 +200,42 @@ def forget_above(db: Database, number: int) -> None:
 
 
 def load_block(db: Database, number: int) -> AcceptedBlock:
-    """Return an accepted block, which must exist, with all that is in it."""
-    row = db.objects(models.Block).get(number=number)
-    found = list(
-        db.objects(models.Transaction)
-        .filter(**_in_block(number))
-        .order_by("id")
-        .select_related("receipt")
+    """Return an accepted block with all that is in it.
+
+    Raises:
+        Block.DoesNotExist: There is none at this height.
+    """
+    found = load_blocks(db, number, number)
+    if not found:
+        raise models.Block.DoesNotExist(f"no block {number}")
+    return found[0]
+
+
+def load_blocks(db: Database, first: int, last: int) -> list[AcceptedBlock]:
+    """Return the accepted blocks from height `first` to `last` with all that is in them, in three statements."""
+    rows = list(
+        db.objects(models.Block).filter(number__gte=first, number__lte=last).order_by("number")
     )
+    keys = {"id__gte": models.row_id(first), "id__lt": models.row_id(last + 1)}
+    sent = db.objects(models.Transaction).filter(**keys).order_by("id").select_related("receipt")
+    by_block = _grouped(sent, lambda transaction: models.height_of(transaction.id))
+    logs = _logs(db, keys) if any(row.log_count for row in rows) else {}
+    return [_loaded(row, by_block.get(row.number, ()), logs) for row in rows]
+
+
+def _loaded(
+    row: models.Block, sent: Sequence[models.Transaction], logs: Mapping[int, tuple[Log, ...]]
+) -> AcceptedBlock:
     transactions = tuple(
         with_sender(decode_unsigned(bytes(tx.raw), blobs=True), Address(bytes(tx.sender)))
-        for tx in found
+        for tx in sent
     )
     return AcceptedBlock(
         header=decode_header(bytes(row.header)),
         hash=Hash(bytes(row.hash)),
         size=row.size,
         transactions=transactions,
-        receipts=tuple(_receipts(found, _logs(db, number) if row.log_count else {})),
+        receipts=tuple(_receipts(sent, logs)),
         ommers=() if row.ommers is None else decode_ommers(_payload(row.ommers)),
         withdrawals=()
         if row.withdrawals is None
@@ -223,17 +243,17 @@ def load_block(db: Database, number: int) -> AcceptedBlock:
     )
 
 
+def _grouped(rows: Iterable[T], key: Callable[[T], int]) -> dict[int, tuple[T, ...]]:
+    """Return rows, which come in order, by key."""
+    return {value: tuple(group) for value, group in itertools.groupby(rows, key)}
+
+
 def _payload(encoded: bytes) -> bytes:
     return rlp.read_only_item(bytes(encoded))
 
 
-def _in_block(number: int) -> dict[str, int]:
-    """Return the filter by key for rows of one block."""
-    return {"id__gte": models.row_id(number), "id__lt": models.row_id(number + 1)}
-
-
 def _receipts(
-    transactions: list[models.Transaction], logs: dict[int, tuple[Log, ...]]
+    transactions: Sequence[models.Transaction], logs: Mapping[int, tuple[Log, ...]]
 ) -> Iterator[Receipt]:
     for transaction in transactions:
         own = logs.get(transaction.id, ())
@@ -251,16 +271,14 @@ def _root(stored: bytes | None) -> Hash | None:
     return None if stored is None else Hash(bytes(stored))
 
 
-def _logs(db: Database, number: int) -> dict[int, tuple[Log, ...]]:
-    """Return the logs of a block by the keys of their transactions."""
-    rows = db.objects(models.Log).filter(**_in_block(number)).order_by("id")
+def _logs(db: Database, keys: Mapping[str, int]) -> dict[int, tuple[Log, ...]]:
+    """Return logs by the keys of their transactions."""
+    rows = db.objects(models.Log).filter(**keys).order_by("id")
     values = rows.values_list(
         "transaction_id", "address", "topic0", "topic1", "topic2", "topic3", "data"
     )
-    return {
-        key: tuple(_log(row) for row in group)
-        for key, group in itertools.groupby(values, lambda row: row[0])
-    }
+    grouped = _grouped(values, lambda row: int(row[0]))
+    return {key: tuple(map(_log, group)) for key, group in grouped.items()}
 
 
 def _log(row: tuple[Any, ...]) -> Log:

@@ -114,23 +114,24 @@ def changed_since(db: Database, number: int) -> tuple[set[Address], set[tuple[Ad
     )
 
 
-def before_block(
-    db: Database, number: int
-) -> tuple[dict[Address, AccountState | None], dict[tuple[Address, Slot], Word]]:
-    """Return the accounts and slots that a block changed, as they were before it, in two statements."""
-    rows = {"id__gte": models.row_id(number), "id__lt": models.row_id(number + 1)}
-    accounts = db.objects(models.AccountChange).filter(**rows)
-    slots = db.objects(models.StorageChange).filter(**rows)
-    return (
-        {
-            Address(bytes(address)): account_of(*values)
-            for address, *values in accounts.values_list("address", "nonce", "balance", "code_hash")
-        },
-        {
-            (Address(bytes(key[:20])), Slot(bytes(key[20:]))): Word(bytes(value))
-            for key, value in slots.values_list("key", "value")
-        },
-    )
+Values = tuple[dict[Address, AccountState | None], dict[tuple[Address, Slot], Word]]
+"""Accounts and slots of one height; an account is None that does not exist."""
+
+
+def before_blocks(db: Database, first: int, last: int) -> dict[int, Values]:
+    """Return the accounts and slots that each of some blocks changed, as they were before it, in two statements."""
+    keys = {"id__gte": models.row_id(first), "id__lt": models.row_id(last + 1)}
+    found: dict[int, Values] = {number: ({}, {}) for number in range(first, last + 1)}
+    accounts = db.objects(models.AccountChange).filter(**keys)
+    for key, address, *values in accounts.values_list(
+        "id", "address", "nonce", "balance", "code_hash"
+    ):
+        found[models.height_of(key)][0][Address(bytes(address))] = account_of(*values)
+    slots = db.objects(models.StorageChange).filter(**keys)
+    for key, place, value in slots.values_list("id", "key", "value"):
+        slot = Address(bytes(place[:20])), Slot(bytes(place[20:]))
+        found[models.height_of(key)][1][slot] = Word(bytes(value))
+    return found
 
 
 def all_accounts(db: Database) -> Iterator[tuple[Address, AccountState]]:
@@ -142,9 +143,7 @@ def all_accounts(db: Database) -> Iterator[tuple[Address, AccountState]]:
         yield Address(bytes(address)), state
 
 
-def values_at(
-    db: Database, number: int
-) -> tuple[dict[Address, AccountState | None], dict[tuple[Address, Slot], Word]]:
+def values_at(db: Database, number: int) -> Values:
     """Return the accounts and slots that blocks above a height changed, as they were at that height."""
     above = {"id__gte": models.row_id(number + 1)}
     accounts: dict[Address, AccountState | None] = {}

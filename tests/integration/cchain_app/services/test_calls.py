@@ -7,8 +7,8 @@ import pytest
 
 from cchain_app import models, tasks
 from cchain_app.evm.tracing import Recording, TraceTooLarge
-from cchain_app.selectors import blocks, tracing
 from cchain_app.selectors import calls as found
+from cchain_app.selectors import tracing
 from cchain_app.services import calls
 from cchain_app.store import calls as rows
 from cchain_app.tracing.parity import placed
@@ -244,9 +244,10 @@ def test_after_what_cannot_be_executed_any_more_no_frame_is_known(made, monkeypa
     evm = made.chain.evm
     skipped = made.index("create")
 
-    def replaced(chain, number):
-        block = blocks.by_number(chain, number)
-        if number != 2:
+    read = found.next_blocks
+
+    def shortened(block):
+        if block.number != 2:
             return block
         # Without one transaction the nonce of the next one is too high.
         left = [
@@ -254,7 +255,7 @@ def test_after_what_cannot_be_executed_any_more_no_frame_is_known(made, monkeypa
         ]
         return replace(block, transactions=left[0], receipts=left[1])
 
-    monkeypatch.setattr(found, "load_block", replaced)
+    monkeypatch.setattr(found, "next_blocks", lambda *range_: list(map(shortened, read(*range_))))
     calls.index_calls(evm, seconds=LONG)
 
     assert found.indexed_height(evm) == 3
