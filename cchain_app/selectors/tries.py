@@ -162,19 +162,27 @@ def _trie_at(chain: EvmChain, number: int, head: AcceptedBlock) -> tuple[Hash, N
     block = blocks.by_number(chain, number)
     if block is None or number == head.number:
         return root_after(chain, head), rows
-    undo = changes_back(chain, number, head.number)
+    made_there, pending = _by_hand(chain, number + 1), _by_hand(chain, head.number + 1)
+    undo = changes_back(chain, number, made_there, pending)
     update = chain.proof_trie.update(root_after(chain, head), undo, rows)
     if update.root != root_after(chain, block):
         raise TrieError(f"undoing the blocks above {number} does not give its state root")
     return update.root, overlay(rows, update)
 
 
-def changes_back(chain: EvmChain, number: int, head: int) -> StateChanges:
+def changes_back(
+    chain: EvmChain, number: int, made_there: Sequence[Change], pending: Sequence[Change]
+) -> StateChanges:
     """Return the change from the head's trie back to that of block `number`.
 
     Tries have nothing of what was changed by hand after their block, states have (devnet.md 10).
+
+    Args:
+        chain: The chain.
+        number: Of the block.
+        made_there: What was changed by hand after it.
+        pending: What was changed by hand after the head.
     """
-    made_there, pending = _by_hand(chain, number + 1), _by_hand(chain, head + 1)
     absent = forked.leaves_above(chain.db, number) if chain.fork is not None else frozenset()
     accounts = _accounts_back(chain, number, made_there, pending, absent=absent)
     gone = frozenset(address for address, change in accounts.items() if change.after is None)

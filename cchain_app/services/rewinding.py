@@ -45,15 +45,12 @@ def rewind(
         TrieError: The stored trie is not the head's (never, unless rows were changed by hand).
     """
     made_there = rows.changes_before(chain.db, number + 1)
-    undone = made_there[kept_changes:] if kept_changes is not None else []
-    if number < head.number:
-        _rewind_trie(chain, number, head)
-    effect = _state_back(chain, number, undone)
-    state.write_now(chain.db, effect)
-    if kept_changes is not None:
-        rows.forget_changes(chain.db, number + 1, kept_changes)
-    elif number < head.number:
-        rows.forget_changes(chain.db, number + 1, len(made_there))
+    kept = len(made_there) if kept_changes is None else kept_changes
+    undone = made_there[kept:]
+    back = _rewind_trie(chain, number, head, made_there) if number < head.number else None
+    state.write_now(chain.db, back or _state_back(chain, number, undone))
+    if undone or number < head.number:
+        rows.forget_changes(chain.db, number + 1, kept, undone)
     rows.forget_snapshots_above(chain.db, number, kept_changes)
     found = rows.conditions(chain.db)
     if number < head.number:
@@ -66,11 +63,17 @@ def rewind(
     rows.set_conditions(chain.db, conditions(found))
 
 
-def _rewind_trie(chain: EvmChain, number: int, head: AcceptedBlock) -> None:
-    """Put the trie's nodes back to a block's root."""
+def _rewind_trie(
+    chain: EvmChain, number: int, head: AcceptedBlock, made_there: Sequence[Change]
+) -> StateChanges | None:
+    """Put the trie's nodes back to a block's root; return the change of the state where it is that of the trie.
+
+    It is not where something was changed by hand, nor where slots go with their account.
+    """
     target = blocks.by_number(chain, number)
     assert target is not None
-    back = changes_back(chain, number, head.number)
+    pending = rows.changes_before(chain.db, head.number + 1)
+    back = changes_back(chain, number, made_there, pending)
     trie = select_trie(chain.node.engine, cached=False)
     update = trie.update(root_after(chain, head), back, evm_state.NodeRows(chain.db))
     if update.root != root_after(chain, target):
@@ -78,6 +81,8 @@ def _rewind_trie(chain: EvmChain, number: int, head: AcceptedBlock) -> None:
     state.write_nodes(chain.db, [update])
     if chain.fork is not None:
         forked.forget_leaves_above(chain.db, number)
+        return None
+    return None if made_there or pending or back.cleared else back
 
 
 def _state_back(chain: EvmChain, number: int, undone: Sequence[Change]) -> StateChanges:
@@ -108,7 +113,8 @@ def moved(chain: EvmChain) -> AcceptedBlock:
         place = stored.place(chain.db)
         assert place is not None
         chain.go_by(place.chain_id)
-        head = stored.load_block(chain.db, place.number)
+        kept = chain.memory.blocks.by_hash(place.hash)
+        head = stored.load_block(chain.db, place.number) if kept is None else kept
         chain.memory.begin_at(head)
     chain.memory.pool.changed()
     notifications.rewound(chain, head.number, head.hash)

@@ -166,15 +166,18 @@ def _next_place(db: Database, sql: str, number: int) -> int:
     return 0 if row is None or row[0] is None else int(row[0]) - models.row_id(number) + 1
 
 
-def forget_changes(db: Database, number: int, first_place: int) -> None:
+def forget_changes(db: Database, number: int, first_place: int, undone: Sequence[Change]) -> None:
     """Delete the changes before a block from a place on, and all that precede later blocks.
 
     History that they wrote for the block before goes with them.
+
+    Args:
+        db: Where the chain is.
+        number: Of the block.
+        first_place: How many of the changes before it stay.
+        undone: The others of them.
     """
-    first = models.row_id(number, first_place)
-    undone = db.rows(_CHANGES, (first, models.row_id(number + 1)))
-    for row in undone:
-        change = _change(row)
+    for change in undone:
         if not change.wrote_history:
             continue
         if change.kind == STORAGE:
@@ -183,6 +186,7 @@ def forget_changes(db: Database, number: int, first_place: int) -> None:
             db.delete(models.StorageChange, ("key", "number"), [(key, number - 1)])
         else:
             db.delete(models.AccountChange, ("address", "number"), [(change.address, number - 1)])
+    first = models.row_id(number, first_place)
     db.execute("DELETE FROM cchain_app_developmentchange WHERE id >= %s", (first,))
 
 
