@@ -78,10 +78,9 @@ def show(moment: int, *, least: int) -> int:
 
 def restore(seconds: int, *, least: int) -> int:
     """Let the clock be so many seconds ahead of wall time, or behind it, but not below `least`. As `show`."""
-    row = _held()
-    row.offset = max(seconds, least - wall())
-    row.save(update_fields=["offset"])
-    return row.offset
+    offset = max(seconds, least - wall())
+    _DATABASE.upsert(Clock, ("id", "offset"), [(1, offset)])
+    return offset
 
 
 def _held() -> Clock:

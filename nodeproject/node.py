@@ -18,7 +18,7 @@ from health_app.metrics.process import ProcessMetrics
 from health_app.metrics.sharing import Alone, Shared
 from jsonrpc.turn import LoopTurn
 from network_app.node import NodeNetwork
-from network_app.selectors import connected_ids
+from network_app.selectors import has_peers
 from nodeproject.doors import Doors
 from nodeproject.identity import files_of
 from nodeproject.observation import Observation
@@ -67,7 +67,7 @@ class Node:
         self.evm_chain = compose_cchain(
             EvmChain(settings, Database(), pointers=self.pointers, blockchain_id=self._c_chain_id)
         )
-        self.evm_chain.has_peers = lambda: bool(connected_ids())
+        self.evm_chain.has_peers = has_peers
         self.evm_chain.least_time = self._least_time
         self.transaction_log = TransactionLog(self.evm_chain)
         """What the log tells of the C-Chain; a process that serves or accepts blocks begins it."""

@@ -28,6 +28,14 @@ T = TypeVar("T")
 _TRIES: Final = 5
 _ADDRESS_BYTES: Final = 20
 
+_ACCOUNTS: Final = """
+SELECT id, address, nonce, balance, code_hash FROM cchain_app_accountchange
+WHERE id >= %s ORDER BY id LIMIT %s
+"""
+_SLOTS: Final = (
+    "SELECT id, key, value FROM cchain_app_storagechange WHERE id >= %s ORDER BY id LIMIT %s"
+)
+
 ROWS_AT_ONCE: Final = 5_000
 """So many changed accounts or slots are read between two looks at the clock."""
 
@@ -211,15 +219,8 @@ def _accounts_back(
     absent: Set[bytes],
 ) -> dict[Address, AccountChange]:
     """Return the changes of accounts; `absent`: what a fork's trie at that height does not have."""
-    rows = (
-        chain.db.objects(models.AccountChange)
-        .filter(id__gte=models.row_id(number + 1))
-        .order_by("id")
-    )
     then: dict[Address, AccountState | None] = {}
-    for address, nonce, balance, code_hash in _in_parts(
-        chain, rows, "address", "nonce", "balance", "code_hash"
-    ):
+    for address, nonce, balance, code_hash in _in_parts(chain, _ACCOUNTS, number + 1):
         state = evm_state.account_of(nonce, balance, code_hash)
         then.setdefault(Address(bytes(address)), state)
     named = {*then, *(one.address for one in (*made_there, *pending) if one.kind != STORAGE)}
@@ -244,13 +245,8 @@ def _slots_back(
     *,
     absent: Set[bytes],
 ) -> dict[tuple[Address, Slot], SlotChange]:
-    rows = (
-        chain.db.objects(models.StorageChange)
-        .filter(id__gte=models.row_id(number + 1))
-        .order_by("id")
-    )
     then: dict[bytes, Word] = {}
-    for key, value in _in_parts(chain, rows, "key", "value"):
+    for key, value in _in_parts(chain, _SLOTS, number + 1):
         then.setdefault(bytes(key), Word(bytes(value)))
     was_there, was_now = before(made_there, {}).slots, before(pending, {}).slots
     by_hand = {address + slot for address, slot in (*was_there, *was_now)}
@@ -289,17 +285,17 @@ def _leave_out(
             then[key] = nothing
 
 
-def _in_parts(chain: EvmChain, rows: Any, *fields: str) -> Iterator[list[Any]]:
-    """Yield fields of rows in the order of their keys, read in parts within the time of a call.
+def _in_parts(chain: EvmChain, statement: str, number: int) -> Iterator[list[Any]]:
+    """Yield the changes of a block and all later ones in their order, read in parts within the time of a call.
 
     Raises:
         TraceTimedOut: There are too many.
     """
     deadline = Deadline(chain.node.rpc_call_timeout)
-    part = list(rows.values_list("id", *fields)[:ROWS_AT_ONCE])
-    while part:
+    first = models.row_id(number)
+    while part := chain.db.rows(statement, (first, ROWS_AT_ONCE)):
         deadline.left()
         yield from (found for _, *found in part)
         if len(part) < ROWS_AT_ONCE:
             return
-        part = list(rows.filter(id__gt=part[-1][0]).values_list("id", *fields)[:ROWS_AT_ONCE])
+        first = part[-1][0] + 1

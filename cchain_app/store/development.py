@@ -3,6 +3,7 @@
 Whoever writes holds the chain's lock and the transaction.
 """
 
+import json
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
@@ -22,6 +23,9 @@ _CONDITIONS: Final = (
     "nonces_lowered",
 )  # fmt: skip
 _CHANGE: Final = ("id", "number", "kind", "address", "slot", "old", "new", "wrote_history")
+_SETTINGS: Final = """
+SELECT {columns} FROM cchain_app_developmentsettings WHERE id = %s
+""".format(columns=", ".join(_CONDITIONS))
 _CHANGES: Final = """
 SELECT kind, address, new, old, slot, wrote_history FROM cchain_app_developmentchange
 WHERE id >= %s AND id < %s ORDER BY id
@@ -62,9 +66,14 @@ class Snapshot(NamedTuple):
     """For which what waited is signed; None: of an older version, the chain's."""
 
 
+_SNAPSHOT: Final = """
+SELECT {columns} FROM cchain_app_snapshot WHERE id = %s
+""".format(columns=", ".join(Snapshot._fields))
+
+
 def conditions(db: Database) -> Conditions:
     """Return what was set for the blocks to come."""
-    row = db.objects(models.DevelopmentSettings).filter(id=_ONLY).values_list(*_CONDITIONS).first()
+    row = db.row(_SETTINGS, (_ONLY,))
     signatures = impersonation.signatures(db)
     if row is None:
         return Conditions(signatures=signatures)
@@ -73,6 +82,8 @@ def conditions(db: Database) -> Conditions:
         values[name] = None if values[name] is None else Hash(bytes(values[name]))
     if values["coinbase"] is not None:
         values["coinbase"] = Address(bytes(values["coinbase"]))
+    values["next_base_fee"] = _amount(values["next_base_fee"])
+    values["nonces_lowered"] = bool(values["nonces_lowered"])
     return Conditions(**values, signatures=signatures)
 
 
@@ -215,7 +226,7 @@ def add_snapshot(db: Database, snapshot: Snapshot) -> None:
 
 def snapshot(db: Database, number: int) -> Snapshot | None:
     """Return a snapshot, or None when there is none with this number."""
-    row = db.objects(models.Snapshot).filter(id=number).values(*Snapshot._fields).first()
+    row = db.row(_SNAPSHOT, (number,))
     return None if row is None else _snapshot(row)
 
 
@@ -243,19 +254,24 @@ def forget_snapshots_above(db: Database, number: int, changes: int | None) -> No
         db.execute(_FORGET_SNAPSHOTS_OF_CHANGES, (number, changes))
 
 
-def _snapshot(row: dict[str, Any]) -> Snapshot:
-    randao = row["next_prev_randao"]
-    return Snapshot(
-        **{
-            **row,
-            "hash": Hash(bytes(row["hash"])),
-            "next_prev_randao": None if randao is None else Hash(bytes(randao)),
-            "pool": tuple(
-                (bytes.fromhex(raw), Address(bytes.fromhex(sender)), arrival)
-                for raw, sender, arrival in row["pool"]
-            ),
-        }
+def _snapshot(row: Sequence[Any]) -> Snapshot:
+    found = Snapshot(*row)
+    randao = found.next_prev_randao
+    waited = json.loads(row[Snapshot._fields.index("pool")])
+    return found._replace(
+        hash=Hash(bytes(found.hash)),
+        next_base_fee=_amount(found.next_base_fee),
+        next_prev_randao=None if randao is None else Hash(bytes(randao)),
+        pool=tuple(
+            (bytes.fromhex(raw), Address(bytes.fromhex(sender)), arrival)
+            for raw, sender, arrival in waited
+        ),
     )
+
+
+def _amount(stored: Any) -> int | None:
+    """Return a number of 256 bits, whatever a database has for it."""
+    return None if stored is None else int(stored)
 
 
 def _change(row: tuple[Any, ...]) -> Change:

@@ -76,7 +76,7 @@ def remove_mined(db: Database, transactions: Iterable[Transaction]) -> None:
 
 def remove_all(db: Database) -> None:
     """Delete everything from the pool."""
-    db.objects(models.PoolTransaction).all().delete()
+    db.execute("DELETE FROM cchain_app_pooltransaction")
 
 
 def stored(db: Database) -> list[tuple[bytes, Address, int]]:

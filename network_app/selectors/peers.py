@@ -2,13 +2,16 @@
 
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from chaindb.database import Database
 from network_app.models import Peer
 from network_app.selectors.network import is_fresh, status
 from platform_app.apps import platform_chain
 from platform_app.selectors import stakers
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
+
+_ANY_CONNECTED: Final = "SELECT 1 FROM network_app_peer WHERE connected_since IS NOT NULL LIMIT 1"
 
 REWARDING = 80
 """Percent of uptime that a peer must report for its stake to count as rewarding us."""
@@ -41,6 +44,12 @@ def peers(node_ids: Collection[NodeID] = ()) -> Sequence[Peer]:
         return []
     found = Peer.objects.filter(connected_since__isnull=False).order_by("connected_since")
     return list(found.filter(node_id__in=list(node_ids)) if node_ids else found)
+
+
+def has_peers() -> bool:
+    """Say whether any peer is connected; in one statement where none is."""
+    found = Database().row(_ANY_CONNECTED)
+    return found is not None and bool(connected_ids())
 
 
 def connected_ids() -> frozenset[NodeID]:

@@ -111,7 +111,9 @@ def add(
 
 def delete_above(db: Database, alias: str, height: int) -> None:
     """Delete the outer blocks above a height, of a chain that goes back to it."""
-    db.objects(OuterBlock).filter(chain=alias, height__gt=height).delete()
+    db.execute(
+        "DELETE FROM network_app_outerblock WHERE chain = %s AND height > %s", (alias, height)
+    )
 
 
 def _row(alias: str, one: Wrapping) -> Row:
