@@ -1,4 +1,4 @@
-"""How long transactions are on their way to five nodes that vote: one after the other, and under load.
+"""How long transactions are on their way to five nodes that vote, and how many these accept.
 
 A transaction is accepted where its block's row is committed: a process of its own watches all five databases.
 """
@@ -24,7 +24,7 @@ PAUSES = {"C": (0.05, 0.25), "P": (1.0, 1.25)}
 """Seconds after a block before the next transaction, of differing length. On the P-Chain blocks are a second
 apart, and a transaction that comes earlier waits for that."""
 BETWEEN = 0.1
-"""Seconds between the single transactions of one issuer that are timed under load."""
+"""Seconds between the transactions of one issuer that issues steadily."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,15 @@ class Waits:
     p99: float
     count: int
     """Transactions that were timed."""
-    rate: float = 0.0
-    """Transactions that all have accepted a second, of all that were sent."""
-    blocks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Throughput:
+    """What all nodes accept of more than they can."""
+
+    rate: float
+    """Transactions a second."""
+    blocks: int
 
 
 def one_by_one(supply: Supply, count: int) -> Waits:
@@ -101,14 +107,8 @@ def one_by_one(supply: Supply, count: int) -> Waits:
     return Waits(*_waited(watch, chain, issued, heights))
 
 
-def under_load(
-    scene: Scene,
-    framing: Framing,
-    streams: Sequence[Sequence[bytes]],
-    issuers: Sequence[Supply],
-    seconds: float,
-) -> Waits:
-    """Send streams as fast as a node answers, while issuers send single ones that are timed.
+def steadily(scene: Scene, issuers: Sequence[Supply]) -> Waits:
+    """Let each issuer issue one transaction after the other, with a pause between them; all are timed.
 
     Raises:
         WrongAnswer: One is refused, or is in no block.
@@ -116,22 +116,37 @@ def under_load(
     voters, chain = issuers[0].voters, issuers[0].chain
     before = voters.head(chain)
     with watching(voters.directories) as watch:
-        with _issuing_beside(issuers):
-            sent = send_streams(framing, streams, seconds)
+        with _issuing(issuers):
+            time.sleep(scene.scale.voting_seconds)
         issued = [each for one in issuers for each in one.issued]
-        count = sum(sent.answered) + len(issued)
-        heights = _all_included(scene, voters, chain, before, count)
-        top = max(heights.values())
+        heights = _all_included(scene, voters, chain, before, len(issued))
+        voters.await_height(chain, max(heights.values()))
+    return Waits(*_waited(watch, chain, issued, [heights[one.key] for one in issued]))
+
+
+def flooded(
+    scene: Scene, chain: str, framing: Framing, streams: Sequence[Sequence[bytes]]
+) -> Throughput:
+    """Send streams to the first node as fast as it answers; return what all accept.
+
+    Raises:
+        WrongAnswer: One is refused, or is in no block.
+    """
+    voters: Voters = scene.facts["voters"]
+    before = voters.head(chain)
+    with watching(voters.directories) as watch:
+        sent = send_streams(framing, streams, scene.scale.voting_seconds)
+        count = sum(sent.answered)
+        top = max(_all_included(scene, voters, chain, before, count).values())
         voters.await_height(chain, top)
     if sent.failures:
         raise WrongAnswer(sent.failures[0].decode(errors="replace"))
     last = max(watch.growth[place, chain].reached(top) for place in range(NODES))
-    waited = _waited(watch, chain, issued, [heights[one.key] for one in issued])
-    return Waits(*waited, rate=count / (last - sent.started), blocks=top - before)
+    return Throughput(count / (last - sent.started), top - before)
 
 
 @contextmanager
-def _issuing_beside(issuers: Sequence[Supply]) -> Iterator[None]:
+def _issuing(issuers: Sequence[Supply]) -> Iterator[None]:
     """Issue single transactions until the block ends, each issuer in its thread. Raises as `Supply.issue`."""
     ended = threading.Event()
 
