@@ -5,7 +5,8 @@ missed a pointer, and catches up before answering: an answer never shows a block
 `eth_blockNumber` does not count yet.
 """
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from cchain_app import models
 from cchain_app.blocks import blobs
@@ -20,7 +21,18 @@ from cchain_app.memory import FEW
 from cchain_app.selectors import development
 from cchain_app.store import chain as rows
 from cchain_app.store import evm_state
+from chaindb.database import Row
 from primitives.evm import Hash
+
+_BLOCKS: Final = """
+SELECT number, hash, header, ommers, withdrawals, size FROM cchain_app_block
+WHERE number >= %s AND number <= %s ORDER BY number
+"""
+_ENVELOPES: Final = (
+    "SELECT id, raw FROM cchain_app_transaction WHERE id >= %s AND id < %s ORDER BY id"
+)
+ROWS_AT_ONCE: Final = 256
+"""Blocks that are read at once, without their transactions."""
 
 Place = tuple[AcceptedBlock, int]
 """A transaction's block, and its index there."""
@@ -211,7 +223,7 @@ def raw_blocks(chain: EvmChain, first: int, last: int, max_bytes: int) -> list[R
     """Return the accepted blocks from height `first` to `last`, also downwards, in that order.
 
     It ends before the blocks together have more than `max_bytes`; the first one is always there, if
-    it exists at all. Two statements, however many they are.
+    it exists at all. Two statements for 256 blocks or fewer.
     """
     rows = _rows(chain, first, last, max_bytes)
     if not rows:
@@ -241,13 +253,8 @@ class _Row(NamedTuple):
 
 def _rows(chain: EvmChain, first: int, last: int, max_bytes: int) -> dict[int, _Row]:
     """Return rows by height, as many as fit."""
-    lowest, highest = sorted((first, last))
-    found = chain.db.objects(models.Block).filter(number__gte=lowest, number__lte=highest)
-    ordered = found.order_by("number" if first <= last else "-number")
     rows: dict[int, _Row] = {}
-    for number, block_hash, header, ommers, withdrawals, size in ordered.values_list(
-        "number", "hash", "header", "ommers", "withdrawals", "size"
-    ).iterator():
+    for number, block_hash, header, ommers, withdrawals, size in _in_parts(chain, first, last):
         max_bytes -= size
         if max_bytes < 0 and rows:
             break
@@ -257,16 +264,26 @@ def _rows(chain: EvmChain, first: int, last: int, max_bytes: int) -> dict[int, _
     return rows
 
 
+def _in_parts(chain: EvmChain, first: int, last: int) -> Iterator[Row]:
+    """Yield the rows of blocks from height `first` to `last`, also downwards, read in parts."""
+    upwards = first <= last
+    step = ROWS_AT_ONCE if upwards else -ROWS_AT_ONCE
+    for start in range(first, last + (1 if upwards else -1), step):
+        end = min(start + step - 1, last) if upwards else max(start + step + 1, last)
+        part = chain.db.rows(_BLOCKS, sorted((start, end)))
+        if not part:
+            return
+        yield from part if upwards else reversed(part)
+
+
 def _bytes(stored: bytes | memoryview | None) -> bytes | None:
     return None if stored is None else bytes(stored)
 
 
 def _envelopes(chain: EvmChain, lowest: int, highest: int) -> dict[int, list[bytes]]:
     """Return the signed envelopes of a range of blocks by height."""
-    found = chain.db.objects(models.Transaction).filter(
-        id__gte=models.row_id(lowest), id__lt=models.row_id(highest + 1)
-    )
+    keys = (models.row_id(lowest), models.row_id(highest + 1))
     by_block: dict[int, list[bytes]] = {}
-    for key, raw in found.order_by("id").values_list("id", "raw"):
+    for key, raw in chain.db.rows(_ENVELOPES, keys):
         by_block.setdefault(models.height_of(key), []).append(bytes(raw))
     return by_block

@@ -51,6 +51,17 @@ def test_they_come_downwards_too(made: list[RawBlock]) -> None:
     assert raw_blocks(evm_chain(), 3, 1, PLENTY) == made[:0:-1]
 
 
+@pytest.mark.parametrize("at_once", [1, 2, 3, 4])
+def test_many_are_read_in_parts(
+    made: list[RawBlock], at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cchain_app.selectors.blocks.ROWS_AT_ONCE", at_once)
+    for first in range(4):
+        for last in range(4):
+            wanted = made[first : last + 1] if first <= last else made[last : first + 1][::-1]
+            assert raw_blocks(evm_chain(), first, last, PLENTY) == wanted
+
+
 def test_they_end_at_the_head(made: list[RawBlock]) -> None:
     assert raw_blocks(evm_chain(), 2, 99, PLENTY) == made[2:]
     assert raw_blocks(evm_chain(), 4, 99, PLENTY) == []
