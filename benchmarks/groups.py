@@ -25,6 +25,12 @@ GROUPS = (
         traces.TRACES,
         kinds={"anvil": peers.ANVIL_WITH_STEPS, node.NODE.name: node.NODE_WITHOUT_KEPT_TRACES},
     ),
+    Group(
+        "kept traces",
+        traces.prepare,
+        traces.KEPT_TRACES,
+        kinds={"anvil": peers.ANVIL_WITH_STEPS},
+    ),
     # A server of its own: what strangers asked for is not done when they are gone.
     Group("strangers", strangers.prepare, (strangers.BESIDE_HEAVY_CALLS,)),
     Group(

@@ -1,6 +1,7 @@
 """Traces over HTTP: of a transaction and a call of ten million gas, and of a block of a hundred transfers.
 
-The node keeps no answers here (NODE_TRACE_CACHE=0): what is measured is tracing.
+`TRACES` are for a node that keeps no answers (NODE_TRACE_CACHE=0): what is measured is tracing. `KEPT_TRACES` are
+for one with its defaults, and for peers as they are: what is asked for was asked for before.
 """
 
 from collections.abc import Callable
@@ -97,45 +98,23 @@ def _has_calls(result: Any) -> bool:
 
 
 TWICE_ANVIL = Bar(peers=("anvil",), times=2.0)
+
+
+def _row(name: str, title: str, measure: Callable[[Scene], Measurement]) -> Workload:
+    return Workload(name, title, "req/s", measure, None, TWICE_ANVIL)
+
+
+_TRANSACTION, _BLOCK = "transaction of 10 M gas", "block of 100 transfers"
 TRACES = (
-    Workload(
-        "trace-calls",
-        "callTracer, transaction of 10 M gas, 1",
-        "req/s",
-        _calls_of_transaction,
-        None,
-        TWICE_ANVIL,
-    ),
-    Workload(
-        "trace-calls-of-call",
-        "callTracer, debug_traceCall of 10 M gas, 1",
-        "req/s",
-        _calls_of_call,
-        None,
-        TWICE_ANVIL,
-    ),
-    Workload(
-        "trace-steps",
-        "struct logger, transaction of 10 M gas, 1",
-        "req/s",
-        _steps_of_transaction,
-        None,
-        TWICE_ANVIL,
-    ),
-    Workload(
-        "trace-block",
-        "callTracer, block of 100 transfers, 1",
-        "req/s",
-        _calls_of_block,
-        None,
-        TWICE_ANVIL,
-    ),
-    Workload(
-        "trace-block-steps",
-        "struct logger, block of 100 transfers, 1",
-        "req/s",
-        _steps_of_block,
-        None,
-        TWICE_ANVIL,
-    ),
+    _row("trace-calls", f"callTracer, {_TRANSACTION}, 1", _calls_of_transaction),
+    _row("trace-calls-of-call", "callTracer, debug_traceCall of 10 M gas, 1", _calls_of_call),
+    _row("trace-steps", f"struct logger, {_TRANSACTION}, 1", _steps_of_transaction),
+    _row("trace-block", f"callTracer, {_BLOCK}, 1", _calls_of_block),
+    _row("trace-block-steps", f"struct logger, {_BLOCK}, 1", _steps_of_block),
+)
+KEPT_TRACES = (
+    _row("kept-calls", f"callTracer, {_TRANSACTION}, asked again, 1", _calls_of_transaction),
+    _row("kept-steps", f"struct logger, {_TRANSACTION}, asked again, 1", _steps_of_transaction),
+    _row("kept-block", f"callTracer, {_BLOCK}, asked again, 1", _calls_of_block),
+    _row("kept-block-steps", f"struct logger, {_BLOCK}, asked again, 1", _steps_of_block),
 )
