@@ -11,7 +11,7 @@ from cchain_app.evm.failures import REVERTED
 from cchain_app.evm.reverts import reason_of
 from cchain_app.evm.tracing import Frame, FrameLog, TransactionTrace
 from cchain_app.tracing.options import CallConfig
-from cchain_app.tracing.output import Output, data, data_or_none, members
+from cchain_app.tracing.output import Output, data, members
 
 _CREATIONS = frozenset({"CREATE", "CREATE2"})
 _CALLS = frozenset({"CALL", "CALLCODE", "DELEGATECALL", "STATICCALL"})
@@ -75,24 +75,25 @@ class _Nesting:
 
 
 def _head(frame: Frame, gas: int, gas_used: int) -> bytes:
-    created_nothing = frame.type in _CREATIONS and frame.error is not None
-    return members(
-        {
-            "from": data(frame.sender),
-            "gas": hex(gas),
-            "gasUsed": hex(gas_used),
-            "to": None if created_nothing else data_or_none(frame.to),
-            "input": data(frame.input),
-            "output": data_or_none(frame.output),
-            "error": frame.error,
-            "revertReason": _reason(frame),
-        }
-    )
+    # Hexadecimal text as it is: encoding a dictionary of it would take most of the time of a trace.
+    to = output = ""
+    if frame.to and not (frame.type in _CREATIONS and frame.error is not None):
+        to = f',"to":"0x{frame.to.hex()}"'
+    if frame.output:
+        output = f',"output":"0x{frame.output.hex()}"'
+    head = (
+        f'"from":"0x{frame.sender.hex()}","gas":"{gas:#x}","gasUsed":"{gas_used:#x}"{to}'
+        f',"input":"0x{frame.input.hex()}"{output}'
+    ).encode()
+    if frame.error is None:
+        return head
+    return head + b"," + members({"error": frame.error, "revertReason": _reason(frame)})
 
 
 def _tail(frame: Frame, logs: list[dict[str, Any]] | None) -> bytes:
-    value = None if frame.value is None else hex(frame.value)
-    return members({"logs": logs, "value": value, "type": frame.type})
+    value = "" if frame.value is None else f'"value":"{frame.value:#x}",'
+    tail = f'{value}"type":"{frame.type}"'.encode()
+    return members({"logs": logs}) + b"," + tail if logs else tail
 
 
 def _reason(frame: Frame) -> str | None:
