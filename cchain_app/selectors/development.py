@@ -21,8 +21,7 @@ def conditions(chain: EvmChain) -> Conditions:
     """Return what was set for the blocks to come; nothing where there are no development methods."""
     if not chain.is_development:
         return _NONE
-    known = chain.memory.conditions
-    return chain.memory.remember_conditions(rows.conditions(chain.db)) if known is None else known
+    return chain.memory.conditions.of(lambda: rows.conditions(chain.db))
 
 
 def mining(chain: EvmChain) -> str:

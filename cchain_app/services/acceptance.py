@@ -12,7 +12,6 @@ from typing import Final, NamedTuple
 from cchain_app import notifications
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
-from cchain_app.development.conditions import Conditions
 from cchain_app.processing import VerifiedBlock
 from cchain_app.store import chain as stored
 from cchain_app.store import development
@@ -76,15 +75,16 @@ def accept(
             raise HeadMoved
         if chain.is_development:
             _verify_state(chain, head, by_hand)
-        left = _use_up(chain, by_hand) if by_hand.uses_next else None
+        if by_hand.uses_next:
+            _use_up(chain, by_hand)
         for one in verified:
             written(ID(one.block.hash))
         stored.commit(chain.db, verified)
         chain.db.acquire(Lock.CCHAIN_POOL)
         rows.remove_mined(chain.db, (tx for one in verified for tx in one.block.transactions))
         rows.remove(chain.db, unusable)
-    if left is not None:
-        chain.memory.set_conditions(left)
+    if by_hand.uses_next:
+        chain.memory.conditions.reset()
     _move(chain, verified)
 
 
@@ -96,7 +96,7 @@ def _verify_state(chain: EvmChain, head: AcceptedBlock, by_hand: ByHand) -> None
     """
     changes, signers = development.set_before(chain.db, head.number + 1)
     if signers != by_hand.signers:
-        chain.memory.conditions = None  # another process set them, and its word is on the way
+        chain.memory.conditions.reset()  # another process set them, and its word is on the way
         raise HeadMoved
     if changes != by_hand.changes:
         raise HeadMoved
@@ -106,13 +106,11 @@ def _verify_state(chain: EvmChain, head: AcceptedBlock, by_hand: ByHand) -> None
         raise HeadMoved
 
 
-def _use_up(chain: EvmChain, by_hand: ByHand) -> Conditions:
-    """Forget what was set for the block alone, and let the clock go on from its time; return what is left."""
-    left = development.conditions(chain.db).used()
-    development.set_conditions(chain.db, left)
+def _use_up(chain: EvmChain, by_hand: ByHand) -> None:
+    """Forget what was set for the block alone, and let the clock go on from its time."""
+    development.set_conditions(chain.db, development.conditions(chain.db).used())
     if by_hand.timestamp is not None:
         clock.show(by_hand.timestamp, least=chain.least_time())
-    return left
 
 
 def _move(chain: EvmChain, verified: Sequence[VerifiedBlock]) -> None:

@@ -210,7 +210,7 @@ def _tell(chain: EvmChain, head: AcceptedBlock, effect: StateChanges) -> None:
     with chain.memory.moving:
         chain.memory.state.change(head.number, effect)
         if lower_a_nonce(effect):
-            chain.memory.conditions = None  # it is a row of them
+            chain.memory.conditions.reset()  # it is a row of them
     chain.memory.pool.changed()
     notifications.changed_by_hand(chain, head.number)
 
@@ -227,7 +227,7 @@ def change_conditions(
     with exclusively(chain) as head:
         found = change(rows.conditions(chain.db), head)
         rows.set_conditions(chain.db, found)
-    chain.memory.set_conditions(found)
+    chain.memory.conditions.reset()
     chain.memory.pool.changed()
     notifications.changed_by_hand(chain, head.number)
     return found

@@ -8,7 +8,6 @@ from cchain_app.chain import EvmChain
 from cchain_app.development.errors import TooManySignatures
 from cchain_app.development.signatures import MOST_SIGNATURES, ImpersonatedSignature, signers_at
 from cchain_app.services.by_hand import exclusively
-from cchain_app.store import development
 from cchain_app.store import impersonation as rows
 from chaindb.locks import Lock
 from primitives.evm import Address
@@ -51,6 +50,5 @@ def impersonate_signature(chain: EvmChain, signature: bytes, signer: Address) ->
         if len(found) >= MOST_SIGNATURES:
             raise TooManySignatures(MOST_SIGNATURES)
         rows.set_signature(chain.db, ImpersonatedSignature(head.number + 1, signature, signer))
-        conditions = development.conditions(chain.db)
-    chain.memory.set_conditions(conditions)
+    chain.memory.conditions.reset()
     notifications.changed_by_hand(chain, head.number)

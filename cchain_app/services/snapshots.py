@@ -51,9 +51,8 @@ def take_snapshot(chain: EvmChain) -> int:
                 chain.config.chain_id,
             ),
         )
-        after = replace(found, next_snapshot=found.next_snapshot + 1)
-        rows.set_conditions(chain.db, after)
-    chain.memory.set_conditions(after)
+        rows.set_conditions(chain.db, replace(found, next_snapshot=found.next_snapshot + 1))
+    chain.memory.conditions.reset()
     return found.next_snapshot
 
 

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from cchain_app.selectors import blocks, state
+from cchain_app.selectors import blocks, development, state
 from cchain_app.selectors.state import prefetch_accounts, state_at
 from cchain_app.store import chain as stored
+from cchain_app.store import development as set_by_hand
 from cchain_app.store import evm_state
 from primitives.evm import Address, Slot
 from tests.builders.cchain import SENDERS
@@ -77,6 +78,17 @@ def test_accounts_at_once(
     prefetch_accounts(chain.evm, [RECIPIENT, SENDER], 1)
 
     assert balance(chain, RECIPIENT) == 5
+
+
+def test_what_is_set_for_the_next_blocks(
+    monkeypatch: pytest.MonkeyPatch, rpc: Rpc, chain: Chain
+) -> None:
+    somebody = f"0x{CONTRACT.hex()}"
+    chain.evm.memory.conditions.reset()
+    after(monkeypatch, set_by_hand, "conditions", lambda: rpc("anvil_setCoinbase", somebody))
+    assert development.conditions(chain.evm).coinbase is None
+
+    assert rpc("eth_coinbase") == somebody
 
 
 def test_a_block(

@@ -1,42 +1,27 @@
-"""What a process remembers of the chain: the head, recent blocks, accounts, slots and code.
+"""What a process remembers of the chain: the head, recent blocks, what waits, and what was set by hand.
 
-All of it is bounded. State is remembered as of the head only. Whoever moves the head first unsets
-`StateMemory.number`; a reader checks it before and after it takes a value, so that no reader ever mixes
-two heights, and needs no lock. What was read from rows is kept only while the memory is what it was before
-they were read, by its version: a development chain goes back, and then its heights come again.
-The writer of a block advances the memory of its own process with what it knows (`advance`); other processes
-are told by a pointer and forget what changed (`selectors.blocks.catch_up`).
+All of it is bounded. The writer of a block advances the memory of its own process with what it knows (`advance`);
+other processes are told by a pointer and forget what changed (`selectors.blocks.catch_up`).
 """
 
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Set
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.development.conditions import Conditions
-from cchain_app.evm.engine import AccountState, StateChanges
+from cchain_app.evm.engine import StateChanges
+from cchain_app.memory.state import Kept, StateMemory, shrink
 from cchain_app.pool.entry import PoolEntry
 from cchain_app.txs.transaction import Transaction
 from primitives.counting import Asked
-from primitives.evm import Address, Hash, Slot, Word
+from primitives.evm import Address, Hash
 
 FEW = 64
 """So many missed blocks are read one by one; after more, the memory begins anew."""
 
-CODE_BYTES = 64 * 1024 * 1024
-"""Code kept in memory, in bytes; code of a hash never changes."""
-
-
 POOL_TRANSACTIONS = 8192
 """Decoded transactions kept in memory: a full pool of the default size, and some more."""
-
-
-class Missing:
-    """Type of `MISSING`: not remembered, as distinct from remembered to be absent."""
-
-
-MISSING = Missing()
 
 
 PoolKey = tuple[int, bytes]
@@ -51,160 +36,6 @@ class PoolTag(NamedTuple):
     transactions: int
     newest: int | None
     """The key of the last row."""
-
-
-class Kept(NamedTuple):
-    """One kind of what is remembered, for monitoring."""
-
-    entries: int
-    asked: Asked
-
-
-class StateMemory:
-    """Accounts and slots as of one height, and code."""
-
-    def __init__(self, *, accounts: int, slots: int) -> None:
-        self.number: int | None = None
-        """The height that the values belong to; None while they are being changed."""
-        self._version = 0
-        """How often they were changed."""
-        self._lock = threading.Lock()
-        self._accounts: dict[Address, AccountState | None] = {}
-        self._slots: dict[tuple[Address, Slot], Word] = {}
-        self._codes: OrderedDict[Hash, bytes] = OrderedDict()
-        self._code_bytes = 0
-        self._most_accounts = accounts
-        self._most_slots = slots
-        # Only questions about the remembered height count: others this memory does not try to answer.
-        self._asked_accounts = Asked()
-        self._asked_slots = Asked()
-        self._asked_codes = Asked()
-
-    def version_at(self, number: int) -> int | None:
-        """Return with what values of this height are remembered, to be asked for before they are read.
-
-        None: they are not remembered, since the memory is at another height.
-        """
-        version = self._version
-        return version if self.number == number else None
-
-    def account(self, address: Address, number: int) -> AccountState | Missing | None:
-        """Return what is remembered of an account at this height."""
-        if self.number != number:
-            return MISSING
-        found = self._accounts.get(address, MISSING)
-        if found is MISSING or self.number != number:
-            return MISSING
-        self._asked_accounts.hit()
-        return found
-
-    def slot(self, address: Address, slot: Slot, number: int) -> Word | Missing:
-        """Return what is remembered of a slot at this height."""
-        if self.number != number:
-            return MISSING
-        found = self._slots.get((address, slot), MISSING)
-        if found is MISSING or self.number != number:
-            return MISSING
-        self._asked_slots.hit()
-        return found
-
-    def code(self, code_hash: Hash) -> bytes | None:
-        """Return code that is remembered, else None."""
-        found = self._codes.get(code_hash)
-        if found is not None:
-            self._asked_codes.hit()
-        return found
-
-    def kept(self) -> dict[str, Kept]:
-        """Return what is kept of each kind."""
-        return {
-            "accounts": Kept(len(self._accounts), self._asked_accounts),
-            "slots": Kept(len(self._slots), self._asked_slots),
-            "codes": Kept(len(self._codes), self._asked_codes),
-        }
-
-    def remember_accounts(
-        self, values: Iterable[tuple[Address, AccountState | None]], version: int | None
-    ) -> None:
-        """Keep accounts that were read after `version_at` gave the version, unless anything has changed since."""
-        with self._lock:
-            if self._version == version:
-                for address, value in values:
-                    self._accounts[address] = value
-                    self._asked_accounts.miss()
-                _shrink(self._accounts, self._most_accounts)
-
-    def remember_slot(self, address: Address, slot: Slot, value: Word, version: int | None) -> None:
-        """Keep a slot that was read after `version_at` gave the version, unless anything has changed since."""
-        with self._lock:
-            if self._version == version:
-                self._slots[address, slot] = value
-                self._asked_slots.miss()
-                _shrink(self._slots, self._most_slots)
-
-    def remember_code(self, code_hash: Hash, code: bytes) -> None:
-        """Keep code that was read, and forget the oldest when there is too much."""
-        self._asked_codes.miss()
-        self._keep_code(code_hash, code)
-
-    def _keep_code(self, code_hash: Hash, code: bytes) -> None:
-        with self._lock:
-            if code_hash in self._codes:
-                return
-            self._codes[code_hash] = code
-            self._code_bytes += len(code)
-            while self._code_bytes > CODE_BYTES:
-                _, oldest = self._codes.popitem(last=False)
-                self._code_bytes -= len(oldest)
-
-    def advance(self, number: int, changes: StateChanges) -> None:
-        """Move to the next height by what its block changed."""
-        with self._lock:
-            self._begin_change()
-            if changes.cleared:
-                self._forget_slots(changes.cleared)
-            for address, account in changes.accounts.items():
-                self._accounts[address] = account.after
-            for key, slot in changes.storage.items():
-                self._slots[key] = slot.after
-            _shrink(self._accounts, self._most_accounts)
-            _shrink(self._slots, self._most_slots)
-            self.number = number
-        for code_hash, code in changes.codes.items():
-            self._keep_code(code_hash, code)
-
-    def change(self, number: int, changes: StateChanges) -> None:
-        """Take changes that were made on this height itself, by hand."""
-        if self.number == number:
-            self.advance(number, changes)
-
-    def move(
-        self, number: int, accounts: Iterable[Address], slots: Iterable[tuple[Address, Slot]]
-    ) -> None:
-        """Move to another height and forget what changed on the way."""
-        with self._lock:
-            self._begin_change()
-            for address in accounts:
-                self._accounts.pop(address, None)
-            for key in slots:
-                self._slots.pop(key, None)
-            self.number = number
-
-    def reset(self, number: int) -> None:
-        """Move to a height of which nothing is known."""
-        with self._lock:
-            self._begin_change()
-            self._accounts.clear()
-            self._slots.clear()
-            self.number = number
-
-    def _begin_change(self) -> None:
-        self.number = None
-        self._version += 1
-
-    def _forget_slots(self, addresses: Set[Address]) -> None:
-        for key in [key for key in self._slots if key[0] in addresses]:
-            del self._slots[key]
 
 
 class BlockMemory:
@@ -315,7 +146,7 @@ class TransactionMemory:
         """Keep transactions, and forget those that were kept first when there are too many."""
         with self._lock:
             self._by_hash.update((transaction.hash, transaction) for transaction in transactions)
-            _shrink(self._by_hash, self._most)
+            shrink(self._by_hash, self._most)
 
     def forget(self, transactions: Iterable[Transaction]) -> None:
         """Drop transactions that are in a block now, or were not taken into the pool."""
@@ -375,7 +206,7 @@ class PoolMemory:
             return  # the head was moving
         with self._lock:
             self._nonces[address] = (tag, nonce)
-            _shrink(self._nonces, self._most)
+            shrink(self._nonces, self._most)
 
 
 class CountsMemory:
@@ -407,6 +238,32 @@ class CountsMemory:
             self._resets += 1
 
 
+class ConditionsMemory:
+    """What was set for the blocks to come, as it was last read. Only of a development chain."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: Conditions | None = None
+        self._changes = 0
+
+    def of(self, read: Callable[[], Conditions]) -> Conditions:
+        """Return what was set; where it is not known, as it is read now."""
+        known, changes = self._known, self._changes
+        if known is not None:
+            return known
+        found = read()
+        with self._lock:
+            if self._changes == changes:  # else it may have been read before the change
+                self._known = found
+        return found
+
+    def reset(self) -> None:
+        """Forget it, also what is being read now: to be called after each commit that changed it."""
+        with self._lock:
+            self._known = None
+            self._changes += 1
+
+
 class Memory:
     """All that a process remembers of one chain."""
 
@@ -416,8 +273,7 @@ class Memory:
         self.pool = PoolMemory(senders=accounts)
         self.transactions = TransactionMemory(transactions=POOL_TRANSACTIONS)
         self.counts = CountsMemory()
-        self.conditions: Conditions | None = None
-        """What was set for the blocks to come; None: it is to be read. Only of a development chain."""
+        self.conditions = ConditionsMemory()
         self.moving = threading.Lock()
         """Held by whoever moves the head."""
         self.generation: int | None = None
@@ -426,22 +282,10 @@ class Memory:
     def changed_elsewhere(self, number: int) -> None:
         """Read anew what may have been changed by hand in another process, at this height."""
         with self.moving:
-            self.conditions = None
+            self.conditions.reset()
             if self.state.number == number:
                 self.state.reset(number)
         self.pool.changed()
-
-    def set_conditions(self, found: Conditions) -> None:
-        """Keep what was just written for the blocks to come."""
-        with self.moving:
-            self.conditions = found
-
-    def remember_conditions(self, found: Conditions) -> Conditions:
-        """Keep what was read, unless something was written since; return what holds."""
-        with self.moving:
-            if self.conditions is None:
-                self.conditions = found
-            return self.conditions
 
     def kept(self) -> dict[str, Kept]:
         """Return what is kept of each kind, for monitoring."""
@@ -463,7 +307,7 @@ class Memory:
         self.state.reset(head.number)
         self.blocks.reset(head)
         self.transactions.reset()
-        self.conditions = None
+        self.conditions.reset()
         self.pool.reset()
         self.counts.reset()
 
@@ -475,9 +319,3 @@ class Memory:
                 return  # another process was faster: `catch_up` finds this block too
             self.state.advance(block.number, changes)
             self.follow(block)
-
-
-def _shrink(values: dict[Any, Any], most: int) -> None:
-    """Forget what was kept first."""
-    while len(values) > most:
-        del values[next(iter(values))]
