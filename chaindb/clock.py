@@ -78,9 +78,9 @@ def show(moment: int, *, least: int) -> int:
 
 def restore(seconds: int, *, least: int) -> int:
     """Let the clock be so many seconds ahead of wall time, or behind it, but not below `least`. As `show`."""
-    offset = max(seconds, least - wall())
-    _DATABASE.upsert(Clock, ("id", "offset"), [(1, offset)])
-    return offset
+    ahead = max(seconds, least - wall())
+    _DATABASE.upsert(Clock, ("id", "offset"), [(1, ahead)])
+    return ahead
 
 
 def _held() -> Clock:

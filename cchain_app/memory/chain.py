@@ -18,7 +18,7 @@ from primitives.counting import Asked
 from primitives.evm import Address, Hash
 
 FEW = 64
-"""So many missed blocks are read one by one; after more, the memory begins anew."""
+"""So many missed blocks are read; after more, the memory begins anew."""
 
 POOL_TRANSACTIONS = 8192
 """Decoded transactions kept in memory: a full pool of the default size, and some more."""
@@ -286,6 +286,7 @@ class Memory:
             if self.state.number == number:
                 self.state.reset(number)
         self.pool.changed()
+        self.counts.reset()
 
     def kept(self) -> dict[str, Kept]:
         """Return what is kept of each kind, for monitoring."""

@@ -57,26 +57,35 @@ def catch_up(chain: EvmChain) -> AcceptedBlock:
     Raises:
         NoGenesis: The database holds no chain.
     """
+    with chain.memory.moving:
+        while (found := _catch_up(chain)) is None:
+            pass  # a development chain went back while it was read
+        return found
+
+
+def _catch_up(chain: EvmChain) -> AcceptedBlock | None:
     remembered = chain.memory
-    with remembered.moving:
-        place = rows.place(chain.db)
-        if place is None:
-            raise NoGenesis
-        number, block_hash, generation, chain_id = place
-        chain.go_by(chain_id)
-        old = remembered.blocks.head if generation == remembered.generation else None
-        if old is not None and (number, block_hash) == (old.number, old.hash):
-            return old
-        if old is None or not 0 < number - old.number <= FEW or not _follows(chain, old):
-            new = rows.load_block(chain.db, number)
-            remembered.begin_at(new)
-            remembered.generation = generation
-            return new
-        missed = rows.load_blocks(chain.db, old.number + 1, number)
-        remembered.state.move(number, *evm_state.changed_since(chain.db, old.number))
-        for new in missed:
-            remembered.follow(new)
+    place = rows.place(chain.db)
+    if place is None:
+        raise NoGenesis
+    number, block_hash, generation, chain_id = place
+    chain.go_by(chain_id)
+    old = remembered.blocks.head if generation == remembered.generation else None
+    if old is not None and (number, block_hash) == (old.number, old.hash):
+        return old
+    begins = old is None or not 0 < number - old.number <= FEW or not _follows(chain, old)
+    first = number if begins or old is None else old.number + 1
+    missed = rows.load_blocks(chain.db, first, number)
+    if not missed or missed[-1].hash != block_hash:
+        return None
+    if begins:
+        remembered.begin_at(missed[-1])
+        remembered.generation = generation
         return missed[-1]
+    remembered.state.move(number, *evm_state.changed_since(chain.db, first - 1))
+    for new in missed:
+        remembered.follow(new)
+    return missed[-1]
 
 
 def by_number(chain: EvmChain, number: int) -> AcceptedBlock | None:
@@ -118,7 +127,9 @@ def by_hash(chain: EvmChain, block_hash: Hash) -> AcceptedBlock | None:
             .values_list("number", flat=True)
             .first()
         )
-        return None if number is None else _at(chain, number)
+        read = None if number is None else _at(chain, number)
+        # A development chain may have gone back in between, and have another block there.
+        return read if read is not None and read.hash == block_hash else None
     chain.memory.blocks.asked.hit()
     return found if found.number <= head(chain).number else None
 
@@ -140,7 +151,12 @@ def find_transaction(chain: EvmChain, transaction_hash: Hash) -> Place | None:
     if key is None:
         return None
     block = _at(chain, models.height_of(key))
-    return None if block is None else (block, key - models.row_id(block.number))
+    if block is None:
+        return None
+    index = key - models.row_id(block.number)
+    sent = block.transactions[index : index + 1]
+    # Likewise.
+    return (block, index) if sent and sent[0].hash == transaction_hash else None
 
 
 def _at(chain: EvmChain, number: int) -> AcceptedBlock | None:
@@ -266,13 +282,14 @@ def _rows(chain: EvmChain, first: int, last: int, max_bytes: int) -> dict[int, _
 
 def _in_parts(chain: EvmChain, first: int, last: int) -> Iterator[Row]:
     """Yield the rows of blocks from height `first` to `last`, also downwards, read in parts."""
+    if abs(last - first) >= ROWS_AT_ONCE:  # parts without rows would be in vain
+        lowest, highest = chain.first_number, rows.head_number(chain.db) or 0
+        first, last = (min(max(one, lowest), highest) for one in (first, last))
     upwards = first <= last
     step = ROWS_AT_ONCE if upwards else -ROWS_AT_ONCE
     for start in range(first, last + (1 if upwards else -1), step):
         end = min(start + step - 1, last) if upwards else max(start + step + 1, last)
         part = chain.db.rows(_BLOCKS, sorted((start, end)))
-        if not part:
-            return
         yield from part if upwards else reversed(part)
 
 

@@ -14,8 +14,12 @@ from chaindb.fields import height_of, row_id
 from primitives.evm import Address
 
 _NEXT: Final = """
+SELECT number FROM cchain_app_block
+WHERE number >= %s AND number <= %s AND transaction_count > 0 ORDER BY number LIMIT 1
+"""
+_GAS_USED: Final = """
 SELECT number, gas_used FROM cchain_app_block
-WHERE number >= %s AND number <= %s AND transaction_count > 0 ORDER BY number LIMIT %s
+WHERE number >= %s AND number <= %s AND transaction_count > 0 ORDER BY number
 """
 
 BLOCKS_AT_ONCE: Final = 16
@@ -117,9 +121,13 @@ def next_blocks(chain: EvmChain, first: int, last: int) -> Sequence[AcceptedBloc
 
 
 def _next_heights(chain: EvmChain, first: int, last: int) -> list[int]:
+    found = chain.db.row(_NEXT, [first, last])
+    if found is None:
+        return []
     heights: list[int] = []
-    gas = 0
-    for number, gas_used in chain.db.rows(_NEXT, [first, last, BLOCKS_AT_ONCE]):
+    gas, first = 0, found[0]
+    last = min(last, first + BLOCKS_AT_ONCE - 1)
+    for number, gas_used in chain.db.rows(_GAS_USED, [first, last]):
         gas += gas_used
         if heights and (number != heights[-1] + 1 or gas > GAS_AT_ONCE):
             break

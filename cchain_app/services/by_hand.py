@@ -212,6 +212,7 @@ def _tell(chain: EvmChain, head: AcceptedBlock, effect: StateChanges) -> None:
         if lower_a_nonce(effect):
             chain.memory.conditions.reset()  # it is a row of them
     chain.memory.pool.changed()
+    chain.memory.counts.reset()  # another nonce makes other transactions pending
     notifications.changed_by_hand(chain, head.number)
 
 

@@ -18,7 +18,7 @@ from cchain_app.selectors import blocks, calls
 from cchain_app.selectors.state import states_before_blocks
 from cchain_app.selectors.tracing import BlockReplay, TraceDiffers
 from cchain_app.store import calls as rows
-from cchain_app.store.calls import Progress, ProgressMoved, Recorded
+from cchain_app.store.calls import ProgressMoved, Recorded
 from cchain_app.tracing.calls import HalfRecorded
 from cchain_app.txs.transaction import Transaction, contract_address
 from chaindb.database import Row
@@ -104,7 +104,7 @@ class _Batch:
     def _write(self, part: list[Row], next_call: int) -> None:
         later = [key for key in self._unrecorded if key >= next_call]
         unrecorded = self._written.unrecorded + len(self._unrecorded) - len(later)
-        after = Progress(next_call, unrecorded)
+        after = self._written._replace(next_call=next_call, unrecorded=unrecorded)
         rows.write(self._db, part, self._written, after)
         self._written, self._unrecorded = after, later
 

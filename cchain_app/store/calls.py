@@ -25,9 +25,10 @@ _PROGRESS: Final = ("id", "next_call", "unrecorded")
 _ONLY: Final = 1
 """The key of the one row."""
 
-_READ: Final = "SELECT next_call, unrecorded FROM cchain_app_callprogress WHERE id = %s"
-_MOVE: Final = """
-UPDATE cchain_app_callprogress SET next_call = %s, unrecorded = %s WHERE next_call = %s
+_READ: Final = """
+SELECT next_call, unrecorded, coalesce((SELECT max(id) FROM cchain_app_rewind), 0),
+  coalesce((SELECT number FROM chaindb_generation), 0)
+FROM cchain_app_callprogress WHERE id = %s
 """
 
 FIRST: Final = row_id(1)
@@ -45,6 +46,10 @@ class Progress(NamedTuple):
     """The key of the next row."""
     unrecorded: int
     """Transactions of which only the outermost frame is a row."""
+    rewinds: int = 0
+    """How often a development chain had gone back by then."""
+    generation: int = 0
+    """How often its rows had gone back (`chaindb.generation`)."""
 
     @property
     def height(self) -> int:
@@ -53,7 +58,7 @@ class Progress(NamedTuple):
 
 
 class ProgressMoved(Exception):
-    """Another writer has written what this one was about to."""
+    """Another writer has written what this one was about to, or the chain went back and may have other blocks now."""
 
 
 def progress(db: Database) -> Progress | None:
@@ -68,21 +73,29 @@ def begin(db: Database) -> Progress:
     if found is None:
         with db.atomic():
             db.upsert(models.CallProgress, _PROGRESS, [(_ONLY, FIRST, 0)])
-        found = Progress(FIRST, 0)
+            found = progress(db)
+            assert found is not None
     return found
 
 
 def write(db: Database, rows: Sequence[Row], before: Progress, after: Progress) -> None:
     """Write rows whose keys are from the next one on, and move the progress behind them.
 
+    Args:
+        db: Where the chain is.
+        rows: The rows.
+        before: What the progress was before any of their blocks was read.
+        after: What it is then.
+
     Raises:
-        ProgressMoved: It is not where the writer believes it to be; nothing is written.
+        ProgressMoved: It is something else by now; nothing is written.
     """
     with db.atomic():
-        with db.connection.cursor() as cursor:
-            cursor.execute(_MOVE, [*after, before.next_call])
-            if cursor.rowcount != 1:
-                raise ProgressMoved
+        # Who goes back holds this row from the beginning: what is read after it is held is what counts.
+        list(db.objects(models.CallProgress).select_for_update().filter(id=_ONLY))
+        if progress(db) != before:
+            raise ProgressMoved
+        db.upsert(models.CallProgress, _PROGRESS, [(_ONLY, after.next_call, after.unrecorded)])
         db.insert(models.Call, _CALL, rows)
 
 

@@ -184,7 +184,11 @@ _FORGET_FROM: Final = tuple(
     )
 )  # fmt: skip
 """In an order in which nothing refers to what is gone."""
-_NO_CALLS_FROM: Final = "UPDATE cchain_app_callprogress SET next_call = %s WHERE next_call > %s"
+# Of the one row, whatever it has: then nobody writes calls until this is committed.
+_NO_CALLS_FROM: Final = """
+UPDATE cchain_app_callprogress
+SET next_call = CASE WHEN next_call > %s THEN %s ELSE next_call END
+"""
 
 
 def forget_above(db: Database, number: int) -> None:
@@ -193,9 +197,9 @@ def forget_above(db: Database, number: int) -> None:
     The state is the caller's business. Code stays: nobody else has its hash.
     """
     first = models.row_id(number + 1)
+    db.execute(_NO_CALLS_FROM, (first, first))
     for statement in _FORGET_FROM:
         db.execute(statement, (first,))
-    db.execute(_NO_CALLS_FROM, (first, first))
     db.execute("DELETE FROM cchain_app_block WHERE number > %s", (number,))
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from cchain_app.memory import PoolTag
 from cchain_app.selectors import blocks, development, state
 from cchain_app.selectors.state import prefetch_accounts, state_at
 from cchain_app.store import chain as stored
@@ -113,10 +114,91 @@ def test_a_block_that_is_gone(monkeypatch: pytest.MonkeyPatch, chain: Chain, rpc
     remembered.reset(blocks.head(chain.evm))
     seen = remembered.head
 
+    read = blocks.head
+
     def head_then_back(_: object) -> Any:
-        monkeypatch.undo()
+        monkeypatch.setattr(blocks, "head", read)
         rpc("evm_revert", snapshot)
         return seen
 
     monkeypatch.setattr(blocks, "head", head_then_back)
     assert blocks.by_number(chain.evm, 1) is None
+
+
+def test_a_value_that_is_changed_by_hand_on_the_same_height(
+    monkeypatch: pytest.MonkeyPatch, chain: Chain, rpc: Rpc
+) -> None:
+    somebody = f"0x{CONTRACT.hex()}"
+
+    def change() -> None:
+        rpc("anvil_setBalance", somebody, "0x7")
+        rpc("anvil_setStorageAt", somebody, "0x1", "0x" + "11" * 32)
+
+    chain.evm.memory.state.reset(0)
+    after(monkeypatch, evm_state, "account_at", change)
+    state_at(chain.evm, 0).account(CONTRACT)
+    assert balance(chain, CONTRACT) == 7
+
+    rpc("anvil_setStorageAt", somebody, "0x1", "0x" + "00" * 32)
+    chain.evm.memory.state.reset(0)
+    after(monkeypatch, evm_state, "slot_at", change)
+    state_at(chain.evm, 0).storage(CONTRACT, SLOT)
+    assert state_at(chain.evm, 0).storage(CONTRACT, SLOT) == b"\x11" * 32
+
+
+def test_the_head_of_who_follows(
+    monkeypatch: pytest.MonkeyPatch, chain: Chain, go_back: Meanwhile
+) -> None:
+    chain.do(value=1)
+    chain.evm.memory.begin_at(stored.load_block(chain.evm.db, 0))
+    read = stored.load_blocks
+
+    def go_back_while_others_read(*where: Any) -> Any:
+        monkeypatch.setattr(stored, "load_blocks", read)
+        with chain.evm.db.atomic():
+            stored.forget_above(chain.evm.db, 1)
+        return read(*where)
+
+    monkeypatch.setattr(stored, "load_blocks", go_back_while_others_read)
+    head = blocks.catch_up(chain.evm)
+    assert (head.number, chain.evm.memory.state.number) == (1, 1)
+    stored.forget_above(chain.evm.db, 0)
+    chain.evm.memory.begin_at(stored.load_block(chain.evm.db, 0))
+
+
+def test_what_is_found_by_hash_has_it(
+    monkeypatch: pytest.MonkeyPatch, chain: Chain, go_back: Meanwhile
+) -> None:
+    old = blocks.head(chain.evm)
+    (lost,) = old.transactions
+
+    def by_number_after(*where: Any) -> Any:
+        monkeypatch.setattr(blocks, "by_number", read)
+        go_back()
+        return read(*where)
+
+    read = blocks.by_number
+    chain.evm.memory.blocks.reset(stored.load_block(chain.evm.db, 0))
+    chain.evm.memory.blocks.head = old
+    monkeypatch.setattr(blocks, "by_number", by_number_after)
+    assert blocks.by_hash(chain.evm, old.hash) is None
+
+    again = blocks.head(chain.evm)
+    monkeypatch.setattr(blocks, "by_number", lambda *_: old)
+    chain.evm.memory.blocks.reset(stored.load_block(chain.evm.db, 0))
+    chain.evm.memory.blocks.head = again
+    (there,) = again.transactions
+    assert lost.hash != there.hash
+    assert blocks.find_transaction(chain.evm, there.hash) is None
+
+
+def test_counts_of_the_pool(chain: Chain) -> None:
+    counts, tag = chain.evm.memory.counts, PoolTag(0, 1, 1)
+
+    def count_while_it_goes_back() -> tuple[int, int]:
+        counts.reset()
+        return 1, 0
+
+    assert counts.of(tag, count_while_it_goes_back) == (1, 0)
+    assert counts.of(tag, lambda: (0, 1)) == (0, 1)
+    assert counts.of(tag, count_while_it_goes_back) == (0, 1)

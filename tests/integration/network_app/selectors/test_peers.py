@@ -32,6 +32,7 @@ def test_peers_are_those_who_are_connected_longest_first() -> None:
     assert [one.node_id for one in selectors.peers()] == [ALICE, BOB]
     assert [one.node_id for one in selectors.peers([BOB, STRANGER])] == [BOB]
     assert selectors.connected_ids() == {ALICE, BOB}
+    assert selectors.has_peers()
 
 
 @network_rows.still()
@@ -41,6 +42,7 @@ def test_who_was_connected_when_the_process_went_is_so_no_more() -> None:
     network_rows.report(heartbeat_at=network_rows.ago(HEARTBEAT_TOLERANCE + 1))
     assert selectors.peers() == []
     assert selectors.connected_ids() == frozenset()
+    assert not selectors.has_peers()
     network_rows.report(heartbeat_at=network_rows.ago(HEARTBEAT_TOLERANCE))
     assert selectors.connected_ids() == {ALICE}
 

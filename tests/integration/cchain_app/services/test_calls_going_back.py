@@ -1,0 +1,119 @@
+"""Calls of blocks that a development chain dropped while they were recorded do not become rows."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from cchain_app import models
+from cchain_app.selectors import blocks
+from cchain_app.selectors import calls as found
+from cchain_app.services import calls
+from cchain_app.store import chain as stored
+from chaindb import generation
+from tests.integration.conftest import Chain, Rpc
+
+LONG = 60.0
+Meanwhile = Callable[[], None]
+
+
+@pytest.fixture
+def other_blocks(chain: Chain, rpc: Rpc) -> Iterator[Meanwhile]:
+    """A chain of three blocks without rows of calls, and what puts three others in their place."""
+    calls.index_calls(chain.evm, seconds=LONG)
+    snapshot = rpc("evm_snapshot")
+    for _ in range(3):
+        chain.do(value=1)
+
+    def replace_all() -> None:
+        rpc("evm_revert", snapshot)
+        chain.nonce = 0
+        for _ in range(3):
+            chain.do(value=5)
+
+    yield replace_all
+    assert calls.index_calls(chain.evm, seconds=LONG) == 3
+    assert values() == [5, 5, 5]
+
+
+def values() -> list[int]:
+    return [row.value for row in models.Call.objects.order_by("id")]
+
+
+def test_when_they_were_read_before(
+    chain: Chain, other_blocks: Meanwhile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = found.next_blocks
+
+    def read_then_replace(*where: Any) -> Any:
+        monkeypatch.setattr(found, "next_blocks", read)
+        there = read(*where)
+        other_blocks()
+        return there
+
+    monkeypatch.setattr(found, "next_blocks", read_then_replace)
+    assert calls.index_calls(chain.evm, seconds=LONG) == 0
+    assert values() == []
+
+
+def test_when_they_are_gone_as_they_are_read(
+    chain: Chain, other_blocks: Meanwhile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = found.next_blocks
+
+    def find_none(*_: object) -> list[object]:
+        monkeypatch.setattr(found, "next_blocks", read)
+        other_blocks()
+        return []
+
+    monkeypatch.setattr(found, "next_blocks", find_none)
+    assert calls.index_calls(chain.evm, seconds=LONG) == 0
+    assert found.indexed_height(chain.evm) == 0
+
+
+def test_when_rows_were_restored(
+    chain: Chain, other_blocks: Meanwhile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = found.next_blocks
+
+    def read_then_restore(*where: Any) -> Any:
+        monkeypatch.setattr(found, "next_blocks", read)
+        with chain.evm.db.atomic():
+            generation.advance(chain.evm.db)
+        return read(*where)
+
+    monkeypatch.setattr(found, "next_blocks", read_then_restore)
+    assert calls.index_calls(chain.evm, seconds=LONG) == 0
+    other_blocks()
+
+
+def test_blocks_are_read_together_that_follow_each_other(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(1, 7):
+        if number == 4:
+            chain.mine()
+        else:
+            chain.do()
+    chain.evm.memory.begin_at(blocks.head(chain.evm))
+
+    def numbers(first: int, last: int = 6) -> list[int]:
+        return [block.number for block in found.next_blocks(chain.evm, first, last)]
+
+    assert numbers(1) == [1, 2, 3]
+    assert numbers(2, 2) == [2]
+    assert numbers(4) == [5, 6]
+    assert numbers(4, 4) == []
+    monkeypatch.setattr(found, "BLOCKS_AT_ONCE", 2)
+    assert numbers(1) == [1, 2]
+    monkeypatch.setattr(found, "GAS_AT_ONCE", 1)
+    assert numbers(1) == [1]
+
+
+def test_they_come_from_memory_where_all_are_there(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = [chain.do()[1] for _ in range(3)]
+    with monkeypatch.context() as patched:
+        patched.setattr(stored, "load_blocks", None)
+        assert found.next_blocks(chain.evm, 1, 3) == made
