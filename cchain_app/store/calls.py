@@ -27,7 +27,7 @@ _ONLY: Final = 1
 
 _READ: Final = """
 SELECT next_call, unrecorded, coalesce((SELECT max(id) FROM cchain_app_rewind), 0),
-  coalesce((SELECT number FROM chaindb_generation), 0)
+  coalesce((SELECT number FROM chaindb_generation WHERE id = 1), 0)
 FROM cchain_app_callprogress WHERE id = %s
 """
 
