@@ -29,7 +29,7 @@ from cchain_app.foreign.credits import Reward
 from cchain_app.selectors import blocks, state
 from cchain_app.selectors import tracing as traced
 from cchain_app.tracing.deadline import Deadline
-from cchain_app.tracing.parity import Place, entries, localized_entries, reward_entry
+from cchain_app.tracing.parity import TransactionPlace, entries, localized_entries, reward_entry
 from cchain_app.tracing.state_diff import state_diff
 from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.transaction import Transaction
@@ -111,9 +111,9 @@ def reward_of(reward: Reward, block_hash: Hash, number: int) -> wire.Json:
     return reward_entry(reward.author, reward.wei, block_hash, number, of_uncle=reward.of_uncle)
 
 
-def place_of(block: AcceptedBlock, index: int) -> Place:
+def place_of(block: AcceptedBlock, index: int) -> TransactionPlace:
     """Return where in the chain a block's transaction is."""
-    return Place(block.hash, block.number, block.transactions[index].hash, index)
+    return TransactionPlace(block.hash, block.number, block.transactions[index].hash, index)
 
 
 def replay_transaction(rpc: EvmRpc, transaction_hash: Hash, types: TraceTypes) -> Raw:

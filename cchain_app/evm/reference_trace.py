@@ -180,7 +180,7 @@ def step_of(evm: Any, opcode: int) -> LastStep:
     return LastStep(opcode, len(evm.stack), int(evm.gas_left), items)
 
 
-class Follower(Protocol):
+class Inspector(Protocol):
     """Somebody who wants to hear of what the specification does."""
 
     def listeners(self) -> Listeners:
@@ -188,21 +188,21 @@ class Follower(Protocol):
 
 
 @contextmanager
-def watched(*followers: Follower) -> Iterator[None]:
-    """Let followers see what this thread executes in the body; those named first hear of it first."""
+def watched(*inspectors: Inspector) -> Iterator[None]:
+    """Let inspectors see what this thread executes in the body; those named first hear of it first."""
     _install()
     before = getattr(_current, "listeners", {})
-    _current.listeners = _together(followers)
+    _current.listeners = _together(inspectors)
     try:
         yield
     finally:
         _current.listeners = before
 
 
-def _together(followers: Iterable[Follower]) -> dict[type, list[Listener]]:
+def _together(inspectors: Iterable[Inspector]) -> dict[type, list[Listener]]:
     found: dict[type, list[Listener]] = {}
-    for follower in followers:
-        for event, listener in follower.listeners().items():
+    for inspector in inspectors:
+        for event, listener in inspector.listeners().items():
             found.setdefault(event, []).append(listener)
     return found
 

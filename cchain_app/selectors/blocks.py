@@ -65,10 +65,10 @@ def catch_up(chain: EvmChain) -> AcceptedBlock:
 
 def _catch_up(chain: EvmChain) -> AcceptedBlock | None:
     remembered = chain.memory
-    place = rows.place(chain.db)
-    if place is None:
+    head_row = rows.head_row(chain.db)
+    if head_row is None:
         raise NoGenesis
-    number, block_hash, generation, chain_id = place
+    number, block_hash, generation, chain_id = head_row
     chain.go_by(chain_id)
     old = remembered.blocks.head if generation == remembered.generation else None
     if old is not None and (number, block_hash) == (old.number, old.hash):

@@ -110,11 +110,11 @@ def _state_back(chain: EvmChain, number: int, undone: Sequence[Change]) -> State
 def moved(chain: EvmChain) -> AcceptedBlock:
     """Move this process to the head that the rows have now, and tell others; after the commit."""
     with chain.memory.moving:
-        place = stored.place(chain.db)
-        assert place is not None
-        chain.go_by(place.chain_id)
-        kept = chain.memory.blocks.by_hash(place.hash)
-        head = stored.load_block(chain.db, place.number) if kept is None else kept
+        row = stored.head_row(chain.db)
+        assert row is not None
+        chain.go_by(row.chain_id)
+        kept = chain.memory.blocks.by_hash(row.hash)
+        head = stored.load_block(chain.db, row.number) if kept is None else kept
         chain.memory.begin_at(head)
     chain.memory.pool.changed()
     notifications.rewound(chain, head.number, head.hash)

@@ -46,15 +46,15 @@ _LOG = (
     "id", "block", "transaction", "index", "address", "topic0", "topic1", "topic2", "topic3", "data",
 )  # fmt: skip
 
-_PLACE = """
+_HEAD_ROW = """
 SELECT number, hash, coalesce((SELECT number FROM chaindb_generation), 0),
   (SELECT chain_id FROM cchain_app_chain)
 FROM cchain_app_block ORDER BY number DESC LIMIT 1
 """
 
 
-class Place(NamedTuple):
-    """Where the rows are."""
+class HeadRow(NamedTuple):
+    """The last block, and what else tells rows from others."""
 
     number: int
     """Of the head."""
@@ -79,13 +79,13 @@ def first_block(db: Database) -> tuple[Hash, int] | None:
     return None if found is None else (Hash(bytes(found[0])), int(found[1]))
 
 
-def place(db: Database) -> Place | None:
+def head_row(db: Database) -> HeadRow | None:
     """Return head, generation and chain ID of one moment, or None when there is no genesis block."""
-    found = db.row(_PLACE)
+    found = db.row(_HEAD_ROW)
     if found is None:
         return None
     number, block_hash, generation, chain_id = found
-    return Place(number, Hash(bytes(block_hash)), int(generation), chain_id)
+    return HeadRow(number, Hash(bytes(block_hash)), int(generation), chain_id)
 
 
 def head_number(db: Database) -> int | None:

@@ -34,7 +34,7 @@ _WORDS_BY_START: Final = {
 }
 
 
-class Place(NamedTuple):
+class TransactionPlace(NamedTuple):
     """Where in the chain a transaction is."""
 
     block_hash: Hash
@@ -91,13 +91,13 @@ def entries(frames: Sequence[Frame]) -> Iterator[Json]:
         yield _entry(one)
 
 
-def localized_entries(frames: Sequence[Frame], place: Place) -> Iterator[Json]:
+def localized_entries(frames: Sequence[Frame], place: TransactionPlace) -> Iterator[Json]:
     """Yield the entries of an accepted transaction: trace_transaction, trace_block, trace_filter."""
     for one in placed(frames):
         yield localized_entry(one, place)
 
 
-def localized_entry(one: PlacedFrame, place: Place) -> Json:
+def localized_entry(one: PlacedFrame, place: TransactionPlace) -> Json:
     """Return the entry of one frame of an accepted transaction."""
     return {
         **_entry(one),

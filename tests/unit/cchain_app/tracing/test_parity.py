@@ -2,11 +2,11 @@
 
 import pytest
 
-from cchain_app.tracing.parity import Place, entries, localized_entries, words
+from cchain_app.tracing.parity import TransactionPlace, entries, localized_entries, words
 from primitives.evm import Hash
 from tests.builders.traces import CALLEE, CALLER, OTHER, PRECOMPILE, frame, selfdestruct
 
-PLACE = Place(Hash(b"\xb1" * 32), 7, Hash(b"\x7a" * 32), 3)
+PLACE = TransactionPlace(Hash(b"\xb1" * 32), 7, Hash(b"\x7a" * 32), 3)
 
 
 def hexed(data: bytes) -> str:
