@@ -79,7 +79,7 @@ class MemoryChain:
     def memory(self) -> Any:
         return SimpleNamespace(
             blocks=SimpleNamespace(head=self.head(), by_number=self.by_number),
-            conditions=Conditions(),
+            conditions=SimpleNamespace(of=lambda _read: Conditions()),
         )
 
 
