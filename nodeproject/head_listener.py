@@ -90,6 +90,8 @@ class HeadListener:
             await self._handle_head(message)
         elif message["type"] == notifications.REWOUND:
             self._rpc.heads.go_back(message["number"])
+            # Where it went back to the head itself, and what was set by hand is gone, no head tells of it.
+            self._rpc.chain.memory.changed_elsewhere(message["number"])
             await in_thread(blocks.catch_up, self._rpc.chain)
         elif message["type"] == notifications.CHANGED_BY_HAND:
             self._rpc.chain.memory.changed_elsewhere(message["number"])

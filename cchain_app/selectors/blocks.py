@@ -5,7 +5,7 @@ missed a pointer, and catches up before answering: an answer never shows a block
 `eth_blockNumber` does not count yet.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from cchain_app import models
@@ -83,6 +83,7 @@ def _catch_up(chain: EvmChain) -> AcceptedBlock | None:
         remembered.generation = generation
         return missed[-1]
     remembered.state.move(number, *evm_state.changed_since(chain.db, first - 1))
+    remembered.conditions.reset()  # the blocks may have used up what was set for them
     for new in missed:
         remembered.follow(new)
     return missed[-1]
@@ -127,9 +128,9 @@ def by_hash(chain: EvmChain, block_hash: Hash) -> AcceptedBlock | None:
             .values_list("number", flat=True)
             .first()
         )
-        read = None if number is None else _at(chain, number)
-        # A development chain may have gone back in between, and have another block there.
-        return read if read is not None and read.hash == block_hash else None
+        if number is None:
+            return None
+        return _at(chain, number, lambda block: block.hash == block_hash)
     chain.memory.blocks.asked.hit()
     return found if found.number <= head(chain).number else None
 
@@ -150,17 +151,32 @@ def find_transaction(chain: EvmChain, transaction_hash: Hash) -> Place | None:
     )
     if key is None:
         return None
-    block = _at(chain, models.height_of(key))
-    if block is None:
-        return None
-    index = key - models.row_id(block.number)
-    sent = block.transactions[index : index + 1]
-    # Likewise.
-    return (block, index) if sent and sent[0].hash == transaction_hash else None
+    number = models.height_of(key)
+    index = key - models.row_id(number)
+
+    def has_it(block: AcceptedBlock) -> bool:
+        return [one.hash for one in block.transactions[index : index + 1]] == [transaction_hash]
+
+    block = _at(chain, number, has_it)
+    return None if block is None else (block, index)
 
 
-def _at(chain: EvmChain, number: int) -> AcceptedBlock | None:
-    """Return the block at a height that the rows are known to have."""
+def _at(
+    chain: EvmChain, number: int, is_meant: Callable[[AcceptedBlock], bool]
+) -> AcceptedBlock | None:
+    """Return the block at a height that the rows were seen to have, if it is the one that is meant.
+
+    It is another one where a development chain went back: since the rows were seen, or before, and this process has not
+    heard of it.
+    """
+    found = _caught_up(chain, number)
+    if found is None or not is_meant(found):
+        catch_up(chain)
+        found = by_number(chain, number)
+    return found if found is not None and is_meant(found) else None
+
+
+def _caught_up(chain: EvmChain, number: int) -> AcceptedBlock | None:
     if number > head(chain).number:
         catch_up(chain)
     return by_number(chain, number)
@@ -284,6 +300,8 @@ def _in_parts(chain: EvmChain, first: int, last: int) -> Iterator[Row]:
     """Yield the rows of blocks from height `first` to `last`, also downwards, read in parts."""
     if abs(last - first) >= ROWS_AT_ONCE:  # parts without rows would be in vain
         lowest, highest = chain.first_number, rows.head_number(chain.db) or 0
+        if max(first, last) < lowest or min(first, last) > highest:
+            return
         first, last = (min(max(one, lowest), highest) for one in (first, last))
     upwards = first <= last
     step = ROWS_AT_ONCE if upwards else -ROWS_AT_ONCE

@@ -31,6 +31,12 @@ SELECT next_call, unrecorded, coalesce((SELECT max(id) FROM cchain_app_rewind), 
 FROM cchain_app_callprogress WHERE id = %s
 """
 
+# Of two that begin at once the second finds how far the first is by now.
+_BEGIN: Final = """
+INSERT INTO cchain_app_callprogress (id, next_call, unrecorded) VALUES (%s, %s, 0)
+ON CONFLICT (id) DO NOTHING
+"""
+
 FIRST: Final = row_id(1)
 """The first key: nothing was executed in the genesis block."""
 
@@ -72,7 +78,7 @@ def begin(db: Database) -> Progress:
     found = progress(db)
     if found is None:
         with db.atomic():
-            db.upsert(models.CallProgress, _PROGRESS, [(_ONLY, FIRST, 0)])
+            db.execute(_BEGIN, (_ONLY, FIRST))
             found = progress(db)
             assert found is not None
     return found

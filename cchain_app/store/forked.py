@@ -55,7 +55,7 @@ def begin_fork(db: Database, fork: Fork) -> None:
 def forget_everything(db: Database) -> None:
     """Delete the chain with all that it has and all that was fetched: another fork is to begin."""
     for model in (
-        models.Call, models.CallProgress, models.Log, models.Receipt, models.Transaction, models.AccountChange,
+        models.CallProgress, models.Call, models.Log, models.Receipt, models.Transaction, models.AccountChange,
         models.StorageChange, models.Account, models.StorageSlot, models.TrieNode, models.Block,
         models.PoolTransaction, models.DevelopmentChange, models.ImpersonatedSignature, models.Snapshot,
         models.ForkedAccount, models.ForkedSlot, models.ForkedHash, models.ForkedLeaf, models.Chain,

@@ -86,6 +86,8 @@ def _write(chain: EvmChain, stream: BinaryIO, first: int, last: int) -> None:
         task = progress.add_task("Writing blocks", total=last - first + 1)
         while first <= last:
             found = blocks.raw_blocks(chain, first, last, _STEP)
+            if not found:
+                raise CommandError(f"There is no block {first} any more: the chain went back.")
             for one in found:
                 stream.write(one.raw)
             first = found[-1].number + 1

@@ -11,7 +11,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from cchain_app.apps import evm_chain
+from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
+from cchain_app.selectors.blocks import RawBlock
 from cchain_app.services.importing import Imported
 from nodeproject.management.commands.import_chain import Bar
 from tests.builders.spec_history import LAST, WITH_UNCLES, history
@@ -102,6 +104,21 @@ def test_a_part_of_a_chain_of_proof_of_work_is_exported_with_its_uncles(
     assert (directory / "part.rlp").read_bytes() == b"".join(
         one.raw for one in blocks_of[first : last + 1]
     )
+
+
+def test_a_chain_that_goes_back_meanwhile_is_not_exported(
+    files: tuple[Path, Path], directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said("import_chain", *files)
+    read = blocks.raw_blocks
+
+    def one_by_one(chain: EvmChain, first: int, last: int, most: int) -> list[RawBlock]:
+        return read(chain, first, last, 1) if first < 3 else []
+
+    monkeypatch.setattr(blocks, "raw_blocks", one_by_one)
+    with pytest.raises(CommandError, match="There is no block 3 any more: the chain went back"):
+        said("export_chain", directory / "part.rlp")
+    assert not (directory / "part.rlp").exists()
 
 
 def test_an_import_that_was_stopped_goes_on_in_another_file(

@@ -62,9 +62,15 @@ def test_many_are_read_in_parts(
             assert raw_blocks(evm_chain(), first, last, PLENTY) == wanted
 
 
-def test_they_end_at_the_head(made: list[RawBlock]) -> None:
+@pytest.mark.parametrize("at_once", [1, 256])
+def test_they_end_at_the_head(
+    made: list[RawBlock], at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cchain_app.selectors.blocks.ROWS_AT_ONCE", at_once)
     assert raw_blocks(evm_chain(), 2, 99, PLENTY) == made[2:]
+    assert raw_blocks(evm_chain(), 99, 2, PLENTY) == made[:1:-1]
     assert raw_blocks(evm_chain(), 4, 99, PLENTY) == []
+    assert raw_blocks(evm_chain(), 99, 4, PLENTY) == []
 
 
 def test_they_end_before_there_are_too_many_bytes(made: list[RawBlock]) -> None:
