@@ -30,6 +30,9 @@ Deliver = Callable[[Message], object]
 RETRY = 1.0
 """Seconds after which a layer that failed is joined again."""
 
+CANCEL_AGAIN = 1.0
+"""Seconds after which who still follows is cancelled once more."""
+
 REJOIN = 3600.0
 """Seconds after which groups are joined again: a layer forgets members after a day."""
 
@@ -76,7 +79,7 @@ class Pointers:
             self._listeners = (*self._listeners, listener)
         following: Future[None] | None = None
         if not self._is_alone:
-            following = asyncio.run_coroutine_threadsafe(_follow(listener), loop)
+            following = asyncio.run_coroutine_threadsafe(_follow_until_cancelled(listener), loop)
 
         def unbind() -> None:
             self._remove(listener)
@@ -143,6 +146,20 @@ def redis_server() -> Server:
     from chaindb.redis_cache import server
 
     return server()
+
+
+async def _follow_until_cancelled(listener: _Listener) -> None:
+    """Follow, and end when cancelled.
+
+    The channel layer may swallow that when it comes just as an answer does, and then wait on for ever.
+    """
+    following = asyncio.create_task(_follow(listener))
+    try:
+        await asyncio.wait([following])
+    finally:
+        while not following.done():
+            following.cancel()
+            await asyncio.wait([following], timeout=CANCEL_AGAIN)
 
 
 async def _follow(listener: _Listener) -> None:

@@ -1,6 +1,7 @@
 """Pointers: every loop that follows a chain hears of it, whichever profile it is."""
 
 import asyncio
+import contextlib
 import gc
 import threading
 from collections.abc import Callable
@@ -251,3 +252,36 @@ def test_a_message_that_is_not_sent_is_logged_and_forgiven(
     production.send(Chain.P, {"type": "p"})
     assert logged.wait(60)
     assert "a pointer was not sent; followers find the block by their tick: away" in caplog.text
+
+
+async def test_following_ends_although_the_layer_swallows_that_once(
+    production: Pointers, own_layer: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "CANCEL_AGAIN", 0.01)
+    waits, ended = asyncio.Event(), asyncio.Event()
+
+    class Swallowing:
+        async def new_channel(self) -> str:
+            return "one"
+
+        async def group_add(self, group: str, channel: str) -> None: ...
+
+        async def group_discard(self, group: str, channel: str) -> None: ...
+
+        async def receive(self, channel: str) -> Message:
+            waits.set()
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.set()
+            raise AssertionError
+
+    own_layer(Swallowing())
+    unbind = production.bind(asyncio.get_running_loop(), lambda _: None)
+    await asyncio.wait_for(waits.wait(), 60)
+
+    unbind()
+
+    await asyncio.wait_for(ended.wait(), 60)

@@ -133,7 +133,7 @@ def test_a_page_has_all_that_is_known(browse: Browse) -> None:
 
 def test_a_peer_that_knows_of_no_upgrade_has_no_date_of_one(browse: Browse) -> None:
     Peer.objects.filter(pk=past.node(4)).update(upgrade_time=0)
-    assert "1970" not in browse(detail("peer", past.node(4))).text
+    assert "1970-01-01" not in browse(detail("peer", past.node(4))).text
 
 
 @pytest.mark.parametrize(
