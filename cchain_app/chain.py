@@ -135,6 +135,8 @@ class EvmChain:
         """Reads from the rows the chain ID of the chain there; None: it is to begin. Likewise."""
         self._fork: Fork | None = None
         self._fork_is_known = False
+        self.before_rewinding: list[Callable[[], None]] = []
+        """Called before a development chain goes back, while all its blocks are there."""
         self.on_rewinding: list[Callable[[int], None]] = []
         """Called in the transaction in which blocks above a height are deleted, with that height."""
 

@@ -161,6 +161,8 @@ def _anew(found: Conditions) -> Conditions:
 @contextmanager
 def _going_back(chain: EvmChain) -> Iterator[AcceptedBlock]:
     """Hold the chain still in one transaction, and give its head; then move this process to the new one."""
+    for listener in chain.before_rewinding:
+        listener()
     with chain.consensus.lock:
         with exclusively(chain) as head:
             yield head

@@ -88,6 +88,8 @@ class TransactionLog:
         self._has_begun = self._in_thread = False
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
+        self._working = threading.Lock()
+        """Held by whoever writes."""
         self._wake = threading.Event()
         self._ending = threading.Event()
 
@@ -107,6 +109,7 @@ class TransactionLog:
             return
         self._has_begun, self._in_thread = True, in_thread
         self._chain.on_accepted.append(self.accepted)
+        self._chain.before_rewinding.append(self.catch_up)
 
     def end(self) -> None:
         """Write what waits, and take nothing more."""
@@ -114,6 +117,7 @@ class TransactionLog:
             return
         self._has_begun = False
         self._chain.on_accepted.remove(self.accepted)
+        self._chain.before_rewinding.remove(self.catch_up)
         self._ending.set()
         self._wake.set()
         if self._thread is not None:
@@ -158,6 +162,17 @@ class TransactionLog:
                 self._write(self._collapse.put(entry))
         self._write(self._collapse.take() if to_the_end else self._collapse.take_due())
 
+    def catch_up(self) -> None:
+        """Write what waits while its blocks are there to be executed again: the chain is about to go back."""
+        self._try_to_work_off(to_the_end=False)
+
+    def _try_to_work_off(self, *, to_the_end: bool) -> None:
+        try:
+            with self._working:
+                self.work_off(to_the_end=to_the_end)
+        except Exception:  # whatever it is: the next entries may be written
+            _log.exception("entries of the log of transactions are lost")
+
     def _wake_up(self) -> None:
         if not self._in_thread:
             return
@@ -184,9 +199,7 @@ class TransactionLog:
 
     def _turn(self) -> None:
         try:
-            self.work_off(to_the_end=self._ending.is_set())
-        except Exception:  # whatever it is: the next entries may be written
-            _log.exception("entries of the log of transactions are lost")
+            self._try_to_work_off(to_the_end=self._ending.is_set())
         finally:
             release()
 

@@ -333,6 +333,16 @@ def test_another_process_that_accepted_nothing_writes_nothing(chain, log, caplog
     other.end()
 
 
+def test_a_block_that_is_dropped_is_told_with_its_inside(rpc, chain, lines) -> None:
+    number = rpc("evm_snapshot")
+    chain.do(to=TELLER, data=encoded("log(string)", "still here"), gas=100_000, value=0)
+
+    assert rpc("evm_revert", number) is True
+
+    (told,) = (one for one in lines() if "Transaction:" in one)
+    assert "  console.log:\n    still here" in told
+
+
 def test_a_block_that_is_gone_is_told_without_its_inside(chain, lines, monkeypatch) -> None:
     chain.do(to=TELLER, data=encoded("log(string)", "x"), gas=100_000, value=0)
     monkeypatch.setattr("cchain_app.selectors.tracing.state_before_block", _gone)
