@@ -58,8 +58,8 @@ async def test_a_web_process_hears_that_only_changes_by_hand_were_undone(
     listener = HeadListener(this_node().evm_rpc)
     listener.start()
     try:
-        await in_thread(revert, elsewhere, number)
         before = await in_thread(state_at(evm, 0).account, SOMEBODY)
+        await in_thread(revert, elsewhere, number)
         monkeypatch.setattr(blocks, "catch_up", caught_up)
         listener._inbox.put_nowait({"type": REWOUND, "number": 0})
         await asyncio.wait_for(heard.wait(), SECONDS)
