@@ -97,7 +97,7 @@ def write(db: Database, rows: Sequence[Row], before: Progress, after: Progress) 
         ProgressMoved: It is something else by now; nothing is written.
     """
     with db.atomic():
-        # Who goes back holds this row from the beginning: what is read after it is held is what counts.
+        # Who goes back takes this row before any block is deleted, so what is read now holds until the commit.
         list(db.objects(models.CallProgress).select_for_update().filter(id=_ONLY))
         if progress(db) != before:
             raise ProgressMoved
