@@ -40,18 +40,28 @@ def values() -> list[int]:
     return [row.value for row in models.Call.objects.order_by("id")]
 
 
+def once_in_place_of_reading(
+    monkeypatch: pytest.MonkeyPatch, act: Callable[[Callable[[], Any]], Any]
+) -> None:
+    """Let something else be done the first time that blocks are read; it is given what reads them."""
+    read = found.next_blocks
+
+    def once(*where: Any) -> Any:
+        monkeypatch.setattr(found, "next_blocks", read)
+        return act(lambda: read(*where))
+
+    monkeypatch.setattr(found, "next_blocks", once)
+
+
 def test_when_they_were_read_before(
     chain: Chain, other_blocks: Meanwhile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = found.next_blocks
-
-    def read_then_replace(*where: Any) -> Any:
-        monkeypatch.setattr(found, "next_blocks", read)
-        there = read(*where)
+    def read_then_replace(read: Callable[[], Any]) -> Any:
+        there = read()
         other_blocks()
         return there
 
-    monkeypatch.setattr(found, "next_blocks", read_then_replace)
+    once_in_place_of_reading(monkeypatch, read_then_replace)
     assert calls.index_calls(chain.evm, seconds=LONG) == 0
     assert values() == []
 
@@ -59,14 +69,11 @@ def test_when_they_were_read_before(
 def test_when_they_are_gone_as_they_are_read(
     chain: Chain, other_blocks: Meanwhile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = found.next_blocks
-
-    def find_none(*_: object) -> list[object]:
-        monkeypatch.setattr(found, "next_blocks", read)
+    def find_none(_: Callable[[], Any]) -> Any:
         other_blocks()
         return []
 
-    monkeypatch.setattr(found, "next_blocks", find_none)
+    once_in_place_of_reading(monkeypatch, find_none)
     assert calls.index_calls(chain.evm, seconds=LONG) == 0
     assert found.indexed_height(chain.evm) == 0
 
@@ -74,15 +81,12 @@ def test_when_they_are_gone_as_they_are_read(
 def test_when_rows_were_restored(
     chain: Chain, other_blocks: Meanwhile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = found.next_blocks
-
-    def read_then_restore(*where: Any) -> Any:
-        monkeypatch.setattr(found, "next_blocks", read)
+    def restore_then_read(read: Callable[[], Any]) -> Any:
         with chain.evm.db.atomic():
             generation.advance(chain.evm.db)
-        return read(*where)
+        return read()
 
-    monkeypatch.setattr(found, "next_blocks", read_then_restore)
+    once_in_place_of_reading(monkeypatch, restore_then_read)
     assert calls.index_calls(chain.evm, seconds=LONG) == 0
     other_blocks()
 
