@@ -113,11 +113,11 @@ Rpc = Callable[..., Any]
 def dispatcher() -> Dispatcher:
     """Return the methods of the process's door; under other settings it is another one."""
     rpc = this_node().evm_rpc
-    return _dispatcher(rpc, rpc.chain.is_development)
+    return _dispatcher(rpc, is_development=rpc.chain.is_development)
 
 
 @lru_cache(maxsize=2)
-def _dispatcher(rpc: EvmRpc, is_development: bool) -> Dispatcher:
+def _dispatcher(rpc: EvmRpc, *, is_development: bool) -> Dispatcher:
     """Return what the chain serves, as it is now: a test may say that it is no chain of development."""
     return Dispatcher(registry(rpc))
 
