@@ -5,7 +5,7 @@ Every other path, and everything that is not HTTP, goes on to the application be
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, MutableMapping
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
@@ -63,6 +63,7 @@ class RawDoor:
         takes_body: whether somebody at another path reads a body; where nobody does none is read.
         other_body: bytes of a body at another path.
         stall_seconds: how long a client may take for each part of a long answer.
+        pages: paths of interfaces at which the other application has a page, for GET and HEAD.
     """
 
     def __init__(
@@ -79,7 +80,9 @@ class RawDoor:
         takes_body: Callable[[str], bool] = lambda _: True,
         other_body: int = 262_144,
         stall_seconds: float = STALL_SECONDS,
+        pages: Collection[str] = (),
     ) -> None:
+        self._pages = frozenset(pages)
         self._endpoints = dict(endpoints)
         self._fallback = fallback
         self._workers = workers
@@ -97,7 +100,8 @@ class RawDoor:
         if scope["type"] != "http":
             return await self._fallback(scope, receive, send)
         endpoint = self._endpoints.get(scope["path"])
-        if endpoint is None:
+        is_page = scope["path"] in self._pages and scope["method"] in {"GET", "HEAD"}
+        if endpoint is None or is_page:
             return await self._elsewhere(scope, receive, send)
         head = read_head(scope)
         reply = endpoint.gate.screen(head)

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import NinjaAPI
 
 from chaindb.chains import Chain
+from explorer_app.views.front import front
 from jsonrpc.http import Endpoint, respond
 from nodeproject import doors, plain
 from nodeproject.apps import this_node
@@ -20,7 +21,6 @@ api = NinjaAPI(title=NAME, version="1", docs_url="/ext/docs", openapi_url="/ext/
 
 _OTHER_METHODS: Final = ("GET", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE")
 _NOT_GET: Final = ("HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
-_ROOT_OTHERS: Final = ("HEAD",) if Chain.C.is_here else _NOT_GET
 
 
 def json_rpc(method: str, params: object, *, batches: bool = False) -> dict[str, Any]:
@@ -135,5 +135,12 @@ show("/ext/health", "Health: all checks. 503 when one of them fails; `?tag=…` 
 show("/ext/health/health", "Health: the same", shown=False, others=_NOT_GET)
 show("/ext/health/readiness", "Readiness: 200 once all chains are bootstrapped", others=_NOT_GET)
 show("/ext/health/liveness", "Liveness: 200 whenever the node answers", others=_NOT_GET)
-show(doors.ROOT, "Start page", shown=False, others=_ROOT_OTHERS)
+
+
+@api.api_operation(["GET", "HEAD"], doors.ROOT, include_in_schema=False)
+def show_front(request: HttpRequest) -> HttpResponse:
+    """Show the explorer's front page at the path at which programs call the C-Chain."""
+    return front(request)
+
+
 show(plain.METRICS_PATH, "Metrics for Prometheus", others=_NOT_GET)

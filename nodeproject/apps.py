@@ -8,6 +8,7 @@ from django.conf import settings
 from typing_extensions import override
 
 from cchain_app.apps import use as use_evm_chain
+from explorer_app.apps import use as use_explorer
 from network_app.apps import use as use_network
 from platform_app.apps import use as use_platform_chain
 
@@ -45,6 +46,7 @@ def use(node: "Node") -> None:
     use_evm_chain(node.evm_chain)
     use_platform_chain(node.platform_chain)
     use_network(node.network)
+    use_explorer(node.explorer)
 
 
 def _config() -> NodeConfig:

@@ -32,7 +32,7 @@ from nodeproject import process  # noqa: E402
 from nodeproject.apps import this_node  # noqa: E402
 from nodeproject.chain_paths import ChainPaths, letters_of  # noqa: E402
 from nodeproject.concurrency import DJANGO_THREADS, WAITING_PAGES, ConcurrencyLimit  # noqa: E402
-from nodeproject.doors import CCHAIN_WEBSOCKETS  # noqa: E402
+from nodeproject.doors import CCHAIN_WEBSOCKETS, ROOT  # noqa: E402
 from nodeproject.head_listener import HeadListener  # noqa: E402
 from nodeproject.node import Node  # noqa: E402
 from nodeproject.plain import PlainDoor  # noqa: E402
@@ -96,6 +96,7 @@ class Application:
             memory=memory,
             takes_body=takes_body,
             other_body=node.settings.page_body_limit,
+            pages=[ROOT],
         )
         self._door = PlainDoor(node.plain.front, raw, node.plain.workers)
 

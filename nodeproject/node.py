@@ -14,19 +14,22 @@ from cchain_app.services.composition import compose as compose_cchain
 from cchain_app.services.transaction_log import TransactionLog
 from chaindb.database import Database
 from chaindb.pointers import Pointers
+from explorer_app.site import Explorer
 from health_app.metrics.process import ProcessMetrics
 from health_app.metrics.sharing import Alone, Shared
+from health_app.result import Report
 from jsonrpc.turn import LoopTurn
 from network_app.node import NodeNetwork
 from network_app.selectors import has_peers
+from nodeproject.addresses import base_url
 from nodeproject.doors import Doors
 from nodeproject.identity import files_of
 from nodeproject.observation import Observation
 from nodeproject.plain import Plain
 from nodeproject.settings.node import NodeSettings
 from nodeproject.snapshots.service import Snapshots
-from nodeproject.start_page import StartPage
 from platform_app.api import PlatformRpc
+from platform_app.api.own_node import own_node_id
 from platform_app.chain import NoGenesis, PlatformChain
 from platform_app.local.renewal import Renewal
 from platform_app.services.composition import compose as compose_platform
@@ -106,11 +109,23 @@ class Node:
     @cached_property
     def plain(self) -> Plain:
         """The pages for GET in front of the interfaces."""
-        return Plain(
-            self.doors,
-            self.observation,
-            StartPage(self.settings, self.evm_chain, self.platform_chain),
+        return Plain(self.doors, self.observation)
+
+    @cached_property
+    def explorer(self) -> Explorer:
+        """The pages about its chains."""
+        return Explorer(
+            self.settings,
+            self.evm_chain,
+            self.platform_chain,
+            health=self._health,
+            node_id=lambda: str(own_node_id(self.platform_chain) or ""),
+            base_url=base_url(self.settings),
         )
+
+    def _health(self) -> Report:
+        """Return what the health checks found. Who makes them is made at the first question."""
+        return self.observation.reporter.health()
 
     def _least_time(self) -> int:
         """Return the P-Chain's time in Unix seconds: the clock of both chains does not go below it."""

@@ -1,4 +1,4 @@
-"""Pages for GET in front of Django: start page, health, probes, metrics; what unknown paths below /ext hear.
+"""Pages for GET in front of Django: health, probes, metrics; what unknown paths below /ext hear.
 
 Health and probes are answered on the event loop from memory: no thread, no database, so they answer
 whatever is wrong with either. The gate is that of the RPC interfaces. The same pages stand behind
@@ -27,9 +27,8 @@ from jsonrpc.http import by_path, to_response
 from jsonrpc.http import read_head as read_django_head
 from jsonrpc.inflight import Replies
 from jsonrpc.workers import Workers
-from nodeproject.doors import ROOT, Doors
+from nodeproject.doors import Doors
 from nodeproject.observation import Observation
-from nodeproject.start_page import StartPage
 
 DOCUMENTS: Final = ("/ext/docs", "/ext/openapi.json")
 """What Django answers below /ext by itself."""
@@ -40,7 +39,6 @@ NOT_FOUND: Final = "404 page not found"
 
 _PREFLIGHT: Final = b"access-control-request-method"
 _JSON: Final = "application/json"
-_HTML: Final = "text/html; charset=utf-8"
 _METHODS: Final = "GET, HEAD, OPTIONS"
 _SECONDS: Final = 30.0
 """So long a page may take that waits for something."""
@@ -91,7 +89,7 @@ class Front:
         self._absent = absent
         self._replies = {path: replies(path.removeprefix("/ext/")) for path in pages}
         self._elsewhere = replies(OTHER)
-        with_slash = {f"{path}/": page for path, page in pages.items() if path != ROOT}
+        with_slash = {f"{path}/": page for path, page in pages.items()}
         self._pages = {**pages, **with_slash}
         self._gate = gate
         self._others = frozenset(others)
@@ -100,6 +98,8 @@ class Front:
         """Return whether a request is for somebody behind. Every call on an RPC path asks this."""
         if path in self._others:
             return path not in self._pages or method not in {"GET", "HEAD"}
+        if path in self._absent and method not in {"GET", "HEAD"}:
+            return False
         return path not in self._pages and not path.startswith("/ext/") and path != "/ext"
 
     def page(self, head: RequestHead, path: str) -> Page | Reply:
@@ -133,7 +133,7 @@ class Front:
 
     def count(self, head: RequestHead, path: str, reply: Reply) -> None:
         """Count a reply. Paths that clients make up are one and the same."""
-        counted = self._replies.get(path.rstrip("/") or ROOT, self._elsewhere)
+        counted = self._replies.get(path.rstrip("/"), self._elsewhere)
         counted.count(head.method, reply.status)
 
     def unavailable(self, head: RequestHead) -> Reply:
@@ -192,13 +192,11 @@ class Plain:
     Args:
         doors: the interfaces.
         observation: what health and metrics are.
-        start: the page at `/`.
     """
 
-    def __init__(self, doors: Doors, observation: Observation, start: StartPage) -> None:
+    def __init__(self, doors: Doors, observation: Observation) -> None:
         self._doors = doors
         self._observation = observation
-        self._start = start
 
     @cached_property
     def front(self) -> Front:
@@ -229,11 +227,7 @@ class Plain:
         return {
             **reports,
             METRICS_PATH: Page(self._metrics, waits=True),
-            ROOT: Page(self._show_start, waits=True),
         }
-
-    def _show_start(self, _query: Query) -> PageContent:
-        return PageContent(HTTPStatus.OK, _HTML, self._start.html())
 
     def _metrics(self, _query: Query) -> PageContent:
         content_type, text = self._observation.page.text()

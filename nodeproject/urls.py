@@ -1,7 +1,7 @@
 """Paths behind the raw door: the RPC paths and plain pages through django-ninja, and the admin."""
 
 from django.contrib import admin
-from django.urls import URLPattern, URLResolver, path, re_path
+from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.decorators.csrf import csrf_exempt
 
 from nodeproject.api import api, respond_plain
@@ -17,5 +17,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/login/", login),
     path("admin/", admin.site.urls),
     path("", api.urls),
+    path("", include("explorer_app.urls")),
     re_path(r"^ext(?:/|$)", csrf_exempt(respond_plain)),
 ]

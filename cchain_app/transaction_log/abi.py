@@ -29,12 +29,6 @@ def selector_of(signature: str) -> bytes:
     return keccak256(signature.encode())[:SELECTOR_BYTES]
 
 
-def types_of(signature: str) -> tuple[str, ...]:
-    """Return the types of a signature's parameters, none of which is a tuple."""
-    inside = signature.partition("(")[2].removesuffix(")")
-    return tuple(inside.split(",")) if inside else ()
-
-
 def decode(types: Sequence[str], data: bytes) -> tuple[Value, ...]:
     """Read arguments.
 

@@ -3,17 +3,16 @@
 A selector is four bytes, so another function may have it as well: a name is what is likely.
 """
 
-from importlib.resources import files
+from collections.abc import Iterable
 from typing import Final, Self
 
 from cchain_app.transaction_log.abi import (
     SELECTOR_BYTES,
     Undecodable,
     decode,
-    selector_of,
     text_of,
-    types_of,
 )
+from cchain_app.transaction_log.declarations import Declaration, listed
 
 _MOST_SHOWN: Final = 4096
 """Bytes of an error's arguments that are decoded."""
@@ -23,18 +22,18 @@ class KnownSignatures:
     """Signatures by selector.
 
     Args:
-        functions: As they are hashed, for example `transfer(address,uint256)`.
+        functions: Those that are known by name.
         errors: Likewise.
     """
 
-    def __init__(self, functions: list[str], errors: list[str]) -> None:
-        self._functions = {selector_of(one): one for one in functions}
-        self._errors = {selector_of(one): one for one in errors}
+    def __init__(self, functions: Iterable[Declaration], errors: Iterable[Declaration]) -> None:
+        self._functions = {one.selector: one.signature for one in functions}
+        self._errors = {one.selector: one for one in errors}
 
     @classmethod
     def load(cls) -> Self:
         """Read the lists that come with the node."""
-        return cls(_listed("functions"), _listed("errors"))
+        return cls(listed("functions"), listed("errors"))
 
     def method(self, call_data: bytes) -> str | None:
         """Return the signature of a called function, its selector if nobody knows it; None without one."""
@@ -45,16 +44,11 @@ class KnownSignatures:
 
     def error(self, output: bytes) -> str | None:
         """Return an error with its arguments; None if nobody knows it, or it is not encoded so."""
-        signature = self._errors.get(output[:SELECTOR_BYTES])
-        if signature is None or len(output) > _MOST_SHOWN:
+        found = self._errors.get(output[:SELECTOR_BYTES])
+        if found is None or len(output) > _MOST_SHOWN:
             return None
         try:
-            values = decode(types_of(signature), output[SELECTOR_BYTES:])
+            values = decode(found.types, output[SELECTOR_BYTES:])
         except Undecodable:
             return None
-        return f"{signature.partition('(')[0]}({', '.join(map(text_of, values))})"
-
-
-def _listed(name: str) -> list[str]:
-    text = (files(__package__) / "signatures" / f"{name}.txt").read_text()
-    return [line for line in text.splitlines() if line and not line.startswith("#")]
+        return f"{found.name}({', '.join(map(text_of, values))})"

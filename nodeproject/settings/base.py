@@ -66,6 +66,7 @@ INSTALLED_APPS = [
     "network_app",
     "info_app",
     "health_app",
+    "explorer_app",
 ]
 
 MIDDLEWARE = [

@@ -1,0 +1,123 @@
+"""Declarations of functions, events and errors, as Solidity writes them: names, parameters, selectors. Pure.
+
+    transfer(address to, uint256 value)
+    Transfer(address indexed from, address indexed to, uint256 value)
+    aggregate((address target, bytes callData)[] calls)
+
+Types are canonical (`uint256`, never `uint`), and a tuple stands as its members in parentheses.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from typing import Final, NamedTuple, Self
+
+from primitives.hashing import keccak256
+
+_INDEXED: Final = "indexed"
+
+
+class MalformedDeclaration(Exception):
+    """A text that is no declaration."""
+
+
+class Parameter(NamedTuple):
+    """A parameter, or a member of a tuple."""
+
+    type: str
+    """Canonical, a tuple's with its members' types: `(address,bytes)[]`."""
+    name: str
+    """Empty where nobody gave it one."""
+    members: tuple["Parameter", ...] = ()
+    """Of a tuple, or of each element of an array of tuples."""
+    indexed: bool = False
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A function, an event or an error."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read a declaration.
+
+        Raises:
+            MalformedDeclaration: The text is none.
+        """
+        name, opened, rest = text.strip().partition("(")
+        if not opened or not rest.endswith(")") or not name.isidentifier():
+            raise MalformedDeclaration(text)
+        return cls(name, tuple(map(_parameter, _split(rest[:-1]))))
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The parameters' types."""
+        return tuple(one.type for one in self.parameters)
+
+    @cached_property
+    def signature(self) -> str:
+        """What is hashed: `transfer(address,uint256)`."""
+        return f"{self.name}({','.join(self.types)})"
+
+    @cached_property
+    def topic(self) -> bytes:
+        """The hash of the signature: an event's first topic."""
+        return bytes(keccak256(self.signature.encode()))
+
+    @property
+    def selector(self) -> bytes:
+        """Its first four bytes: with them a function's input begins, and an error's data."""
+        return self.topic[:4]
+
+
+def listed(name: str) -> list[Declaration]:
+    """Return a list that comes with the node: of `functions`, `events` or `errors`."""
+    text = (files(__package__) / "signatures" / f"{name}.txt").read_text()
+    lines = (line for line in text.splitlines() if line and not line.startswith("#"))
+    return [Declaration.parse(line) for line in lines]
+
+
+def _parameter(text: str) -> Parameter:
+    """Read a parameter: a type, perhaps `indexed`, perhaps a name."""
+    if not text.startswith("("):
+        type_, *words = text.split()
+        return Parameter(type_, _name(words), indexed=_INDEXED in words)
+    inside, _, rest = text[1:].rpartition(")")
+    members = tuple(map(_parameter, _split(inside)))
+    array, _, words_text = rest.partition(" ")
+    words = words_text.split()
+    type_ = f"({','.join(one.type for one in members)}){array}"
+    return Parameter(type_, _name(words), members, indexed=_INDEXED in words)
+
+
+def _name(words: list[str]) -> str:
+    """Return what is left of the words behind a type."""
+    left = [word for word in words if word != _INDEXED]
+    if len(left) > 1:
+        raise MalformedDeclaration(" ".join(words))
+    return left[0] if left else ""
+
+
+def _split(text: str) -> Iterator[str]:
+    """Yield what commas part, but not those in parentheses.
+
+    Raises:
+        MalformedDeclaration: The parentheses do not close, or a part is empty.
+    """
+    depth, start = 0, 0
+    if not text.strip():
+        return
+    for place, character in enumerate(text + ","):
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth == 0:
+            part = text[start:place].strip()
+            if not part:
+                raise MalformedDeclaration(text)
+            yield part
+            start = place + 1
+    if depth:
+        raise MalformedDeclaration(text)

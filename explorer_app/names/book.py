@@ -1,0 +1,94 @@
+"""Which name a selector or topic has: by the contract's own ABI first, then by the lists of common ones. Pure."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from cchain_app.transaction_log.abi import SELECTOR_BYTES
+from cchain_app.transaction_log.declarations import Declaration, listed
+from explorer_app.names.decoding import Decoded, decode_call, decode_event
+
+
+@dataclass(frozen=True)
+class Abi:
+    """What a contract says of itself."""
+
+    functions: tuple[Declaration, ...] = ()
+    events: tuple[Declaration, ...] = ()
+    errors: tuple[Declaration, ...] = ()
+
+
+NO_ABI = Abi()
+
+
+class NameBook:
+    """Names of common functions, events and errors.
+
+    Args:
+        common: The lists.
+    """
+
+    def __init__(self, common: Abi) -> None:
+        self._functions = _by_selector(common.functions)
+        self._errors = _by_selector(common.errors)
+        self._events: defaultdict[bytes, list[Declaration]] = defaultdict(list)
+        for one in common.events:
+            self._events[one.topic].append(one)
+
+    @classmethod
+    def load(cls) -> Self:
+        """Read the lists that come with the node."""
+        return cls(
+            Abi(tuple(listed("functions")), tuple(listed("events")), tuple(listed("errors")))
+        )
+
+    def method(self, data: bytes, abi: Abi = NO_ABI) -> str:
+        """Return what is called, for a list: a function's name, else its selector; empty for no call."""
+        selector = bytes(data[:SELECTOR_BYTES])
+        if len(selector) < SELECTOR_BYTES:
+            return ""
+        for one in (*abi.functions, *self._functions.get(selector, ())):
+            if one.selector == selector:
+                return str(one.name)
+        return "0x" + selector.hex()
+
+    def call(self, data: bytes, abi: Abi = NO_ABI) -> Decoded | None:
+        """Return a call with its arguments, or None if nobody knows the function, or it is not encoded so."""
+        return _first(data, abi.functions, self._functions.get(bytes(data[:SELECTOR_BYTES]), ()))
+
+    def error(self, output: bytes, abi: Abi = NO_ABI) -> Decoded | None:
+        """Return an error with its arguments, likewise."""
+        return _first(output, abi.errors, self._errors.get(bytes(output[:SELECTOR_BYTES]), ()))
+
+    def event(self, topics: Sequence[bytes], data: bytes, abi: Abi = NO_ABI) -> Decoded | None:
+        """Return an event with its arguments, likewise. An anonymous one has no name."""
+        if not topics:
+            return None
+        for declarations, guess in (
+            (abi.events, False),
+            (self._events.get(bytes(topics[0]), ()), True),
+        ):
+            for one in declarations:
+                found = decode_event(one, topics, data, guess=guess)
+                if found is not None:
+                    return found
+        return None
+
+
+def _first(
+    data: bytes, own: Iterable[Declaration], common: Iterable[Declaration]
+) -> Decoded | None:
+    for declarations, guess in ((own, False), (common, True)):
+        for one in declarations:
+            found = decode_call(one, data, guess=guess)
+            if found is not None:
+                return found
+    return None
+
+
+def _by_selector(declarations: Iterable[Declaration]) -> dict[bytes, list[Declaration]]:
+    found: defaultdict[bytes, list[Declaration]] = defaultdict(list)
+    for one in declarations:
+        found[one.selector].append(one)
+    return dict(found)

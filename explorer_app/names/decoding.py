@@ -1,0 +1,193 @@
+"""Arguments of calls, events and errors, decoded by a declaration. Pure.
+
+Decoding is eth-abi's. Who encoded the bytes may mean harm: they are bounded before they are decoded, and texts are
+read whatever bytes they have.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from cchain_app.transaction_log.abi import SELECTOR_BYTES
+from cchain_app.transaction_log.declarations import Declaration, Parameter
+from primitives.evm import Address
+from primitives.hexadecimal import checksum_address
+
+MOST_BYTES: Final = 128 * 1024
+"""Of arguments that are decoded for a page."""
+
+WORD: Final = 32
+_DYNAMIC: Final = ("string", "bytes")
+
+Value = str | tuple["Argument", ...]
+"""A decoded value as text; of arrays and tuples what is in them. Addresses are as EIP-55 writes them."""
+
+
+class Undecodable(Exception):
+    """Bytes that are not the encoding of such arguments, or too many of them."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument, or a part of one."""
+
+    name: str
+    """Empty where nobody gave it one; of an array's elements their place."""
+    type: str
+    value: Value
+    is_hash: bool = False
+    """Of an indexed text, bytes, array or tuple there is the hash alone."""
+
+    @property
+    def is_address(self) -> bool:
+        """Whether it is one address, which a page can link to."""
+        return self.type == "address"
+
+    @property
+    def parts(self) -> tuple["Argument", ...]:
+        """What is inside of an array or tuple."""
+        return self.value if isinstance(self.value, tuple) else ()
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """A call, event or error with its name."""
+
+    declaration: Declaration
+    arguments: tuple[Argument, ...]
+    is_guess: bool
+    """The name is one that is common for these four bytes, or this topic, and not known from the contract's ABI."""
+
+    @property
+    def name(self) -> str:
+        """Its name without parameters."""
+        return self.declaration.name
+
+    @property
+    def signature(self) -> str:
+        """Its name with the types of its parameters."""
+        return self.declaration.signature
+
+
+def arguments_of(parameters: Sequence[Parameter], data: bytes) -> tuple[Argument, ...]:
+    """Read arguments.
+
+    Args:
+        parameters: What is to be there.
+        data: The encoding, without a selector.
+
+    Raises:
+        Undecodable: It is not of such arguments, or longer than `MOST_BYTES`.
+    """
+    # Only here: it takes a fifth of a second to import, and many processes show no page.
+    from eth_abi.abi import decode
+    from eth_abi.exceptions import DecodingError, ParseError
+
+    if len(data) > MOST_BYTES:
+        raise Undecodable
+    try:
+        # A string is encoded as bytes are: so one that is no UTF-8 can be shown as well.
+        found = decode([_as_bytes(one.type) for one in parameters], data)
+    except (DecodingError, ParseError, OverflowError, ValueError, RecursionError) as error:
+        raise Undecodable from error
+    return tuple(_argument(one, value) for one, value in zip(parameters, found, strict=True))
+
+
+def is_canonical(parameters: Sequence[Parameter], data: bytes) -> bool:
+    """Return whether a compiler would have encoded the arguments just so: a guess is trusted only then.
+
+    Raises:
+        Undecodable: It is not the encoding of such arguments.
+    """
+    from eth_abi.abi import decode, encode
+    from eth_abi.exceptions import DecodingError, EncodingError, ParseError
+
+    types = [_as_bytes(one.type) for one in parameters]
+    try:
+        return bool(encode(types, decode(types, data)) == data)
+    except (
+        DecodingError, EncodingError, ParseError, OverflowError, ValueError, RecursionError
+    ) as error:  # fmt: skip
+        raise Undecodable from error
+
+
+def decode_call(declaration: Declaration, data: bytes, *, guess: bool) -> Decoded | None:
+    """Return a call (or an error) whose data begins with the declaration's selector; None if it is none of it.
+
+    Args:
+        declaration: The function or error.
+        data: Selector and arguments.
+        guess: Whether the declaration is not the contract's own: arguments must be canonical then, but may have a word too much.
+    """
+    arguments = data[SELECTOR_BYTES:]
+    if data[:SELECTOR_BYTES] != declaration.selector or len(arguments) > MOST_BYTES:
+        return None
+    try:
+        if guess and not is_canonical(declaration.parameters, arguments):
+            return None
+        return Decoded(declaration, arguments_of(declaration.parameters, arguments), guess)
+    except Undecodable:
+        return None
+
+
+def decode_event(
+    declaration: Declaration, topics: Sequence[bytes], data: bytes, *, guess: bool
+) -> Decoded | None:
+    """Return an event with its arguments in their order; None if topics or data do not fit the declaration.
+
+    Indexed values that do not fit into a topic (texts, bytes, arrays, tuples) are there as hashes.
+    """
+    indexed = [one for one in declaration.parameters if one.indexed]
+    plain = [one for one in declaration.parameters if not one.indexed]
+    if not topics or topics[0] != declaration.topic or len(topics) != len(indexed) + 1:
+        return None
+    try:
+        of_topics = [
+            _of_topic(one, bytes(word)) for one, word in zip(indexed, topics[1:], strict=True)
+        ]
+        if guess and not is_canonical(plain, data):
+            return None
+        of_data = arguments_of(plain, data)
+    except Undecodable:
+        return None
+    kinds = {True: iter(of_topics), False: iter(of_data)}
+    return Decoded(
+        declaration, tuple(next(kinds[one.indexed]) for one in declaration.parameters), guess
+    )
+
+
+def _of_topic(parameter: Parameter, word: bytes) -> Argument:
+    type_ = parameter.type
+    if type_ in _DYNAMIC or type_.endswith((")", "]")):
+        return Argument(parameter.name, type_, "0x" + word.hex(), is_hash=True)
+    (found,) = arguments_of((parameter._replace(indexed=False),), word)
+    return found
+
+
+def _as_bytes(type_: str) -> str:
+    return type_.replace("string", "bytes")
+
+
+def _argument(parameter: Parameter, value: object) -> Argument:
+    return Argument(parameter.name, parameter.type, _value(parameter, value))
+
+
+def _value(parameter: Parameter, value: object) -> Value:
+    type_ = parameter.type
+    if type_.endswith("]") and isinstance(value, list | tuple):
+        element = parameter._replace(type=type_.rpartition("[")[0])
+        return tuple(
+            Argument(str(place), element.type, _value(element, one))
+            for place, one in enumerate(value)
+        )
+    if isinstance(value, list | tuple):
+        return tuple(
+            _argument(member, one) for member, one in zip(parameter.members, value, strict=True)
+        )
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace") if type_ == "string" else "0x" + value.hex()
+    if type_ == "address":
+        return str(checksum_address(Address(bytes.fromhex(str(value).removeprefix("0x")))))
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

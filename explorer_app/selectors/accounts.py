@@ -1,0 +1,102 @@
+"""An account of the C-Chain: what it is and has, who created it, and its slots."""
+
+from typing import Final, NamedTuple
+
+from cchain_app import models
+from cchain_app.chain import EvmChain
+from cchain_app.models import Call, CallType, StorageSlot
+from cchain_app.selectors import blocks, calls
+from cchain_app.selectors.state import state_at
+from cchain_app.txs.transaction import DELEGATION
+from chaindb.fields import HexBytes
+from primitives.evm import Address
+from primitives.hashing import EMPTY_HASH
+
+SLOTS: Final = 50
+"""So many storage slots stand on a page."""
+
+LAST_SLOT: Final = b"\xff" * 32
+
+
+class AccountFacts(NamedTuple):
+    """An account at the head."""
+
+    address: Address
+    balance: int
+    """Wei."""
+    nonce: int
+    code: bytes
+    exists: bool
+    """Whether the state has it: others have never been touched, or are empty."""
+
+    @property
+    def delegate(self) -> HexBytes | None:
+        """Whose code it runs (EIP-7702); None for others."""
+        code = self.code
+        is_one = len(code) == len(DELEGATION) + 20 and code.startswith(DELEGATION)
+        return HexBytes(code[len(DELEGATION) :]) if is_one else None
+
+    @property
+    def is_contract(self) -> bool:
+        """Whether it has code of its own."""
+        return bool(self.code) and self.delegate is None
+
+
+class Creator(NamedTuple):
+    """Who created a contract, and in which transaction."""
+
+    transaction: int
+    """The transaction's key."""
+    creator: HexBytes
+    """The account or contract that ran the creation."""
+
+
+def account(chain: EvmChain, address: Address) -> AccountFacts:
+    """Return an account as it is at the head; one without anything for what the chain never touched."""
+    state = state_at(chain, blocks.head(chain).number)
+    found = state.account(address)
+    if found is None:
+        return AccountFacts(address, 0, 0, b"", exists=False)
+    code = b"" if found.code_hash == EMPTY_HASH else state.code(found.code_hash)
+    return AccountFacts(address, found.balance, found.nonce, code, exists=True)
+
+
+def creator(chain: EvmChain, address: Address) -> Creator | None:
+    """Return who created a contract, factories included; None where no row says so (yet)."""
+    receipts = chain.db.objects(models.Receipt).filter(contract_address=address, succeeded=True)
+    direct = (
+        receipts.order_by("-transaction_id")
+        .values_list("transaction_id", "transaction__sender")
+        .first()
+    )
+    if direct is not None:
+        return Creator(direct[0], HexBytes(direct[1]))
+    found = calls.creation_of(chain, address)
+    return None if found is None else Creator(found.transaction, HexBytes(found.creator))
+
+
+def inner_calls(
+    chain: EvmChain, address: Address, *, before: int | None = None, count: int
+) -> list[Call]:
+    """Return calls inside of transactions that move value from or to an address, or create it, the latest first."""
+    rows = (
+        chain.db.objects(Call)
+        .filter(depth__gt=0, succeeded=True)
+        .exclude(type__in=[CallType.STATICCALL, CallType.DELEGATECALL])
+    )
+    if before is not None:
+        rows = rows.filter(id__lt=before)
+    rows = rows.select_related("transaction__block").defer(
+        "transaction__raw", "transaction__block__header"
+    )
+    found: dict[int, Call] = {}
+    for side in ("sender", "to"):
+        for row in rows.filter(**{side: address}).order_by("-transaction_id", "-index")[:count]:
+            found[row.pk] = row
+    return [found[key] for key in sorted(found, reverse=True)[:count]]
+
+
+def slots(chain: EvmChain, address: Address) -> list[tuple[bytes, bytes]]:
+    """Return the first storage slots of an account with their values, and one more if there are more."""
+    rows = chain.db.objects(StorageSlot).filter(key__gte=address, key__lte=address + LAST_SLOT)
+    return [(row.key[20:], row.value) for row in rows.order_by("key")[: SLOTS + 1]]

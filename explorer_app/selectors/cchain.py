@@ -1,0 +1,216 @@
+"""The C-Chain's blocks and transactions as lists show them, the latest first, and figures of many blocks."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from django.db.models import QuerySet
+
+from cchain_app import models
+from cchain_app.chain import EvmChain
+from cchain_app.txs.codec import decode_unsigned
+from cchain_app.txs.errors import InvalidTransaction
+from chaindb.fields import row_id
+from primitives.evm import Address, Hash
+
+PAGE: Final = 25
+"""Rows of a list."""
+
+CHARTED: Final = 60
+"""Blocks of a small chart."""
+
+_BLOCK: Final = (
+    "number", "hash", "timestamp", "transaction_count", "gas_used", "gas_limit", "base_fee", "size", "miner",
+)  # fmt: skip
+_TRANSACTION: Final = (
+    "id", "hash", "block_id", "index", "block__timestamp", "type", "sender", "to", "nonce", "value", "gas", "raw",
+    "receipt__succeeded", "receipt__gas_used", "receipt__effective_gas_price", "receipt__contract_address",
+    "receipt__log_count",
+)  # fmt: skip
+
+
+class BlockRow(NamedTuple):
+    """A block without its transactions."""
+
+    number: int
+    hash: Hash
+    timestamp: int
+    """Unix seconds."""
+    transaction_count: int
+    gas_used: int
+    gas_limit: int
+    base_fee: int | None
+    """Wei for each gas."""
+    size: int
+    """Bytes."""
+    miner: Address
+
+
+class TransactionRow(NamedTuple):
+    """A transaction of an accepted block, and what became of it."""
+
+    id: int
+    hash: Hash
+    number: int
+    """Of its block."""
+    position: int
+    """Place in it."""
+    timestamp: int
+    """Unix seconds, of its block."""
+    type: int
+    sender: Address
+    to: Address | None
+    nonce: int
+    value: int
+    """Wei."""
+    gas: int
+    """Gas limit."""
+    raw: bytes
+    """The envelope."""
+    succeeded: bool
+    gas_used: int
+    price: int
+    """Wei for each gas."""
+    created: Address | None
+    """The contract of a creation."""
+    log_count: int
+
+    @property
+    def fee(self) -> int:
+        """What the gas cost, in wei."""
+        return self.gas_used * self.price
+
+    @property
+    def recipient(self) -> Address | None:
+        """Whom it is to, of a creation the contract."""
+        return self.to or self.created
+
+    @property
+    def data(self) -> bytes:
+        """Its input, of a type that this node does not make none."""
+        try:
+            return decode_unsigned(bytes(self.raw), blobs=True).data
+        except InvalidTransaction:
+            return b""
+
+
+def blocks(chain: EvmChain, *, before: int | None = None, count: int = PAGE) -> list[BlockRow]:
+    """Return blocks below a height, the latest first; without one, from the head on."""
+    rows = chain.db.objects(models.Block).order_by("-number")
+    if before is not None:
+        rows = rows.filter(number__lt=before)
+    return [BlockRow(*row) for row in rows.values_list(*_BLOCK)[:count]]
+
+
+def block(chain: EvmChain, number: int) -> models.Block | None:
+    """Return a block's row by its height, or None above the head."""
+    return chain.db.objects(models.Block).filter(number=number).first()
+
+
+def number_of(chain: EvmChain, block_hash: Hash) -> int | None:
+    """Return the height of the block with a hash, or None."""
+    found = chain.db.objects(models.Block).filter(hash=block_hash)
+    return found.values_list("number", flat=True).first()
+
+
+def transactions(
+    chain: EvmChain, *, before: int | None = None, count: int = PAGE
+) -> list[TransactionRow]:
+    """Return transactions before a key (an `id` of the last one shown), the latest first."""
+    return _page(_transactions(chain), before, count)
+
+
+def transactions_of_block(
+    chain: EvmChain, number: int, *, first: int = 0, count: int = PAGE
+) -> list[TransactionRow]:
+    """Return transactions of a block in its order, from an index on."""
+    rows = _transactions(chain).filter(id__gte=row_id(number, first), id__lt=row_id(number + 1))
+    return [TransactionRow(*row) for row in rows.order_by("id").values_list(*_TRANSACTION)[:count]]
+
+
+def transaction(chain: EvmChain, tx_hash: Hash) -> TransactionRow | None:
+    """Return the transaction with a hash, or None where no block has it."""
+    row = _transactions(chain).filter(hash=tx_hash).values_list(*_TRANSACTION).first()
+    return None if row is None else TransactionRow(*row)
+
+
+def transactions_by_keys(chain: EvmChain, keys: Iterable[int]) -> dict[int, TransactionRow]:
+    """Return transactions by their keys."""
+    rows = _transactions(chain).filter(id__in=list(keys)).values_list(*_TRANSACTION)
+    return {row[0]: TransactionRow(*row) for row in rows}
+
+
+def history(
+    chain: EvmChain,
+    address: Address,
+    *,
+    sent: bool = True,
+    received: bool = True,
+    before: int | None = None,
+    count: int = PAGE,
+) -> list[TransactionRow]:
+    """Return transactions that an address sent or received, or that created it, the latest first."""
+    rows = _transactions(chain)
+    branches: list[QuerySet[models.Transaction]] = []
+    if sent:
+        branches.append(rows.filter(sender=address))
+    if received:
+        branches.append(rows.filter(to=address))
+        branches.append(rows.filter(id__in=_creations(chain, address)))
+    found = {row.id: row for branch in branches for row in _page(branch, before, count)}
+    return [found[key] for key in sorted(found, reverse=True)[:count]]
+
+
+def neighbours(chain: EvmChain, row: TransactionRow) -> tuple[Hash | None, ...]:
+    """Return the hashes of the sender's transactions before and after one."""
+    own = chain.db.objects(models.Transaction).filter(sender=row.sender)
+    earlier = own.filter(id__lt=row.id).order_by("-id").values_list("hash", flat=True).first()
+    later = own.filter(id__gt=row.id).order_by("id").values_list("hash", flat=True).first()
+    return tuple(None if one is None else Hash(bytes(one)) for one in (earlier, later))
+
+
+def logs_of(chain: EvmChain, row: TransactionRow, *, count: int) -> list[models.Log]:
+    """Return the first logs of a transaction."""
+    if not row.log_count:
+        return []
+    rows = chain.db.objects(models.Log).filter(
+        id__gte=row_id(row.number), id__lt=row_id(row.number + 1), transaction_id=row.id
+    )
+    return list(rows.order_by("id")[:count])
+
+
+def logs_by(
+    chain: EvmChain, address: Address, *, before: int | None = None, count: int = PAGE
+) -> list[models.Log]:
+    """Return logs that an address emitted, the latest first, with their transactions' hashes."""
+    rows = chain.db.objects(models.Log).filter(address=address).select_related("transaction")
+    if before is not None:
+        rows = rows.filter(id__lt=before)
+    return list(rows.defer("transaction__raw").order_by("-id")[:count])
+
+
+def creation(chain: EvmChain, address: Address) -> TransactionRow | None:
+    """Return the successful transaction that created an address itself, not one that had a contract do it."""
+    rows = _transactions(chain).filter(id__in=_creations(chain, address), receipt__succeeded=True)
+    row = rows.order_by("-id").values_list(*_TRANSACTION).first()
+    return None if row is None else TransactionRow(*row)
+
+
+def counts(chain: EvmChain, address: Address) -> tuple[int, int]:
+    """Return how many transactions an address sent and received."""
+    rows = chain.db.objects(models.Transaction)
+    return rows.filter(sender=address).count(), rows.filter(to=address).count()
+
+
+def _creations(chain: EvmChain, address: Address) -> Sequence[int]:
+    rows = chain.db.objects(models.Receipt).filter(contract_address=address)
+    return list(rows.values_list("transaction_id", flat=True)[:PAGE])
+
+
+def _transactions(chain: EvmChain) -> QuerySet[models.Transaction]:
+    return chain.db.objects(models.Transaction)
+
+
+def _page(rows: QuerySet[Any], before: int | None, count: int) -> list[TransactionRow]:
+    if before is not None:
+        rows = rows.filter(id__lt=before)
+    return [TransactionRow(*row) for row in rows.order_by("-id").values_list(*_TRANSACTION)[:count]]

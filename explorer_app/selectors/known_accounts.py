@@ -1,0 +1,43 @@
+"""Accounts with coins whose keys everybody knows: those of a local network, for who connects to it."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from cchain_app.accounts.keyring import EWOQ, are_known
+from cchain_app.chain import EvmChain
+from platform_app.chain import PlatformChain
+from primitives.addresses import format_address
+from primitives.hexadecimal import checksum_address
+from primitives.keys import DEV_KEYS, PLATFORM_DEV_KEYS, address_of, format_private_key
+
+MOST: Final = 20
+"""So many are shown."""
+
+
+def of_cchain(chain: EvmChain) -> Iterator[tuple[str, str]]:
+    """Walk the accounts that the node signs for, each with its key if everybody knows that.
+
+    Keys of a mnemonic of somebody's own are secrets, and are not shown. A node that votes or follows signs for none:
+    its accounts are those that everybody has the keys of and the chain began with.
+    """
+    node, keyring = chain.node, chain.keyring
+    if not keyring:
+        for address, key in DEV_KEYS.items():
+            if address in chain.genesis.alloc:
+                yield checksum_address(address), key
+        return
+    known = are_known(node.mnemonic, node.derivation_path)
+    for address in keyring.addresses[:MOST]:
+        public = known or address == EWOQ
+        key = f"0x{keyring.key_of(address).hex()}" if public else "its key is NODE_MNEMONIC's"
+        poor = "" if address in chain.genesis.alloc else " (no coins: the chain began without it)"
+        yield checksum_address(address), key + poor
+    if len(keyring) > MOST:
+        yield "…", f"{len(keyring) - MOST} more: eth_accounts lists them"
+
+
+def of_platform(chain: PlatformChain) -> Iterator[tuple[str, str]]:
+    """Walk the keys that a local network's genesis gives coins on the P-Chain."""
+    hrp = chain.config.hrp
+    for key in PLATFORM_DEV_KEYS:
+        yield format_address("P", hrp, address_of(key)), format_private_key(key)

@@ -1,0 +1,312 @@
+"""The P-Chain's blocks, transactions and outputs as pages show them."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from django.db.models import Q
+
+from chaindb import clock
+from chaindb.fields import row_id
+from platform_app.chain import PlatformChain
+from platform_app.models import (
+    UTXO,
+    Block,
+    Blockchain,
+    DroppedTx,
+    MempoolTx,
+    SharedUTXO,
+    Staker,
+    Subnet,
+    SubnetOwner,
+    Tx,
+    UTXOOwner,
+)
+from platform_app.selectors import outputs
+from platform_app.store import rows
+from platform_app.txs.base import Tx as SignedTx
+from platform_app.txs.codec import GENESIS_CODEC, parse
+from platform_app.txs.components import OutputOwners, TransferableOutput, inner_input, inner_output
+from primitives.addresses import format_address
+from primitives.codec_errors import CodecError
+from primitives.ids import ID, ShortID, utxo_id
+
+PAGE: Final = 25
+MOST_OUTPUTS: Final = 100
+"""Inputs and outputs of a transaction on a page."""
+
+_ALIAS: Final = "P"
+
+
+class TxRow(NamedTuple):
+    """An accepted transaction in a list."""
+
+    id: int
+    tx_id: ID
+    height: int
+    position: int
+    """Place in its block."""
+    time: int
+    """Chain time after its block, Unix seconds."""
+    kind: str
+    """In the protocol's name."""
+    committed: bool
+    burned: int
+    """Smallest units of the staking asset."""
+
+
+class Flow(NamedTuple):
+    """An input or output of a transaction."""
+
+    place: int
+    amount: int
+    is_staking_asset: bool
+    asset_id: ID
+    owners: Sequence[str]
+    threshold: int
+    locktime: int
+    purpose: str
+    """`stake`, `export` or `import`; empty for an ordinary one."""
+    state: str
+    """Of an output: `unspent`, `exported` or `spent`."""
+    tx_id: ID | None = None
+    """Of an input: who made it."""
+    output_index: int = 0
+
+
+class Portfolio(NamedTuple):
+    """What an address has on the P-Chain, in the smallest units of the staking asset."""
+
+    text: str
+    """The address as this network writes it."""
+    balance: int
+    unlocked: int
+    staked: int
+
+
+def text_of(chain: PlatformChain, address: ShortID) -> str:
+    """Return an address as this network writes it."""
+    return format_address(_ALIAS, chain.config.hrp, address)
+
+
+def forms_of(chain: PlatformChain, address: ShortID) -> Portfolio:
+    """Return what twenty bytes own as an address of the P-Chain."""
+    asset = chain.network().asset_id
+    funds = outputs.balance(chain, [address], now=clock.now()).funds.get(asset, outputs.Funds())
+    staked = sum(one.amount for one in outputs.stake_of(chain, [address]) if one.asset_id == asset)
+    return Portfolio(text_of(chain, address), funds.total, funds.unlocked, staked)
+
+
+def blocks(chain: PlatformChain, *, before: int | None = None, count: int = PAGE) -> list[Block]:
+    """Return blocks below a height, the latest first; without one, from the tip on."""
+    found = chain.db.objects(Block).defer("raw").order_by("-height")
+    if before is not None:
+        found = found.filter(height__lt=before)
+    return list(found[:count])
+
+
+def block(chain: PlatformChain, wanted: int | ID) -> Block | None:
+    """Return a block by its height or ID."""
+    found = chain.db.objects(Block).defer("raw")
+    chosen = (
+        found.filter(height=wanted) if isinstance(wanted, int) else found.filter(block_id=wanted)
+    )
+    return chosen.first()
+
+
+def txs(chain: PlatformChain, *, before: int | None = None, count: int = PAGE) -> list[TxRow]:
+    """Return transactions before a key, the latest first."""
+    found = chain.db.objects(Tx).order_by("-id")
+    if before is not None:
+        found = found.filter(id__lt=before)
+    return _rows(chain, found[:count])
+
+
+def txs_of_block(chain: PlatformChain, height: int, *, first: int = 0) -> list[TxRow]:
+    """Return transactions of a block in its order, from an index on."""
+    found = chain.db.objects(Tx).filter(id__gte=row_id(height, first), id__lt=row_id(height + 1))
+    return _rows(chain, found.order_by("id")[:PAGE])
+
+
+def txs_by_id(chain: PlatformChain, tx_ids: Iterable[ID]) -> list[TxRow]:
+    """Return accepted transactions by their IDs, the latest first."""
+    return _rows(chain, chain.db.objects(Tx).filter(tx_id__in=list(tx_ids)).order_by("-id"))
+
+
+def tx(chain: PlatformChain, tx_id: ID) -> tuple[TxRow, bytes] | None:
+    """Return an accepted transaction and its bytes, or None."""
+    found = chain.db.objects(Tx).filter(tx_id=tx_id).first()
+    if found is None:
+        return None
+    (row,) = _rows(chain, [found])
+    return row, bytes(found.raw)
+
+
+def undecided(chain: PlatformChain, tx_id: ID) -> tuple[str, str] | None:
+    """Return where a transaction is that no block has: `waits` or `dropped`, and why; None: nobody knows it."""
+    if chain.db.objects(MempoolTx).filter(tx_id=tx_id).exists():
+        return "waits", "It waits for a block."
+    reason = (
+        chain.db.objects(DroppedTx).filter(tx_id=tx_id).values_list("reason", flat=True).first()
+    )
+    return None if reason is None else ("dropped", reason)
+
+
+def read(raw: bytes) -> SignedTx | None:
+    """Return a stored transaction as a value; None for bytes that this node cannot read."""
+    try:
+        return parse(raw, GENESIS_CODEC)  # one of the genesis may be of any size
+    except CodecError:
+        return None
+
+
+def inputs(chain: PlatformChain, signed: SignedTx) -> list[Flow]:
+    """Return what a transaction spends: with the owners, where the transaction that made it is known here."""
+    spent = rows.inputs_of(signed)[:MOST_OUTPUTS]
+    imported = len(getattr(signed.unsigned, "imported_inputs", ()))
+    own = len(rows.inputs_of(signed)) - imported
+    made = _made_by(chain, {one.tx_id for one in spent[:own]})
+    asset = chain.network().asset_id
+    flows = []
+    for place, one in enumerate(spent):
+        output = made.get((one.tx_id, one.output_index))
+        owners = None if output is None else inner_output(output.output).owners
+        flows.append(
+            Flow(
+                place,
+                inner_input(one.input).amount,
+                one.asset_id == asset,
+                one.asset_id,
+                _texts(chain, owners),
+                0 if owners is None else owners.threshold,
+                0,
+                "import" if place >= own else "",
+                "",
+                one.tx_id,
+                one.output_index,
+            )
+        )
+    return flows
+
+
+def made(chain: PlatformChain, signed: SignedTx) -> list[Flow]:
+    """Return what a transaction makes, and what became of it."""
+    found = list(_outputs_of(signed))[:MOST_OUTPUTS]
+    keys = [utxo_id(signed.tx_id, place) for place in range(len(found))]
+    unspent = _present(chain, UTXO, keys)
+    exported = _present(chain, SharedUTXO, keys)
+    asset = chain.network().asset_id
+    flows = []
+    for place, (purpose, one) in enumerate(found):
+        inner = inner_output(one.output)
+        key = keys[place]
+        state = "unspent" if key in unspent else "exported" if key in exported else "spent"
+        flows.append(
+            Flow(
+                place,
+                inner.amount,
+                one.asset_id == asset,
+                one.asset_id,
+                _texts(chain, inner.owners),
+                inner.owners.threshold,
+                inner.owners.locktime,
+                purpose,
+                "" if purpose == "stake" else state,
+            )
+        )
+    return flows
+
+
+def utxos(chain: PlatformChain, address: ShortID, *, after: bytes | None, count: int) -> list[UTXO]:
+    """Return unspent outputs that an address may sign for, in the order of their IDs, behind one."""
+    owned = chain.db.objects(UTXOOwner).filter(address=address).order_by("utxo_id")
+    if after is not None:
+        owned = owned.filter(utxo_id__gt=after)
+    keys = list(owned.values_list("utxo_id", flat=True)[:count])
+    return list(chain.db.objects(UTXO).filter(pk__in=keys).order_by("pk"))
+
+
+def subnets(chain: PlatformChain) -> list[Subnet]:
+    """Return the subnets, the latest first: at most a page of ten times the usual."""
+    return list(chain.db.objects(Subnet).order_by("-position")[: 10 * PAGE])
+
+
+def subnet(chain: PlatformChain, subnet_id: ID) -> Subnet | None:
+    """Return a subnet by its ID."""
+    return chain.db.objects(Subnet).filter(pk=subnet_id).first()
+
+
+def control_keys(chain: PlatformChain, subnet_id: ID) -> list[str]:
+    """Return the addresses that control a subnet."""
+    found = chain.db.objects(SubnetOwner).filter(subnet_id=subnet_id).order_by("address")
+    return [text_of(chain, ShortID(bytes(one))) for one in found.values_list("address", flat=True)]
+
+
+def blockchains(chain: PlatformChain, subnet_id: ID | None = None) -> list[Blockchain]:
+    """Return blockchains, of one subnet or of all, in the order in which they were created."""
+    found = chain.db.objects(Blockchain).order_by("position")
+    if subnet_id is not None:
+        found = found.filter(subnet_id=subnet_id)
+    return list(found[: 10 * PAGE])
+
+
+def blockchain(chain: PlatformChain, blockchain_id: ID) -> Blockchain | None:
+    """Return a blockchain by its ID."""
+    return chain.db.objects(Blockchain).filter(pk=blockchain_id).first()
+
+
+def nodes_beginning(chain: PlatformChain, text: str, *, count: int) -> list[str]:
+    """Return the NodeIDs of stakers that begin with a text, `NodeID-` included."""
+    found = chain.db.objects(Staker).filter(
+        is_delegator__in=[False], phase__in=[1, 2], node__startswith=text
+    )
+    return sorted(set(found.values_list("node", flat=True)[: 4 * count]))[:count]
+
+
+def _rows(chain: PlatformChain, found: Iterable[Tx]) -> list[TxRow]:
+    """Return rows with their blocks' times: one statement more."""
+    listed = list(found)
+    heights = {one.height for one in listed}
+    times = dict(chain.db.objects(Block).filter(pk__in=heights).values_list("height", "time"))
+    return [
+        TxRow(
+            one.pk, one.tx_id, one.height, one.index, times[one.height],
+            str(one.get_kind_display()), one.status == Tx.COMMITTED, one.burned,
+        )
+        for one in listed
+    ]  # fmt: skip
+
+
+def _outputs_of(signed: SignedTx) -> Iterable[tuple[str, TransferableOutput]]:
+    """Yield what a transaction makes, in the order of the indices that UTXOs have."""
+    unsigned: Any = signed.unsigned
+    yield from (("", one) for one in getattr(unsigned, "outputs", ()))
+    yield from (("stake", one) for one in rows.stake_of(signed))
+    yield from (("export", one) for one in getattr(unsigned, "exported_outputs", ()))
+
+
+def _made_by(
+    chain: PlatformChain, tx_ids: Collection[ID]
+) -> dict[tuple[ID, int], TransferableOutput]:
+    """Return the outputs of transactions by who made them and their index."""
+    found = chain.db.objects(Tx).filter(tx_id__in=list(tx_ids)).values_list("tx_id", "raw")
+    outputs_by_place = {}
+    for tx_id, raw in found:
+        signed = read(bytes(raw))
+        for place, (_, one) in enumerate(() if signed is None else _outputs_of(signed)):
+            outputs_by_place[ID(bytes(tx_id)), place] = one
+    return outputs_by_place
+
+
+def _present(chain: PlatformChain, model: Any, keys: Sequence[ID]) -> set[ID]:
+    found = chain.db.objects(model).filter(pk__in=keys) if keys else ()
+    return {one.pk for one in found}
+
+
+def _texts(chain: PlatformChain, owners: OutputOwners | None) -> list[str]:
+    return [] if owners is None else [text_of(chain, one) for one in owners.addresses]
+
+
+def stakes_of(chain: PlatformChain, address: ShortID, *, count: int = PAGE) -> list[Staker]:
+    """Return stakers whose stake an address owns, now or from a start in the future."""
+    found = chain.db.objects(Staker).filter(Q(stake_outputs__address=address), phase__in=[1, 2])
+    return list(found.distinct().order_by("-position")[:count])

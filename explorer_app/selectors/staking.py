@@ -1,0 +1,180 @@
+"""Validators and delegators with what pages show of them; what ends next; supply and stake over time."""
+
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import Final, NamedTuple
+
+from chaindb import clock
+from platform_app.chain import PlatformChain
+from platform_app.memory.stakers import Validator
+from platform_app.models import RewardUTXO, Staker
+from platform_app.models.staking import Outcome, Phase
+from platform_app.selectors import accepted, stakers
+from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
+
+PAGE: Final = 50
+CHARTED: Final = 60
+"""Points of a small chart."""
+
+_POINTS: Final = 400
+"""Points of a large one."""
+
+_MOVES: Final = """
+SELECT joined.time, staker.weight, 1 FROM platform_app_staker staker
+JOIN platform_app_block joined ON joined.height = staker.joined_height
+WHERE staker.subnet_id = %s ORDER BY staker.position DESC LIMIT %s
+"""
+_LEAVES: Final = """
+SELECT left_time, weight, -1 FROM platform_app_staker
+WHERE subnet_id = %s AND left_time IS NOT NULL ORDER BY position DESC LIMIT %s
+"""
+
+
+class ValidatorRow(NamedTuple):
+    """A current validator."""
+
+    place: int
+    """By stake, from 1."""
+    validator: Validator
+    node: str
+    """Its NodeID."""
+    stake: int
+    """Its own and what is delegated to it, smallest units."""
+    uptime: float | None
+    """The part of its time that it was online; None: nobody has seen it or looks."""
+    capacity: int
+    """So much can still be delegated to it."""
+
+
+class Stay(NamedTuple):
+    """A staker's time, of whatever phase."""
+
+    row: Staker
+    phase: str
+    outcome: str
+    paid: int | None
+    """What it was rewarded with."""
+
+
+class Point(NamedTuple):
+    """A value at a time."""
+
+    time: int
+    """Unix seconds."""
+    value: int
+
+
+def validators(chain: PlatformChain, subnet_id: ID = PRIMARY_NETWORK_ID) -> list[ValidatorRow]:
+    """Return the current validators, those with the greatest stake first."""
+    current = stakers.current_validators(chain, subnet_id)
+    primary = subnet_id == PRIMARY_NETWORK_ID
+    seen = stakers.uptimes(chain) if primary else {}
+    tracked = primary and stakers.tracking(chain)
+    now = clock.now()
+    ordered = sorted(current.validators, key=lambda one: (-_stake(one), one.node_id))
+    return [
+        ValidatorRow(
+            place,
+            one,
+            str(one.node_id),
+            _stake(one),
+            seen[one.node_id].fraction(now) if tracked and one.node_id in seen else None,
+            _capacity(chain, one) if primary else 0,
+        )
+        for place, one in enumerate(ordered, 1)
+    ]
+
+
+def ending(chain: PlatformChain, *, after: int = 0, count: int = PAGE) -> list[Staker]:
+    """Return current stakers whose time ends next, from a number of them on."""
+    rows = chain.db.objects(Staker).filter(phase__lt=3).filter(phase=Phase.CURRENT)
+    return list(rows.order_by("end_time", "priority", "tx_id")[after : after + count])
+
+
+def stays(chain: PlatformChain, node_id: NodeID, *, delegators: bool, count: int) -> list[Stay]:
+    """Return when a node validated, or who delegated to it, the latest first."""
+    rows = chain.db.objects(Staker).filter(node_id=node_id, is_delegator__in=[delegators])
+    listed = list(rows.order_by("-position")[:count])
+    return _with_rewards(chain, listed)
+
+
+def stay_of(chain: PlatformChain, tx_id: ID) -> Stay | None:
+    """Return what a transaction staked."""
+    found = chain.db.objects(Staker).filter(pk=tx_id).first()
+    return None if found is None else _with_rewards(chain, [found])[0]
+
+
+def supply(chain: PlatformChain) -> int:
+    """Return how much there is of the staking asset, rewards to come included, in smallest units."""
+    return accepted.supply(chain, PRIMARY_NETWORK_ID) or 0
+
+
+def stake_over_time(chain: PlatformChain) -> list[Point]:
+    """Return the stake of the Primary Network after each change, the last four hundred of them."""
+    moves = [
+        *chain.db.rows(_MOVES, (PRIMARY_NETWORK_ID, _POINTS)),
+        *chain.db.rows(_LEAVES, (PRIMARY_NETWORK_ID, _POINTS)),
+    ]
+    ordered = sorted((time, sign * int(weight)) for time, weight, sign in moves)
+    total = stakers.current_validators(chain).weight
+    changed = sum(change for _, change in ordered)
+    sums = accumulate((change for _, change in ordered), initial=total - changed)
+    next(sums)
+    points = [Point(time, value) for (time, _), value in zip(ordered, sums, strict=True)]
+    return points[-_POINTS:]
+
+
+def supply_over_time(chain: PlatformChain) -> list[Point]:
+    """Return the supply after each stay that ended with a reward, or without one that had been counted.
+
+    The supply has a reward from the moment on at which the staker joins, and loses it where it is not paid.
+    """
+    rows = (
+        chain.db.objects(Staker)
+        .filter(subnet_id=PRIMARY_NETWORK_ID, joined_height__isnull=False)
+        .order_by("-position")
+        .values_list("start_time", "left_time", "potential_reward", "outcome")[:_POINTS]
+    )
+    moves: list[tuple[int, int]] = []
+    for start, left, reward, outcome in rows:
+        moves.append((start, reward))
+        if left is not None and outcome == Outcome.UNREWARDED:
+            moves.append((left, -reward))
+    moves.sort()
+    total = supply(chain) - sum(change for _, change in moves)
+    sums = accumulate((change for _, change in moves), initial=total)
+    next(sums)
+    return [Point(time, value) for (time, _), value in zip(moves, sums, strict=True)][-_POINTS:]
+
+
+def _stake(validator: Validator) -> int:
+    return validator.weight + validator.delegator_weight
+
+
+def _capacity(chain: PlatformChain, validator: Validator) -> int:
+    config = chain.config
+    most = min(config.max_validator_stake, validator.weight * config.max_weight_factor)
+    return max(0, most - _stake(validator))
+
+
+def _with_rewards(chain: PlatformChain, listed: Sequence[Staker]) -> list[Stay]:
+    past = [one.pk for one in listed if one.phase == Phase.PAST]
+    paid = _paid(chain, past)
+    return [
+        Stay(
+            one,
+            str(one.get_phase_display()),
+            "" if one.outcome is None else str(one.get_outcome_display()),
+            paid.get(one.pk),
+        )
+        for one in listed
+    ]
+
+
+def _paid(chain: PlatformChain, tx_ids: Iterable[ID]) -> dict[ID, int]:
+    sums = dict.fromkeys(tx_ids, 0)
+    if sums:
+        found = chain.db.objects(RewardUTXO).filter(tx_id__in=list(sums))
+        for tx_id, amount in found.values_list("tx_id", "amount"):
+            sums[ID(bytes(tx_id))] += amount
+    return sums

@@ -1,0 +1,55 @@
+"use strict";
+// What the pages do beyond links and forms: copy buttons, times that stay true, and live heads.
+
+const copied = new WeakMap();
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("button.copy");
+  if (!button) return;
+  await navigator.clipboard.writeText(button.dataset.copy);
+  button.classList.add("done");
+  clearTimeout(copied.get(button));
+  copied.set(button, setTimeout(() => button.classList.remove("done"), 1200));
+});
+
+function show(root) {
+  // Without a clipboard (pages over plain HTTP of another machine) there is nothing to press.
+  if (navigator.clipboard)
+    for (const button of root.querySelectorAll("button.copy")) button.hidden = false;
+  const secure = location.protocol === "https:" ? "s" : "";
+  for (const one of root.querySelectorAll("[data-scheme]"))
+    one.textContent = `${one.dataset.scheme}${secure}://${location.host}${one.dataset.path}`;
+}
+
+// New heads come over the node's own WebSocket; whoever shows something live asks for it again then.
+function follow() {
+  const url = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ext/bc/C/ws`;
+  const socket = new WebSocket(url);
+  socket.onopen = () =>
+    socket.send('{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}');
+  socket.onmessage = (message) => {
+    if (JSON.parse(message.data).method === "eth_subscription") tell();
+  };
+  socket.onclose = () => setTimeout(follow, 3000);
+}
+
+function tell() {
+  if (!document.hidden) document.body.dispatchEvent(new CustomEvent("head"));
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  show(document);
+  if (!document.querySelector("[data-live]")) return;
+  follow();
+  setInterval(tell, 10_000); // the P-Chain, ages, and health
+});
+document.addEventListener("htmx:afterSettle", (event) => show(event.target.parentNode || document));
+document.addEventListener("keydown", (event) => {
+  const typing = /^(input|textarea|select)$/i.test(event.target.tagName);
+  if (event.key === "/" && !typing) {
+    event.preventDefault();
+    document.querySelector(".search input").focus();
+  } else if (event.key === "Escape") {
+    document.getElementById("suggestions").replaceChildren();
+  }
+});

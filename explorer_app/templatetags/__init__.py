@@ -1,0 +1,1 @@
+"""How the explorer's templates write values."""

@@ -1,0 +1,201 @@
+"""How the explorer's pages write addresses, hashes, amounts and times.
+
+Whoever needs an amount exact finds it as the title of what is shown.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from django import template
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from adminkit import formats
+from chaindb import clock
+from primitives.evm import Address
+from primitives.hexadecimal import checksum_address
+
+register = template.Library()
+
+_WEI_UNITS: Final = ((10**14, 10**18, ""), (10**5, 10**9, "gwei"), (0, 1, "wei"))
+"""From how many wei on an amount is written in a unit, the unit's size in wei, and its name; coins have none."""
+
+_GWEI: Final = 10**9
+NOTHING: Final = mark_safe('<span class="faint">–</span>')
+
+
+@register.filter
+def hexed(data: bytes) -> str:
+    """Return bytes as 0x text."""
+    return "0x" + bytes(data).hex()
+
+
+@register.filter
+def checksummed(address: bytes) -> str:
+    """Return an address as EIP-55 writes it."""
+    return str(checksum_address(Address(bytes(address))))
+
+
+@register.filter
+def shortened(text: object) -> str:
+    """Return a long text without its middle."""
+    return formats.shorten(str(text))
+
+
+@register.filter
+def number(value: int | None) -> str:
+    """Return a number with commas between thousands."""
+    return "–" if value is None else f"{value:,}"
+
+
+@register.simple_tag
+def wei(amount: int | None) -> SafeString:
+    """Return an amount of wei in coins, gwei or wei, cut off after six decimals, exact as its title."""
+    if amount is None:
+        return NOTHING
+    size, unit = next((size, unit) for least, size, unit in _WEI_UNITS if amount >= least)
+    exact = formats.format_units(amount, size)
+    shown = formats.cut_decimals(exact)
+    return format_html(
+        '<span class="num" title="{} wei">{}</span>', f"{amount:,}", f"{shown} {unit}".rstrip()
+    )
+
+
+@register.simple_tag
+def gwei(amount: int | None) -> SafeString:
+    """Return a price for gas in gwei, with at most nine significant decimals and the wei as its title."""
+    if amount is None:
+        return NOTHING
+    shown = formats.format_units(amount, _GWEI)
+    if amount >= 1000 * _GWEI:
+        shown = formats.cut_decimals(shown)
+    return format_html('<span class="num" title="{} wei">{} gwei</span>', f"{amount:,}", shown)
+
+
+@register.simple_tag(takes_context=True)
+def coins(context: Any, amount: int | None) -> SafeString:
+    """Return an amount of the P-Chain's smallest units in coins."""
+    if amount is None:
+        return NOTHING
+    shown = formats.cut_decimals(formats.format_units(amount, context["unit"]))
+    return format_html(
+        '<span class="num" title="{} smallest units">{}</span>', f"{amount:,}", shown
+    )
+
+
+@register.simple_tag
+def age(seconds: int) -> SafeString:
+    """Return how long ago a time was, with the time as its title."""
+    since = formats.format_age(max(0, clock.now() - seconds))
+    return format_html(
+        '<time datetime="{}" title="{}">{} ago</time>',
+        formats.format_iso(seconds), formats.format_time(seconds), since,
+    )  # fmt: skip
+
+
+@register.simple_tag
+def until(seconds: int) -> SafeString:
+    """Return in how long a time is, or how long ago it was, with the time as its title."""
+    left = seconds - clock.now()
+    words = f"in {formats.format_age(left)}" if left > 0 else f"{formats.format_age(-left)} ago"
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>',
+        formats.format_iso(seconds), formats.format_time(seconds), words,
+    )  # fmt: skip
+
+
+@register.filter
+def utc(seconds: int) -> str:
+    """Return a time as date and time in UTC."""
+    return formats.format_time(seconds)
+
+
+@register.simple_tag
+def share(part: int, whole: int) -> SafeString:
+    """Return a share in percent with a bar beside it."""
+    percent = 100 * part / whole if whole else 0.0
+    # A CSP without unsafe-inline has no style attributes: a meter draws itself.
+    return format_html(
+        '<meter min="0" max="100" value="{}"></meter> <span class="num">{} %</span>',
+        f"{percent:.1f}", f"{percent:.1f}".removesuffix(".0"),
+    )  # fmt: skip
+
+
+@register.simple_tag
+def share_of_one(part: float) -> SafeString:
+    """Return a share from 0 to 1 in percent with a bar beside it."""
+    return share(round(10_000 * part), 10_000)
+
+
+@register.simple_tag
+def fee(shares: int | None) -> str:
+    """Return a delegation fee of so many millionths in percent."""
+    return "–" if shares is None else f"{shares / 10_000:.4f}".rstrip("0").rstrip(".") + " %"
+
+
+@register.filter
+def values(points: Sequence[Any]) -> list[float]:
+    """Return the values of points in time."""
+    return [one.value for one in points]
+
+
+@register.simple_tag(takes_context=True)
+def account(context: Any, address: bytes | None, *, full: bool = False) -> SafeString:
+    """Return an address of the C-Chain as a link: by its name where it has one, else shortened or in full."""
+    if address is None:
+        return NOTHING
+    text = checksummed(address)
+    name = (context.get("account_names") or {}).get(bytes(address))
+    shown = name or (text if full else formats.shorten(text, keep=10))
+    return _link(reverse("explorer:address", args=[text]), shown, text, copy=full)
+
+
+@register.simple_tag
+def tx(tx_hash: bytes, *, full: bool = False) -> SafeString:
+    """Return a transaction's hash as a link."""
+    text = hexed(tx_hash)
+    shown = text if full else formats.shorten(text, keep=10)
+    return _link(reverse("explorer:tx", args=[text]), shown, text, copy=full)
+
+
+@register.simple_tag
+def blocklink(height: int) -> SafeString:
+    """Return a block's height as a link."""
+    return format_html(
+        '<a class="num" href="{}">{}</a>', reverse("explorer:block", args=[height]), f"{height:,}"
+    )
+
+
+@register.simple_tag
+def copyable(text: object) -> SafeString:
+    """Return a text in a fixed width with a button that copies it."""
+    return format_html('<code class="hex">{}</code>{}', text, _copy(str(text)))
+
+
+@register.simple_tag
+def sparkline(values: Sequence[float], label: str) -> SafeString:
+    """Return a small line chart as SVG: a hundred wide, the greatest value at its top, zero at its bottom."""
+    if len(values) < 2:
+        return mark_safe('<svg class="spark" viewBox="0 0 100 28" aria-hidden="true"></svg>')
+    top = max(values) or 1
+    step = 100 / (len(values) - 1)
+    points = " ".join(
+        f"{place * step:.1f},{27 - 26 * value / top:.1f}" for place, value in enumerate(values)
+    )
+    return format_html(
+        '<svg class="spark" viewBox="0 0 100 28" preserveAspectRatio="none" role="img" aria-label="{}">'
+        '<polygon points="0,28 {} 100,28"/><polyline points="{}"/></svg>',
+        label, points, points,
+    )  # fmt: skip
+
+
+def _link(page: str, shown: str, title: str, *, copy: bool) -> SafeString:
+    button = _copy(title) if copy else ""
+    return format_html('<a class="hex" href="{}" title="{}">{}</a>{}', page, title, shown, button)
+
+
+def _copy(text: str) -> SafeString:
+    return format_html(
+        '<button class="copy" type="button" data-copy="{}" aria-label="Copy" hidden></button>', text
+    )

@@ -1,0 +1,41 @@
+"""Addresses of the explorer's pages. They are stable: EIP-3091's for the C-Chain, below /p/ for the P-Chain."""
+
+from django.urls import path
+
+from explorer_app.views import (
+    addresses,
+    cchain,
+    connect,
+    front,
+    platform,
+    search,
+    transactions,
+    validators,
+)
+
+app_name = "explorer"
+
+urlpatterns = [
+    path("", front.front, name="front"),
+    path("blocks", cchain.blocks, name="blocks"),
+    path("block/<str:height>", cchain.block, name="block"),
+    path("txs", cchain.txs, name="txs"),
+    path("tx/<str:tx_hash>", transactions.tx, name="tx"),
+    path("address/<str:text>", addresses.address, name="address"),
+    path("pool", cchain.pool, name="pool"),
+    path("p/blocks", platform.blocks, name="p-blocks"),
+    path("p/block/<str:text>", platform.block, name="p-block"),
+    path("p/txs", platform.txs, name="p-txs"),
+    path("p/tx/<str:text>", platform.tx, name="p-tx"),
+    path("p/address/<str:text>", platform.address, name="p-address"),
+    path("p/validators", validators.validators, name="p-validators"),
+    path("p/validator/<str:text>", validators.validator, name="p-validator"),
+    path("p/calendar", validators.calendar, name="p-calendar"),
+    path("p/supply", validators.supply, name="p-supply"),
+    path("p/supply.json", validators.supply_figures, name="p-supply-figures"),
+    path("p/subnets", validators.subnets, name="p-subnets"),
+    path("p/subnet/<str:text>", validators.subnet, name="p-subnet"),
+    path("search", search.search, name="search"),
+    path("suggest", search.suggest, name="suggest"),
+    path("connect", connect.connect, name="connect"),
+]

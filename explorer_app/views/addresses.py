@@ -1,0 +1,123 @@
+"""The page of an address of the C-Chain: what it has, what it did, and what its contract is."""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from django.http import Http404, HttpRequest, HttpResponse
+
+from adminkit.terms import parse_term
+from cchain_app.selectors import calls as chain_calls
+from explorer_app.names.decoding import Decoded
+from explorer_app.selectors import accounts, cchain, platform
+from explorer_app.selectors.accounts import AccountFacts
+from explorer_app.selectors.cchain import PAGE
+from explorer_app.site import Explorer
+from explorer_app.views.cchain import lines
+from explorer_app.views.page import cchain_page, list_pages, read_number, rendered
+from primitives.evm import Address
+from primitives.ids import ShortID
+
+SHOWN: Final = {"": "All", "sent": "Sent", "received": "Received"}
+MOST_CODE: Final = 24 * 1024
+"""Bytes of code on a page: the most that a contract may have."""
+
+
+class LoggedEvent(NamedTuple):
+    """An event that an address emitted, with its transaction."""
+
+    tx_hash: bytes
+    number: int
+    """Of its block."""
+    topics: Sequence[bytes]
+    data: bytes
+    decoded: Decoded | None
+
+
+@cchain_page
+def address(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
+    """Show an address: `?tab=` chooses a part, `?show=` which transactions, `?before=` where a list goes on."""
+    wanted = parse_term(text).address
+    if wanted is None:
+        raise Http404
+    found = accounts.account(site.evm, Address(wanted))
+    tab = request.GET.get("tab", "")
+    tabs = _tabs(found)
+    if tab not in tabs:
+        raise Http404
+    context: dict[str, Any] = {
+        "account": found,
+        "address": Address(wanted),
+        "platform_forms": platform.forms_of(site.platform, ShortID(wanted)),
+        "tab": tab,
+        "tabs": tabs.items(),
+        **_creator(site, found),
+    }
+    show = {"": _transactions, "inner": _inner, "events": _events, "contract": _contract}[tab]
+    return rendered(site, request, "address.html", {**context, **show(site, request, found)})
+
+
+def _tabs(found: AccountFacts) -> dict[str, str]:
+    tabs = {"": "Transactions", "inner": "Inside of transactions"}
+    return {**tabs, "events": "Events", "contract": "Contract"} if found.is_contract else tabs
+
+
+def _creator(site: Explorer, found: AccountFacts) -> dict[str, Any]:
+    """Return who created a contract, and the hash of the transaction."""
+    made = accounts.creator(site.evm, found.address) if found.is_contract else None
+    if made is None:
+        return {}
+    rows = cchain.transactions_by_keys(site.evm, [made.transaction])
+    row = rows.get(made.transaction)
+    return {"creator": made.creator, "created_by": row}
+
+
+def _transactions(site: Explorer, request: HttpRequest, found: AccountFacts) -> dict[str, Any]:
+    show = request.GET.get("show", "")
+    if show not in SHOWN:
+        raise Http404
+    rows = cchain.history(
+        site.evm,
+        found.address,
+        sent=show != "received",
+        received=show != "sent",
+        before=read_number(request.GET.get("before")),
+    )
+    sent, received = cchain.counts(site.evm, found.address)
+    more = list_pages(request, rows, PAGE, lambda row: row.id)
+    return {
+        "show": show,
+        "shown": SHOWN.items(),
+        "rows": lines(site, rows, found.address),
+        "sent": sent,
+        "received": received,
+        **more,
+    }
+
+
+def _inner(site: Explorer, request: HttpRequest, found: AccountFacts) -> dict[str, Any]:
+    before = read_number(request.GET.get("before"))
+    rows = accounts.inner_calls(site.evm, found.address, before=before, count=PAGE)
+    more = list_pages(request, rows, PAGE, lambda row: row.pk)
+    return {"inner": rows, "how_far": chain_calls.how_far(site.evm), **more}
+
+
+def _events(site: Explorer, request: HttpRequest, found: AccountFacts) -> dict[str, Any]:
+    before = read_number(request.GET.get("before"))
+    rows = cchain.logs_by(site.evm, found.address, before=before)
+    events = []
+    for row in rows:
+        words = (row.topic0, row.topic1, row.topic2, row.topic3)
+        topics = [bytes(one) for one in words if one is not None]
+        data = bytes(row.data)
+        named = site.names.event(topics, data)
+        events.append(LoggedEvent(row.transaction.hash, row.block_id, topics, data, named))
+    return {"events": events, **list_pages(request, rows, PAGE, lambda row: row.pk)}
+
+
+def _contract(site: Explorer, _request: HttpRequest, found: AccountFacts) -> dict[str, Any]:
+    slots = accounts.slots(site.evm, found.address)
+    return {
+        "code": found.code[:MOST_CODE],
+        "slots": slots[: accounts.SLOTS],
+        "has_more_slots": len(slots) > accounts.SLOTS,
+    }

@@ -1,0 +1,180 @@
+"""Pages of the C-Chain's blocks, and lists of its transactions and of what waits in the pool."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from django.http import Http404, HttpRequest, HttpResponse
+
+from cchain_app.blocks.header import decode_header
+from cchain_app.selectors import blocks as chain_blocks
+from cchain_app.selectors import pool as chain_pool
+from cchain_app.txs.transaction import Transaction
+from explorer_app.selectors import cchain
+from explorer_app.selectors.cchain import PAGE, TransactionRow
+from explorer_app.site import Explorer
+from explorer_app.views.page import cchain_page, list_pages, read_number, rendered
+from primitives.evm import Address, Hash
+
+_HASH_DIGITS = 66
+_MOST_WAITING = 200
+
+
+class TransactionLine(NamedTuple):
+    """A transaction in a list."""
+
+    tx: TransactionRow
+    method: str
+    """What is called, in a word."""
+    direction: str = ""
+    """Of an address: `in`, `out` or `self`."""
+
+
+class Waiting(NamedTuple):
+    """A transaction in the pool."""
+
+    tx: Transaction
+    method: str
+    reason: str
+    """Why it is in no block yet."""
+
+
+@cchain_page
+def blocks(site: Explorer, request: HttpRequest) -> HttpResponse:
+    """Show the latest blocks, or those below a height (`?before=`)."""
+    rows = cchain.blocks(site.evm, before=read_number(request.GET.get("before")))
+    more = list_pages(request, rows, PAGE, lambda row: row.number)
+    if rows and rows[-1].number == site.evm.first_number:
+        more["older"] = ""
+    return rendered(site, request, "blocks.html", {"section": "blocks", "rows": rows, **more})
+
+
+@cchain_page
+def txs(site: Explorer, request: HttpRequest) -> HttpResponse:
+    """Show the latest transactions, or those before one (`?before=`, its key)."""
+    rows = cchain.transactions(site.evm, before=read_number(request.GET.get("before")))
+    more = list_pages(request, rows, PAGE, lambda row: row.id)
+    context = {"section": "txs", "rows": lines(site, rows), **more}
+    return rendered(site, request, "txs.html", context)
+
+
+@cchain_page
+def block(site: Explorer, request: HttpRequest, height: str) -> HttpResponse:
+    """Show a block by its height or hash, with its transactions from an index on (`?before=`)."""
+    number = _number(site, height)
+    found = None if number is None else cchain.block(site.evm, number)
+    if found is None:
+        raise Http404
+    first = read_number(request.GET.get("before")) or 0
+    rows = cchain.transactions_of_block(site.evm, found.number, first=first)
+    more = list_pages(request, rows, PAGE, lambda row: row.position + 1)
+    if rows and rows[-1].position + 1 >= found.transaction_count:
+        more["older"] = ""
+    context = {
+        "section": "blocks",
+        "found": found,
+        "first": site.evm.first_number,
+        "head": chain_blocks.head(site.evm).number,
+        "burned": None if found.base_fee is None else found.base_fee * found.gas_used,
+        "header": _header(bytes(found.header)),
+        "rows": lines(site, rows),
+        "nothing": "There are none in it.",
+        **more,
+    }
+    return rendered(site, request, "block.html", context)
+
+
+@cchain_page
+def pool(site: Explorer, request: HttpRequest) -> HttpResponse:
+    """Show what waits in the pool, and why it waits."""
+    content = chain_pool.content(site.evm)
+    head = chain_blocks.head(site.evm)
+    fee = chain_blocks.base_fee_after(site.evm, head) or 0
+    pending = [
+        _waiting(site, one, _pending_reason(one, fee))
+        for listed in content.pending.values()
+        for one in listed
+    ]
+    queued = [
+        _waiting(site, one, _queued_reason(one, content.pending.get(sender, ())))
+        for sender, listed in content.queued.items()
+        for one in listed
+    ]
+    context = {
+        "section": "pool",
+        "base_fee": fee,
+        "parts": [
+            ("Pending", pending[:_MOST_WAITING], len(pending)),
+            ("Queued", queued[:_MOST_WAITING], len(queued)),
+        ],
+    }
+    return rendered(site, request, "pool.html", context)
+
+
+def lines(
+    site: Explorer, rows: Iterable[TransactionRow], of: Address | None = None
+) -> list[TransactionLine]:
+    """Return transactions as lists show them.
+
+    Args:
+        site: Whose names they have.
+        rows: The transactions.
+        of: The address whose list it is.
+    """
+    return [TransactionLine(row, method(site, row), _direction(row, of)) for row in rows]
+
+
+def method(site: Explorer, row: TransactionRow) -> str:
+    """Return what a transaction does, in a word."""
+    if row.to is None:
+        return "Contract creation"
+    data = row.data
+    return site.names.method(data) or ("Message" if data else "Transfer")
+
+
+def _direction(row: TransactionRow, of: Address | None) -> str:
+    if of is None:
+        return ""
+    if row.sender == row.recipient == of:
+        return "self"
+    return "out" if row.sender == of else "in"
+
+
+def _number(site: Explorer, text: str) -> int | None:
+    if text.startswith("0x") and len(text) == _HASH_DIGITS:
+        try:
+            return cchain.number_of(site.evm, Hash(bytes.fromhex(text[2:])))
+        except ValueError:
+            return None
+    return read_number(text)
+
+
+def _header(raw: bytes) -> list[tuple[str, str]]:
+    """Return what a block's page does not show above."""
+    header = decode_header(raw)
+    shown: list[tuple[str, Any]] = [
+        ("State root", header.state_root),
+        ("Transactions root", header.transactions_root),
+        ("Receipts root", header.receipts_root),
+        ("prevRandao", header.mix_hash),
+        ("Extra data", header.extra_data),
+        ("Parent beacon block root", header.parent_beacon_block_root),
+        ("Requests hash", header.requests_hash),
+    ]
+    return [(name, "0x" + value.hex()) for name, value in shown if value is not None]
+
+
+def _waiting(site: Explorer, one: Transaction, reason: str) -> Waiting:
+    named = site.names.method(one.data) if one.to is not None else "Contract creation"
+    return Waiting(one, named or "Transfer", reason)
+
+
+def _pending_reason(one: Transaction, base_fee: int) -> str:
+    if one.max_fee_per_gas < base_fee:
+        return "its fee cap is below the next block's base fee"
+    return "goes into the next block that has room"
+
+
+def _queued_reason(one: Transaction, pending: Sequence[Transaction]) -> str:
+    if pending and one.nonce == pending[-1].nonce + 1:
+        return "its sender cannot pay for it together with those before it"
+    return f"waits for a transaction with a lower nonce than {one.nonce:,} from its sender"

@@ -1,0 +1,49 @@
+"""How to connect: addresses of the interfaces, chain ID, keys of a local network, and code for common clients."""
+
+from typing import Final, NamedTuple
+
+from django.http import HttpRequest, HttpResponse
+
+from explorer_app.selectors import known_accounts
+from explorer_app.site import Explorer
+from explorer_app.views.page import page, rendered
+from primitives.networks import LOCAL
+
+
+class Door(NamedTuple):
+    """An interface that programs call."""
+
+    name: str
+    scheme: str
+    """`http` or `ws`; the page shows the secure one where it was fetched over TLS itself."""
+    path: str
+    remark: str = ""
+
+
+_CCHAIN: Final = (
+    Door("C-Chain JSON-RPC", "http", "/", "the same as /ext/bc/C/rpc"),
+    Door("C-Chain WebSocket", "ws", "/", "the same as /ext/bc/C/ws"),
+)
+_ALWAYS: Final = (
+    Door("P-Chain JSON-RPC", "http", "/ext/bc/P"),
+    Door("Info", "http", "/ext/info"),
+)
+
+
+@page
+def connect(site: Explorer, request: HttpRequest) -> HttpResponse:
+    """Show how to connect."""
+    is_local = site.settings.network_id == LOCAL
+    context = {
+        "section": "connect",
+        "host": site.base_url.partition("://")[2],
+        "doors": [*(_CCHAIN if site.has_cchain else ()), *_ALWAYS],
+        "network_id": site.settings.network_id,
+        "node_id": site.node_id(),
+        "chain_id": site.evm.config.chain_id if site.has_cchain else None,
+        "accounts": list(known_accounts.of_cchain(site.evm))
+        if is_local and site.has_cchain
+        else [],
+        "platform_accounts": list(known_accounts.of_platform(site.platform)) if is_local else [],
+    }
+    return rendered(site, request, "connect.html", context)

@@ -1,0 +1,148 @@
+"""The front page: heads of both chains, what came last, small charts, validators, and health in one line."""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from json import dumps
+from typing import Any, Final, NamedTuple
+
+from django.http import HttpRequest, HttpResponse
+
+from adminkit.formats import cut_decimals, format_age, format_units
+from cchain_app.selectors import figures
+from explorer_app.selectors import cchain, platform, staking
+from explorer_app.selectors.cchain import CHARTED, BlockRow
+from explorer_app.site import Explorer
+from explorer_app.views.cchain import lines
+from explorer_app.views.page import page, rendered
+from health_app.result import CheckResult
+
+_LISTED: Final = 8
+_GWEI: Final = 10**9
+_MOST_WORDS: Final = 300
+
+_ACTIONS: Final = {
+    "C": "Look at the log and at the free disk space; restart the node if blocks do not come.",
+    "P": "See whether enough of the stake is connected; look at the log; restart the node if blocks do not come.",
+    "X": "Nothing: the X-Chain has no blocks here.",
+    "bootstrapped": "Wait: the node fetches what it has missed. Look at its peers if the heights stand still.",
+    "network": "Check the firewall and the peer port (9651), and what bandwidth and latency are like.",
+    "router": "Ask less of its APIs, or give the node more processors.",
+}
+"""What an operator may do, by check: specification 7."""
+
+
+class Check(NamedTuple):
+    """A health check, in words."""
+
+    name: str
+    passes: bool
+    words: str
+    action: str
+
+
+class Chart(NamedTuple):
+    """A small chart: what is charted, its last value in words, and all values, oldest first."""
+
+    title: str
+    latest: str
+    values: Sequence[float]
+    label: str
+
+
+@page
+def front(site: Explorer, request: HttpRequest) -> HttpResponse:
+    """Show where both chains are and what came last."""
+    checks = [_check(name, one) for name, one in site.health().checks.items()]
+    context: dict[str, Any] = {
+        "checks": checks,
+        "failing": [one.name for one in checks if not one.passes],
+        "bootstrap": _bootstrap(site),
+        **_platform(site),
+        **(_cchain(site) if site.has_cchain else {}),
+    }
+    context["charts"] = [*context.get("cchain_charts", ()), *context["platform_charts"]]
+    return rendered(site, request, "front.html", context)
+
+
+def _cchain(site: Explorer) -> dict[str, Any]:
+    rows = cchain.blocks(site.evm, count=CHARTED)
+    head = figures.head(site.evm)
+    return {
+        "head": head,
+        "blocks": rows[:_LISTED],
+        "txs": lines(site, cchain.transactions(site.evm, count=_LISTED)),
+        "cchain_charts": _block_charts(rows),
+    }
+
+
+def _block_charts(rows: Sequence[BlockRow]) -> list[Chart]:
+    """Return charts of the last blocks, which come the latest first."""
+    ordered = rows[::-1]
+    if not ordered:
+        return []
+    last = ordered[-1]
+    times = [later.timestamp - earlier.timestamp for earlier, later in pairwise(ordered)]
+    return [
+        _chart("Transactions a block", ordered, lambda one: one.transaction_count, f"{last.transaction_count:,}"),
+        _chart("Gas used", ordered, lambda one: one.gas_used / one.gas_limit, f"{100 * last.gas_used / last.gas_limit:.1f} %"),
+        _chart("Base fee", ordered, lambda one: (one.base_fee or 0) / _GWEI, _gwei(last.base_fee)),
+        Chart("Time between blocks", format_age(times[-1]) if times else "–", times, f"of the last {len(ordered)} blocks"),
+    ]  # fmt: skip
+
+
+def _chart(
+    title: str, rows: Sequence[BlockRow], value: Callable[[BlockRow], float], latest: str
+) -> Chart:
+    return Chart(
+        title, latest, [value(one) for one in rows], f"{title}, the last {len(rows)} blocks"
+    )
+
+
+def _gwei(wei: int | None) -> str:
+    return "–" if wei is None else f"{cut_decimals(format_units(wei, _GWEI))} gwei"
+
+
+def _platform(site: Explorer) -> dict[str, Any]:
+    chain = site.platform
+    unit = chain.network().unit
+    tip = chain.tip()
+    rows = staking.validators(chain)
+    total = sum(row.stake for row in rows)
+    points = staking.stake_over_time(chain)[-CHARTED:]
+    seen = [row.uptime for row in rows if row.uptime is not None]
+    weighted = sum(row.stake * row.uptime for row in rows if row.uptime is not None)
+    watched = sum(row.stake for row in rows if row.uptime is not None)
+    uptime = f"{100 * weighted / watched:.1f} %" if watched else "nobody looks yet"
+    return {
+        "unit": unit,
+        "platform_head": {"height": tip.height, "time": tip.timestamp},
+        "platform_txs": platform.txs(chain, count=_LISTED),
+        "validators": rows[:_LISTED],
+        "total": total,
+        "platform_charts": [
+            Chart(
+                f"Stake of {len(rows):,} validators",
+                cut_decimals(format_units(total, unit)).partition(".")[0],
+                [one.value for one in points],
+                "Stake after its last changes",
+            ),
+            Chart(
+                "Uptime by stake", uptime, sorted(seen), "Uptime of each validator, the least first"
+            ),
+        ],
+    }
+
+
+def _check(name: str, result: CheckResult) -> Check:
+    words = result.error or _short(result.message)
+    return Check(name, result.healthy, words[:_MOST_WORDS], _ACTIONS.get(name, "Look at the log."))
+
+
+def _short(message: object) -> str:
+    return message if isinstance(message, str) else dumps(message, default=str)
+
+
+def _bootstrap(site: Explorer) -> str:
+    """Return how far bootstrapping is, in words; nothing where there is none."""
+    progress = site.evm.progress() if site.has_cchain else None
+    return f"block {progress.current:,} of {progress.highest:,}" if progress else ""

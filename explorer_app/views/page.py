@@ -1,0 +1,103 @@
+"""What all pages have in common: the frame around them, how they are read from the address, and where lists go on."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any, Concatenate, Final, ParamSpec
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from cchain_app.selectors.blocks import NoGenesis
+from explorer_app.apps import explorer
+from explorer_app.site import Explorer
+from platform_app.chain import NoGenesis as NoPlatformGenesis
+from primitives.networks import LOCAL, name_of
+from primitives.product import NAME
+
+_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' ws: wss:; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_MOST_DIGITS: Final = 19
+
+P = ParamSpec("P")
+View = Callable[..., HttpResponse]
+Shown = Callable[Concatenate[Explorer, HttpRequest, P], HttpResponse]
+
+
+def page(show: Shown[P]) -> View:
+    """Make a view of a function that shows something of this process' explorer.
+
+    Nothing but GET and HEAD; what scripts, styles and connections a page may have stands in its headers; a chain
+    without a genesis is a page that is not there yet (503).
+    """
+
+    @wraps(show)
+    def view(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        try:
+            response = show(explorer(), request, *args, **kwargs)
+        except (NoGenesis, NoPlatformGenesis):
+            response = HttpResponse("the chain has no genesis yet\n", "text/plain", 503)
+            response["Retry-After"] = "1"
+        response["Content-Security-Policy"] = _POLICY
+        return response
+
+    return require_safe(view)
+
+
+def cchain_page(show: Shown[P]) -> View:
+    """Make a page of the C-Chain, which is not there on a node that takes no part in it."""
+
+    @wraps(show)
+    def shown(
+        site: Explorer, request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs
+    ) -> HttpResponse:
+        if not site.has_cchain:
+            raise Http404
+        return show(site, request, *args, **kwargs)
+
+    return page(shown)
+
+
+def rendered(
+    site: Explorer,
+    request: HttpRequest,
+    template: str,
+    context: Mapping[str, Any],
+    status: int = 200,
+) -> HttpResponse:
+    """Return a page in its frame."""
+    network = site.settings.network_id
+    frame = {
+        "product": NAME,
+        "network_name": name_of(network),
+        "is_local": network == LOCAL,
+        "has_cchain": site.has_cchain,
+    }
+    return render(request, f"explorer/{template}", {**frame, **context}, status=status)
+
+
+def read_number(text: str | None) -> int | None:
+    """Return a number in an address; None for none, and for what is no number below 10^19."""
+    if text is None or not text.isdecimal() or len(text) > _MOST_DIGITS:
+        return None
+    return min(int(text), 2**63 - 1)
+
+
+def list_pages(
+    request: HttpRequest, rows: Sequence[Any], count: int, key: Callable[[Any], int]
+) -> dict[str, str]:
+    """Return where a list goes on, for the template `_pages.html`: to older rows, and to the newest ones.
+
+    Args:
+        request: What was asked for; other parameters stay as they are.
+        rows: What the list shows.
+        count: How many it shows at most.
+        key: What the next page is to be before.
+    """
+    others = {name: value for name, value in request.GET.items() if name != "before"}
+    older = urlencode({**others, "before": key(rows[-1])}) if len(rows) >= count else ""
+    newest = urlencode(others) or "before=" if "before" in request.GET else ""
+    return {"older": older, "newest": newest}

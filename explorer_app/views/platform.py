@@ -1,0 +1,120 @@
+"""Pages of the P-Chain's blocks, transactions and addresses."""
+
+from json import dumps
+from typing import Any, Final
+
+from django.http import Http404, HttpRequest, HttpResponse
+
+from adminkit.identifiers import read_term
+from explorer_app.selectors import platform, staking
+from explorer_app.selectors.platform import PAGE
+from explorer_app.site import Explorer
+from explorer_app.views.page import list_pages, page, read_number, rendered
+from explorer_app.views.words import sentence
+from platform_app.txs.render import render_tx
+from primitives.ids import ID
+
+MOST_JSON: Final = 64 * 1024
+
+
+@page
+def blocks(site: Explorer, request: HttpRequest) -> HttpResponse:
+    """Show the latest blocks, or those below a height (`?before=`)."""
+    rows = platform.blocks(site.platform, before=read_number(request.GET.get("before")))
+    more = list_pages(request, rows, PAGE, lambda row: row.height)
+    return rendered(site, request, "p_blocks.html", {"section": "p-txs", "rows": rows, **more})
+
+
+@page
+def txs(site: Explorer, request: HttpRequest) -> HttpResponse:
+    """Show the latest transactions, or those before one (`?before=`, its key)."""
+    rows = platform.txs(site.platform, before=read_number(request.GET.get("before")))
+    more = list_pages(request, rows, PAGE, lambda row: row.id)
+    return rendered(
+        site, request, "p_txs.html", _with_unit(site, section="p-txs", rows=rows, **more)
+    )
+
+
+@page
+def block(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
+    """Show a block by its height or ID, with its transactions from an index on (`?before=`)."""
+    term = read_term(text)
+    wanted = term.number if term.id is None else term.id
+    found = None if wanted is None else platform.block(site.platform, wanted)
+    if found is None:
+        raise Http404
+    first = read_number(request.GET.get("before")) or 0
+    rows = platform.txs_of_block(site.platform, found.height, first=first)
+    more = list_pages(request, rows, PAGE, lambda row: row.position + 1)
+    tip = site.platform.tip()
+    context = _with_unit(site, section="p-txs", found=found, tip=tip.height, rows=rows, **more)
+    return rendered(site, request, "p_block.html", context)
+
+
+@page
+def tx(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
+    """Show a transaction by its ID: what it did in words, what it spends and makes; one without a block too."""
+    wanted = read_term(text).id
+    if wanted is None:
+        raise Http404
+    found = platform.tx(site.platform, wanted)
+    if found is None:
+        return _undecided(site, request, wanted)
+    row, raw = found
+    signed = platform.read(raw)
+    context = _with_unit(
+        site, section="p-txs", row=row, raw=raw[:MOST_JSON], size=len(raw),
+        stay=staking.stay_of(site.platform, wanted),
+    )  # fmt: skip
+    if signed is not None:
+        shown = render_tx(signed, lambda one: platform.text_of(site.platform, one))
+        context |= {
+            "words": sentence(signed, context["unit"]),
+            "memo": _memo(getattr(signed.unsigned, "memo", b"")),
+            "spends": platform.inputs(site.platform, signed),
+            "makes": platform.made(site.platform, signed),
+            "json": dumps(shown, indent=2, ensure_ascii=False)[:MOST_JSON],
+        }
+    return rendered(site, request, "p_tx.html", context)
+
+
+@page
+def address(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
+    """Show what an address has on both chains; its UTXOs in pages (`?after=`, an ID)."""
+    wanted = read_term(text).address
+    if wanted is None:
+        raise Http404
+    after = read_term(request.GET.get("after", "")).id
+    found = platform.utxos(site.platform, wanted, after=after, count=PAGE)
+    context = _with_unit(
+        site,
+        portfolio=platform.forms_of(site.platform, wanted),
+        evm_form="0x" + bytes(wanted).hex(),
+        utxos=found,
+        stakes=platform.stakes_of(site.platform, wanted),
+        older=f"after={found[-1].pk}" if len(found) == PAGE else "",
+        newest="after=" if after else "",
+    )
+    return rendered(site, request, "p_address.html", context)
+
+
+def _undecided(site: Explorer, request: HttpRequest, wanted: ID) -> HttpResponse:
+    found = platform.undecided(site.platform, wanted)
+    if found is None:
+        raise Http404
+    state, reason = found
+    context = {"section": "p-txs", "tx_id": wanted, "state": state, "reason": reason}
+    return rendered(site, request, "p_tx_undecided.html", context)
+
+
+def _with_unit(site: Explorer, **context: Any) -> dict[str, Any]:
+    """Return a context whose template writes amounts in coins."""
+    return {"unit": site.platform.network().unit, **context}
+
+
+def _memo(memo: bytes) -> str:
+    try:
+        text = memo.decode()
+    except UnicodeDecodeError:
+        return "0x" + memo.hex()
+    return text if text.isprintable() else "0x" + memo.hex()

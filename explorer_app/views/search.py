@@ -1,0 +1,118 @@
+"""The search box: what a text means on either chain, where exactly one thing fits at once."""
+
+from typing import Final, NamedTuple
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+
+from adminkit.identifiers import read_term
+from adminkit.terms import parse_term
+from chaindb.fields import HexBytes
+from explorer_app.selectors import accounts, cchain, platform
+from explorer_app.site import Explorer
+from explorer_app.views.page import page, rendered
+from primitives.evm import Address, Hash
+from primitives.hexadecimal import checksum_address
+from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
+
+_MOST_TEXT: Final = 200
+_SUGGESTED: Final = 6
+_SHORTEST_PREFIX: Final = len(NodeID.PREFIX) + 1
+
+
+class Hit(NamedTuple):
+    """Something that a text means."""
+
+    kind: str
+    text: str
+    page: str
+
+
+@page
+def search(site: Explorer, request: HttpRequest) -> HttpResponse:
+    """Lead to what the text means; where it means several things, or none, say so."""
+    query = request.GET.get("q", "").strip()[:_MOST_TEXT]
+    found = hits(site, query)
+    if len(found) == 1:
+        return HttpResponseRedirect(found[0].page)
+    context = {"query": query, "hits": found}
+    return rendered(site, request, "search.html", context, 200 if found or not query else 404)
+
+
+@page
+def suggest(site: Explorer, request: HttpRequest) -> HttpResponse:
+    """Return what the text means so far, for the box while somebody types."""
+    query = request.GET.get("q", "").strip()[:_MOST_TEXT]
+    return rendered(site, request, "_suggestions.html", {"hits": hits(site, query)[:_SUGGESTED]})
+
+
+def hits(site: Explorer, query: str) -> list[Hit]:
+    """Return all that a text means: few questions, each by a key."""
+    if not query:
+        return []
+    found: list[Hit] = []
+    if site.has_cchain:
+        found += _on_cchain(site, query)
+    return found + _on_platform(site, query)
+
+
+def _on_cchain(site: Explorer, query: str) -> list[Hit]:
+    term = parse_term(query)
+    if term.address is not None:
+        text = str(checksum_address(Address(term.address)))
+        facts = accounts.account(site.evm, Address(term.address))
+        kind = "Contract" if facts.is_contract else "C-Chain address"
+        return [Hit(kind, text, reverse("explorer:address", args=[text]))]
+    if term.hash is not None:
+        return _by_hash(site, term.hash)
+    if term.number is not None and cchain.block(site.evm, term.number) is not None:
+        page_of = reverse("explorer:block", args=[term.number])
+        return [Hit("C-Chain block", f"{term.number:,}", page_of)]
+    return []
+
+
+def _by_hash(site: Explorer, wanted: HexBytes) -> list[Hit]:
+    text = str(wanted)
+    if cchain.number_of(site.evm, Hash(wanted)) is not None:
+        return [Hit("C-Chain block", text, reverse("explorer:block", args=[text]))]
+    row = cchain.transaction(site.evm, Hash(wanted))
+    waits = row is None and Hash(wanted) in site.evm.memory.transactions
+    if row is not None or waits:
+        return [Hit("C-Chain transaction", text, reverse("explorer:tx", args=[text]))]
+    return []
+
+
+def _on_platform(site: Explorer, query: str) -> list[Hit]:
+    chain, term = site.platform, read_term(query)
+    if query.startswith(NodeID.PREFIX):
+        nodes = (
+            platform.nodes_beginning(chain, query, count=_SUGGESTED)
+            if len(query) >= _SHORTEST_PREFIX
+            else []
+        )
+        return [Hit("Node", node, reverse("explorer:p-validator", args=[node])) for node in nodes]
+    if term.number is not None and platform.block(chain, term.number) is not None:
+        page_of = reverse("explorer:p-block", args=[term.number])
+        return [Hit("P-Chain block", f"{term.number:,}", page_of)]
+    if term.id is not None:
+        return _by_id(site, term.id)
+    if term.address is not None and parse_term(query).address is None:
+        text = platform.text_of(chain, term.address)
+        return [Hit("P-Chain address", text, reverse("explorer:p-address", args=[text]))]
+    return []
+
+
+def _by_id(site: Explorer, wanted: ID) -> list[Hit]:
+    chain, text = site.platform, str(wanted)
+    if wanted == PRIMARY_NETWORK_ID:
+        return [Hit("Subnet", "Primary Network", reverse("explorer:p-validators"))]
+    if platform.subnet(chain, wanted) is not None:
+        return [Hit("Subnet", text, reverse("explorer:p-subnet", args=[text]))]
+    blockchain = platform.blockchain(chain, wanted)
+    if blockchain is not None:
+        return [Hit("Blockchain", blockchain.name, reverse("explorer:p-tx", args=[text]))]
+    if platform.tx(chain, wanted) is not None or platform.undecided(chain, wanted) is not None:
+        return [Hit("P-Chain transaction", text, reverse("explorer:p-tx", args=[text]))]
+    if platform.block(chain, wanted) is not None:
+        return [Hit("P-Chain block", text, reverse("explorer:p-block", args=[text]))]
+    return []

@@ -1,0 +1,236 @@
+"""The page of a transaction: in a sentence, its call and events by name, what it moved, its calls, state and bytes."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from django.http import Http404, HttpRequest, HttpResponse
+
+from cchain_app.evm.engine import AccountState
+from cchain_app.evm.tracing import Frame, TouchedState
+from cchain_app.selectors import blocks as chain_blocks
+from cchain_app.selectors import pool as chain_pool
+from cchain_app.transaction_log.reasons import Failure, failure_of
+from cchain_app.txs.codec import decode_unsigned
+from cchain_app.txs.errors import InvalidTransaction
+from explorer_app.names.decoding import Decoded
+from explorer_app.selectors import cchain, traces
+from explorer_app.selectors.cchain import TransactionRow
+from explorer_app.site import Explorer
+from explorer_app.views.cchain import method
+from explorer_app.views.page import cchain_page, rendered
+from primitives.evm import Address, Hash
+from primitives.hashing import EMPTY_HASH
+
+TABS: Final = {"": "Overview", "calls": "Calls", "state": "State changes", "raw": "Raw"}
+MOST_LOGS: Final = 100
+MOST_CALLS: Final = 300
+MOST_CHANGES: Final = 300
+_DEEPEST: Final = 12
+"""Frames below it are not indented any further."""
+_HASH_BYTES: Final = 32
+_MOST_INPUT: Final = 16 * 1024
+_TYPES: Final = ("legacy", "access list", "dynamic fee", "blob", "set code")
+
+
+class Event(NamedTuple):
+    """A log with its name."""
+
+    address: bytes
+    place: int
+    """Among the logs of its block."""
+    topics: Sequence[bytes]
+    data: bytes
+    decoded: Decoded | None
+
+
+class CallLine(NamedTuple):
+    """A frame in the tree of calls."""
+
+    frame: Frame
+    indent: int
+    decoded: Decoded | None
+    method: str
+    failure: str
+    """Why it failed, of a frame in which a failure began; else empty."""
+
+
+class Change(NamedTuple):
+    """What a transaction changed of an account."""
+
+    address: Address
+    balance: tuple[int, int] | None
+    nonce: tuple[int, int] | None
+    slots: Sequence[tuple[bytes, bytes, bytes]]
+    """Slot, value before, value after."""
+    code: bool
+    """Whether its code is another one."""
+
+
+@cchain_page
+def tx(site: Explorer, request: HttpRequest, tx_hash: str) -> HttpResponse:
+    """Show a transaction by its hash: `?tab=` chooses a part; one that waits has its page too."""
+    wanted = _hash(tx_hash)
+    row = cchain.transaction(site.evm, wanted)
+    if row is None:
+        return _waiting(site, request, wanted)
+    tab = request.GET.get("tab", "")
+    if tab not in TABS:
+        raise Http404
+    context: dict[str, Any] = {"section": "txs", "tx": row, "tab": tab, "tabs": TABS.items()}
+    show = {"": _overview, "calls": _calls, "state": _state, "raw": _raw}[tab]
+    return rendered(site, request, "tx.html", {**context, **show(site, row)})
+
+
+def _hash(text: str) -> Hash:
+    try:
+        found = bytes.fromhex(text.removeprefix("0x"))
+    except ValueError:
+        raise Http404 from None
+    if len(found) != _HASH_BYTES:
+        raise Http404
+    return Hash(found)
+
+
+def _waiting(site: Explorer, request: HttpRequest, wanted: Hash) -> HttpResponse:
+    found = chain_pool.transaction(site.evm, wanted)
+    if found is None:
+        raise Http404
+    context = {"section": "pool", "tx": found, "decoded": site.names.call(found.data)}
+    return rendered(site, request, "tx_waiting.html", context)
+
+
+def _overview(site: Explorer, row: TransactionRow) -> dict[str, Any]:
+    decoded = _decode(row.raw)
+    data = decoded.data if decoded else b""
+    call = site.names.call(data) if row.to is not None else None
+    before, after = cchain.neighbours(site.evm, row)
+    logs = cchain.logs_of(site.evm, row, count=MOST_LOGS)
+    head = chain_blocks.head(site.evm)
+    events = [_event(site, one.address, one.index, _topics(one), bytes(one.data)) for one in logs]
+    return {
+        "method": method(site, row),
+        "call": call,
+        "message": "" if call or row.to is None else _text(data),
+        "data": data[:_MOST_INPUT],
+        "data_size": len(data),
+        "kind": _TYPES[row.type] if row.type < len(_TYPES) else str(row.type),
+        "envelope": decoded,
+        "confirmations": head.number - row.number + 1,
+        "failure": None if row.succeeded else _failure(site, row),
+        "events": events,
+        "transfers": [one for one in events if _is_transfer(one)],
+        "before": before,
+        "after": after,
+    }
+
+
+def _calls(site: Explorer, row: TransactionRow) -> dict[str, Any]:
+    found = traces.traced(site.evm, row.number, row.position)
+    frames = found.trace.frames if found.trace else ()
+    return {
+        "trouble": found.trouble,
+        "calls": list(_call_lines(site, frames[:MOST_CALLS])),
+        "moved": [one for one in frames if one.value and one.error is None][:MOST_CALLS],
+        "left_out": max(0, len(frames) - MOST_CALLS),
+    }
+
+
+def _state(site: Explorer, row: TransactionRow) -> dict[str, Any]:
+    found = traces.traced(site.evm, row.number, row.position, state=True)
+    touched = found.trace.state if found.trace else None
+    changes = list(_changes(touched)) if touched else []
+    return {
+        "trouble": found.trouble,
+        "changes": changes[:MOST_CHANGES],
+        "left_out": max(0, len(changes) - MOST_CHANGES),
+    }
+
+
+def _raw(_site: Explorer, row: TransactionRow) -> dict[str, Any]:
+    return {"envelope_hex": "0x" + bytes(row.raw).hex()}
+
+
+def _decode(raw: bytes) -> Any:
+    try:
+        return decode_unsigned(bytes(raw), blobs=True)
+    except InvalidTransaction:
+        return None
+
+
+def _text(data: bytes) -> str:
+    """Return input that is a text as one: what people write to each other; else nothing."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return ""
+    return text if text and all(one.isprintable() or one in "\r\n\t" for one in text) else ""
+
+
+def _failure(site: Explorer, row: TransactionRow) -> Failure:
+    found = traces.traced(site.evm, row.number, row.position)
+    named = failure_of(found.trace.frames, site.known) if found.trace else None
+    return named or Failure(found.trouble or "It failed.")
+
+
+def _topics(log: Any) -> list[bytes]:
+    words = (log.topic0, log.topic1, log.topic2, log.topic3)
+    return [bytes(one) for one in words if one is not None]
+
+
+def _event(
+    site: Explorer, address: bytes, index: int, topics: Sequence[bytes], data: bytes
+) -> Event:
+    return Event(address, index, topics, data, site.names.event(topics, data))
+
+
+def _is_transfer(event: Event) -> bool:
+    return event.decoded is not None and event.decoded.name.startswith("Transfer")
+
+
+def _call_lines(site: Explorer, frames: Sequence[Frame]) -> Iterator[CallLine]:
+    for place, frame in enumerate(frames):
+        creates = frame.type.startswith("CREATE")
+        failed = failure_of(_alone(frames, place), site.known) if frame.error else None
+        yield CallLine(
+            frame,
+            min(frame.depth, _DEEPEST),
+            None if creates else site.names.call(frame.input),
+            "" if creates else site.names.method(frame.input),
+            failed.reason if failed and failed.frame is None else "",
+        )
+
+
+def _alone(frames: Sequence[Frame], place: int) -> list[Frame]:
+    """Return a frame with those inside of it, as if it were a transaction's."""
+    depth = frames[place].depth
+    inside = [frames[place]._replace(depth=0)]
+    for one in frames[place + 1 :]:
+        if one.depth <= depth:
+            break
+        inside.append(one._replace(depth=one.depth - depth))
+    return inside
+
+
+def _changes(touched: TouchedState) -> Iterator[Change]:
+    changed = touched.changes
+    slots: dict[Address, list[tuple[bytes, bytes, bytes]]] = {}
+    for (address, slot), one in changed.storage.items():
+        slots.setdefault(address, []).append((slot, one.before, one.after))
+    for address in sorted({*changed.accounts, *slots}):
+        account = changed.accounts.get(address)
+        was, now = (account.before, account.after) if account else (None, None)
+        yield Change(
+            address,
+            _pair(was.balance if was else 0, now.balance if now else 0) if account else None,
+            _pair(was.nonce if was else 0, now.nonce if now else 0) if account else None,
+            sorted(slots.get(address, ())),
+            _code_hash(was) != _code_hash(now),
+        )
+
+
+def _code_hash(account: AccountState | None) -> Hash:
+    return EMPTY_HASH if account is None else account.code_hash
+
+
+def _pair(before: int, after: int) -> tuple[int, int] | None:
+    return None if before == after else (before, after)

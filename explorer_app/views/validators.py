@@ -1,0 +1,138 @@
+"""Pages of who validates: the Primary Network and subnets, one validator, what ends next, and subnets."""
+
+from typing import Any, Final
+
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+
+from adminkit.identifiers import read_term
+from explorer_app.selectors import platform, staking
+from explorer_app.site import Explorer
+from explorer_app.views.page import page, read_number, rendered
+from platform_app.selectors import stakers
+from primitives.ids import PRIMARY_NETWORK_ID
+
+MOST: Final = 100
+"""Rows of a list of validators."""
+
+
+@page
+def validators(site: Explorer, request: HttpRequest) -> HttpResponse:
+    """Show the current validators of the Primary Network, the greatest first, from a place on (`?after=`)."""
+    return _validators(site, request, "validators.html", {"section": "validators"})
+
+
+@page
+def validator(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
+    """Show a node: whether and how it validates, who delegates to it, and its earlier stays."""
+    node_id = read_term(text).node_id
+    if node_id is None:
+        raise Http404
+    stays = staking.stays(site.platform, node_id, delegators=False, count=MOST)
+    if not stays:
+        raise Http404
+    rows = {row.validator.node_id: row for row in staking.validators(site.platform)}
+    context = {
+        "section": "validators",
+        "node": str(node_id),
+        "current": rows.get(node_id),
+        "is_own": str(node_id) == site.node_id(),
+        "total": stakers.current_validators(site.platform).weight,
+        "stays": stays,
+        "delegators": staking.stays(site.platform, node_id, delegators=True, count=MOST),
+        "unit": site.platform.network().unit,
+    }
+    return rendered(site, request, "validator.html", context)
+
+
+@page
+def calendar(site: Explorer, request: HttpRequest) -> HttpResponse:
+    """Show whose stake ends next, and what it earns, from a number of them on (`?after=`)."""
+    after = read_number(request.GET.get("after")) or 0
+    rows = staking.ending(site.platform, after=after)
+    context = {
+        "section": "validators",
+        "rows": rows,
+        "older": f"after={after + len(rows)}" if len(rows) == staking.PAGE else "",
+        "newest": "after=0" if after else "",
+        "unit": site.platform.network().unit,
+    }
+    return rendered(site, request, "calendar.html", context)
+
+
+@page
+def supply(site: Explorer, request: HttpRequest) -> HttpResponse:
+    """Show supply and stake over time."""
+    context = {
+        "section": "validators",
+        "supply": staking.supply(site.platform),
+        "stake": stakers.current_validators(site.platform).weight,
+        "stake_points": staking.stake_over_time(site.platform),
+        "supply_points": staking.supply_over_time(site.platform),
+        "unit": site.platform.network().unit,
+    }
+    return rendered(site, request, "supply.html", context)
+
+
+@page
+def supply_figures(site: Explorer, _request: HttpRequest) -> HttpResponse:
+    """Return supply and stake over time for the chart: times in Unix seconds, amounts in coins."""
+    unit = site.platform.network().unit
+    series = {
+        "supply": staking.supply_over_time(site.platform),
+        "stake": staking.stake_over_time(site.platform),
+    }
+    return JsonResponse(
+        {
+            name: [[one.time for one in points], [one.value / unit for one in points]]
+            for name, points in series.items()
+        }
+    )
+
+
+@page
+def subnets(site: Explorer, request: HttpRequest) -> HttpResponse:
+    """Show the subnets, and the blockchains of the Primary Network."""
+    context = {
+        "section": "subnets",
+        "subnets": platform.subnets(site.platform),
+        "chains": platform.blockchains(site.platform, PRIMARY_NETWORK_ID),
+    }
+    return rendered(site, request, "subnets.html", context)
+
+
+@page
+def subnet(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
+    """Show a subnet: who controls it, its blockchains, its validators from a place on (`?after=`)."""
+    subnet_id = read_term(text).id
+    found = None if subnet_id is None else platform.subnet(site.platform, subnet_id)
+    if found is None or subnet_id is None:
+        raise Http404
+    context = {
+        "section": "subnets",
+        "subnet": found,
+        "keys": platform.control_keys(site.platform, subnet_id),
+        "chains": platform.blockchains(site.platform, subnet_id),
+    }
+    return _validators(site, request, "subnet.html", context, subnet_id)
+
+
+def _validators(
+    site: Explorer,
+    request: HttpRequest,
+    template: str,
+    context: dict[str, Any],
+    subnet_id: Any = PRIMARY_NETWORK_ID,
+) -> HttpResponse:
+    after = read_number(request.GET.get("after")) or 0
+    found = staking.validators(site.platform, subnet_id)
+    rows = found[after : after + MOST]
+    listed = {
+        "validators": rows,
+        "count": len(found),
+        "total": stakers.current_validators(site.platform, subnet_id).weight,
+        "is_subnet": subnet_id != PRIMARY_NETWORK_ID,
+        "older": f"after={after + MOST}" if after + MOST < len(found) else "",
+        "newest": "after=0" if after else "",
+        "unit": site.platform.network().unit,
+    }
+    return rendered(site, request, template, {**context, **listed})

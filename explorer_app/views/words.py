@@ -1,0 +1,112 @@
+"""What a transaction of the P-Chain did, in one sentence. Amounts are in coins."""
+
+from collections.abc import Callable
+from typing import Any
+
+from adminkit.formats import cut_decimals, format_time, format_units
+from platform_app.txs import l1, staking, subnets
+from platform_app.txs.base import BaseTx, Tx
+from platform_app.txs.components import inner_input, inner_output
+from primitives.ids import PRIMARY_NETWORK_ID
+
+
+def sentence(tx: Tx, unit: int) -> str:
+    """Return what a transaction did, by its type; its type alone for one without words of its own."""
+    unsigned: Any = tx.unsigned
+    say = _WORDS.get(type(unsigned))
+    return type(unsigned).__name__ if say is None else say(unsigned, unit)
+
+
+def _coins(amount: int, unit: int) -> str:
+    return cut_decimals(format_units(amount, unit))
+
+
+def _base(tx: Any, unit: int) -> str:
+    total = sum(inner_output(one.output).amount for one in tx.outputs)
+    return f"Moves {_coins(total, unit)} to {_count(len(tx.outputs), 'output')}"
+
+
+def _export(tx: Any, unit: int) -> str:
+    total = sum(inner_output(one.output).amount for one in tx.exported_outputs)
+    return f"Exports {_coins(total, unit)} to the blockchain {tx.destination_chain}"
+
+
+def _import(tx: Any, unit: int) -> str:
+    total = sum(inner_input(one.input).amount for one in tx.imported_inputs)
+    return f"Imports {_coins(total, unit)} from the blockchain {tx.source_chain}"
+
+
+def _validator(tx: Any, unit: int) -> str:
+    one = tx.validator
+    subnet = getattr(tx, "subnet_id", PRIMARY_NETWORK_ID)
+    where = "the Primary Network" if subnet == PRIMARY_NETWORK_ID else f"the subnet {subnet}"
+    return f"{one.node_id} stakes {_coins(one.weight, unit)} to validate {where} until {format_time(one.end)}"
+
+
+def _delegator(tx: Any, unit: int) -> str:
+    one = tx.validator
+    return f"Delegates {_coins(one.weight, unit)} to {one.node_id} until {format_time(one.end)}"
+
+
+def _subnet_validator(tx: Any, _unit: int) -> str:
+    one = tx.validator
+    return f"{one.node_id} validates the subnet {one.subnet_id} with weight {one.weight:,} until {format_time(one.end)}"
+
+
+def _remove(tx: Any, _unit: int) -> str:
+    return f"Removes {tx.node_id} from the validators of the subnet {tx.subnet_id}"
+
+
+def _create_subnet(tx: Any, _unit: int) -> str:
+    owner = tx.owner
+    return (
+        f"Creates a subnet that {owner.threshold} of {_count(len(owner.addresses), 'key')} control"
+    )
+
+
+def _create_chain(tx: Any, _unit: int) -> str:
+    return f"Creates the blockchain “{tx.chain_name}” on the subnet {tx.subnet_id}"
+
+
+def _transfer_ownership(tx: Any, _unit: int) -> str:
+    return f"Gives the subnet {tx.subnet_id} to other owners"
+
+
+def _reward(tx: Any, _unit: int) -> str:
+    return f"Ends the stake of {tx.tx_id}, and says whether it is rewarded"
+
+
+def _advance(tx: Any, _unit: int) -> str:
+    return f"Moves the chain's time to {format_time(tx.time)}"
+
+
+def _transform(tx: Any, _unit: int) -> str:
+    return f"Lets everybody stake the asset {tx.asset_id} on the subnet {tx.subnet_id}"
+
+
+def _convert(tx: Any, _unit: int) -> str:
+    return f"Makes the subnet {tx.subnet_id} an L1 with {_count(len(tx.validators), 'validator')}"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+_WORDS: dict[type, Callable[[Any, int], str]] = {
+    BaseTx: _base,
+    subnets.ExportTx: _export,
+    subnets.ImportTx: _import,
+    staking.AddValidatorTx: _validator,
+    staking.AddPermissionlessValidatorTx: _validator,
+    staking.AddDelegatorTx: _delegator,
+    staking.AddPermissionlessDelegatorTx: _delegator,
+    staking.RewardValidatorTx: _reward,
+    staking.AdvanceTimeTx: _advance,
+    subnets.AddSubnetValidatorTx: _subnet_validator,
+    subnets.RemoveSubnetValidatorTx: _remove,
+    subnets.CreateSubnetTx: _create_subnet,
+    subnets.CreateChainTx: _create_chain,
+    subnets.TransferSubnetOwnershipTx: _transfer_ownership,
+    subnets.TransformSubnetTx: _transform,
+    l1.ConvertSubnetToL1Tx: _convert,
+}
