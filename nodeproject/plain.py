@@ -27,7 +27,7 @@ from jsonrpc.http import by_path, to_response
 from jsonrpc.http import read_head as read_django_head
 from jsonrpc.inflight import Replies
 from jsonrpc.workers import Workers
-from nodeproject.doors import Doors
+from nodeproject.doors import ROOT, Doors
 from nodeproject.observation import Observation
 
 DOCUMENTS: Final = ("/ext/docs", "/ext/openapi.json")
@@ -114,7 +114,7 @@ class Front:
         if head.method == "OPTIONS" and (found or _PREFLIGHT in head.headers):
             return self._gate.preflight(head)
         if found is None:
-            text = self._absent.get(path.rstrip("/"), NOT_FOUND)
+            text = self._absent.get(path.rstrip("/") or ROOT, NOT_FOUND)
             return self._gate.refuse(HTTPStatus.NOT_FOUND, text, head)
         if head.method in {"GET", "HEAD"}:
             return found

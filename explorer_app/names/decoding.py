@@ -44,6 +44,11 @@ class Argument:
         return self.type == "address"
 
     @property
+    def is_empty(self) -> bool:
+        """Whether it is an array without elements."""
+        return self.value == ()
+
+    @property
     def parts(self) -> tuple["Argument", ...]:
         """What is inside of an array or tuple."""
         return self.value if isinstance(self.value, tuple) else ()

@@ -64,13 +64,13 @@ def account(chain: EvmChain, address: Address) -> AccountFacts:
 def creator(chain: EvmChain, address: Address) -> Creator | None:
     """Return who created a contract, factories included; None where no row says so (yet)."""
     receipts = chain.db.objects(models.Receipt).filter(contract_address=address, succeeded=True)
-    direct = (
-        receipts.order_by("-transaction_id")
-        .values_list("transaction_id", "transaction__sender")
-        .first()
+    # An address is created again after a SELFDESTRUCT at most: a handful of rows, whose last one counts.
+    found_rows = receipts.order_by("contract_address").values_list(
+        "transaction_id", "transaction__sender"
     )
+    direct = max(found_rows[:SLOTS], default=None)
     if direct is not None:
-        return Creator(direct[0], HexBytes(direct[1]))
+        return Creator(direct[0], HexBytes(bytes(direct[1])))
     found = calls.creation_of(chain, address)
     return None if found is None else Creator(found.transaction, HexBytes(found.creator))
 

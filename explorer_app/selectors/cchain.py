@@ -18,6 +18,30 @@ PAGE: Final = 25
 CHARTED: Final = 60
 """Blocks of a small chart."""
 
+TOPICS: Final = 24
+"""So many kinds of events of one contract are listed."""
+
+FAR: Final = 2**63 - 1
+
+# One question of the index for each topic that is there.
+_TOPICS: Final = """
+WITH RECURSIVE part(topic) AS (
+    SELECT * FROM (SELECT topic0 FROM cchain_app_log WHERE address = %s AND topic0 IS NOT NULL
+                   ORDER BY topic0 LIMIT 1) part
+    UNION ALL
+    SELECT (SELECT topic0 FROM cchain_app_log WHERE address = %s AND topic0 > part.topic
+            ORDER BY topic0 LIMIT 1)
+    FROM part WHERE part.topic IS NOT NULL
+)
+SELECT topic FROM part WHERE topic IS NOT NULL LIMIT %s
+"""
+_BY_TOPIC: Final = """
+SELECT * FROM (SELECT id FROM cchain_app_log WHERE address = %s AND topic0 {topic} AND id < %s
+               ORDER BY id DESC LIMIT %s) part
+"""
+_NAMED: Final = _BY_TOPIC.format(topic="= %s")
+_ANONYMOUS: Final = _BY_TOPIC.format(topic="IS NULL")
+
 _BLOCK: Final = (
     "number", "hash", "timestamp", "transaction_count", "gas_used", "gas_limit", "base_fee", "size", "miner",
 )  # fmt: skip
@@ -181,18 +205,22 @@ def logs_of(chain: EvmChain, row: TransactionRow, *, count: int) -> list[models.
 def logs_by(
     chain: EvmChain, address: Address, *, before: int | None = None, count: int = PAGE
 ) -> list[models.Log]:
-    """Return logs that an address emitted, the latest first, with their transactions' hashes."""
-    rows = chain.db.objects(models.Log).filter(address=address).select_related("transaction")
-    if before is not None:
-        rows = rows.filter(id__lt=before)
-    return list(rows.defer("transaction__raw").order_by("-id")[:count])
+    """Return logs that an address emitted, the latest first, with their transactions' hashes.
 
-
-def creation(chain: EvmChain, address: Address) -> TransactionRow | None:
-    """Return the successful transaction that created an address itself, not one that had a contract do it."""
-    rows = _transactions(chain).filter(id__in=_creations(chain, address), receipt__succeeded=True)
-    row = rows.order_by("-id").values_list(*_TRANSACTION).first()
-    return None if row is None else TransactionRow(*row)
+    The index of logs is by address and first topic, so each of its topics is asked; of a contract with more than
+    `TOPICS` of them the first ones.
+    """
+    last = FAR if before is None else before
+    topics = [row[0] for row in chain.db.rows(_TOPICS, (address, address, TOPICS))]
+    parts = [_NAMED] * len(topics) + [_ANONYMOUS]
+    places: list[Any] = []
+    for topic in topics:
+        places += [address, topic, last, count]
+    found = chain.db.rows(" UNION ALL ".join(parts), [*places, address, last, count])
+    keys = sorted((key for (key,) in found), reverse=True)[:count]
+    rows = chain.db.objects(models.Log).filter(id__in=keys).select_related("transaction")
+    by_key = {row.pk: row for row in rows.defer("transaction__raw").order_by()}
+    return [by_key[key] for key in keys if key in by_key]
 
 
 def counts(chain: EvmChain, address: Address) -> tuple[int, int]:
@@ -203,7 +231,7 @@ def counts(chain: EvmChain, address: Address) -> tuple[int, int]:
 
 def _creations(chain: EvmChain, address: Address) -> Sequence[int]:
     rows = chain.db.objects(models.Receipt).filter(contract_address=address)
-    return list(rows.values_list("transaction_id", flat=True)[:PAGE])
+    return list(rows.order_by("contract_address").values_list("transaction_id", flat=True)[:PAGE])
 
 
 def _transactions(chain: EvmChain) -> QuerySet[models.Transaction]:

@@ -3,8 +3,6 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from django.db.models import Q
-
 from chaindb import clock
 from chaindb.fields import row_id
 from platform_app.chain import PlatformChain
@@ -15,6 +13,7 @@ from platform_app.models import (
     DroppedTx,
     MempoolTx,
     SharedUTXO,
+    StakeOutput,
     Staker,
     Subnet,
     SubnetOwner,
@@ -308,5 +307,7 @@ def _texts(chain: PlatformChain, owners: OutputOwners | None) -> list[str]:
 
 def stakes_of(chain: PlatformChain, address: ShortID, *, count: int = PAGE) -> list[Staker]:
     """Return stakers whose stake an address owns, now or from a start in the future."""
-    found = chain.db.objects(Staker).filter(Q(stake_outputs__address=address), phase__in=[1, 2])
-    return list(found.distinct().order_by("-position")[:count])
+    owned = chain.db.objects(StakeOutput).filter(address=address).order_by("address", "staker_id")
+    keys = set(owned.values_list("staker_id", flat=True)[: 4 * count])
+    found = chain.db.objects(Staker).filter(pk__in=keys).order_by("pk")
+    return sorted(found, key=lambda one: -one.position)[:count]

@@ -5,6 +5,7 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 
 from chaindb import clock
+from chaindb.database import Rows
 from platform_app.chain import PlatformChain
 from platform_app.memory.stakers import Validator
 from platform_app.models import RewardUTXO, Staker
@@ -19,15 +20,14 @@ CHARTED: Final = 60
 _POINTS: Final = 400
 """Points of a large one."""
 
-_MOVES: Final = """
-SELECT joined.time, staker.weight, 1 FROM platform_app_staker staker
-JOIN platform_app_block joined ON joined.height = staker.joined_height
-WHERE staker.subnet_id = %s ORDER BY staker.position DESC LIMIT %s
+_BRANCH: Final = """
+SELECT * FROM (
+    SELECT start_time, left_time, weight, potential_reward, outcome FROM platform_app_staker
+    WHERE is_delegator = %s AND subnet_id = %s AND phase = %s ORDER BY position DESC LIMIT %s
+) part
 """
-_LEAVES: Final = """
-SELECT left_time, weight, -1 FROM platform_app_staker
-WHERE subnet_id = %s AND left_time IS NOT NULL ORDER BY position DESC LIMIT %s
-"""
+_LATEST: Final = " UNION ALL ".join([_BRANCH] * 4)
+"""In each branch an index has the order: the table may have a hundred thousand rows."""
 
 
 class ValidatorRow(NamedTuple):
@@ -110,39 +110,41 @@ def supply(chain: PlatformChain) -> int:
 
 
 def stake_over_time(chain: PlatformChain) -> list[Point]:
-    """Return the stake of the Primary Network after each change, the last four hundred of them."""
-    moves = [
-        *chain.db.rows(_MOVES, (PRIMARY_NETWORK_ID, _POINTS)),
-        *chain.db.rows(_LEAVES, (PRIMARY_NETWORK_ID, _POINTS)),
-    ]
-    ordered = sorted((time, sign * int(weight)) for time, weight, sign in moves)
-    total = stakers.current_validators(chain).weight
-    changed = sum(change for _, change in ordered)
-    sums = accumulate((change for _, change in ordered), initial=total - changed)
-    next(sums)
-    points = [Point(time, value) for (time, _), value in zip(ordered, sums, strict=True)]
-    return points[-_POINTS:]
+    """Return the stake of the Primary Network after each of its last changes, four hundred at most."""
+    moves: list[tuple[int, int]] = []
+    for start, left, weight, _, _ in _latest(chain):
+        moves.append((start, int(weight)))
+        if left is not None:
+            moves.append((left, -int(weight)))
+    return _sums(moves, stakers.current_validators(chain).weight)
 
 
 def supply_over_time(chain: PlatformChain) -> list[Point]:
-    """Return the supply after each stay that ended with a reward, or without one that had been counted.
+    """Return the supply after each of its last changes, likewise.
 
-    The supply has a reward from the moment on at which the staker joins, and loses it where it is not paid.
+    It has a reward from the moment on at which the staker joins, and loses it where it is not paid.
     """
-    rows = (
-        chain.db.objects(Staker)
-        .filter(subnet_id=PRIMARY_NETWORK_ID, joined_height__isnull=False)
-        .order_by("-position")
-        .values_list("start_time", "left_time", "potential_reward", "outcome")[:_POINTS]
-    )
     moves: list[tuple[int, int]] = []
-    for start, left, reward, outcome in rows:
-        moves.append((start, reward))
+    for start, left, _, reward, outcome in _latest(chain):
+        moves.append((start, int(reward)))
         if left is not None and outcome == Outcome.UNREWARDED:
-            moves.append((left, -reward))
+            moves.append((left, -int(reward)))
+    return _sums(moves, supply(chain))
+
+
+def _latest(chain: PlatformChain) -> Rows:
+    """Return the latest stays of the Primary Network, whoever stakes and whoever did."""
+    places: list[object] = []
+    for is_delegator in (False, True):
+        for phase in (Phase.CURRENT, Phase.PAST):
+            places += [is_delegator, PRIMARY_NETWORK_ID, phase.value, _POINTS]
+    return chain.db.rows(_LATEST, places)
+
+
+def _sums(moves: list[tuple[int, int]], now: int) -> list[Point]:
+    """Return the values after each move, oldest first, of what is so much now."""
     moves.sort()
-    total = supply(chain) - sum(change for _, change in moves)
-    sums = accumulate((change for _, change in moves), initial=total)
+    sums = accumulate((change for _, change in moves), initial=now - sum(by for _, by in moves))
     next(sums)
     return [Point(time, value) for (time, _), value in zip(moves, sums, strict=True)][-_POINTS:]
 

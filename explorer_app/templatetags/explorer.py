@@ -147,7 +147,7 @@ def account(context: Any, address: bytes | None, *, full: bool = False) -> SafeS
         return NOTHING
     text = checksummed(address)
     name = (context.get("account_names") or {}).get(bytes(address))
-    shown = name or (text if full else formats.shorten(text, keep=10))
+    shown = name or (text if full else formats.shorten(text, keep=6))
     return _link(reverse("explorer:address", args=[text]), shown, text, copy=full)
 
 
@@ -155,7 +155,7 @@ def account(context: Any, address: bytes | None, *, full: bool = False) -> SafeS
 def tx(tx_hash: bytes, *, full: bool = False) -> SafeString:
     """Return a transaction's hash as a link."""
     text = hexed(tx_hash)
-    shown = text if full else formats.shorten(text, keep=10)
+    shown = text if full else formats.shorten(text, keep=6)
     return _link(reverse("explorer:tx", args=[text]), shown, text, copy=full)
 
 

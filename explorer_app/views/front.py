@@ -112,7 +112,7 @@ def _platform(site: Explorer) -> dict[str, Any]:
     seen = [row.uptime for row in rows if row.uptime is not None]
     weighted = sum(row.stake * row.uptime for row in rows if row.uptime is not None)
     watched = sum(row.stake for row in rows if row.uptime is not None)
-    uptime = f"{100 * weighted / watched:.1f} %" if watched else "nobody looks yet"
+    uptime = f"{100 * weighted / watched:.1f} %" if watched else "–"
     return {
         "unit": unit,
         "platform_head": {"height": tip.height, "time": tip.timestamp},
@@ -121,7 +121,7 @@ def _platform(site: Explorer) -> dict[str, Any]:
         "total": total,
         "platform_charts": [
             Chart(
-                f"Stake of {len(rows):,} validators",
+                f"Stake of {len(rows):,} validator{'' if len(rows) == 1 else 's'}",
                 cut_decimals(format_units(total, unit)).partition(".")[0],
                 [one.value for one in points],
                 "Stake after its last changes",

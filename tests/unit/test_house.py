@@ -14,7 +14,7 @@ from tests.servers.node import BESIDE
 ROOT = Path(__file__).parents[2]
 PACKAGES = (
     "primitives", "chainvm", "jsonrpc", "chaindb", "adminkit", "platform_app", "cchain_app", "network_app",
-    "info_app", "health_app", "nodeproject", "nunatak", "benchmarks",
+    "info_app", "health_app", "explorer_app", "nodeproject", "nunatak", "benchmarks",
 )  # fmt: skip
 PRODUCT = set(PACKAGES) - {"benchmarks"}
 BANNED = {"utils", "helpers", "common", "core", "misc", "manager"}

@@ -173,21 +173,27 @@ def test_a_browser_gets_a_page(client: Client, pchain: PChain, chain: Chain) -> 
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     text = page.content.decode()
     for part in (
-        "<dd>1</dd>", "<dd>43112</dd>", "<dd>12345</dd>", 'href="/admin/"', 'href="/ext/docs"',
-        'href="/ext/metrics"', "http://127.0.0.1:9650/", "ws://127.0.0.1:9650/", "/ext/bc/P",
-        "local network",
+        ">1</a>", 'href="/admin/"', 'href="/ext/docs"', 'href="/ext/metrics"', "local network",
     ):  # fmt: skip
         assert part in text
-    assert "https://" not in text
+    connect = client.get("/connect").content.decode()
+    for part in (
+        "<dd>43112</dd>", "<dd>12345</dd>", "http://127.0.0.1:9650/", "ws://127.0.0.1:9650/", "/ext/bc/P",
+    ):  # fmt: skip
+        assert part in connect
+    assert "https://" not in text + connect
 
 
-async def test_the_page_is_the_same_at_the_raw_door(application: Any) -> None:
+async def test_the_page_is_the_same_at_the_raw_door(
+    shared_pchain: PChain, application: Any
+) -> None:
     page = await ask(application, "GET", "/", {"host": "localhost"})
     head = await ask(application, "HEAD", "/", {"host": "localhost"})
 
     assert page.status == 200
     assert page.body.startswith(b"<!doctype html>")
-    assert (head.status, head.headers, head.body) == (200, page.headers, b"")
+    # That no body follows is the server's part: Django gives it to both alike.
+    assert (head.status, head.headers) == (200, page.headers)
     stranger = await ask(application, "GET", "/", {"host": "evil.example"})
     assert stranger.status == HTTPStatus.FORBIDDEN
 
@@ -201,10 +207,7 @@ def test_without_the_chain_there_is_the_page_alone(
 
     assert not front.passes("POST", "/")
     assert b"this node does not take part in the C-Chain" in _reply(front, "POST")
-    assert not front.passes("GET", "/")
-    text = node.plain._start.html().decode()
-    assert "C-Chain" not in text
-    assert "/ext/bc/P" in text
+    assert front.passes("GET", "/")
 
 
 def _reply(front: Any, method: str) -> bytes:

@@ -1,0 +1,23 @@
+"""Both chains with something on them, and a browser that notes what each page asks of the database."""
+
+import pytest
+from django.test import Client
+
+from tests.integration.admin_pages import Browse, browser
+from tests.integration.cchain_app.traced_chain import TracedChain, traced_chain
+from tests.integration.conftest import Chain, chain, node_settings
+from tests.integration.platform_app.conftest import PChain, pchain
+
+__all__ = ["Chain", "PChain", "chain", "node_settings", "pchain"]
+
+
+@pytest.fixture
+def browse(client: Client) -> Browse:
+    """Open pages without a password. Of the P-Chain's table of one row nobody asks how it is read."""
+    return browser(client, r"(?:cchain|platform)_app(?!_chain\b)")
+
+
+@pytest.fixture
+def made(pchain: PChain, chain: Chain) -> TracedChain:
+    """A C-Chain whose transactions call, create, revert and destroy; a P-Chain with its genesis."""
+    return traced_chain(chain)

@@ -1,0 +1,255 @@
+"""Pages of the C-Chain: what they say, to everybody, in a bounded number of statements."""
+
+from http import HTTPStatus
+
+import pytest
+
+from cchain_app.services.calls import index_calls
+from explorer_app.selectors.cchain import PAGE
+from primitives.hexadecimal import checksum_address
+from tests.builders.transactions import RECIPIENT, SENDER
+from tests.integration.admin_pages import Browse
+from tests.integration.cchain_app.traced_chain import ADDRESSES, CREATED, TracedChain, hexed
+from tests.integration.conftest import Chain
+from tests.integration.platform_app.conftest import PChain
+
+MOST_STATEMENTS = 16
+
+
+def checked(address: bytes) -> str:
+    return str(checksum_address(address))
+
+
+def test_the_front_page_shows_both_heads_and_what_came_last(
+    made: TracedChain, browse: Browse
+) -> None:
+    browse("/")  # who validates is remembered from then on
+    page = browse("/")
+
+    assert page.status == HTTPStatus.OK
+    assert 'href="/block/3" data-head>3<' in page.text
+    assert made.hash("deploy") in page.text
+    assert "Validators" in page.text
+    assert "Contract creation" in page.text
+    assert len(page.chain_statements) <= 20
+    assert page.slow_plans() == []
+
+
+def test_a_page_may_run_no_script_but_the_nodes_own(made: TracedChain, browse: Browse) -> None:
+    policy = browse("/").response["Content-Security-Policy"]
+
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy
+
+
+def test_pages_are_read_and_never_written(made: TracedChain, client) -> None:
+    assert client.head("/blocks").status_code == HTTPStatus.OK
+    for path in ("/blocks", "/tx/" + made.hash("transfer"), "/connect"):
+        assert client.post(path).status_code == HTTPStatus.METHOD_NOT_ALLOWED
+
+
+@pytest.mark.parametrize("path", ["/blocks", "/txs", "/block/2", "/connect"])
+def test_a_list_asks_a_bounded_number_of_questions(
+    made: TracedChain, browse: Browse, path: str
+) -> None:
+    page = browse(path)
+
+    assert page.status == HTTPStatus.OK
+    assert len(page.chain_statements) <= 6
+    assert page.slow_plans() == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/block/4", "/block/99999999999999999999", "/block/x", "/block/0x" + "ab" * 32, "/block/-1",
+        "/tx/0x" + "ab" * 32, "/tx/nothing", "/tx/0xzz", "/address/0x1", "/address/nobody",
+        "/address/0x" + "ab" * 20 + "?tab=nothing", "/address/0x" + "ab" * 20 + "?show=nothing",
+    ],
+)  # fmt: skip
+def test_what_is_not_there_is_not_found(made: TracedChain, client, path: str) -> None:
+    assert client.get(path).status_code == HTTPStatus.NOT_FOUND
+
+
+def test_a_block_is_found_by_height_and_by_hash(made: TracedChain, browse: Browse) -> None:
+    assert made.block is not None
+    by_number, by_hash = browse("/block/2"), browse("/block/" + hexed(made.block.hash))
+
+    assert by_number.text == by_hash.text
+    for one in (
+        hexed(made.block.hash),
+        hexed(made.block.header.parent_hash),
+        made.hash("transfer"),
+    ):
+        assert one in by_number.text
+
+
+def test_a_list_goes_on_with_older_rows(made: TracedChain, browse: Browse) -> None:
+    for _ in range(PAGE):
+        made.chain.mine()
+    first = browse("/blocks")
+    second = browse("/blocks", before=4)
+
+    assert f"before={3 + 1}" in first.text
+    assert "Newest" not in first.text
+    assert "/block/3" in second.text
+    assert "Newest" in second.text
+    assert "Older" not in second.text
+
+
+@pytest.mark.parametrize("before", ["x", "-1", "", "9" * 40])
+def test_a_list_is_shown_whatever_it_is_to_be_before(
+    made: TracedChain, client, before: str
+) -> None:
+    for path in ("/blocks", "/txs", "/block/2", f"/address/{hexed(SENDER)}", "/p/blocks", "/p/txs"):
+        assert client.get(path, {"before": before}).status_code == HTTPStatus.OK
+
+
+def test_a_transaction_says_in_a_sentence_what_it_did(made: TracedChain, browse: Browse) -> None:
+    page = browse("/tx/" + made.hash("transfer"))
+
+    assert f"{checked(SENDER)[:6]}…" in page.text
+    assert "5 wei" in page.text
+    assert "succeeded" in page.text
+    assert len(page.chain_statements) <= MOST_STATEMENTS
+    assert page.slow_plans() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("revert", "reverted with reason string &#x27;no&#x27;"),
+        ("out_of_gas", "out of gas"),
+    ],
+)
+def test_a_failed_transaction_says_why(
+    made: TracedChain, browse: Browse, name: str, words: str
+) -> None:
+    text = browse("/tx/" + made.hash(name)).text
+
+    assert "failed" in text
+    assert words in text
+
+
+def test_a_call_that_failed_inside_says_why(made: TracedChain, browse: Browse) -> None:
+    page = browse("/tx/" + made.hash("inner_revert"))
+    calls = browse("/tx/" + made.hash("inner_revert"), tab="calls").text
+
+    assert "succeeded" in page.text
+    assert "reverted with reason string &#x27;no&#x27;" in calls
+    assert checked(ADDRESSES["reverter"]) in calls
+
+
+def test_calls_are_a_tree_with_what_they_moved(made: TracedChain, browse: Browse) -> None:
+    text = browse("/tx/" + made.hash("pay_and_destroy"), tab="calls").text
+
+    assert 'class="d1"' in text
+    assert "SELFDESTRUCT" in text
+    assert checked(CREATED) in text
+
+
+def test_state_changes_are_before_and_after(made: TracedChain, browse: Browse) -> None:
+    text = browse("/tx/" + made.hash("count"), tab="state").text
+
+    assert checked(ADDRESSES["counter"]) in text
+    assert "0x" + "00" * 32 in text
+    assert "0x" + "00" * 31 + "01" in text
+
+
+def test_the_raw_envelope_is_there(made: TracedChain, browse: Browse) -> None:
+    text = browse("/tx/" + made.hash("transfer"), tab="raw").text
+
+    assert hexed(made.sent["transfer"].raw) in text
+
+
+def test_a_transaction_that_waits_has_a_page_and_a_reason(
+    made: TracedChain, browse: Browse
+) -> None:
+    waiting = made.chain.make(to=RECIPIENT, value=1)
+    made.chain.nonce += 1
+    queued = made.chain.make(to=RECIPIENT, value=2)
+    made.chain.send(waiting, queued)
+
+    assert "waits in the pool" in browse("/tx/" + hexed(queued.hash)).text
+    pool = browse("/pool").text
+    assert "goes into the next block" in pool
+    assert f"waits for a transaction with a lower nonce than {queued.nonce}" in pool
+
+
+def test_an_address_shows_what_it_sent_and_received(made: TracedChain, browse: Browse) -> None:
+    sender = browse(f"/address/{hexed(SENDER)}")
+    received = browse(f"/address/{checked(RECIPIENT)}", show="received").text
+
+    assert ">out<" in sender.text
+    assert ">in<" not in sender.text
+    assert made.hash("transfer") in received
+    assert ">in<" in received
+    assert made.hash("count") not in received
+    assert len(sender.chain_statements) <= MOST_STATEMENTS
+    assert sender.slow_plans() == []
+
+
+def test_an_address_that_never_was_has_a_page(made: TracedChain, browse: Browse) -> None:
+    text = browse("/address/0x" + "ab" * 20).text
+
+    assert "Account" in text
+    assert "None." in text
+
+
+def test_a_contract_that_a_factory_made_names_its_creator(
+    made: TracedChain, browse: Browse
+) -> None:
+    made.chain.do(to=ADDRESSES["factory"], value=0, data=made.sent["create"].data, gas=200_000)
+    index_calls(made.chain.evm, seconds=60)
+    page = browse(f"/address/{hexed(CREATED)}")
+
+    assert "Contract" in page.text
+    assert checked(ADDRESSES["factory"]) in page.text
+    assert "sent by" in page.text
+    assert len(page.chain_statements) <= MOST_STATEMENTS
+
+
+def test_inner_calls_of_an_address_are_listed(made: TracedChain, browse: Browse) -> None:
+    index_calls(made.chain.evm, seconds=60)
+    page = browse(f"/address/{checked(RECIPIENT)}", tab="inner")
+
+    assert made.hash("pay_and_destroy") in page.text
+    assert "SELFDESTRUCT" in page.text
+    assert page.slow_plans() == []
+
+
+def test_a_contract_shows_its_events_code_and_storage(made: TracedChain, browse: Browse) -> None:
+    events = browse(f"/address/{checked(ADDRESSES['logger'])}", tab="events")
+    contract = browse(f"/address/{checked(ADDRESSES['counter'])}", tab="contract")
+
+    assert made.hash("logs") in events.text
+    assert events.slow_plans() == []
+    assert "bytes</span>" in contract.text
+    assert "0x" + "00" * 32 in contract.text
+
+
+@pytest.mark.node_settings(chains=("P",))
+def test_without_the_c_chain_its_pages_are_not_there(pchain: PChain, client) -> None:
+    for path in ("/blocks", "/txs", "/pool", "/block/0", "/address/0x" + "ab" * 20):
+        assert client.get(path).status_code == HTTPStatus.NOT_FOUND
+    front = client.get("/").content.decode()
+    assert "P-Chain block" in front
+    assert "C-Chain" not in front
+
+
+def test_before_the_genesis_pages_say_so(db: None, node_settings: object, client) -> None:
+    page = client.get("/blocks")
+
+    assert page.status_code in {HTTPStatus.OK, HTTPStatus.SERVICE_UNAVAILABLE}
+    front = client.get("/")
+    assert front.status_code == HTTPStatus.SERVICE_UNAVAILABLE
+    assert b"no genesis yet" in front.content
+
+
+def test_a_local_network_shows_its_keys(pchain: PChain, chain: Chain, browse: Browse) -> None:
+    text = browse("/connect").text
+
+    assert "0x56289e99c94b6912bfc12adc093c9b51124f0dc54ac7a766b2bc5ccf558d8027" in text
+    assert "PrivateKey-" in text
+    for client in ("curl", "ethers", "viem", "web3.py", "cast"):
+        assert client in text

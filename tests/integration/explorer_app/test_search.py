@@ -1,0 +1,72 @@
+"""The search box: one text leads to the one thing that it means, on either chain."""
+
+from http import HTTPStatus
+
+import pytest
+
+from platform_app.apps import platform_chain
+from tests.builders.transactions import SENDER
+from tests.integration.admin_pages import Browse
+from tests.integration.cchain_app.traced_chain import ADDRESSES, TracedChain, hexed
+from tests.integration.platform_app.conftest import PChain
+
+
+def led_to(browse: Browse, text: str) -> str:
+    response = browse("/search", q=text).response
+    assert response.status_code == HTTPStatus.FOUND
+    return str(response["Location"])
+
+
+def test_hashes_and_addresses_of_the_c_chain_lead_to_their_pages(
+    made: TracedChain, browse: Browse
+) -> None:
+    assert made.block is not None
+    tx = made.hash("transfer")
+    assert led_to(browse, tx) == f"/tx/{tx}"
+    assert led_to(browse, tx.removeprefix("0x").upper()) == f"/tx/{tx}"
+    assert led_to(browse, hexed(made.block.hash)) == f"/block/{hexed(made.block.hash)}"
+    assert led_to(browse, hexed(SENDER)).lower() == f"/address/{hexed(SENDER)}"
+    assert "Contract" in browse("/suggest", q=hexed(ADDRESSES["counter"])).text
+
+
+def test_a_height_that_both_chains_have_offers_both(made: TracedChain, browse: Browse) -> None:
+    page = browse("/search", q="0")
+
+    assert page.status == HTTPStatus.OK
+    assert 'href="/block/0"' in page.text
+    assert 'href="/p/block/0"' in page.text
+    assert led_to(browse, "2") == "/block/2"
+
+
+def test_identifiers_of_the_p_chain_lead_to_their_pages(
+    made: TracedChain, pchain: PChain, browse: Browse
+) -> None:
+    node = str(platform_chain().node_id)
+    tip = platform_chain().tip()
+    assert led_to(browse, node) == f"/p/validator/{node}"
+    assert led_to(browse, node[:12]) == f"/p/validator/{node}"
+    assert led_to(browse, str(tip.block_id)) == f"/p/block/{tip.block_id}"
+    c_chain = str(pchain.network.c_chain_id)
+    assert led_to(browse, c_chain) == f"/p/tx/{c_chain}"
+    assert led_to(browse, "11111111111111111111111111111111LpoYY") == "/p/validators"
+
+
+@pytest.mark.parametrize(
+    "text", ["nothing", "0x", "NodeID-", "'; DROP TABLE", "<b>", "9" * 41, "\0"]
+)
+def test_what_means_nothing_is_said_and_shown_as_text(
+    made: TracedChain, browse: Browse, text: str
+) -> None:
+    page = browse("/search", q=text)
+
+    assert page.status == HTTPStatus.NOT_FOUND
+    assert "Nothing is" in page.text
+    assert "<b>”" not in page.text
+
+
+def test_suggestions_come_in_few_questions(made: TracedChain, browse: Browse) -> None:
+    for text in (made.hash("transfer"), "2", hexed(SENDER), str(platform_chain().node_id)[:12]):
+        page = browse("/suggest", q=text)
+        assert page.text.count("<li>") == 1
+        assert len(page.chain_statements) <= 9
+    assert browse("/suggest", q="").text.strip() == ""

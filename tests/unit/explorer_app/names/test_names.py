@@ -1,0 +1,149 @@
+"""Names of functions, events and errors: declarations are read, and bytes decoded by them."""
+
+import eth_abi
+import pytest
+from eth_utils import function_signature_to_4byte_selector, keccak
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cchain_app.transaction_log.declarations import Declaration, MalformedDeclaration, listed
+from explorer_app.names.book import Abi, NameBook
+from explorer_app.names.decoding import Undecodable, arguments_of, decode_event
+
+BOOK = NameBook.load()
+TRANSFER = Declaration.parse("transfer(address to, uint256 value)")
+SPENDER = "0x" + "ab" * 20
+
+
+def called(signature: str, *values: object) -> bytes:
+    types = signature.partition("(")[2][:-1]
+    data = eth_abi.encode(types.split(","), values) if types else b""
+    return function_signature_to_4byte_selector(signature) + data
+
+
+def test_a_declaration_has_names_types_and_what_is_hashed() -> None:
+    one = Declaration.parse(
+        "fulfil((address token, uint256[2] amounts)[] orders, bytes32 indexed id, bool)"
+    )
+    assert one.signature == "fulfil((address,uint256[2])[],bytes32,bool)"
+    assert one.topic == keccak(text=one.signature)
+    assert one.selector == one.topic[:4]
+    orders, ident, last = one.parameters
+    assert [(member.type, member.name) for member in orders.members] == [
+        ("address", "token"),
+        ("uint256[2]", "amounts"),
+    ]
+    assert (ident.indexed, ident.name, last.name) == (True, "id", "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "transfer",
+        "transfer(",
+        "transfer)",
+        "1a()",
+        "f(address,)",
+        "f((address)",
+        "f(uint256 a b)",
+    ],
+)
+def test_what_is_no_declaration_is_refused(text: str) -> None:
+    with pytest.raises(MalformedDeclaration):
+        Declaration.parse(text)
+
+
+@pytest.mark.parametrize("kind", ["functions", "events", "errors"])
+def test_the_lists_are_read_and_no_declaration_stands_twice(kind: str) -> None:
+    found = listed(kind)
+    keys = [(one.signature, tuple(part.indexed for part in one.parameters)) for one in found]
+    assert len(found) > 50
+    assert len(keys) == len(set(keys))
+
+
+def test_a_call_is_named_by_its_selector_and_its_arguments_are_read() -> None:
+    found = BOOK.call(called("transfer(address,uint256)", SPENDER, 7))
+    assert found is not None
+    assert (found.name, found.is_guess) == ("transfer", True)
+    to, value = found.arguments
+    assert (to.name, str(to.value).lower(), to.is_address) == ("to", SPENDER, True)
+    assert value.value == "7"
+
+
+def test_the_contracts_own_abi_comes_first_and_is_no_guess() -> None:
+    own = Declaration.parse("transfer(address recipient, uint256 wad)")
+    found = BOOK.call(called("transfer(address,uint256)", SPENDER, 7), Abi(functions=(own,)))
+    assert found is not None
+    assert [one.name for one in found.arguments] == ["recipient", "wad"]
+    assert not found.is_guess
+
+
+def test_a_guess_is_made_only_where_the_data_is_encoded_just_so() -> None:
+    data = called("transfer(address,uint256)", SPENDER, 7)
+    assert BOOK.call(data + b"\1") is None
+    assert BOOK.call(data[:-1]) is None
+    own = Abi(functions=(TRANSFER,))
+    assert BOOK.call(data + b"\1", own) is not None
+    assert BOOK.call(b"\1\2\3\4" + data[4:]) is None
+
+
+def test_a_method_is_its_name_else_its_selector_else_nothing() -> None:
+    assert BOOK.method(called("transfer(address,uint256)", SPENDER, 7)) == "transfer"
+    assert BOOK.method(b"\1\2\3\4\5") == "0x01020304"
+    assert BOOK.method(b"\1\2\3") == ""
+
+
+def test_one_topic_with_more_or_fewer_indexed_parameters_is_another_event() -> None:
+    topic = keccak(text="Transfer(address,address,uint256)")
+    who = bytes(12) + b"\xab" * 20
+    erc20 = BOOK.event([topic, who, who], (7).to_bytes(32))
+    erc721 = BOOK.event([topic, who, who, (7).to_bytes(32)], b"")
+    assert erc20 is not None
+    assert erc721 is not None
+    assert [one.value for one in erc20.arguments][2] == "7"
+    assert erc20.arguments[2].name == "value"
+    assert erc721.arguments[2].name == "tokenId"
+    assert BOOK.event([topic], (7).to_bytes(32)) is None
+    assert BOOK.event([], b"") is None
+
+
+def test_an_indexed_text_is_there_as_its_hash() -> None:
+    declaration = Declaration.parse("Named(string indexed name, uint256 at)")
+    topics = [declaration.topic, keccak(text="somebody")]
+    found = decode_event(declaration, topics, (3).to_bytes(32), guess=False)
+    assert found is not None
+    name, at = found.arguments
+    assert (name.is_hash, name.value) == (True, "0x" + keccak(text="somebody").hex())
+    assert at.value == "3"
+
+
+def test_tuples_and_arrays_are_read_with_the_names_of_their_members() -> None:
+    declaration = Declaration.parse("aggregate((address target, bytes callData)[] calls)")
+    data = eth_abi.encode(["(address,bytes)[]"], [[(SPENDER, b"\1"), (SPENDER, b"")]])
+    (calls,) = arguments_of(declaration.parameters, data)
+    assert [part.name for part in calls.parts] == ["0", "1"]
+    assert [(one.name, one.value) for one in calls.parts[0].parts][1] == ("callData", "0x01")
+    assert not calls.is_empty
+    (none,) = arguments_of(declaration.parameters, eth_abi.encode(["(address,bytes)[]"], [[]]))
+    assert none.is_empty
+
+
+def test_texts_are_read_whatever_bytes_they_have() -> None:
+    (text,) = arguments_of(
+        Declaration.parse("say(string)").parameters, eth_abi.encode(["bytes"], [b"a\xff"])
+    )
+    assert text.value == "a\ufffd"
+
+
+def test_arguments_that_are_too_long_are_not_decoded() -> None:
+    parameters = Declaration.parse("say(bytes)").parameters
+    with pytest.raises(Undecodable):
+        arguments_of(parameters, eth_abi.encode(["bytes"], [bytes(200_000)]))
+
+
+@given(st.binary(max_size=400), st.sampled_from([*listed("functions"), *listed("errors")]))
+def test_whatever_bytes_come_a_name_is_found_or_none(data: bytes, declaration: Declaration) -> None:
+    found = BOOK.call(declaration.selector + data)
+    assert found is None or found.is_guess
+    BOOK.event([declaration.topic, data[:32].ljust(32, b"\0")], data)
