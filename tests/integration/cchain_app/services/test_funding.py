@@ -16,8 +16,8 @@ from cchain_app.genesis import built_in_text, load_genesis
 from cchain_app.local_genesis import local_text
 from cchain_app.selectors import blocks, state
 from cchain_app.services import genesis as service
+from explorer_app.selectors.known_accounts import MOST, of_cchain
 from nodeproject.apps import this_node
-from nodeproject.banner import MOST_ACCOUNTS, shown_accounts
 from nodeproject.initialise import initialise_or_explain
 from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
@@ -170,7 +170,7 @@ def test_a_new_networks_files_have_the_settings_accounts(
 
 
 def test_the_banner_shows_the_known_accounts_with_their_keys(begin: Any) -> None:
-    shown = dict(shown_accounts(begin()))
+    shown = dict(of_cchain(begin()))
 
     assert list(shown)[:5] == [checksum_address(one) for one in SENDERS]
     assert [shown[checksum_address(one)] for one in SENDERS] == [
@@ -180,7 +180,7 @@ def test_the_banner_shows_the_known_accounts_with_their_keys(begin: Any) -> None
 
 
 def test_the_banner_shows_no_key_of_somebodys_own_mnemonic(begin: Any) -> None:
-    shown = dict(shown_accounts(begin(mnemonic=OTHER, accounts=2)))
+    shown = dict(of_cchain(begin(mnemonic=OTHER, accounts=2)))
 
     assert shown[checksum_address(derived(OTHER, 0))] == "its key is NODE_MNEMONIC's"
     assert shown[checksum_address(EWOQ)].startswith("0x56289e99")
@@ -188,9 +188,9 @@ def test_the_banner_shows_no_key_of_somebodys_own_mnemonic(begin: Any) -> None:
 
 def test_the_banner_is_bounded_and_says_who_has_no_coins(begin: Any) -> None:
     begin()
-    shown = dict(shown_accounts(begin(accounts=40)))
+    shown = dict(of_cchain(begin(accounts=40)))
 
-    assert len(shown) == MOST_ACCOUNTS + 1
+    assert len(shown) == MOST + 1
     assert shown["…"] == "21 more: eth_accounts lists them"
     poor = [
         text for text in shown.values() if text.endswith("(no coins: the chain began without it)")
