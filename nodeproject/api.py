@@ -16,7 +16,7 @@ from nodeproject.apps import this_node
 from nodeproject.doors import Doors
 from primitives.product import NAME
 
-api = NinjaAPI(title=NAME, version="1", docs_url="/ext/docs", openapi_url="/ext/openapi.json")
+api = NinjaAPI(title=NAME, version="1", docs_url=plain.DOCUMENTS[0], openapi_url=plain.DOCUMENTS[1])
 
 _OTHER_METHODS: Final = ("GET", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE")
 _NOT_GET: Final = ("HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
@@ -136,4 +136,6 @@ show("/ext/health/health", "Health: the same", shown=False, others=_NOT_GET)
 show("/ext/health/readiness", "Readiness: 200 once all chains are bootstrapped", others=_NOT_GET)
 show("/ext/health/liveness", "Liveness: 200 whenever the node answers", others=_NOT_GET)
 show(doors.ROOT, "Start page", shown=False, others=_ROOT_OTHERS)
+show(plain.REFERENCE_PATH, "Reference of the RPC methods", others=_NOT_GET)
+show(plain.OPENRPC_PATH, "The same as an OpenRPC document", others=_NOT_GET)
 show(plain.METRICS_PATH, "Metrics for Prometheus", others=_NOT_GET)

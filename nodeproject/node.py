@@ -19,9 +19,11 @@ from health_app.metrics.sharing import Alone, Shared
 from jsonrpc.turn import LoopTurn
 from network_app.node import NodeNetwork
 from network_app.selectors import has_peers
+from nodeproject.addresses import base_url
 from nodeproject.doors import Doors
 from nodeproject.identity import files_of
 from nodeproject.observation import Observation
+from nodeproject.openrpc.page import Reference
 from nodeproject.plain import Plain
 from nodeproject.settings.node import NodeSettings
 from nodeproject.snapshots.service import Snapshots
@@ -110,6 +112,7 @@ class Node:
             self.doors,
             self.observation,
             StartPage(self.settings, self.evm_chain, self.platform_chain),
+            Reference(base_url(self.settings), self.doors.described),
         )
 
     def _least_time(self) -> int:

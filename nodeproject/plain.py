@@ -1,4 +1,4 @@
-"""Pages for GET in front of Django: start page, health, probes, metrics; what unknown paths below /ext hear.
+"""Pages for GET in front of Django: start page, reference, health, probes, metrics; what unknown paths below /ext hear.
 
 Health and probes are answered on the event loop from memory: no thread, no database, so they answer
 whatever is wrong with either. The gate is that of the RPC interfaces. The same pages stand behind
@@ -23,18 +23,21 @@ from jsonrpc.delivery import Send
 from jsonrpc.errors import Overloaded
 from jsonrpc.gate import Gate, Reply, RequestHead
 from jsonrpc.gorilla import GORILLA
-from jsonrpc.http import by_path, to_response
+from jsonrpc.http import GZIPPED, accepts_gzip, by_path, to_response
 from jsonrpc.http import read_head as read_django_head
 from jsonrpc.inflight import Replies
 from jsonrpc.workers import Workers
 from nodeproject.doors import ROOT, Doors
 from nodeproject.observation import Observation
+from nodeproject.openrpc.page import Reference
 from nodeproject.start_page import StartPage
 
-DOCUMENTS: Final = ("/ext/docs", "/ext/openapi.json")
+DOCUMENTS: Final = ("/ext/docs/paths", "/ext/openapi.json")
 """What Django answers below /ext by itself."""
 
 METRICS_PATH: Final = "/ext/metrics"
+REFERENCE_PATH: Final = "/ext/docs"
+OPENRPC_PATH: Final = "/ext/openrpc.json"
 
 NOT_FOUND: Final = "404 page not found"
 
@@ -60,6 +63,8 @@ class PageContent(NamedTuple):
     status: HTTPStatus
     content_type: str
     body: bytes
+    gzipped: bytes = b""
+    """The same for clients that accept it, where it was compressed once for all."""
 
 
 class Page(NamedTuple):
@@ -126,10 +131,12 @@ class Front:
 
     def reply(self, head: RequestHead, content: PageContent) -> Reply:
         """Return a page with the headers of every answer."""
-        plain = self._gate.accept(head, content.body, content.status)
+        is_gzip = bool(content.gzipped) and accepts_gzip(head)
+        body = content.gzipped if is_gzip else content.body
+        plain = self._gate.accept(head, body, content.status)
         kind = (b"content-type", content.content_type.encode())
         others = tuple(header for header in plain.headers if header[0] != b"content-type")
-        return plain._replace(headers=(kind, *others))
+        return plain._replace(headers=(kind, *(GZIPPED if is_gzip else ()), *others))
 
     def count(self, head: RequestHead, path: str, reply: Reply) -> None:
         """Count a reply. Paths that clients make up are one and the same."""
@@ -193,12 +200,16 @@ class Plain:
         doors: the interfaces.
         observation: what health and metrics are.
         start: the page at `/`.
+        reference: what tells of the methods of the interfaces.
     """
 
-    def __init__(self, doors: Doors, observation: Observation, start: StartPage) -> None:
+    def __init__(
+        self, doors: Doors, observation: Observation, start: StartPage, reference: Reference
+    ) -> None:
         self._doors = doors
         self._observation = observation
         self._start = start
+        self._reference = reference
 
     @cached_property
     def front(self) -> Front:
@@ -230,10 +241,18 @@ class Plain:
             **reports,
             METRICS_PATH: Page(self._metrics, waits=True),
             ROOT: Page(self._show_start, waits=True),
+            REFERENCE_PATH: Page(self._show_reference, waits=True),
+            OPENRPC_PATH: Page(self._show_document, waits=True),
         }
 
     def _show_start(self, _query: Query) -> PageContent:
         return PageContent(HTTPStatus.OK, _HTML, self._start.html())
+
+    def _show_reference(self, _query: Query) -> PageContent:
+        return PageContent(HTTPStatus.OK, _HTML, *self._reference.html)
+
+    def _show_document(self, _query: Query) -> PageContent:
+        return PageContent(HTTPStatus.OK, _JSON, *self._reference.document)
 
     def _metrics(self, _query: Query) -> PageContent:
         content_type, text = self._observation.page.text()

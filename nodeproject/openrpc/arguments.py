@@ -32,7 +32,6 @@ from nodeproject.openrpc.schemas import (
     Schema,
     array,
     described,
-    mapping,
     nullable,
     one_of,
     options,
@@ -40,7 +39,7 @@ from nodeproject.openrpc.schemas import (
     ref,
     words,
 )
-from nodeproject.openrpc.schemas_evm import ADDRESS, DATA, HASH, QUANTITY, WORD
+from nodeproject.openrpc.schemas_evm import ADDRESS, BLOCK_OVERRIDES, DATA, HASH, QUANTITY, WORD
 
 _BLOCK_NUMBER: Final = ref("BlockNumber")
 _CALL: Final = ref("Call")
@@ -62,23 +61,8 @@ _TRACER: Final[Mapping[str, Schema]] = {
     "enableMemory": BOOLEAN, "disableStack": BOOLEAN, "disableStorage": BOOLEAN,
     "enableReturnData": BOOLEAN, "limit": COUNT,
 }  # fmt: skip
-_BLOCK_OVERRIDES: Final[Mapping[str, Schema]] = {
-    "number": QUANTITY, "time": QUANTITY, "gasLimit": QUANTITY, "feeRecipient": ADDRESS,
-    "prevRandao": HASH, "baseFeePerGas": QUANTITY, "blobBaseFee": QUANTITY, "difficulty": QUANTITY,
-}  # fmt: skip
-_OVERRIDES: Final = options(**_BLOCK_OVERRIDES)
-_SLOTS: Final = mapping(WORD)
-_ACCOUNTS: Final = described(
-    mapping(
-        options(
-            balance=QUANTITY, nonce=QUANTITY, code=DATA,
-            state=described(_SLOTS, "all slots that there are"),
-            stateDiff=described(_SLOTS, "slots that are other than on the chain"),
-            movePrecompileToAddress=ADDRESS,
-        )
-    ),
-    "accounts that are other than on the chain, by address",
-)  # fmt: skip
+_OVERRIDES: Final = ref("BlockOverrides")
+_ACCOUNTS: Final = ref("StateOverrides")
 _TRACE_TYPES: Final = array(words("trace", "stateDiff", "vmTrace"))
 _TOPICS: Final = described(
     array(nullable(one_of(WORD, array(WORD))), maxItems=4),
@@ -129,7 +113,7 @@ BY_READER: Final[Mapping[Callable[[Any], Any], Schema]] = {
         blockStateCalls=array(
             options(
                 blockOverrides=options(
-                    **_BLOCK_OVERRIDES, beaconRoot=HASH, withdrawals=array({"type": "object"})
+                    **BLOCK_OVERRIDES, beaconRoot=HASH, withdrawals=array({"type": "object"})
                 ),
                 stateOverrides=_ACCOUNTS,
                 calls=array(_CALL),

@@ -64,7 +64,7 @@ class Interface:
         self.servers = tuple(servers)
         self.registry = registry
         self.by_name = by_name
-        registry.add(DISCOVER, self.discover)
+        registry.add(DISCOVER, self.discover, computes=True)
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:

@@ -46,6 +46,8 @@ class Example(NamedTuple):
     params: Sequence[Any] | Mapping[str, Any]
     result: Any
     error: Mapping[str, Any] | None
+    changes: bool
+    """Whether the node is another one after it: who tries it is told."""
 
 
 class Entry(NamedTuple):
@@ -96,7 +98,9 @@ def _entry(method: Method, examples: Mapping[str, Mapping[str, Any]], *, by_name
         by_name,
         RESULTS[name],
         tuple(_faults(method, told, by_name=by_name)),
-        Example(found["params"], found.get("result"), found.get("error")),
+        Example(
+            found["params"], found.get("result"), found.get("error"), found.get("changes", False)
+        ),
         method.connection,
     )
 

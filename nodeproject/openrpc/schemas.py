@@ -56,8 +56,8 @@ def record(required: Mapping[str, Schema], optional: Mapping[str, Schema] | None
 
 
 def options(**members: Schema) -> Schema:
-    """Return an object that somebody sends: each of its members may be left out or null, others are ignored."""
-    return {"type": "object", "properties": {name: nullable(of) for name, of in members.items()}}
+    """Return an object that somebody sends: each of its members may be left out, others are ignored."""
+    return {"type": "object", "properties": members}
 
 
 def pattern(expression: str, description: str) -> Schema:

@@ -149,6 +149,14 @@ _CALL: Final = options(
     blobVersionedHashes=array(HASH), authorizationList=array(ref("Authorization")),
 )  # fmt: skip
 
+BLOCK_OVERRIDES: Final[Mapping[str, Schema]] = {
+    "number": QUANTITY, "time": QUANTITY, "gasLimit": QUANTITY, "feeRecipient": ADDRESS,
+    "prevRandao": HASH, "baseFeePerGas": QUANTITY, "blobBaseFee": QUANTITY, "difficulty": QUANTITY,
+}  # fmt: skip
+"""What calls can override of a block."""
+
+_SLOTS: Final = mapping(WORD)
+
 COMPONENTS: Final[Mapping[str, Schema]] = {
     "Quantity": pattern("^0x(0|[1-9a-f][0-9a-f]*)$", "a number: hexadecimal, no zeros in front"),
     "Data": pattern("^0x([0-9a-fA-F]{2})*$", "bytes: hexadecimal, two digits each"),
@@ -188,6 +196,18 @@ COMPONENTS: Final[Mapping[str, Schema]] = {
         "removed": BOOLEAN,
     }),
     "Call": _CALL,
+    "BlockOverrides": options(**BLOCK_OVERRIDES),
+    "StateOverrides": described(
+        mapping(
+            options(
+                balance=QUANTITY, nonce=QUANTITY, code=DATA,
+                state=described(_SLOTS, "all slots that there are"),
+                stateDiff=described(_SLOTS, "slots that are other than on the chain"),
+                movePrecompileToAddress=ADDRESS,
+            )
+        ),
+        "accounts that are other than on the chain, by address",
+    ),
     "TraceEntry": record(_TRACE, {"error": TEXT}),
     "LocalizedTraceEntry": record({**_TRACE, **_TRACE_PLACE}, {"error": TEXT}),
     "ReplayResult": record(_REPLAY),
