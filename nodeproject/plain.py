@@ -44,6 +44,8 @@ NOT_FOUND: Final = "404 page not found"
 _PREFLIGHT: Final = b"access-control-request-method"
 _JSON: Final = "application/json"
 _HTML: Final = "text/html; charset=utf-8"
+_ALONE: Final = ((b"x-frame-options", b"DENY"),)
+"""Nobody frames a page, so that no click on it is another site's."""
 _METHODS: Final = "GET, HEAD, OPTIONS"
 _SECONDS: Final = 30.0
 """So long a page may take that waits for something."""
@@ -136,7 +138,8 @@ class Front:
         plain = self._gate.accept(head, body, content.status)
         kind = (b"content-type", content.content_type.encode())
         others = tuple(header for header in plain.headers if header[0] != b"content-type")
-        return plain._replace(headers=(kind, *(GZIPPED if is_gzip else ()), *others))
+        more = (*(GZIPPED if is_gzip else ()), *(_ALONE if content.content_type == _HTML else ()))
+        return plain._replace(headers=(kind, *more, *others))
 
     def count(self, head: RequestHead, path: str, reply: Reply) -> None:
         """Count a reply. Paths that clients make up are one and the same."""

@@ -235,7 +235,7 @@ NEEDED: Final[Mapping[str, Collection[str]]] = {
     "info.getBlockchainID": ("alias",),
     "info.isBootstrapped": ("chain",),
 }
-"""What methods cannot do without, though the form of a call does not require it: they say so themselves."""
+"""What a call has to say though its form does not require it: without, it is refused or about nothing."""
 
 
 class Undocumented(Exception):

@@ -22,6 +22,7 @@ def test_methods_are_found_and_tried_on_a_desk_and_on_a_phone(
     assert "info.peers" not in found["chosen"]
     assert found["counted"] == f"{len(found['chosen'])} of {found['all']}"
     assert "info" not in found["spaces"]
+    assert found["filter"] == "", "a link leads to a method that the filter had hidden"
     assert json.loads(found["block"])["result"].startswith("0x")
     assert json.loads(found["network"])["result"] == {"networkName": "local"}
     assert json.loads(found["big"])["result"]["weights"] == [1, 1000, 1000, 4]

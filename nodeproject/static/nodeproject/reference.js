@@ -12,7 +12,10 @@ function openNamed() {
   const named = document.getElementById(decodeURIComponent(location.hash.slice(1)))
   if (!named) return
   if (named.matches('details')) named.open = true
-  named.hidden = false
+  if (named.closest('[hidden]')) {
+    typed.value = ''
+    choose()
+  }
   named.scrollIntoView()
 }
 addEventListener('hashchange', openNamed)

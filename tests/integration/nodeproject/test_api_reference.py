@@ -74,6 +74,7 @@ def test_the_page_runs_nothing_but_its_own_script(client: Client, page: Page) ->
     text = client.get("/ext/docs").content.decode()
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]+)"', text)
 
+    assert client.get("/ext/docs").headers["x-frame-options"] == "DENY"
     assert "unsafe" not in policy
     assert policy.startswith("default-src 'none'; ")
     assert page.styles == []
