@@ -161,11 +161,11 @@ class Doors:
         )
         return {
             "C": Interface("C-Chain", cchain, cchain_api.registry(self._evm_rpc), by_name=False),
-            "P": _by_name("P-Chain", PLATFORM_PATHS, platform_api.registry(platform)),
-            "keystore": _by_name("Keystore", KEYSTORE_PATHS, keystore_api.registry(platform)),
-            "X": _by_name("X-Chain", XCHAIN_PATHS, xchain_api.registry(platform)),
-            "info": _by_name("Info", INFO_PATHS, info_api.methods(own)),
-            "health": _by_name("Health", HEALTH_PATHS, health.methods()),
+            "P": _interface("P-Chain", PLATFORM_PATHS, platform_api.registry(platform)),
+            "keystore": _interface("Keystore", KEYSTORE_PATHS, keystore_api.registry(platform)),
+            "X": _interface("X-Chain", XCHAIN_PATHS, xchain_api.registry(platform)),
+            "info": _interface("Info", INFO_PATHS, info_api.methods(own)),
+            "health": _interface("Health", HEALTH_PATHS, health.methods()),
         }
 
     def described(self) -> list[Interface]:
@@ -284,6 +284,6 @@ class Doors:
         return RedisThrottle(redis, rate)
 
 
-def _by_name(title: str, paths: tuple[str, ...], registry: MethodRegistry) -> Interface:
+def _interface(title: str, paths: tuple[str, ...], registry: MethodRegistry) -> Interface:
     """Return the methods of an interface whose params come by name."""
     return Interface(title, (Server(title, paths[0]),), registry, by_name=True)
