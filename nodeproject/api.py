@@ -17,7 +17,7 @@ from nodeproject.apps import this_node
 from nodeproject.doors import Doors
 from primitives.product import NAME
 
-api = NinjaAPI(title=NAME, version="1", docs_url="/ext/docs", openapi_url="/ext/openapi.json")
+api = NinjaAPI(title=NAME, version="1", docs_url=plain.DOCUMENTS[0], openapi_url=plain.DOCUMENTS[1])
 
 _OTHER_METHODS: Final = ("GET", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE")
 _NOT_GET: Final = ("HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
@@ -143,4 +143,6 @@ def show_front(request: HttpRequest) -> HttpResponse:
     return front(request)
 
 
+show(plain.REFERENCE_PATH, "Reference of the RPC methods", others=_NOT_GET)
+show(plain.OPENRPC_PATH, "The same as an OpenRPC document", others=_NOT_GET)
 show(plain.METRICS_PATH, "Metrics for Prometheus", others=_NOT_GET)

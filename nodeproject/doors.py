@@ -3,6 +3,7 @@
 Both HTTP doors and the WebSocket take them from here, so that they cannot differ.
 """
 
+from collections.abc import Mapping
 from functools import cached_property
 
 from django.core.exceptions import SynchronousOnlyOperation
@@ -32,6 +33,7 @@ from jsonrpc.turn import LoopTurn
 from jsonrpc.workers import Workers
 from nodeproject.chain_paths import paths_of
 from nodeproject.observation import Observation
+from nodeproject.openrpc.document import Interface, Server
 from nodeproject.process import connection_limits
 from nodeproject.settings.node import NodeSettings
 from platform_app import api as platform_api
@@ -102,7 +104,7 @@ class Doors:
         """
         node = self._settings
         limits = Limits(batch=node.batch_limit, response=node.response_limit)
-        methods = cchain_api.registry(self._evm_rpc)
+        methods = self.interfaces["C"].registry
         log = self._evm_rpc.transaction_log
         dispatcher = Dispatcher(
             methods,
@@ -125,30 +127,50 @@ class Doors:
     @cached_property
     def platform(self) -> Endpoint:
         """The P-Chain's interface: `/ext/P`, `/ext/bc/P` and their aliases."""
-        return self._by_name("P", PLATFORM_PATHS, platform_api.registry(self._platform_rpc))
+        return self._by_name("P", PLATFORM_PATHS)
 
     @cached_property
     def keystore(self) -> Endpoint:
         """The interface to the node's keystore: `/ext/keystore`."""
-        return self._by_name("keystore", KEYSTORE_PATHS, keystore_api.registry(self._platform_rpc))
+        return self._by_name("keystore", KEYSTORE_PATHS)
 
     @cached_property
     def xchain(self) -> Endpoint:
         """What there is of the X-Chain's interface: `/ext/bc/X` and its aliases."""
-        return self._by_name("X", XCHAIN_PATHS, xchain_api.registry(self._platform_rpc))
+        return self._by_name("X", XCHAIN_PATHS)
 
     @cached_property
     def info(self) -> Endpoint:
         """The interface to what this node says of itself: `/ext/info`."""
-        own = OwnNode(self._identity, vm_versions(self._evm_rpc.chain.engine.name))
-        return self._by_name("info", INFO_PATHS, info_api.methods(own))
+        return self._by_name("info", INFO_PATHS)
 
     @cached_property
     def health(self) -> Endpoint:
         """The interface to health reports: POST on `/ext/health`; GET is in `plain`."""
-        return self._by_name(
-            "health", HEALTH_PATHS, HealthApi(self._observation.reporter).methods()
+        return self._by_name("health", HEALTH_PATHS)
+
+    @cached_property
+    def interfaces(self) -> Mapping[str, Interface]:
+        """The methods of all interfaces, by the names under which monitoring knows these."""
+        platform = self._platform_rpc
+        own = OwnNode(self._identity, vm_versions(self._evm_rpc.chain.engine.name))
+        health = HealthApi(self._observation.reporter)
+        cchain = (
+            Server("C-Chain", CCHAIN_PATHS[0]),
+            Server("C-Chain over WebSocket", CCHAIN_WEBSOCKETS[0], is_socket=True),
         )
+        return {
+            "C": Interface("C-Chain", cchain, cchain_api.registry(self._evm_rpc), by_name=False),
+            "P": _interface("P-Chain", PLATFORM_PATHS, platform_api.registry(platform)),
+            "keystore": _interface("Keystore", KEYSTORE_PATHS, keystore_api.registry(platform)),
+            "X": _interface("X-Chain", XCHAIN_PATHS, xchain_api.registry(platform)),
+            "info": _interface("Info", INFO_PATHS, info_api.methods(own)),
+            "health": _interface("Health", HEALTH_PATHS, health.methods()),
+        }
+
+    def described(self) -> list[Interface]:
+        """Return the methods of the interfaces that there are in this process."""
+        return [one for name, one in self.interfaces.items() if name != "C" or Chain.C.is_here]
 
     def endpoints(self) -> list[Endpoint]:
         """Return all JSON-RPC interfaces of this process."""
@@ -219,14 +241,14 @@ class Doors:
         limits = connection_limits(node.connections, node.address_connections)
         return Connections(limits, proxies=TrustedProxies.of(*node.trusted_proxies))
 
-    def _by_name(self, name: str, paths: tuple[str, ...], registry: MethodRegistry) -> Endpoint:
+    def _by_name(self, name: str, paths: tuple[str, ...]) -> Endpoint:
         """Return an interface whose params come by name, in the reference's dialect.
 
         Monitoring knows its calls by the interface's name.
         """
         metrics = self._metrics
         dispatcher = Dispatcher(
-            registry,
+            self.interfaces[name].registry,
             GORILLA,
             observer=metrics.tally(name).observe,
             inflight=metrics.inflight,
@@ -260,3 +282,8 @@ class Doors:
             retry=Retry(NoBackoff(), 1, (ConnectionError,)),
         )
         return RedisThrottle(redis, rate)
+
+
+def _interface(title: str, paths: tuple[str, ...], registry: MethodRegistry) -> Interface:
+    """Return the methods of an interface whose params come by name."""
+    return Interface(title, (Server(title, paths[0]),), registry, by_name=True)

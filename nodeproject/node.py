@@ -25,6 +25,7 @@ from nodeproject.addresses import base_url
 from nodeproject.doors import Doors
 from nodeproject.identity import files_of
 from nodeproject.observation import Observation
+from nodeproject.openrpc.page import Reference
 from nodeproject.plain import Plain
 from nodeproject.settings.node import NodeSettings
 from nodeproject.snapshots.service import Snapshots
@@ -109,7 +110,11 @@ class Node:
     @cached_property
     def plain(self) -> Plain:
         """The pages for GET in front of the interfaces."""
-        return Plain(self.doors, self.observation)
+        return Plain(
+            self.doors,
+            self.observation,
+            Reference(base_url(self.settings), self.doors.described),
+        )
 
     @cached_property
     def explorer(self) -> Explorer:

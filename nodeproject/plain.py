@@ -1,4 +1,4 @@
-"""Pages for GET in front of Django: health, probes, metrics; what unknown paths below /ext hear.
+"""Pages for GET in front of Django: reference, health, probes, metrics; what unknown paths below /ext hear.
 
 Health and probes are answered on the event loop from memory: no thread, no database, so they answer
 whatever is wrong with either. The gate is that of the RPC interfaces. The same pages stand behind
@@ -23,22 +23,28 @@ from jsonrpc.delivery import Send
 from jsonrpc.errors import Overloaded
 from jsonrpc.gate import Gate, Reply, RequestHead
 from jsonrpc.gorilla import GORILLA
-from jsonrpc.http import by_path, to_response
+from jsonrpc.http import GZIPPED, accepts_gzip, by_path, to_response
 from jsonrpc.http import read_head as read_django_head
 from jsonrpc.inflight import Replies
 from jsonrpc.workers import Workers
 from nodeproject.doors import ROOT, Doors
 from nodeproject.observation import Observation
+from nodeproject.openrpc.page import Reference
 
-DOCUMENTS: Final = ("/ext/docs", "/ext/openapi.json")
+DOCUMENTS: Final = ("/ext/docs/paths", "/ext/openapi.json")
 """What Django answers below /ext by itself."""
 
 METRICS_PATH: Final = "/ext/metrics"
+REFERENCE_PATH: Final = "/ext/docs"
+OPENRPC_PATH: Final = "/ext/openrpc.json"
 
 NOT_FOUND: Final = "404 page not found"
 
 _PREFLIGHT: Final = b"access-control-request-method"
 _JSON: Final = "application/json"
+_HTML: Final = "text/html; charset=utf-8"
+_ALONE: Final = ((b"x-frame-options", b"DENY"),)
+"""Nobody frames a page, so that no click on it is another site's."""
 _METHODS: Final = "GET, HEAD, OPTIONS"
 _SECONDS: Final = 30.0
 """So long a page may take that waits for something."""
@@ -58,6 +64,8 @@ class PageContent(NamedTuple):
     status: HTTPStatus
     content_type: str
     body: bytes
+    gzipped: bytes = b""
+    """The same for clients that accept it, where it was compressed once for all."""
 
 
 class Page(NamedTuple):
@@ -126,10 +134,13 @@ class Front:
 
     def reply(self, head: RequestHead, content: PageContent) -> Reply:
         """Return a page with the headers of every answer."""
-        plain = self._gate.accept(head, content.body, content.status)
+        is_gzip = bool(content.gzipped) and accepts_gzip(head)
+        body = content.gzipped if is_gzip else content.body
+        plain = self._gate.accept(head, body, content.status)
         kind = (b"content-type", content.content_type.encode())
         others = tuple(header for header in plain.headers if header[0] != b"content-type")
-        return plain._replace(headers=(kind, *others))
+        more = (*(GZIPPED if is_gzip else ()), *(_ALONE if content.content_type == _HTML else ()))
+        return plain._replace(headers=(kind, *more, *others))
 
     def count(self, head: RequestHead, path: str, reply: Reply) -> None:
         """Count a reply. Paths that clients make up are one and the same."""
@@ -192,11 +203,13 @@ class Plain:
     Args:
         doors: the interfaces.
         observation: what health and metrics are.
+        reference: what tells of the methods of the interfaces.
     """
 
-    def __init__(self, doors: Doors, observation: Observation) -> None:
+    def __init__(self, doors: Doors, observation: Observation, reference: Reference) -> None:
         self._doors = doors
         self._observation = observation
+        self._reference = reference
 
     @cached_property
     def front(self) -> Front:
@@ -227,7 +240,15 @@ class Plain:
         return {
             **reports,
             METRICS_PATH: Page(self._metrics, waits=True),
+            REFERENCE_PATH: Page(self._show_reference, waits=True),
+            OPENRPC_PATH: Page(self._show_document, waits=True),
         }
+
+    def _show_reference(self, _query: Query) -> PageContent:
+        return PageContent(HTTPStatus.OK, _HTML, *self._reference.html)
+
+    def _show_document(self, _query: Query) -> PageContent:
+        return PageContent(HTTPStatus.OK, _JSON, *self._reference.document)
 
     def _metrics(self, _query: Query) -> PageContent:
         content_type, text = self._observation.page.text()

@@ -88,7 +88,8 @@ def _node(methods: MethodRegistry, rpc: EvmRpc) -> None:
 
     def modules() -> dict[str, str]:
         """rpc_modules: what the names of the methods here begin with, each in the one version there is."""
-        return dict.fromkeys(sorted({method.name.partition("_")[0] for method in methods}), "1.0")
+        named = (method.name.partition("_") for method in methods)
+        return dict.fromkeys(sorted({module for module, parted, _ in named if parted}), "1.0")
 
     methods.add("rpc_modules", modules, hot=True, computes=True)
 

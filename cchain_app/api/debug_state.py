@@ -95,7 +95,10 @@ def modified_accounts_by_number(rpc: EvmRpc, start: int, end: int | None) -> lis
 
 
 def modified_accounts_by_hash(rpc: EvmRpc, start: Hash, end: Hash | None) -> list[str]:
-    """debug_getModifiedAccountsByHash: the same by hash. Raises as that."""
+    """debug_getModifiedAccountsByHash: accounts that differ after two blocks, or before and after one.
+
+    Raises as `modified_accounts_by_number`.
+    """
     first = _of(rpc, start, "start")
     return _modified(rpc, first, None if end is None else _of(rpc, end, "end"))
 
@@ -169,7 +172,7 @@ def account_range(  # noqa: PLR0917  # arguments come by position
 def dump_block(rpc: EvmRpc, block: BlockNumber) -> Raw:
     """debug_dumpBlock: the first 256 accounts after a block, with code and storage.
 
-    Unspecified: of an account's slots the first 10,000. Raises as debug_accountRange.
+    Unspecified: of an account's slots the first 10,000. Raises as `account_range`.
     """
     found = block_tags.find(rpc, block)
     if found is None:

@@ -56,7 +56,7 @@ def trace_block_by_number(rpc: EvmRpc, number: BlockNumber, config: TraceConfig)
 
 
 def trace_block_by_hash(rpc: EvmRpc, block_hash: Hash, config: TraceConfig) -> Raw:
-    """debug_traceBlockByHash: what all transactions of a block did. Errors as by number."""
+    """debug_traceBlockByHash: what all transactions of a block did. Raises as `trace_block_by_number`."""
     return _block(rpc, _require(rpc, BlockHash(block_hash)), config)
 
 

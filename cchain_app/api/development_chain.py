@@ -141,7 +141,7 @@ def drop_transaction(rpc: EvmRpc, transaction: Hash) -> str | None:
 
 
 def hardhat_drop_transaction(rpc: EvmRpc, transaction: Hash) -> bool:
-    """hardhat_dropTransaction: the same; returns whether it waited.
+    """hardhat_dropTransaction: take a transaction out of the pool; whether it waited there.
 
     Raises:
         AlreadyMined: It is in a block.
@@ -167,7 +167,10 @@ def pending_transactions(rpc: EvmRpc) -> list[wire.Json]:
 
 
 def dump_state(rpc: EvmRpc, _historical: bool) -> str:  # noqa: FBT001  # as it comes over RPC
-    """anvil_dumpState: the state as gzip of JSON. Unspecified: historical states are not in it."""
+    """anvil_dumpState: the state as gzip of JSON.
+
+    Unspecified: historical states are not in it.
+    """
     return encode_data(state_files.dump_state(rpc.chain))
 
 
@@ -240,7 +243,7 @@ def metadata(rpc: EvmRpc) -> dict[str, Any]:
 
 
 def hardhat_metadata(rpc: EvmRpc) -> dict[str, Any]:
-    """hardhat_metadata: the same as Hardhat has it, without snapshots and without a fork where there is none."""
+    """hardhat_metadata: which client and which chain this is; no snapshots, and no fork where there is none."""
     found = metadata(rpc)
     absent = {"snapshots"} if found["forkedNetwork"] else {"snapshots", "forkedNetwork"}
     return {name: found[name] for name in found if name not in absent}

@@ -5,6 +5,7 @@ asked rarely.
 """
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any, Final
 
 from cchain_app.api import (
@@ -64,6 +65,7 @@ def _named(name: str, handler: Callable[..., Any], nothing: object) -> Callable[
         nothing: The answer where it has nothing to say: Hardhat's own code looks at it.
     """
 
+    @wraps(handler)
     def answer(*arguments: Any) -> Any:
         found = handler(*arguments)
         return nothing if found is None else found

@@ -29,7 +29,10 @@ def evm_mine(rpc: EvmRpc, asked: Mining) -> str:
 
 
 def evm_mine_detailed(rpc: EvmRpc, asked: Mining) -> list[Any]:
-    """evm_mine_detailed: the same, and return the blocks; their transactions with output and reason of a revert."""
+    """evm_mine_detailed: make a block, or several; the blocks, transactions with output and reason of a revert.
+
+    Raises as `evm_mine`.
+    """
     return [_detailed(rpc, number) for number in _mine(rpc, asked.blocks, 0, asked.time)]
 
 
@@ -97,7 +100,7 @@ def get_interval_mining(rpc: EvmRpc) -> int | float | None:
 
 
 def increase_time(rpc: EvmRpc, seconds: int) -> int:
-    """evm_increaseTime: move the clock of both chains; returns by how many seconds it is ahead. Raises as above."""
+    """evm_increaseTime: move the clock of both chains; returns by how many seconds it is ahead. Raises as `set_automine`."""
     return manual_mining.increase_time(rpc.chain, seconds)
 
 
@@ -117,7 +120,7 @@ def set_next_block_timestamp(rpc: EvmRpc, moment: int) -> None:
 
 
 def set_block_timestamp_interval(rpc: EvmRpc, seconds: int) -> None:
-    """anvil_setBlockTimestampInterval: each block's time is its parent's and so many seconds. Raises as above."""
+    """anvil_setBlockTimestampInterval: each block's time is its parent's and so many seconds. Raises as `set_automine`."""
     by_hand.change_conditions(
         rpc.chain, lambda found, _: replace(found, timestamp_interval=seconds)
     )

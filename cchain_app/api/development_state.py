@@ -86,14 +86,17 @@ def set_erc20_balance(rpc: EvmRpc, holder: Address, token: Address, amount: int)
 
 
 def set_erc20_balance_of(rpc: EvmRpc, token: Address, holder: Address, amount: int) -> None:
-    """tenderly_setErc20Balance: the same with token and holder the other way round."""
+    """tenderly_setErc20Balance: let a token say that an account holds an amount; the token stands first.
+
+    Raises as `set_erc20_balance`.
+    """
     set_erc20_balance(rpc, holder, token, amount)
 
 
 def set_erc20_allowance(
     rpc: EvmRpc, owner: Address, spender: Address, token: Address, amount: int
 ) -> None:
-    """anvil_setERC20Allowance: let a token say that a spender may spend an amount. Raises as the one above."""
+    """anvil_setERC20Allowance: let a token say that a spender may spend an amount. Raises as `set_erc20_balance`."""
     _set_slot(
         rpc, token, _question("allowance(address,address)", owner, spender), amount, "allowance"
     )

@@ -57,7 +57,7 @@ def get_code(rpc: EvmRpc, address: Address, block: BlockParam) -> str:
 
 
 def get_storage_at(rpc: EvmRpc, address: Address, key: StorageKey, block: BlockParam) -> str:
-    """eth_getStorageAt: always 32 bytes."""
+    """eth_getStorageAt: the value of a slot, always 32 bytes."""
     return encode_data(state.state_at(rpc.chain, _number(rpc, block)).storage(address, key.slot))
 
 

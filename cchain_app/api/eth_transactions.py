@@ -61,12 +61,12 @@ def get_transaction_receipt(rpc: EvmRpc, transaction_hash: Hash) -> Raw | None:
 
 
 def get_transaction_by_number_and_index(rpc: EvmRpc, number: BlockNumber, index: int) -> Raw | None:
-    """eth_getTransactionByBlockNumberAndIndex: null when there is none at that place."""
+    """eth_getTransactionByBlockNumberAndIndex: a transaction by its place in a block, else null."""
     return _at(rpc, block_tags.find(rpc, number), index)
 
 
 def get_transaction_by_hash_and_index(rpc: EvmRpc, block_hash: Hash, index: int) -> Raw | None:
-    """eth_getTransactionByBlockHashAndIndex: null when there is none at that place."""
+    """eth_getTransactionByBlockHashAndIndex: a transaction by its place in a block, else null."""
     return _at(rpc, block_tags.find(rpc, BlockHash(block_hash)), index)
 
 
@@ -93,7 +93,14 @@ def get_raw_transaction_by_hash_and_index(rpc: EvmRpc, block_hash: Hash, index: 
 
 
 def send_raw_transactions(rpc: EvmRpc, calls: Sequence[tuple[bytes]]) -> list[Any]:
-    """eth_sendRawTransaction for all calls of a batch: each one's hash, or why it was refused."""
+    """eth_sendRawTransaction: bring a signed transaction to the pool; its hash.
+
+    Calls of a batch come together; for each its hash, or why it was refused.
+
+    Raises:
+        InvalidTransaction: It cannot be read, or is not signed for this chain.
+        PoolRejection: The pool does not take it, and says why.
+    """
     outcomes = transactions.submit(rpc.chain, [raw for (raw,) in calls])
     return [one if isinstance(one, Exception) else encode_data(one) for one in outcomes]
 

@@ -107,7 +107,12 @@ def _outcome(handler: Handler, arguments: tuple[Any, ...]) -> object:
 
 def _keeping(param: Param) -> Param:
     """Return a parameter that keeps what it was read from."""
-    return Param(param.name, lambda raw: _Given(raw, param.parse(raw)), param.default)
+
+    def parse(raw: Any) -> _Given:
+        return _Given(raw, param.parse(raw))
+
+    # Who describes parameters asks which reader it is.
+    return Param(param.name, update_wrapper(parse, param.parse), param.default)
 
 
 class _Heights:

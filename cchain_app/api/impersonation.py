@@ -20,7 +20,7 @@ def impersonate_account(rpc: EvmRpc, address: Address) -> None:
 
 
 def hardhat_impersonate_account(rpc: EvmRpc, address: Address) -> bool:
-    """hardhat_impersonateAccount: as Anvil's; true."""
+    """hardhat_impersonateAccount: from now on an account, also a contract, sends without its key; true."""
     impersonation.impersonate(rpc.chain, address)
     return True
 
@@ -36,7 +36,7 @@ def stop_impersonating_account(rpc: EvmRpc, address: Address) -> None:
 
 
 def hardhat_stop_impersonating_account(rpc: EvmRpc, address: Address) -> bool:
-    """hardhat_stopImpersonatingAccount: as Anvil's; whether it was impersonated."""
+    """hardhat_stopImpersonatingAccount: an account needs its key again; whether it was impersonated."""
     return impersonation.stop(rpc.chain, address)
 
 
@@ -54,7 +54,7 @@ def auto_impersonate_account(rpc: EvmRpc, on: bool) -> None:  # noqa: FBT001  # 
 
 
 def hardhat_auto_impersonate_account(rpc: EvmRpc, on: bool) -> bool:  # noqa: FBT001  # as it comes
-    """hardhat_autoImpersonateAccount: as Anvil's; true."""
+    """hardhat_autoImpersonateAccount: whether every account sends without its key; the answer is true."""
     auto_impersonate_account(rpc, on)
     return True
 

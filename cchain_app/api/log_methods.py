@@ -25,6 +25,6 @@ def set_logging(rpc: EvmRpc, enabled: bool) -> None:  # noqa: FBT001  # as the w
 
 
 def set_logging_as_hardhat(rpc: EvmRpc, enabled: bool) -> bool:  # noqa: FBT001  # as the wire has it
-    """hardhat_setLoggingEnabled: the same; the answer is true."""
+    """hardhat_setLoggingEnabled: say whether transactions and calls are logged; the answer is true."""
     set_logging(rpc, enabled)
     return True

@@ -74,7 +74,7 @@ def mining() -> bool:
 
 
 def hashrate() -> str:
-    """eth_hashrate: none."""
+    """eth_hashrate: zero, since nothing is mined."""
     return encode_quantity(0)
 
 

@@ -135,7 +135,7 @@ def replay_transaction(rpc: EvmRpc, transaction_hash: Hash, types: TraceTypes) -
 
 
 def replay_block_transactions(rpc: EvmRpc, block: BlockParam, types: TraceTypes) -> Raw:
-    """trace_replayBlockTransactions: the same of all transactions of a block.
+    """trace_replayBlockTransactions: what a block's transactions did, in the ways that are asked for.
 
     Raises:
         JsonRpcError: -32000, there is no such block.

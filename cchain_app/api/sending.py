@@ -47,7 +47,8 @@ def send_transaction(rpc: EvmRpc, request: TransactionRequest) -> str:
 
     Raises:
         UnknownAccount: The node has no key for the sender, who is not impersonated either.
-        JsonRpcError: As of eth_fillTransaction.
+        JsonRpcError: -32000, fees contradict each other, it is for another chain, it creates nothing or fails;
+            3, it reverts.
         PoolRejection: The pool does not take it; InvalidTransaction likewise.
     """
     return _mined(rpc, _send(rpc, _with_sender(rpc, request, anybody=False)))
@@ -56,13 +57,19 @@ def send_transaction(rpc: EvmRpc, request: TransactionRequest) -> str:
 def send_transaction_sync(
     rpc: EvmRpc, request: TransactionRequest, milliseconds: int | None
 ) -> Raw:
-    """eth_sendTransactionSync: as eth_sendTransaction; wait for the receipt as eth_sendRawTransactionSync does."""
+    """eth_sendTransactionSync: sign a transaction, send it and wait for its receipt; else as eth_sendTransaction.
+
+    Raises as `send_transaction`.
+    """
     fields = _with_sender(rpc, request, anybody=False)
     return receipt_in_turn(rpc, lambda: _send(rpc, fields), milliseconds)
 
 
 def send_unsigned_transaction(rpc: EvmRpc, request: TransactionRequest) -> str:
-    """eth_sendUnsignedTransaction: as eth_sendTransaction for any account, impersonated or not."""
+    """eth_sendUnsignedTransaction: as eth_sendTransaction for any account, impersonated or not.
+
+    Raises as `send_transaction`.
+    """
     return _mined(rpc, _send(rpc, _with_sender(rpc, request, anybody=True)))
 
 
@@ -87,7 +94,8 @@ def sign_transaction_only(rpc: EvmRpc, request: TransactionRequest) -> str:
 
     Raises:
         UnknownAccount: The node has no key for the sender.
-        JsonRpcError: As of eth_fillTransaction.
+        JsonRpcError: -32000, fees contradict each other, it is for another chain, it creates nothing or fails;
+            3, it reverts.
     """
     fields = request.fields
     if not request.names_sender:

@@ -19,9 +19,9 @@ from primitives.ids import ID
 
 
 def issue_txs(rpc: PlatformRpc, calls: Sequence[tuple[str, Encoding | None]]) -> list[Any]:
-    """platform.issueTx: take in all transactions that came meanwhile; their IDs, or why not.
+    """platform.issueTx: bring a signed transaction to the mempool; its ID.
 
-    What is acknowledged is stored, all in one commit. A transaction that waits or was accepted
+    Those that came meanwhile are taken in together. What is acknowledged is stored, all in one commit. A transaction that waits or was accepted
     already is acknowledged again.
     """
     read = [_read_or_error(text, encoding) for text, encoding in calls]

@@ -20,7 +20,7 @@ _NOWHERE = Cursor(ShortID(bytes(20)), EMPTY_ID)
 
 
 def get_balance(rpc: PlatformRpc, one: str, several: Sequence[str]) -> Json:
-    """platform.getBalance: what one rpc.address, or several together, own.
+    """platform.getBalance: what one address, or several together, own.
 
     Unspecified: clients of several ages say `address` or `addresses`; both may be given. No address
     owns nothing. As many addresses as in getUTXOs are taken. Funds that others must sign for,

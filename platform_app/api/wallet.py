@@ -73,7 +73,7 @@ def add_delegator(
 ) -> Json:
     """platform.addDelegator: stake with a validator of the Primary Network.
 
-    Unspecified: an AddDelegatorTx; see `add_validator`.
+    Unspecified: that is an AddDelegatorTx, which the reference's rules of today refuse likewise.
     """
     if not reward_address:
         raise refused("argument 'rewardAddress' not provided")
@@ -180,7 +180,7 @@ def export_avax(
 ) -> Json:
     """platform.exportAVAX: put funds where another chain can import them.
 
-    Which chain stands in front of the rpc.address, or in `targetChain` beside a bare one.
+    Which chain stands in front of the address, or in `targetChain` beside a bare one.
 
     Unspecified: as long as no chain of this node imports, that is refused (`services.mempool.issue`).
     """

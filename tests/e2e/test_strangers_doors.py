@@ -118,7 +118,7 @@ def pour(connection: RawConnection, piece: bytes, size: int) -> int:
 @pytest.mark.parametrize("chunked", [False, True], ids=["length", "chunked"])
 @pytest.mark.parametrize(
     ("path", "status"),
-    [("/admin/login/", 413), ("/no/such/path", 404), ("/static/x", 404), ("/ext/docs", 413),
+    [("/admin/login/", 413), ("/no/such/path", 404), ("/static/x", 404), ("/ext/docs/paths", 413),
      ("/ext/nothing", 404), (RPC, 413)],
 )  # fmt: skip
 def test_a_body_of_300_megabytes_is_not_taken(node, path: str, status: int, chunked) -> None:

@@ -25,6 +25,8 @@ def test_all_paths_stand_on_the_page(reporter: Reporter) -> None:
         "/ext/health": ["get", "post"],
         "/ext/health/readiness": ["get"],
         "/ext/health/liveness": ["get"],
+        "/ext/docs": ["get"],
+        "/ext/openrpc.json": ["get"],
         "/ext/metrics": ["get"],
     }
 

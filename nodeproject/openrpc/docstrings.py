@@ -1,0 +1,83 @@
+"""What the docstring of a handler says of its method: a summary, a description, and what goes wrong.
+
+The house's form (a test holds all methods to it): the first line is the method's name, or several names, a
+colon and the summary; then may come paragraphs, then `Raises:` with a line for each error. A handler whose
+errors are another one's says `Raises as` and the other's name.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple
+
+_FIRST: Final = re.compile(r"[\w., ]+?: (?P<summary>.+)", re.DOTALL)
+_AS: Final = re.compile(r" ?Raises as `?(?P<name>\w+)`?\.")
+_SECTION: Final = re.compile(r"\n+(?P<title>Args|Raises):\n(?P<text>(?:    .*\n|\n(?=    ))*)")
+_ENTRY: Final = re.compile(r"^    (?P<name>\w+): (?P<text>.*(?:\n        .*)*)", re.MULTILINE)
+_CODE: Final = re.compile(r"(?P<code>-?\d+), (?P<text>.+)", re.DOTALL)
+_CITED: Final = re.compile(r"\s*\((?:specification|[a-z]+\.md|`[a-z_.]+`)[^)]*\)")
+_UNSPECIFIED: Final = re.compile(r"Unspecified: (?P<first>.)")
+
+
+class Failure(NamedTuple):
+    """An error that a docstring names."""
+
+    name: str
+    """Of its class; JsonRpcError stands for any code."""
+    code: int | None
+    """As the text says, None where it says none."""
+    text: str
+
+
+class Told(NamedTuple):
+    """What a docstring says."""
+
+    summary: str
+    """A sentence, empty where there is none."""
+    description: str
+    """Paragraphs, often none."""
+    failures: tuple[Failure, ...]
+
+
+def read(handler: Callable[..., Any]) -> Told:
+    """Return what a handler's docstring says."""
+    function = inspect.unwrap(handler)
+    text = inspect.getdoc(handler) or ""
+    sections = {one["title"]: one["text"] for one in _SECTION.finditer(f"{text}\n")}
+    paragraphs = _SECTION.sub("", f"{text}\n").split("\n\n")
+    first = _FIRST.fullmatch(_plain(paragraphs[0]))
+    return Told(
+        _sentence(first["summary"]) if first else "",
+        "\n\n".join(_sentence(one) for one in map(_plain, paragraphs[1:]) if one),
+        (*_failures(sections.get("Raises", "")), *_elsewhere(function, text)),
+    )
+
+
+def _plain(paragraph: str) -> str:
+    """Return a paragraph without what is of use to who reads the code alone."""
+    return _CITED.sub("", _AS.sub("", " ".join(paragraph.split())))
+
+
+def _sentence(text: str) -> str:
+    """Return a text that begins with a capital letter, unless a name does."""
+    shown = _UNSPECIFIED.sub(lambda found: found["first"].upper(), text).strip()
+    first = shown.partition(" ")[0]
+    return shown if not first.islower() or "_" in first else shown[:1].upper() + shown[1:]
+
+
+def _failures(section: str) -> Iterator[Failure]:
+    for entry in _ENTRY.finditer(section):
+        text = " ".join(entry["text"].split()).rstrip(".")
+        coded = [found for part in text.split("; ") if (found := _CODE.fullmatch(part))]
+        if not coded:
+            yield Failure(entry["name"], None, _sentence(text))
+        for found in coded:
+            yield Failure(entry["name"], int(found["code"]), _sentence(found["text"]))
+
+
+def _elsewhere(function: Callable[..., Any], text: str) -> tuple[Failure, ...]:
+    """Return the errors of the handler that a docstring names: it is in the same module."""
+    named = _AS.search(" ".join(text.split()))
+    if named is None:
+        return ()
+    return read(function.__globals__[named["name"]]).failures

@@ -1,0 +1,114 @@
+// The reference without this is whole and readable; this filters, opens what a link names, and tries methods.
+'use strict'
+
+const methods = [...document.querySelectorAll('.method')]
+
+/** By which name, and whether over TLS, the page was fetched is known to the browser alone. */
+for (const one of document.querySelectorAll('[data-origin]'))
+  one.textContent = location.origin.replace(/^http/, one.dataset.origin)
+
+/** Opens the method or type that the address names, also where the address did not change. */
+function openNamed() {
+  const named = document.getElementById(decodeURIComponent(location.hash.slice(1)))
+  if (!named) return
+  if (named.matches('details')) named.open = true
+  if (named.closest('[hidden]')) {
+    typed.value = ''
+    choose()
+  }
+  named.scrollIntoView()
+}
+addEventListener('hashchange', openNamed)
+
+const filter = document.querySelector('.filter')
+const [typed, counted] = [filter.querySelector('input'), filter.querySelector('output')]
+const texts = methods.map((one) => one.querySelector('summary').textContent.toLowerCase())
+
+/** Shows the methods whose name and summary have all words that were typed. */
+function choose() {
+  const words = typed.value.toLowerCase().split(/\s+/).filter(Boolean)
+  const found = methods.filter((one, index) => {
+    one.hidden = !words.every((word) => texts[index].includes(word))
+    return !one.hidden
+  })
+  for (const space of document.querySelectorAll('.namespace')) {
+    space.hidden = !space.querySelector('.method:not([hidden])')
+    document.querySelector(`[data-of="${CSS.escape(space.id)}"]`).hidden = space.hidden
+  }
+  for (const one of document.querySelectorAll('.interface'))
+    one.hidden = words.length > 0 && !one.querySelector('.method:not([hidden])')
+  counted.textContent = words.length ? `${found.length} of ${methods.length}` : ''
+}
+filter.hidden = false
+typed.addEventListener('input', choose)
+addEventListener('keydown', (event) => {
+  if (event.key !== '/' || event.target.matches('input, textarea')) return
+  event.preventDefault()
+  typed.focus()
+})
+
+/** Makes a method's form when it is opened for the first time. */
+function prepare(method) {
+  const form = method.querySelector('.try')
+  if (!form || form.firstChild) return
+  const [label, title, params, send, warning, got] =
+    ['label', 'b', 'textarea', 'button', 'span', 'pre'].map((name) => document.createElement(name))
+  title.textContent = 'Try it with params'
+  params.value = form.dataset.params
+  params.rows = Math.min(14, params.value.split('\n').length)
+  params.spellcheck = false
+  label.append(title, params)
+  send.textContent = 'Send'
+  warning.className = 'warn'
+  warning.textContent = 'changes' in form.dataset ? 'This changes the node that you look at.' : ''
+  got.className = 'got'
+  got.hidden = true
+  form.append(label, send, warning, got)
+  form.hidden = false
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault()
+    send.disabled = true
+    const answer = await ask(method, params.value)
+    got.textContent = answer.text
+    got.classList.toggle('failed', answer.failed)
+    got.hidden = false
+    send.disabled = false
+  })
+}
+
+/** Sends a call to the node; what comes of it as text, and whether that is no result. */
+async function ask(method, params) {
+  const call = `{"jsonrpc":"2.0","id":1,"method":${JSON.stringify(method.id)},"params":${params.trim() || 'null'}}`
+  try {
+    JSON.parse(call)
+  } catch (error) {
+    return { text: `These params are no JSON: ${error.message}`, failed: true }
+  }
+  try {
+    const answer = await fetch(method.dataset.path, {
+      method: 'POST', headers: { 'content-type': 'application/json' }, body: call,
+    })
+    const text = await answer.text()
+    if (!answer.ok) return { text: `${answer.status}: ${text}`, failed: true }
+    return { text: indented(text), failed: 'error' in JSON.parse(text) }
+  } catch (error) {
+    return { text: `The node did not answer: ${error.message}`, failed: true }
+  }
+}
+
+/** JSON with line breaks; numbers stay as they came, also those that a script cannot hold. */
+function indented(text) {
+  let depth = 0
+  let shown = ''
+  for (const [part] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},:]|[^"[\]{},:\s]+/g)) {
+    if ('}]'.includes(part)) depth -= 1
+    if (('}]'.includes(part) && !/[[{]$/.test(shown)) || /[[{,]$/.test(shown) && !'}]'.includes(part))
+      shown += `\n${'  '.repeat(depth)}`
+    if ('{['.includes(part)) depth += 1
+    shown += part === ':' ? ': ' : part
+  }
+  return shown || text
+}
+
+for (const one of methods) one.addEventListener('toggle', () => one.open && prepare(one))
+openNamed()

@@ -1,0 +1,86 @@
+// The reference of the RPC methods in a real browser: its index, the filter, links into it, and forms that ask the node.
+import { chromium } from 'playwright-core'
+
+const SCREENS = { desk: { width: 1440, height: 900 }, phone: { width: 390, height: 844 } }
+
+/** The page in a window of its own, and whatever goes wrong in it: nobody else's address is asked for. */
+async function open(browser, base, viewport, colorScheme, faults) {
+  const page = await browser.newPage({ viewport, colorScheme })
+  page.setDefaultTimeout(120_000)
+  page.on('console', (message) => message.type() === 'error' && faults.push(message.text()))
+  page.on('pageerror', (error) => faults.push(String(error)))
+  page.on('response', (answer) => answer.status() >= 400 && faults.push(`${answer.status()} ${answer.url()}`))
+  page.on('request', (asked) => asked.url().startsWith(base) || asked.url().startsWith('data:') || faults.push(asked.url()))
+  await page.goto(`${base}/ext/docs`)
+  return page
+}
+
+/** Sends what a method's form has, or other params; what it shows then. */
+async function tried(page, method, params) {
+  await page.click(`#${CSS_escape(method)} > summary`)
+  const form = page.locator(`[id="${method}"] .try`)
+  if (params !== undefined) await form.locator('textarea').fill(params)
+  await form.locator('button').click()
+  await form.locator('.got').waitFor()
+  const shown = await form.locator('.got').innerText()
+  await page.click(`#${CSS_escape(method)} > summary`)
+  return shown
+}
+
+const CSS_escape = (name) => name.replace('.', '\\.')
+
+/** Looks for methods and tries some, on a desk by day and on a phone by night. */
+export async function use({ base, screenshots }) {
+  const browser = await chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: [
+      '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync',
+      '--disable-background-networking', '--disable-component-update',
+    ],
+  })
+  const faults = []
+  const desk = await onDesk(await open(browser, base, SCREENS.desk, 'light', faults), base, screenshots)
+  const wide = await onPhone(await open(browser, base, SCREENS.phone, 'dark', faults), screenshots)
+  await browser.close()
+  return { ...desk, wide, faults }
+}
+
+async function onDesk(page, base, screenshots) {
+  const shown = () => page.locator('.method:visible').count()
+  const found = { all: await shown() }
+  found.namespaces = await page.locator('nav li li a').allInnerTexts()
+  await page.screenshot({ path: `${screenshots}/reference-desk.png` })
+  await page.fill('.filter input', 'balance account')
+  found.chosen = await page.locator('.method:visible > summary > code').allInnerTexts()
+  found.counted = await page.innerText('.filter output')
+  found.spaces = await page.locator('nav li li a:visible').allInnerTexts()
+  await page.evaluate(() => { location.hash = '#info.peers' })
+  await page.locator('[id="info.peers"] h4').first().waitFor()
+  found.filter = await page.inputValue('.filter input')
+  found.again = await shown()
+  found.block = await tried(page, 'eth_blockNumber')
+  found.network = await tried(page, 'info.getNetworkName')
+  found.big = await tried(page, 'platform.getFeeConfig')
+  found.refused = await tried(page, 'eth_getBalance', '["0x12", "latest"]')
+  found.nonsense = await tried(page, 'eth_chainId', '[')
+  await page.goto(`${base}/ext/docs#eth_getBalance`)
+  found.named = await page.locator('#eth_getBalance h4').first().isVisible()
+  found.curl = await page.innerText('#eth_getBalance .call')
+  await page.screenshot({ path: `${screenshots}/reference-desk-method.png` })
+  return found
+}
+
+/** What sticks out of a phone's window when all is open, which is nothing. */
+async function onPhone(page, screenshots) {
+  await page.screenshot({ path: `${screenshots}/reference-phone.png` })
+  await page.evaluate(() => document.querySelectorAll('details').forEach((one) => { one.open = true }))
+  const wide = await page.evaluate(() => {
+    const width = document.documentElement.clientWidth
+    return [...document.body.querySelectorAll('*')]
+      .filter((part) => part.getBoundingClientRect().right > width + 1)
+      .map((part) => `${part.tagName} ${part.textContent.slice(0, 60)}`).slice(0, 5)
+  })
+  await page.locator('#debug_traceCall').scrollIntoViewIfNeeded()
+  await page.screenshot({ path: `${screenshots}/reference-phone-open.png` })
+  return wide
+}

@@ -1,0 +1,132 @@
+"""The examples of the API reference, asked of a node: each answer is of its method's schema, as told there.
+
+Of methods that change nothing; what the others answer was recorded likewise. With RECORD_EXAMPLES in the
+environment the file is given the answers of those examples that have only params yet: a new method's.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nodeproject import openrpc
+from nodeproject.apps import this_node
+from nodeproject.openrpc.arguments import NEEDED
+from nodeproject.openrpc.entries import RESULTS
+from platform_app.wallet import sealing
+from platform_app.wallet.sealing import Cost
+from tests.integration.conftest import Chain
+from tests.integration.nodeproject.rpc_world import Names, make_world
+from tests.integration.platform_app.conftest import PChain
+from tests.unit.nodeproject.openrpc.described import faults
+
+FILE = Path(openrpc.__file__).with_name("examples.json")
+ABOUT_NOTHING = {
+    "platform.getRewardUTXOs without txID", "platform.getTxStatus without txID",
+    "platform.getMaxStakeAmount without nodeID",
+}  # fmt: skip
+"""Calls that are answered all the same: of the empty ID."""
+RECORDS = bool(os.environ.get("RECORD_EXAMPLES"))
+
+
+@pytest.fixture
+def names(pchain: PChain, chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Names:
+    """What the examples name, as it is called on this test's chains."""
+    monkeypatch.setattr(sealing, "COST", Cost(passes=1, memory=64, lanes=4))
+    return make_world(pchain, chain)
+
+
+def test_each_example_is_answered_as_the_reference_says(names: Names) -> None:
+    kept = json.loads(FILE.read_text())
+    told = kept["examples"]
+    renamed = [(text, names[what]) for what, text in kept["names"].items()]
+    answers = dict(answered(told, renamed))
+    if RECORDS:
+        record(kept, answers, renamed)
+    wrong = {
+        name: found for name, one in answers.items() if (found := differs(name, told[name], one))
+    }
+
+    assert wrong == {}
+    assert len(answers) > 150
+
+
+def test_methods_say_themselves_what_they_cannot_do_without(names: Names) -> None:
+    kept = json.loads(FILE.read_text())
+    renamed = [(text, names[what]) for what, text in kept["names"].items()]
+    taken = [
+        (f"{name} without {one}", name, one)
+        for name, needed in NEEDED.items()
+        if isinstance(kept["examples"][name]["params"], dict)
+        for one in needed
+    ]
+    without = {
+        what: {"params": less(kept["examples"][name]["params"], one), "method": name}
+        for what, name, one in taken
+    }
+    answers = dict(answered(without, renamed))
+
+    assert {what for what, answer in answers.items() if "error" not in answer} == ABOUT_NOTHING
+
+
+def less(params: dict[str, Any], name: str) -> dict[str, Any]:
+    return {one: value for one, value in params.items() if one != name}
+
+
+def answered(
+    examples: dict[str, Any], renamed: list[tuple[str, str]]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the answers to those that change nothing; what differs here has its name of here in them."""
+    dispatchers = {
+        method.name: one.dispatcher
+        for one in this_node().doors.endpoints()
+        for method in one.dispatcher.registry
+    }
+    for name, example in examples.items():
+        if not example.get("changes"):
+            params = replaced(json.dumps(example["params"]), renamed)
+            method = example.get("method", name)
+            body = f'{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}'
+            yield name, json.loads(dispatchers[method].answer(body.encode()) or b"")
+
+
+def replaced(text: str, pairs: Iterable[tuple[str, str]]) -> str:
+    for before, after in pairs:
+        text = text.replace(before, after)
+    return text
+
+
+def differs(name: str, example: dict[str, Any], answer: dict[str, Any]) -> list[str]:
+    """Return what is wrong with an answer; what the example has must not be missing here."""
+    if "error" in answer or "error" in example:
+        codes = [one.get("error", {}).get("code") for one in (example, answer)]
+        return [] if codes[0] == codes[1] else [str(answer.get("error"))]
+    result = answer["result"]
+    if bool(result) != bool(example["result"]):
+        return [f"{result!r:.100} instead of {example['result']!r:.100}"]
+    return faults(RESULTS[name], result)
+
+
+def record(
+    kept: dict[str, Any], answers: dict[str, Any], renamed: Iterable[tuple[str, str]]
+) -> None:
+    """Write down what was answered where no answer is told yet, a line for each method."""
+    back = [(here, before) for before, here in renamed]
+    for name, answer in answers.items():
+        example = kept["examples"][name]
+        if not {"result", "error"} & set(example):
+            told = {one: answer[one] for one in ("result", "error") if one in answer}
+            example.update(json.loads(replaced(json.dumps(told), back)))
+    parts = (
+        f'  "{part}": {{\n'
+        + ",\n".join(
+            f"    {json.dumps(name)}: {json.dumps(one, ensure_ascii=False)}"
+            for name, one in kept[part].items()
+        )
+        + "\n  }"
+        for part in ("names", "examples")
+    )
+    FILE.write_text("{\n" + ",\n".join(parts) + "\n}\n")

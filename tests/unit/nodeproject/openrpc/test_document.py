@@ -1,0 +1,132 @@
+"""The OpenRPC documents: of each interface, and of the whole node."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from nodeproject.openrpc.document import whole
+from tests.unit.nodeproject.openrpc.described import MAINNET, interfaces
+
+METHOD = {
+    "name", "summary", "description", "tags", "paramStructure", "params", "result", "errors",
+    "examples", "servers",
+}  # fmt: skip
+
+
+def documents() -> Iterator[dict[str, Any]]:
+    for changes in ({}, MAINNET):
+        found = interfaces(**changes)
+        yield json.loads(whole(found))
+        yield from (json.loads(bytes(one.discover())) for one in found)
+
+
+DOCUMENTS = list(documents())
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_it_has_what_openrpc_demands_and_nothing_else(document: dict[str, Any]) -> None:
+    assert set(document) == {"openrpc", "info", "servers", "methods", "components"}
+    assert document["openrpc"].startswith("1.3.")
+    assert {"title", "version"} <= set(document["info"]) <= {"title", "version", "license"}
+    assert document["servers"]
+    for server in servers(document):
+        assert set(server) == {"name", "url"}
+        assert server["url"].startswith("/ext/")
+    assert list(document["components"]) == ["schemas"]
+
+
+def servers(document: dict[str, Any]) -> Iterator[dict[str, str]]:
+    yield from document["servers"]
+    for method in document["methods"]:
+        yield from method.get("servers", ())
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_each_method_has_what_openrpc_demands(document: dict[str, Any]) -> None:
+    assert len({method["name"] for method in document["methods"]}) == len(document["methods"])
+    for method in document["methods"]:
+        assert {"name", "params", "result"} <= set(method) <= METHOD
+        assert method["paramStructure"] in {"by-name", "by-position"}
+        assert set(method["result"]) == {"name", "schema"}
+        for param in method["params"]:
+            assert set(param) == {"name", "required", "schema"}
+        assert all(set(one) == {"name"} for one in method["tags"])
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_parameters_have_names_of_their_own_and_required_ones_come_first(
+    document: dict[str, Any],
+) -> None:
+    for method in document["methods"]:
+        names = [param["name"] for param in method["params"]]
+        required = [param["required"] for param in method["params"]]
+        assert len(names) == len(set(names)), method["name"]
+        assert required == sorted(required, reverse=True), method["name"]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_each_code_of_an_error_stands_once(document: dict[str, Any]) -> None:
+    for method in document["methods"]:
+        codes = [one["code"] for one in method["errors"]]
+        assert len(codes) == len(set(codes)), method["name"]
+        assert all(isinstance(one["message"], str) and one["message"] for one in method["errors"])
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_each_example_is_a_pairing(document: dict[str, Any]) -> None:
+    for method in document["methods"]:
+        for example in method.get("examples", ()):
+            assert set(example) == {"name", "params", "result"}
+            assert set(example["result"]) == {"name", "value"}
+            names = [one["name"] for one in example["params"]]
+            assert set(names) <= {param["name"] for param in method["params"]}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_each_reference_leads_to_a_component_and_none_is_idle(document: dict[str, Any]) -> None:
+    schemas = document["components"]["schemas"]
+    assert set(references(document)) == {f"#/components/schemas/{name}" for name in schemas}
+
+
+def references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from ([value["$ref"]] if isinstance(value.get("$ref"), str) else ())
+        for one in value.values():
+            yield from references(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from references(one)
+
+
+def test_an_interface_tells_of_its_own_methods_alone_and_makes_that_once() -> None:
+    for one in interfaces():
+        document = json.loads(bytes(one.discover()))
+        assert [method["name"] for method in document["methods"]] == [
+            entry.name for entry in one.entries
+        ]
+        assert one.discover() is one.discover()
+
+
+def test_the_whole_document_says_where_each_method_is_asked() -> None:
+    document = json.loads(whole(interfaces()))
+    where = {
+        method["name"]: [server["url"] for server in method["servers"]]
+        for method in document["methods"]
+    }
+
+    assert where["eth_chainId"] == ["/ext/bc/C/rpc", "/ext/bc/C/ws"]
+    assert where["eth_subscribe"] == ["/ext/bc/C/ws"]
+    assert where["platform.getHeight"] == ["/ext/bc/P"]
+    assert where["info.peers"] == ["/ext/info"]
+
+
+def test_a_node_without_the_c_chain_does_not_tell_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    from chaindb.chains import Chain
+
+    monkeypatch.setattr(Chain, "is_here", property(lambda _: False))
+    names = {method["name"] for method in json.loads(whole(interfaces()))["methods"]}
+
+    assert "platform.getHeight" in names
+    assert not [name for name in names if name.startswith("eth_")]

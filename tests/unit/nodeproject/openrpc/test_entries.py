@@ -1,0 +1,152 @@
+"""That the reference says all there is to say of every method, and nothing that does not hold."""
+
+import inspect
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pytest
+from jsonschema import Draft7Validator
+
+from jsonrpc.params import Param
+from jsonrpc.registry import MethodRegistry
+from nodeproject.openrpc.arguments import NEEDED, Undocumented, default_of, schema_of
+from nodeproject.openrpc.document import COMPONENTS, examples
+from nodeproject.openrpc.entries import RESULTS, Entry, entries_of
+from tests.unit.nodeproject.openrpc.described import MAINNET, entries, faults, interfaces
+
+EVERYWHERE = [*entries(), *entries(**MAINNET)]
+
+
+def given(entry: Entry) -> Mapping[str, Any]:
+    """Return the arguments of a method's example by their names."""
+    params = entry.example.params
+    if isinstance(params, Mapping):
+        return params
+    return dict(zip((one.name for one in entry.arguments), params, strict=False))
+
+
+def test_every_method_is_described() -> None:
+    for changes in ({}, MAINNET):
+        for one in interfaces(**changes):
+            listed = sorted(method.name for method in one.registry)
+            assert sorted([*(entry.name for entry in one.entries), "rpc.discover"]) == listed
+
+
+def test_a_name_means_one_method_of_the_whole_node() -> None:
+    names = [one.name for one in entries()]
+    assert len(names) == len(set(names))
+
+
+def test_nothing_is_described_that_does_not_exist() -> None:
+    names = {one.name for one in EVERYWHERE}
+    assert set(RESULTS) == names
+    assert set(examples()) == names
+    assert set(NEEDED) < names
+
+
+def test_each_method_has_a_summary_that_is_a_sentence() -> None:
+    wrong = [
+        one.name
+        for one in EVERYWHERE
+        if not one.summary.endswith((".", '".')) or "Raises" in one.summary + one.description
+    ]
+    assert wrong == []
+
+
+def test_schemas_are_schemas() -> None:
+    for schema in (*COMPONENTS.values(), *RESULTS.values()):
+        Draft7Validator.check_schema(schema)
+    for entry in EVERYWHERE:
+        for one in entry.arguments:
+            Draft7Validator.check_schema(one.schema)
+
+
+def test_the_result_of_each_example_is_of_its_schema() -> None:
+    wrong = {
+        one.name: found
+        for one in EVERYWHERE
+        if one.example.error is None and (found := faults(one.result, one.example.result))
+    }
+    assert wrong == {}
+
+
+def test_the_arguments_of_each_example_are_of_their_schemas_and_enough() -> None:
+    for entry in EVERYWHERE:
+        values = given(entry)
+        known = {one.name: one for one in entry.arguments}
+        assert set(values) <= set(known), entry.name
+        assert len(values) == len(entry.example.params), entry.name
+        assert {one.name for one in entry.arguments if one.required} <= set(values), entry.name
+        for name, value in values.items():
+            assert faults(known[name].schema, value) == [], f"{entry.name}: {name}"
+
+
+def test_who_refuses_in_an_example_says_so() -> None:
+    for entry in EVERYWHERE:
+        if entry.example.error is not None:
+            assert entry.example.error["code"] in {one.code for one in entry.faults}, entry.name
+
+
+def test_errors_that_only_the_inside_knows_are_not_told() -> None:
+    codes = {one.name: {fault.code for fault in one.faults} for one in EVERYWHERE}
+    assert codes["eth_feeHistory"] == {-32000, -32602}
+    assert codes["eth_call"] == {3, -32000, -32602}
+    assert codes["eth_blockNumber"] == set()
+    assert codes["info.getNodeID"] == {-32000}
+    assert codes["eth_subscribe"] == {-32601, -32602}
+
+
+@pytest.mark.parametrize(
+    ("param", "shown"),
+    [
+        (Param("block", str, default="latest"), "latest"),
+        (Param("on", bool, default=False), False),
+        (Param("blocks", int, default=1), 1),
+        (Param("limit", int, default=0), None),
+        (Param("tx", str, default=""), None),
+        (Param("nodeIDs", list, default=()), None),
+        (Param("tx", str), None),
+    ],
+)
+def test_a_default_is_shown_that_a_client_could_send(param: Param, shown: object) -> None:
+    assert default_of(param) == shown
+
+
+def test_a_parameter_of_no_known_form_is_not_passed_over() -> None:
+    with pytest.raises(Undocumented, match="the form of the parameter strange"):
+        schema_of(Param("strange", str))
+
+
+def _unknown(_value: object) -> None:
+    """eth_unknown: what nobody has described."""
+
+
+def _silent(_value: object) -> None:
+    pass
+
+
+@pytest.mark.parametrize(("name", "handler"), [("eth_unknown", _unknown), ("eth_chainId", _silent)])
+def test_a_method_without_summary_result_or_example_is_not_passed_over(
+    name: str, handler: Any
+) -> None:
+    registry = MethodRegistry()
+    registry.add(name, handler)
+
+    with pytest.raises(Undocumented, match=f"the summary, the result or an example of {name}"):
+        _all(entries_of(registry, examples(), by_name=False))
+
+
+def _all(found: Iterable[Entry]) -> list[Entry]:
+    return list(found)
+
+
+def test_a_forks_readers_are_known_behind_what_remembers_the_call() -> None:
+    (block,) = (
+        one
+        for interface in interfaces()
+        for method in interface.registry
+        if method.name == "eth_getBlockReceipts"
+        for one in method.params
+    )
+    assert inspect.unwrap(block.parse) is not block.parse
+    assert schema_of(block) == {"$ref": "#/components/schemas/BlockParam"}
