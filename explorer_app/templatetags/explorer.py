@@ -22,6 +22,8 @@ _WEI_UNITS: Final = ((10**14, 10**18, ""), (10**5, 10**9, "gwei"), (0, 1, "wei")
 """From how many wei on an amount is written in a unit, the unit's size in wei, and its name; coins have none."""
 
 _GWEI: Final = 10**9
+_SMALL_SLOT: Final = 10**9
+"""Compilers count variables from 0 on; slots beyond are hashes."""
 NOTHING: Final = mark_safe('<span class="faint">–</span>')
 
 
@@ -29,6 +31,13 @@ NOTHING: Final = mark_safe('<span class="faint">–</span>')
 def hexed(data: bytes) -> str:
     """Return bytes as 0x text."""
     return "0x" + bytes(data).hex()
+
+
+@register.filter
+def slot(key: bytes) -> str:
+    """Return a storage slot: a small number as one, a hash in hex."""
+    number_of = int.from_bytes(bytes(key), "big")
+    return str(number_of) if number_of < _SMALL_SLOT else hexed(key)
 
 
 @register.filter

@@ -1,0 +1,106 @@
+"""The explorer in a real browser, on a node with some history on both chains."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eth_account.signers.local import LocalAccount
+from eth_utils import to_checksum_address
+
+from tests.e2e.checked import CheckedNode
+from tests.e2e.conftest import CHAIN_ID, node_script
+from tests.e2e.transactions import Sender, wait_for_receipts
+
+STRANGER = "0x000000000000000000000000000000000000dEaD"
+COUNTER = "0x60075f55601680600d5f395ff33615600d5760015f54015f55005b5f545f5260205ff3"
+"""Its code adds one to its slot 0 when it is called with data."""
+TRANSFERRED = "0xa9059cbb" + STRANGER[2:].rjust(64, "0") + "64".rjust(64, "0")
+"""transfer(STRANGER, 100)."""
+AT_ONCE = 50
+
+
+@pytest.fixture
+def sender(node: CheckedNode, account: LocalAccount) -> Sender:
+    """An account with coins on a node that has more than a page of everything."""
+    made = Sender(account, CHAIN_ID)
+    with node.client() as client:
+        for _ in range(12):
+            raws = [made.transfer(STRANGER, 10**15 + number) for number in range(AT_ONCE)]
+            hashes = client.batch([("eth_sendRawTransaction", raw) for raw in raws])
+            wait_for_receipts(client, hashes)
+    return made
+
+
+def sent(node: CheckedNode, raw: str) -> dict[str, Any]:
+    """Send a transaction and return its receipt."""
+    with node.client() as client:
+        return wait_for_receipts(client, [client.call("eth_sendRawTransaction", raw)])[0]
+
+
+def base_of(node: CheckedNode) -> str:
+    return f"http://127.0.0.1:{node.port}"
+
+
+def test_every_page_in_a_browser(node: CheckedNode, sender: Sender, tmp_path: Path) -> None:
+    created = sent(node, sender.sign({"data": COUNTER, "gas": 200_000}))
+    contract = to_checksum_address(created["contractAddress"])
+    called = sent(node, sender.sign({"to": contract, "data": TRANSFERRED, "gas": 100_000}))
+    failed = sent(node, sender.sign({"data": "0x5f5ffd", "gas": 100_000}))
+    assert [one["status"] for one in (created, called, failed)] == ["0x1", "0x1", "0x0"]
+    with node.database() as ask:
+        [(validator,)] = ask("SELECT node FROM platform_app_staker WHERE added_height = 0")
+    call, number = called["transactionHash"], int(called["blockNumber"], 16)
+    pages = {
+        "front": "/",
+        "blocks": "/blocks",
+        "block": f"/block/{number}",
+        "txs": "/txs",
+        "tx": f"/tx/{call}",
+        "tx-calls": f"/tx/{call}?tab=calls",
+        "tx-state": f"/tx/{call}?tab=state",
+        "tx-raw": f"/tx/{call}?tab=raw",
+        "tx-failed": f"/tx/{failed['transactionHash']}",
+        "address": f"/address/{sender.address}",
+        "contract": f"/address/{contract}?tab=contract",
+        "pool": "/pool",
+        "p-txs": "/p/txs",
+        "p-block": "/p/block/0",
+        "validators": "/p/validators",
+        "validator": f"/p/validator/{validator}",
+        "calendar": "/p/calendar",
+        "supply": "/p/supply",
+        "subnets": "/p/subnets",
+        "connect": "/connect",
+        "search": "/search?q=0",
+    }
+    given = {"base": base_of(node), "pages": pages, "screenshots": str(tmp_path)}
+    found = node_script("run.mjs", "explorer", "look", json.dumps(given))
+
+    assert found["faults"] == [], "\n".join(found["faults"])
+    seen = found["seen"]
+    assert len(seen) == 2 * len(pages)
+    for screen in ("desk", "phone"):
+        assert "called transfer of" in seen[f"tx-{screen}"]
+        assert STRANGER in seen[f"tx-{screen}"]
+        assert "reverted without a reason" in seen[f"tx-failed-{screen}"]
+        assert "this node" in seen[f"validator-{screen}"]
+        assert "Older" in seen[f"address-{screen}"]
+
+
+def test_heads_tick_and_search_leads_on(node: CheckedNode, sender: Sender) -> None:
+    with node.database() as ask:
+        [(validator,)] = ask("SELECT node FROM platform_app_staker WHERE added_height = 0")
+    base = base_of(node)
+    live = {"base": base, "raw": sender.transfer(STRANGER, 7)}
+    ticked = node_script("run.mjs", "explorer", "live", json.dumps(live))
+    search = {"base": base, "typed": validator[:14], "whole": ticked["hash"]}
+    led = node_script("run.mjs", "explorer", "search", json.dumps(search))
+    plain = {"base": base, "path": f"/tx/{ticked['hash']}"}
+    read = node_script("run.mjs", "explorer", "withoutScripts", json.dumps(plain))
+
+    assert [one["faults"] for one in (ticked, led, read)] == [[], [], []]
+    assert ticked["after"] > ticked["before"]
+    assert led["suggested"] == f"/p/validator/{validator}"
+    assert led["found"] == f"/tx/{ticked['hash']}"
+    assert "7 wei" in read["text"]
