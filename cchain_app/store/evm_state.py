@@ -13,6 +13,9 @@ from chaindb.database import Database
 from chaindb.fields import HexBytes
 from primitives.evm import ZERO_HASH, ZERO_WORD, Address, Hash, Slot, Word
 
+_PIECE = 2_000
+"""Rows that are read together of many."""
+
 _ACCOUNT = """
 SELECT nonce, balance, code_hash, 0 AS rank FROM (
   SELECT nonce, balance, code_hash FROM cchain_app_accountchange
@@ -141,6 +144,14 @@ def all_accounts(db: Database) -> Iterator[tuple[Address, AccountState]]:
     for address, nonce, balance, code_hash in rows.iterator():
         state = AccountState(int(nonce), int(balance), Hash(bytes(code_hash)))
         yield Address(bytes(address)), state
+
+
+def in_pieces(db: Database, sql: str, params: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a query, read piece by piece: they may be more than memory holds."""
+    with db.connection.chunked_cursor() as cursor:
+        cursor.execute(sql, params)
+        while piece := cursor.fetchmany(_PIECE):
+            yield from piece
 
 
 def values_at(db: Database, number: int) -> Values:
