@@ -7,6 +7,7 @@ BackupRefused
 ├── LaterFormat         a later version of the program has written it
 ├── NoChainYet          the node has no chain
 ├── OtherTables         another version's tables are in it
+├── NotUpgraded         the node that is to move has another version's tables
 ├── OtherNetwork        it is of another network
 ├── NotEmpty            there are rows where it is to be restored
 ├── OtherFile           a file that it has is there, with other content
@@ -50,7 +51,9 @@ class LaterFormat(BackupRefused):
     """A later version of the program has written it."""
 
     def __init__(self, path: Path, version: str) -> None:
-        super().__init__(f"the backup {path} was written by version {version}, in a later format than this one reads")
+        super().__init__(
+            f"the backup {path} was written by version {version}, in a later format than this one reads"
+        )
         self.path = path
         self.version = version
 
@@ -73,11 +76,24 @@ class OtherTables(BackupRefused):
         self.differing = differing
 
 
+class NotUpgraded(BackupRefused):
+    """The database of the node that is to move was made by another version."""
+
+    def __init__(self, path: Path, migration: str) -> None:
+        super().__init__(
+            f"the tables in {path} are another version's, they differ by the migration {migration}: run init_node "
+            "of this version in the embedded profile first"
+        )
+        self.migration = migration
+
+
 class OtherNetwork(BackupRefused):
     """The rows are of another network."""
 
     def __init__(self, where: object, saved: int, here: int) -> None:
-        super().__init__(f"the node of {where} is on network {saved}, and NODE_NETWORK_ID is {here}")
+        super().__init__(
+            f"the node of {where} is on network {saved}, and NODE_NETWORK_ID is {here}"
+        )
         self.saved = saved
         self.here = here
 
@@ -97,7 +113,9 @@ class OtherFile(BackupRefused):
     """A file is there already, with other content."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(f"the file {path} is there already and is not the backup's: name another directory")
+        super().__init__(
+            f"the file {path} is there already and is not the backup's: name another directory"
+        )
         self.path = path
 
 
