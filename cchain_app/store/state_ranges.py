@@ -1,7 +1,8 @@
 """All slots of an account and all accounts as they were after a block, and what blocks changed.
 
 As in `evm_state` each question is one SQL statement. Answers come piece by piece: an account may have
-millions of slots.
+millions of slots. When the last one has come it is looked at whether the state is still kept: each raises
+`StatePruned` in the end if it is not.
 """
 
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from typing import Final
 
 from cchain_app import models
 from cchain_app.store import evm_state
+from cchain_app.store.history import verify_state
 from chaindb.database import Database
 from primitives.evm import ZERO_WORD, Address, Slot, Word
 
@@ -47,6 +49,7 @@ def slots_at(db: Database, address: Address, number: int) -> Iterator[tuple[Slot
     params = (first, last, number, first, last, number, ZERO_WORD, number)
     for key, value in evm_state.in_pieces(db, _SLOTS, params):
         yield Slot(bytes(key)[20:]), Word(bytes(value))
+    verify_state(db, number)
 
 
 def addresses_at(db: Database, number: int) -> Iterator[Address]:
@@ -54,6 +57,7 @@ def addresses_at(db: Database, number: int) -> Iterator[Address]:
     params = (number, models.row_id(number + 1), number)
     for (address,) in evm_state.in_pieces(db, _ADDRESSES, params):
         yield Address(bytes(address))
+    verify_state(db, number)
 
 
 def changed_accounts(db: Database, first: int, last: int) -> Iterator[tuple[Address, int]]:
@@ -61,6 +65,7 @@ def changed_accounts(db: Database, first: int, last: int) -> Iterator[tuple[Addr
     sql = _CHANGED.format(key="address", table="cchain_app_accountchange")
     for address, count in evm_state.in_pieces(db, sql, _range(first, last)):
         yield Address(bytes(address)), count
+    verify_state(db, first - 1)
 
 
 def changed_slots(db: Database, first: int, last: int) -> Iterator[tuple[Address, Slot, int]]:
@@ -68,6 +73,7 @@ def changed_slots(db: Database, first: int, last: int) -> Iterator[tuple[Address
     sql = _CHANGED.format(key="key", table="cchain_app_storagechange")
     for key, count in evm_state.in_pieces(db, sql, _range(first, last)):
         yield Address(bytes(key)[:20]), Slot(bytes(key)[20:]), count
+    verify_state(db, first - 1)
 
 
 def _range(first: int, last: int) -> tuple[int, int]:
