@@ -383,6 +383,11 @@ class NodeSettings(HistorySettings):
         "", "File with Django's secret key. Default: made in the data directory at first start."
     )
     admin_user: str = flag("admin", "Name of the admin user that the first start makes.")
+    admin_https: bool = flag(
+        False,
+        "Whether people reach the admin by HTTPS alone, through a proxy that names it in X-Forwarded-Proto: its "
+        "cookies are for HTTPS then.",
+    )
 
     @property
     def logged_level(self) -> str:
