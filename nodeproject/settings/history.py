@@ -1,4 +1,4 @@
-"""The settings of how much history a node keeps beyond the chain itself."""
+"""The settings of how much history a node keeps beyond the chain itself (docs/operations.md says what is lost)."""
 
 from dataclasses import dataclass
 from typing import Final

@@ -204,7 +204,7 @@ def test_the_pod_is_one_and_finds_all_that_it_names() -> None:
     volumes |= {one["metadata"]["name"] for one in spec["volumeClaimTemplates"]}
     services = {one["metadata"]["name"] for one in deployed.manifests() if one["kind"] == "Service"}
     assert spec["serviceName"] in services
-    told = (DEPLOY / "kubernetes/README.md").read_text()
+    told = (DEPLOY / "kubernetes" / "README.md").read_text()
     for one in [*pod["initContainers"], *pod["containers"]]:
         assert {mount["name"] for mount in one["volumeMounts"]} == volumes
         for source in one["envFrom"]:
