@@ -208,6 +208,14 @@ class Settings(Protocol):
         """Most logs that a search may return; 0: any."""
 
     @property
+    def kept_states(self) -> int:
+        """Blocks below the head whose states are kept; 0: all."""
+
+    @property
+    def history_calls(self) -> int:
+        """Blocks below the head whose calls are kept as rows; 0: all."""
+
+    @property
     def proof_window(self) -> int:
         """Most blocks below the head for which proofs are made."""
 

@@ -10,7 +10,7 @@ from cchain_app.apps import evm_chain
 from cchain_app.chain import EvmChain
 from cchain_app.forking.errors import UpstreamError
 from cchain_app.selectors import development
-from cchain_app.services import admissions, calls, manual_mining
+from cchain_app.services import admissions, calls, manual_mining, pruning
 from chaindb import clock
 
 _log: Final = logging.getLogger(__name__)
@@ -20,6 +20,9 @@ TURN = 1.0
 
 INDEXING: Final = {"embedded": 0.1, "production": 0.8}
 """Seconds of each in which calls are written, by profile: the embedded worker makes the blocks, too."""
+
+PRUNING: Final = {"embedded": 0.1, "production": 0.5}
+"""Seconds of each two in which history is given up, likewise."""
 
 
 @shared_task(name="cchain_app.produce_blocks")
@@ -81,3 +84,10 @@ def index_calls() -> dict[str, int]:
     if not chain.node.indexes_calls:
         return {"blocks": 0}
     return {"blocks": calls.index_calls(chain, seconds=INDEXING[chain.node.profile])}
+
+
+@shared_task(name="cchain_app.prune_history")
+def prune_history() -> dict[str, int]:
+    """Give up old states and calls, a little of it, where NODE_HISTORY_STATE and NODE_HISTORY_CALLS say so."""
+    chain = evm_chain()
+    return pruning.prune(chain, seconds=PRUNING[chain.node.profile])._asdict()

@@ -82,6 +82,27 @@ class Database:
             yield
 
     @contextmanager
+    def as_of_one_moment(self) -> Iterator[None]:
+        """Have this thread's connection see the database as of one moment; nobody who writes waits for it.
+
+        It only reads, for as long as it likes. SQLite's write-ahead log grows meanwhile, by what others write.
+        """
+        connection = self.connection
+        assert not connection.in_atomic_block, "a moment begins outside of transactions"
+        if connection.vendor == "postgresql":
+            with self.atomic(durable=True):
+                self.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                self.execute("SET LOCAL statement_timeout = 0")
+                self.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+                yield
+            return
+        self.execute("BEGIN DEFERRED")
+        try:
+            yield
+        finally:
+            self.execute("ROLLBACK")
+
+    @contextmanager
     def _in_turn(self) -> Iterator[None]:
         connection = self.connection
         if connection.vendor != "sqlite" or connection.in_atomic_block:

@@ -1,6 +1,6 @@
 """Writing the history of health: each change once, whichever processes have seen it."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from django.db import transaction
@@ -32,6 +32,16 @@ def record(name: str, result: CheckResult) -> bool:
         return False
     store.add(name, result, keep=MOST_CHANGES)
     return True
+
+
+@transaction.atomic(durable=True)
+def prune(days: int, now: datetime) -> int:
+    """Forget changes of checks that are more than so many days old, but each check's last; return how many.
+
+    There are 10,000 at most, so one transaction will do.
+    """
+    _DATABASE.acquire(Lock.HEALTH)
+    return store.forget_before(now - timedelta(days=days))
 
 
 @transaction.atomic(durable=True)

@@ -3,6 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
+from django.db.models import Max
+
 from health_app.models import HealthChange, WriteProbe
 from health_app.result import CheckResult
 
@@ -39,6 +41,13 @@ def add(name: str, result: CheckResult, *, keep: int) -> None:
         at=moment(result),
     )
     HealthChange.objects.filter(id__lte=row.id - keep).delete()
+
+
+def forget_before(moment: datetime) -> int:
+    """Forget changes that are older; return how many. The last one of each check stays: it is how the check is."""
+    last = HealthChange.objects.values("name").annotate(last=Max("id")).values("last")
+    old = HealthChange.objects.filter(at__lt=moment).exclude(id__in=last)
+    return old.delete()[0]
 
 
 def touch(now: datetime) -> None:

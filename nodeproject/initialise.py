@@ -91,7 +91,7 @@ def initialise(
     """
     _keep_private(node.settings.directory, connection.settings_dict)
     verify_reachable()
-    _migrate()
+    make_tables()
     make_identity(node.settings, clock.now())
     with Console(stderr=True).status("Asking for the network's genesis"):
         fetch_genesis()
@@ -125,8 +125,13 @@ def _close(path: Path) -> None:
             path.chmod(stat.S_IMODE(found.st_mode) & ~0o077)
 
 
-def _migrate() -> None:
-    """Run the migrations that are missing, with a bar: a first start has some dozens."""
+def make_tables() -> None:
+    """Run the migrations that are missing, with a bar: a first start has some dozens.
+
+    Raises:
+        DatabaseOfLaterVersion: There are some that this version does not know.
+        DatabaseError: They cannot be run.
+    """
     executor = MigrationExecutor(connection)
     verify_version(executor.loader)
     missing = executor.migration_plan(executor.loader.graph.leaf_nodes())

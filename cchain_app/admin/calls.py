@@ -25,6 +25,7 @@ from cchain_app.models import Call, CallType, Transaction
 from cchain_app.selectors import blocks, calls, tracing
 from cchain_app.selectors.tracing import TraceDiffers
 from cchain_app.store.calls import Recorded, call_of_row, rows_of
+from cchain_app.store.history import HistoryPruned
 from cchain_app.txs.errors import InvalidTransaction
 from chaindb.fields import HexBytes
 
@@ -57,7 +58,7 @@ class Tree(NamedTuple):
 def tree_of(transaction: Transaction) -> Tree:
     """Return a transaction's frames: from rows, else by executing it, within a time."""
     number = transaction.block_id
-    if number <= calls.indexed_height(evm_chain()):
+    if number in calls.indexed(evm_chain()):
         written = objects(Call).filter(transaction_id=transaction.pk).order_by("index")
         found = list(written[: MOST_CALLS + 1])
         unrecorded = bool(found) and found[0].gas is None
@@ -69,6 +70,8 @@ def tree_of(transaction: Transaction) -> Tree:
         return Tree((), trouble="It cannot be traced in the time of a page.")
     except (TraceDiffers, InvalidTransaction):
         return Tree((), trouble="It cannot be executed any more.")
+    except HistoryPruned:
+        return Tree((), trouble="The state before it was given up (NODE_HISTORY_STATE).")
     rows = rows_of(number, transaction.index, 0, [Recorded(frames)])
     made = [call_of_row(row) for row in rows]
     return Tree(made[:MOST_CALLS], len(made) > MOST_CALLS)
@@ -82,6 +85,7 @@ def _traced(transaction: Transaction) -> Sequence[Frame]:
         TraceTimedOut: It took too long.
         TraceDiffers: It does something else than it did.
         InvalidTransaction: One of its block is of a type that this node does not know.
+        StatePruned: The state before its block was given up.
     """
     block = blocks.by_number(evm_chain(), transaction.block_id)
     if block is None or not block.number:
@@ -105,7 +109,10 @@ def show_tree(transaction: Transaction) -> SafeString:
 def _others(transaction: Transaction) -> SafeString:
     """Return where the calls are that do not fit on a transaction's page."""
     first = f"The first {MOST_CALLS} calls."
-    if transaction.block_id > calls.indexed_height(evm_chain()):
+    written = calls.indexed(evm_chain())
+    if transaction.block_id < written.start:
+        return display.line(first, "The others are no rows any more (NODE_HISTORY_CALLS).")
+    if transaction.block_id not in written:
         return display.line(first, "The others are not rows yet.")
     page = links.search_page("call", transaction.hash)
     return display.line(first, display.link("All calls", page))

@@ -19,6 +19,7 @@ from cchain_app.selectors import logs, state_ranges, tracing, tries
 from cchain_app.services import poll_filters
 from cchain_app.services import tracing as traced
 from cchain_app.simulation import errors as simulation
+from cchain_app.store import history
 from cchain_app.tracing import options
 from cchain_app.txs import errors as txs
 from jsonrpc.errors import (
@@ -29,6 +30,9 @@ from jsonrpc.errors import (
     SERVER_ERROR,
     JsonRpcError,
 )
+
+HISTORY_PRUNED: Final = 4444
+"""go-ethereum's, for what EIP-4444 lets a node forget."""
 
 NONCE_TOO_LOW: Final = -38010
 NONCE_TOO_HIGH: Final = -38011
@@ -95,6 +99,9 @@ CODES: Final[Mapping[type[Exception], int]] = {
     feemarket.PercentilesNotAscending: SERVER_ERROR,
     logs.TooManyLogs: LIMIT_EXCEEDED,
     tries.ProofWindowPassed: SERVER_ERROR,
+    history.HistoryPruned: SERVER_ERROR,
+    history.StatePruned: SERVER_ERROR,
+    history.CallsPruned: HISTORY_PRUNED,
     evm_tracing.TraceTimedOut: SERVER_ERROR,
     state_ranges.RangeTimedOut: SERVER_ERROR,
     simulation.SimulationRefused: SERVER_ERROR,

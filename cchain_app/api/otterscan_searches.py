@@ -22,8 +22,8 @@ MOST_TRANSACTIONS: Final = 100
 def search_before(rpc: EvmRpc, address: Address, number: int, page_size: int) -> wire.Json:
     """ots_searchTransactionsBefore: transactions with an account below a height (0: all), newest first.
 
-    Unspecified: at most 100 on a page; and without rows of calls (NODE_TRACE_INDEX), or before they are
-    written, those in which the account takes part inside only are not found.
+    Unspecified: at most 100 on a page; and without rows of calls (NODE_TRACE_INDEX), before they are
+    written, or where they were given up (NODE_HISTORY_CALLS), those in which the account takes part inside only are not found.
 
     Raises:
         JsonRpcError: -32602, a page may not be so long.

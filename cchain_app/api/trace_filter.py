@@ -47,16 +47,16 @@ Match = FoundCall | WrittenEntry
 def trace_filter(rpc: EvmRpc, search: TraceSearch) -> Raw:
     """trace_filter: the entries that match, in the order of the chain.
 
-    Unspecified: blocks whose calls are rows do not count towards the limit of 100 blocks; a range may
-    end above the head; and all of it has the time that one transaction may have at most.
+    Unspecified: blocks whose calls are rows do not count towards the limit of 100 blocks, those do whose calls
+    were given up (NODE_HISTORY_CALLS); a range may end above the head; and all of it has the time that one transaction may have at most.
 
     Raises:
         JsonRpcError: -32602, the range is upside down, or of too many blocks; -32003, there is more than
             an answer may have; -32000, it takes too long.
     """
     first, last = _range(rpc, search)
-    indexed = min(last, calls.indexed_height(rpc.chain))
-    if last - max(first - 1, indexed) > MOST_BLOCKS:
+    indexed = _indexed(rpc, first, last)
+    if last - first + 1 - len(indexed) > MOST_BLOCKS:
         raise invalid_params(f"Block range too large; currently limited to {MOST_BLOCKS} blocks")
     deadline = Deadline(rpc.chain.node.trace_timeout)
     found = _found(rpc, search.wanted, range(first, last + 1), indexed, deadline)
@@ -78,8 +78,15 @@ def _range(rpc: EvmRpc, search: TraceSearch) -> tuple[int, int]:
     return max(first, rpc.chain.first_number), min(last, blocks.head(rpc.chain).number)
 
 
+def _indexed(rpc: EvmRpc, first: int, last: int) -> range:
+    """Return those of the heights whose calls are rows."""
+    written = calls.indexed(rpc.chain)
+    start = max(first, written.start)
+    return range(start, max(start, min(last + 1, written.stop)))
+
+
 def _found(
-    rpc: EvmRpc, wanted: CallFilter, heights: range, indexed: int, deadline: Deadline
+    rpc: EvmRpc, wanted: CallFilter, heights: range, indexed: range, deadline: Deadline
 ) -> Iterator[Match]:
     """Yield what matches in a range of blocks: of each its frames, and then what it pays for work."""
     rewards = rewards_between(rpc.chain, heights, wanted.authors, deadline)
@@ -95,12 +102,21 @@ def _reward(paid: PaidReward) -> bytes:
 
 
 def _found_frames(
-    rpc: EvmRpc, wanted: CallFilter, heights: range, indexed: int, deadline: Deadline
+    rpc: EvmRpc, wanted: CallFilter, heights: range, indexed: range, deadline: Deadline
 ) -> Iterator[Match]:
-    """Yield the frames that match: up to a height by rows, above it by execution."""
-    if heights.start <= indexed:
-        yield from calls.find(rpc.chain, wanted, heights.start, indexed)
-    for number in range(max(heights.start, indexed + 1, 1), heights.stop):
+    """Yield the frames that match: at some heights by rows, below and above these by execution."""
+    if not indexed:
+        yield from _executed_frames(rpc, wanted, heights, deadline)
+        return
+    yield from _executed_frames(rpc, wanted, range(heights.start, indexed.start), deadline)
+    yield from calls.find(rpc.chain, wanted, indexed.start, indexed.stop - 1)
+    yield from _executed_frames(rpc, wanted, range(indexed.stop, heights.stop), deadline)
+
+
+def _executed_frames(
+    rpc: EvmRpc, wanted: CallFilter, heights: range, deadline: Deadline
+) -> Iterator[Match]:
+    for number in range(max(heights.start, 1), heights.stop):
         deadline.left()
         block = blocks.by_number(rpc.chain, number)
         if block is not None and block.transactions:

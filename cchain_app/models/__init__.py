@@ -15,6 +15,7 @@ from cchain_app.models.development import (
     Snapshot,
 )
 from cchain_app.models.forked import ForkedAccount, ForkedHash, ForkedLeaf, ForkedSlot
+from cchain_app.models.history import KeptHistory
 from cchain_app.models.impersonation import ImpersonatedSignature, Impersonation
 from cchain_app.models.pool import PoolTransaction
 from cchain_app.models.state import (
@@ -46,6 +47,7 @@ __all__ = [
     "ForkedSlot",
     "ImpersonatedSignature",
     "Impersonation",
+    "KeptHistory",
     "Log",
     "PoolTransaction",
     "Receipt",

@@ -21,6 +21,7 @@ from cchain_app.memory import FEW
 from cchain_app.selectors import development
 from cchain_app.store import chain as rows
 from cchain_app.store import evm_state
+from cchain_app.store.history import StatePruned
 from chaindb.database import Row
 from primitives.evm import Hash
 
@@ -82,7 +83,12 @@ def _catch_up(chain: EvmChain) -> AcceptedBlock | None:
         remembered.begin_at(missed[-1])
         remembered.generation = generation
         return missed[-1]
-    remembered.state.move(number, *evm_state.changed_since(chain.db, first - 1))
+    try:
+        changed = evm_state.changed_since(chain.db, first - 1)
+    except StatePruned:  # so far behind that what changed since is not known any more
+        remembered.begin_at(missed[-1])
+        return missed[-1]
+    remembered.state.move(number, *changed)
     remembered.conditions.reset()  # the blocks may have used up what was set for them
     for new in missed:
         remembered.follow(new)

@@ -8,6 +8,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.evm import failures
 from cchain_app.store import calls as rows
 from cchain_app.store import chain as stored
+from cchain_app.store import history
 from cchain_app.store.calls import Progress
 from cchain_app.tracing.calls import CallFilter
 from chaindb.fields import height_of, row_id
@@ -94,7 +95,8 @@ def how_far(chain: EvmChain) -> str:
     if written is None:
         return "no rows: NODE_TRACE_INDEX was never on"
     head = stored.head_number(chain.db) or 0
-    words = f"rows up to block {written.height:,} of {head:,}"
+    first = f"from block {written.first:,} " if written.first else ""
+    words = f"rows {first}up to block {written.height:,} of {head:,}"
     missing = written.unrecorded
     return f"{words}, {missing:,} transactions not recorded" if missing else words
 
@@ -103,6 +105,12 @@ def indexed_height(chain: EvmChain) -> int:
     """Return up to which height all calls are rows; -1 where that was never begun."""
     found = progress(chain)
     return -1 if found is None else found.height
+
+
+def indexed(chain: EvmChain) -> range:
+    """Return the heights whose calls are all rows: those before were given up (NODE_HISTORY_CALLS)."""
+    found = progress(chain)
+    return range(0) if found is None else range(found.first, max(found.first, found.height + 1))
 
 
 def next_blocks(chain: EvmChain, first: int, last: int) -> Sequence[AcceptedBlock]:
@@ -139,6 +147,9 @@ def find(chain: EvmChain, wanted: CallFilter, first: int, last: int) -> Iterator
     """Yield the calls of blocks first to last that match, as far as they are rows, in chain order.
 
     They are read in parts, so that who stops early has not asked for all.
+
+    Raises:
+        CallsPruned: Calls of these blocks are given up meanwhile.
     """
     conditions = list(_conditions(wanted))
     branches = " UNION ".join(_BRANCH.format(condition=text) for text, _ in conditions)
@@ -149,6 +160,8 @@ def find(chain: EvmChain, wanted: CallFilter, first: int, last: int) -> Iterator
             param for _, own in conditions for param in (*own, before, *after, _PAGE)
         ]  # fmt: skip
         found = chain.db.rows(statement, [*params, _PAGE])
+        if first < history.first_call(chain.db):
+            raise history.CallsPruned(first)
         for key, index in found:
             number = height_of(key)
             yield FoundCall(number, key - row_id(number), index)

@@ -3,6 +3,7 @@
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
 from cchain_app.selectors.state import code_at, state_at
+from cchain_app.store import history
 from cchain_app.txs.transaction import DELEGATION
 from primitives.evm import Address
 
@@ -12,10 +13,15 @@ def height_of_code(chain: EvmChain, address: Address) -> int | None:
 
     Delegations (EIP-7702) are not looked for. Of an account that lost its code and came again it is one
     of the blocks.
+
+    Raises:
+        StatePruned: It had code before the first state that is kept.
     """
-    first, last = 0, blocks.head(chain).number
+    first, last = history.first_state(chain.db), blocks.head(chain).number
     if not _has_code(chain, address, last):
         return None
+    if first and _has_code(chain, address, first):
+        raise history.state_pruned(chain.db, first - 1)
     while first < last:
         middle = (first + last) // 2
         if _has_code(chain, address, middle):

@@ -3,6 +3,7 @@
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
 from cchain_app.selectors.state import state_at
+from cchain_app.store import history
 from primitives.evm import Address
 
 
@@ -10,10 +11,16 @@ def find_by_nonce(chain: EvmChain, sender: Address, nonce: int) -> blocks.Place 
     """Return the block that holds a sender's transaction with this nonce and its index there, or None.
 
     There may be none although the nonce is used: creations and authorizations use nonces too.
+
+    Raises:
+        StatePruned: It was used before the first state that is kept.
     """
-    first, last = chain.first_number, blocks.head(chain).number
+    oldest = history.first_state(chain.db)
+    first, last = max(chain.first_number, oldest), blocks.head(chain).number
     if _nonce_after(chain, sender, last) <= nonce:
         return None
+    if oldest and _nonce_after(chain, sender, first) > nonce:
+        raise history.state_pruned(chain.db, first - 1)
     while first < last:
         middle = (first + last) // 2
         if _nonce_after(chain, sender, middle) > nonce:

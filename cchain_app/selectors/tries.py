@@ -18,7 +18,7 @@ from cchain_app.evm.trie import NodeReader, OverlayReader, TrieError, TrieUpdate
 from cchain_app.selectors import blocks
 from cchain_app.selectors.state import state_at
 from cchain_app.selectors.tracing import GenesisNotTraceable, changes_in
-from cchain_app.store import development, evm_state, forked
+from cchain_app.store import development, evm_state, forked, history
 from cchain_app.tracing.deadline import Deadline
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_ROOT
@@ -59,6 +59,7 @@ def at_height(chain: EvmChain, number: int, ask: Callable[[Hash, NodeReader], T]
 
     Raises:
         ProofWindowPassed: The height is further below the head than NODE_PROOF_WINDOW.
+        StatePruned: Its state was given up.
         TraceTimedOut: More has changed since than can be read in the time of a call.
         TrieError: The stored trie is not the head's (never, unless rows were changed by hand).
     """
@@ -190,11 +191,16 @@ def changes_back(
         number: Of the block.
         made_there: What was changed by hand after it.
         pending: What was changed by hand after the head.
+
+    Raises:
+        StatePruned: The state of that height was given up.
+        TraceTimedOut: As `at_height`.
     """
     absent = forked.leaves_above(chain.db, number) if chain.fork is not None else frozenset()
     accounts = _accounts_back(chain, number, made_there, pending, absent=absent)
     gone = frozenset(address for address, change in accounts.items() if change.after is None)
     slots = _slots_back(chain, number, gone, made_there, pending, absent=absent)
+    history.verify_state(chain.db, number)
     return StateChanges(accounts=accounts, storage=slots, cleared=gone)
 
 

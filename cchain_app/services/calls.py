@@ -18,11 +18,13 @@ from cchain_app.selectors import blocks, calls
 from cchain_app.selectors.state import states_before_blocks
 from cchain_app.selectors.tracing import BlockReplay, TraceDiffers
 from cchain_app.store import calls as rows
+from cchain_app.store import history
 from cchain_app.store.calls import ProgressMoved, Recorded
 from cchain_app.tracing.calls import HalfRecorded
 from cchain_app.txs.transaction import Transaction, contract_address
 from chaindb.database import Row
 from chaindb.fields import height_of, row_id
+from chaindb.locks import Lock
 
 ROWS_AT_ONCE: Final = 2000
 """In one transaction of the database: writers of blocks wait no longer than that takes."""
@@ -116,7 +118,7 @@ def index_calls(chain: EvmChain, *, seconds: float) -> int:
     Who is killed goes on where it was. Of two that do it at once one gives up.
     """
     until = time.monotonic() + seconds
-    batch = _Batch(chain)
+    batch = _begin(chain)
     first, last = batch.height, blocks.catch_up(chain).number
     try:
         while batch.height <= last:
@@ -129,6 +131,18 @@ def index_calls(chain: EvmChain, *, seconds: float) -> int:
     except ProgressMoved:
         return 0
     return batch.height - first
+
+
+def _begin(chain: EvmChain) -> _Batch:
+    """Go on where calls are written to, or behind blocks that cannot be executed any more: their states were given up."""
+    first = history.first_state(chain.db) + 1
+    if first > max(height_of(rows.begin(chain.db).next_call), 1):
+        with chain.db.atomic(durable=True):
+            chain.db.acquire(Lock.CCHAIN)
+            history.keep_calls_from(chain.db, first)
+    batch = _Batch(chain)
+    batch.reach(row_id(first))
+    return batch
 
 
 def _record(chain: EvmChain, found: Sequence[AcceptedBlock], batch: _Batch, until: float) -> bool:

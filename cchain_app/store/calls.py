@@ -27,7 +27,8 @@ _ONLY: Final = 1
 
 _READ: Final = """
 SELECT next_call, unrecorded, coalesce((SELECT max(id) FROM cchain_app_rewind), 0),
-  coalesce((SELECT number FROM chaindb_generation WHERE id = 1), 0)
+  coalesce((SELECT number FROM chaindb_generation WHERE id = 1), 0),
+  coalesce((SELECT first_call FROM cchain_app_kepthistory WHERE id = 1), 0)
 FROM cchain_app_callprogress WHERE id = %s
 """
 
@@ -56,6 +57,8 @@ class Progress(NamedTuple):
     """How often a development chain had gone back by then."""
     generation: int = 0
     """How often its rows had gone back (`chaindb.generation`)."""
+    first: int = 0
+    """The first block whose calls are kept (`history`)."""
 
     @property
     def height(self) -> int:

@@ -1,7 +1,8 @@
 """State at a height, as the EVM engines read it from the rows.
 
 State at height N is the oldest change after N, else the current row. Each question is one SQL
-statement, so that an answer is right while a writer commits the next block.
+statement, so that an answer is right while a writer commits the next block, or gives up old states: a row of rank -1
+says that the state is not kept. Where it takes several, that is looked at after them (`history`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,9 +10,16 @@ from typing import Any
 
 from cchain_app import models
 from cchain_app.evm.engine import AccountState
+from cchain_app.store.history import state_pruned, verify_state
 from chaindb.database import Database
 from chaindb.fields import HexBytes
 from primitives.evm import ZERO_HASH, ZERO_WORD, Address, Hash, Slot, Word
+
+_PRUNED = -1
+"""The rank of what says that a state was given up."""
+
+_PIECE = 2_000
+"""Rows that are read together of many."""
 
 _ACCOUNT = """
 SELECT nonce, balance, code_hash, 0 AS rank FROM (
@@ -19,6 +27,8 @@ SELECT nonce, balance, code_hash, 0 AS rank FROM (
   WHERE address = %s AND number > %s ORDER BY number LIMIT 1) AS past
 UNION ALL
 SELECT nonce, balance, code_hash, 1 FROM cchain_app_account WHERE address = %s
+UNION ALL
+SELECT NULL, NULL, NULL, -1 FROM cchain_app_kepthistory WHERE id = 1 AND first_state > %s
 ORDER BY rank LIMIT 1
 """
 
@@ -28,6 +38,8 @@ SELECT value, 0 AS rank FROM (
   WHERE key = %s AND number > %s ORDER BY number LIMIT 1) AS past
 UNION ALL
 SELECT value, 1 FROM cchain_app_storageslot WHERE key = %s
+UNION ALL
+SELECT NULL, -1 FROM cchain_app_kepthistory WHERE id = 1 AND first_state > %s
 ORDER BY rank LIMIT 1
 """
 
@@ -52,22 +64,31 @@ _NODES = "SELECT key, rlp FROM cchain_app_trienode WHERE key IN ({keys})"
 
 
 def account_at(db: Database, address: Address, number: int) -> AccountState | None:
-    """Return an account as it was after block `number`, or None when it did not exist."""
-    row = db.row(_ACCOUNT, (address, number, address))
+    """Return an account as it was after block `number`, or None when it did not exist.
+
+    Raises:
+        StatePruned: The state of that height was given up.
+    """
+    row = db.row(_ACCOUNT, (address, number, address, number))
+    if row is not None and row[3] == _PRUNED:
+        raise state_pruned(db, number)
     return None if row is None else account_of(row[0], row[1], row[2])
 
 
 def slot_at(db: Database, address: Address, slot: Slot, number: int) -> Word:
-    """Return a storage slot as it was after block `number`; zero when it was not set."""
+    """Return a storage slot as it was after block `number`; zero when it was not set. Raises as `account_at`."""
     key = address + slot
-    row = db.row(_SLOT, (key, number, key))
+    row = db.row(_SLOT, (key, number, key, number))
+    if row is not None and row[1] == _PRUNED:
+        raise state_pruned(db, number)
     return ZERO_WORD if row is None else Word(bytes(row[0]))
 
 
 def has_storage_at(db: Database, address: Address, number: int) -> bool:
-    """Return whether an account had a slot that was not zero after block `number`."""
+    """Return whether an account had a slot that was not zero after block `number`. Raises as `account_at`."""
     first, last = address + bytes(32), address + b"\xff" * 32
     found = db.row(_HAS_STORAGE, (first, last, number, first, last, number, ZERO_WORD, number))
+    verify_state(db, number)
     return found is not None
 
 
@@ -102,16 +123,18 @@ def slots_now(db: Database, keys: Iterable[bytes]) -> dict[bytes, Word]:
 
 
 def changed_since(db: Database, number: int) -> tuple[set[Address], set[tuple[Address, Slot]]]:
-    """Return the accounts and slots that any block above `number` changed (for caches)."""
+    """Return the accounts and slots that any block above `number` changed (for caches). Raises as `account_at`."""
     first = models.row_id(number + 1)
     accounts = (
         db.objects(models.AccountChange).filter(id__gte=first).values_list("address", flat=True)
     )
     keys = db.objects(models.StorageChange).filter(id__gte=first).values_list("key", flat=True)
-    return (
+    found = (
         {Address(bytes(address)) for address in accounts},
         {(Address(bytes(key[:20])), Slot(bytes(key[20:]))) for key in keys},
     )
+    verify_state(db, number)
+    return found
 
 
 Values = tuple[dict[Address, AccountState | None], dict[tuple[Address, Slot], Word]]
@@ -119,7 +142,10 @@ Values = tuple[dict[Address, AccountState | None], dict[tuple[Address, Slot], Wo
 
 
 def before_blocks(db: Database, first: int, last: int) -> dict[int, Values]:
-    """Return the accounts and slots that each of some blocks changed, as they were before it, in two statements."""
+    """Return the accounts and slots that each of some blocks changed, as they were before it, in three statements.
+
+    Raises as `account_at`, for the state before the first of them.
+    """
     keys = {"id__gte": models.row_id(first), "id__lt": models.row_id(last + 1)}
     found: dict[int, Values] = {number: ({}, {}) for number in range(first, last + 1)}
     accounts = db.objects(models.AccountChange).filter(**keys)
@@ -131,6 +157,7 @@ def before_blocks(db: Database, first: int, last: int) -> dict[int, Values]:
     for key, place, value in slots.values_list("id", "key", "value"):
         slot = Address(bytes(place[:20])), Slot(bytes(place[20:]))
         found[models.height_of(key)][1][slot] = Word(bytes(value))
+    verify_state(db, max(first - 1, 0))
     return found
 
 
@@ -143,8 +170,16 @@ def all_accounts(db: Database) -> Iterator[tuple[Address, AccountState]]:
         yield Address(bytes(address)), state
 
 
+def in_pieces(db: Database, sql: str, params: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a query, read piece by piece: they may be more than memory holds."""
+    with db.connection.chunked_cursor() as cursor:
+        cursor.execute(sql, params)
+        while piece := cursor.fetchmany(_PIECE):
+            yield from piece
+
+
 def values_at(db: Database, number: int) -> Values:
-    """Return the accounts and slots that blocks above a height changed, as they were at that height."""
+    """Return the accounts and slots that blocks above a height changed, as they were at that height. Raises as `account_at`."""
     above = {"id__gte": models.row_id(number + 1)}
     accounts: dict[Address, AccountState | None] = {}
     changed = db.objects(models.AccountChange).filter(**above).order_by("id")
@@ -154,6 +189,7 @@ def values_at(db: Database, number: int) -> Values:
     written = db.objects(models.StorageChange).filter(**above).order_by("id")
     for key, value in written.values_list("key", "value"):
         slots.setdefault((Address(bytes(key[:20])), Slot(bytes(key[20:]))), Word(bytes(value)))
+    verify_state(db, number)
     return accounts, slots
 
 

@@ -1,17 +1,18 @@
 """All slots of an account and all accounts as they were after a block, and what blocks changed.
 
 As in `evm_state` each question is one SQL statement. Answers come piece by piece: an account may have
-millions of slots.
+millions of slots. When the last one has come it is looked at whether the state is still kept: each raises
+`StatePruned` in the end if it is not.
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from cchain_app import models
+from cchain_app.store import evm_state
+from cchain_app.store.history import verify_state
 from chaindb.database import Database
 from primitives.evm import ZERO_WORD, Address, Slot, Word
-
-_PIECE: Final = 2_000
 
 _SLOTS: Final = """
 SELECT slot.key, slot.value FROM cchain_app_storageslot AS slot
@@ -46,37 +47,34 @@ def slots_at(db: Database, address: Address, number: int) -> Iterator[tuple[Slot
     """Yield the slots of an account that were not zero after block `number`, in no order."""
     first, last = address + bytes(32), address + b"\xff" * 32
     params = (first, last, number, first, last, number, ZERO_WORD, number)
-    for key, value in _pieces(db, _SLOTS, params):
+    for key, value in evm_state.in_pieces(db, _SLOTS, params):
         yield Slot(bytes(key)[20:]), Word(bytes(value))
+    verify_state(db, number)
 
 
 def addresses_at(db: Database, number: int) -> Iterator[Address]:
     """Yield the accounts that existed after block `number`, in no order."""
     params = (number, models.row_id(number + 1), number)
-    for (address,) in _pieces(db, _ADDRESSES, params):
+    for (address,) in evm_state.in_pieces(db, _ADDRESSES, params):
         yield Address(bytes(address))
+    verify_state(db, number)
 
 
 def changed_accounts(db: Database, first: int, last: int) -> Iterator[tuple[Address, int]]:
     """Yield the accounts that blocks `first` to `last` changed, and how many of these blocks did."""
     sql = _CHANGED.format(key="address", table="cchain_app_accountchange")
-    for address, count in _pieces(db, sql, _range(first, last)):
+    for address, count in evm_state.in_pieces(db, sql, _range(first, last)):
         yield Address(bytes(address)), count
+    verify_state(db, first - 1)
 
 
 def changed_slots(db: Database, first: int, last: int) -> Iterator[tuple[Address, Slot, int]]:
     """Yield the slots that blocks `first` to `last` changed, and how many of these blocks did."""
     sql = _CHANGED.format(key="key", table="cchain_app_storagechange")
-    for key, count in _pieces(db, sql, _range(first, last)):
+    for key, count in evm_state.in_pieces(db, sql, _range(first, last)):
         yield Address(bytes(key)[:20]), Slot(bytes(key)[20:]), count
+    verify_state(db, first - 1)
 
 
 def _range(first: int, last: int) -> tuple[int, int]:
     return models.row_id(first), models.row_id(last + 1)
-
-
-def _pieces(db: Database, sql: str, params: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-    with db.connection.chunked_cursor() as cursor:
-        cursor.execute(sql, params)
-        while piece := cursor.fetchmany(_PIECE):
-            yield from piece

@@ -166,10 +166,10 @@ def fill(db: Database, name: str, table: str) -> None:
     listed = ", ".join(quote(one) for one in columns)
     db.execute(f"DELETE FROM {own}")  # noqa: S608  # names are the models'
     db.execute(f"INSERT INTO {own} ({listed}) SELECT {listed} FROM {kept}")  # noqa: S608  # as above
-    _raise_sequences(db, table)
+    raise_sequences(db, table)
 
 
-def _raise_sequences(db: Database, table: str) -> None:
+def raise_sequences(db: Database, table: str) -> None:
     """See that the next key is above all that are there. Numbers that were given out are not given again."""
     own = db.connection.ops.quote_name(table)
     for sequence, column in db.rows(_SEQUENCES, [own, table, own]):

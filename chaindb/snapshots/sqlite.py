@@ -68,8 +68,9 @@ class SqliteCopies:
                 raise NameTaken(name)
             part = self._directory / f"{name}{_PART}"
             try:
-                with self._reading() as connection:
+                with self._db.as_of_one_moment():
                     description = describe()
+                    connection = self._db.connection
                     connection.ensure_connection()
                     _copy(connection.connection, part, description)
                 to_disk(part)
@@ -110,17 +111,6 @@ class SqliteCopies:
                 self._path(name).unlink()
             except FileNotFoundError:
                 raise NoSuchSnapshot(name) from None
-
-    @contextmanager
-    def _reading(self) -> Iterator[BaseDatabaseWrapper]:
-        """Have this thread's connection see the database as of one moment, without any lock on writers."""
-        connection = self._db.connection
-        assert not connection.in_atomic_block, "a copy is made outside of transactions"
-        self._db.execute("BEGIN DEFERRED")
-        try:
-            yield connection
-        finally:
-            self._db.execute("ROLLBACK")
 
     @contextmanager
     def _attached(self, connection: BaseDatabaseWrapper, path: Path) -> Iterator[None]:

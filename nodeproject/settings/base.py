@@ -127,6 +127,12 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
+if NODE.admin_https:
+    SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    # To redirect people to HTTPS and to have browsers remember it is for the proxy, which has the
+    # certificate: clients of RPC in front of it are no browsers, and may be on plain HTTP inside.
+    SILENCED_SYSTEM_CHECKS = ["security.W004", "security.W008"]
 
 LOGGING: dict[str, Any] = {
     "version": 1,

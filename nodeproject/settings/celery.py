@@ -44,6 +44,12 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 1.0,
         "options": {"expires": 1.0, "expire_seconds": 1},
     },
+    "cchain-prune-history": {
+        "task": "cchain_app.prune_history",
+        "schedule": 2.0,
+        "options": {"expires": 2.0, "expire_seconds": 2},
+    },
+    "health-prune-history": {"task": "health_app.prune_history", "schedule": 3600.0},
     "cchain-expire-pool": {"task": "cchain_app.expire_pool", "schedule": 60.0},
 }
 if "C" not in NODE.chains:

@@ -1,5 +1,6 @@
 """The database of a profile, with the manners that chain data needs."""
 
+from pathlib import Path
 from typing import Any
 
 import environ
@@ -13,7 +14,7 @@ def database(node: NodeSettings) -> dict[str, Any]:
     """Return the entry of DATABASES for these settings: SQLite or PostgreSQL."""
     url = node.database_url or f"sqlite:///{node.directory / 'node.sqlite3'}"
     if url.startswith("sqlite:///"):
-        return _sqlite(environ.Env.db_url_config(url), node)
+        return _with_manners(environ.Env.db_url_config(url), node)
     if not is_postgresql(url):
         raise _bad_url()
     try:
@@ -38,7 +39,13 @@ def _bad_url() -> BadSetting:
     )
 
 
-def _sqlite(entry: dict[str, Any], node: NodeSettings) -> dict[str, Any]:
+def sqlite(path: Path, node: NodeSettings) -> dict[str, Any]:
+    """Return the entry of DATABASES for a SQLite file."""
+    entry: dict[str, Any] = {"ENGINE": "django.db.backends.sqlite3", "NAME": str(path)}
+    return _with_manners(entry, node)
+
+
+def _with_manners(entry: dict[str, Any], node: NodeSettings) -> dict[str, Any]:
     pragmas = (
         "PRAGMA journal_mode=WAL",
         f"PRAGMA synchronous={node.sqlite_synchronous}",

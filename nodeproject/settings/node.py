@@ -10,8 +10,8 @@ from pathlib import Path
 
 from nodeproject.installation import data_home
 from nodeproject.settings.flags import Form, flag
-from nodeproject.settings.fork import ForkSettings
 from nodeproject.settings.forms import CLIENT_NAME, GAS_LIMIT, HARDFORK
+from nodeproject.settings.history import HistorySettings
 from primitives.networks import LOCAL
 
 
@@ -25,7 +25,7 @@ _REDIS = Form("a URL like redis://HOST:6379/0", _redis_url)
 
 
 @dataclass(frozen=True, slots=True)
-class NodeSettings(ForkSettings):
+class NodeSettings(HistorySettings):
     """What an operator can set, with its defaults."""
 
     profile: str = flag(
@@ -383,6 +383,11 @@ class NodeSettings(ForkSettings):
         "", "File with Django's secret key. Default: made in the data directory at first start."
     )
     admin_user: str = flag("admin", "Name of the admin user that the first start makes.")
+    admin_https: bool = flag(
+        False,
+        "Whether people reach the admin by HTTPS alone, through a proxy that names it in X-Forwarded-Proto: its "
+        "cookies are for HTTPS then.",
+    )
 
     @property
     def logged_level(self) -> str:

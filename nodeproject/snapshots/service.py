@@ -9,7 +9,6 @@ import msgspec
 from cchain_app.chain import EvmChain
 from cchain_app.notifications import rewound
 from cchain_app.selectors import blocks as cchain_blocks
-from cchain_app.store import chain as cchain_rows
 from chaindb import clock, generation
 from chaindb.chains import Chain
 from chaindb.snapshots.errors import UnreadableSnapshot
@@ -20,7 +19,7 @@ from network_app import selectors as network
 from network_app.node import NodeNetwork
 from nodeproject import followers
 from nodeproject.settings.node import NodeSettings
-from nodeproject.snapshots import tables
+from nodeproject.snapshots import heads, tables
 from nodeproject.snapshots.errors import (
     NoChain,
     NotAlone,
@@ -28,9 +27,8 @@ from nodeproject.snapshots.errors import (
     OtherChain,
     OtherMigrations,
 )
-from nodeproject.snapshots.manifest import Head, Manifest
+from nodeproject.snapshots.manifest import Manifest
 from platform_app.chain import PlatformChain
-from platform_app.store import blocks as platform_rows
 from primitives.networks import LOCAL
 
 
@@ -164,29 +162,19 @@ class Snapshots:
         Raises:
             NoChain: There is no chain.
         """
-        found = platform_rows.read(self._db)
+        found = heads.of(self._db)
         if found is None:
             raise NoChain
-        platform, tip = found
-        cchain = self._cchain() if Chain.C.is_here else None
         return Manifest(
             name=name,
             saved_at=int(time.time()),
-            network_id=platform.network_id,
-            chain_id=cchain_rows.first_chain_id(self._db),
-            pchain=Head(tip.height, str(tip.block_id), tip.timestamp, str(platform.genesis_hash)),
-            cchain=cchain,
+            network_id=found.network_id,
+            chain_id=found.chain_id,
+            pchain=found.pchain,
+            cchain=found.cchain,
             clock_offset=clock.offset(),
             migrations=tables.migrations(self._db),
         )
-
-    def _cchain(self) -> Head | None:
-        pointer, genesis = cchain_rows.head_pointer(self._db), cchain_rows.genesis_hash(self._db)
-        if pointer is None or genesis is None:
-            return None
-        number, block_hash = pointer
-        head = cchain_rows.load_block(self._db, number)
-        return Head(number, _hex(block_hash), head.header.timestamp, _hex(genesis))
 
     def _verify_fits(self, saved: Manifest) -> None:
         here = self._describe(saved.name)
@@ -217,7 +205,3 @@ class Snapshots:
             raise NotAlone("another node makes the blocks (NODE_PRODUCER)")
         if network.peers():
             raise NotAlone("peers are connected")
-
-
-def _hex(value: bytes) -> str:
-    return f"0x{bytes(value).hex()}"

@@ -38,6 +38,8 @@ POINTS: Final = {
     "emptied-sqlite": Point("chaindb.snapshots.sqlite", "fill", done=True),
     "emptied-postgresql": Point("chaindb.snapshots.postgresql", "fill", done=True),
     "restored": Point("nodeproject.followers", "wait_for_all", done=False),
+    "saved": Point("nodeproject.backups.archive", "_name", done=False),
+    "filled": Point("nodeproject.backups.service", "verify", done=False),
     "P before": Point("network_app.proposervm.vm", "ProposerVM.accept", done=False, chain="P"),
     "P written": Point("platform_app.store.blocks", "commit", done=True),
     "P accepted": Point("network_app.proposervm.vm", "ProposerVM.accept", done=True, chain="P"),
@@ -47,8 +49,9 @@ POINTS: Final = {
 }
 """From the insert of a P-Chain's transaction to its answer: not committed yet; committed, and nobody told
 that it waits; told, and not answered. Of a snapshot: its file is whole and has no name yet; one of the tables
-is as it was, and nothing committed; all is committed, and nobody has said that he knows. And of the acceptance of a
-block: decided, and nothing of it written; written, the outer block too, and not committed; committed, and nobody told."""
+is as it was, and nothing committed; all is committed, and nobody has said that he knows. Of a backup: its file is
+whole and has no name yet; it is restored, and nothing verified or committed. And of the acceptance of a block:
+decided, and nothing of it written; written, the outer block too, and not committed; committed, and nobody told."""
 
 
 def main(point: Point, arguments: list[str]) -> None:

@@ -2,14 +2,14 @@
 
 import threading
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.core.management import call_command
 from django.db import connection, connections
 
-from health_app import services
+from health_app import services, tasks
 from health_app.models import HealthChange
 from health_app.reporter import Reporter
 from health_app.result import CheckResult
@@ -140,3 +140,28 @@ def test_what_was_seen_before_the_last_change_is_no_news() -> None:
 
     assert outcomes == [True, True, False, False]
     assert services.record("C", replace(first, ended=ENDED + 6 * SECOND)), "that is another outage"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("days", "left"),
+    [
+        (0, [("C", 9), ("C", 2), ("C", 0), ("P", 9), ("P", 5)]),
+        (3, [("C", 2), ("C", 0), ("P", 5)]),
+        (1, [("C", 0), ("P", 5)]),
+    ],
+)
+def test_old_changes_are_forgotten_by_setting_but_how_each_check_is(
+    days: int, left: list[tuple[str, int]], settings: Any
+) -> None:
+    now = datetime.now(UTC)
+    for name, age in (("C", 9), ("C", 2), ("C", 0), ("P", 9), ("P", 5)):
+        HealthChange.objects.create(
+            name=name, healthy=True, error="", at=now - timedelta(days=age, hours=1)
+        )
+    settings.NODE = replace(settings.NODE, history_health=days)
+
+    assert tasks.prune_history() == {"forgotten": 5 - len(left)}
+
+    found = HealthChange.objects.order_by("id")
+    assert [(one.name, (now - one.at).days) for one in found] == left

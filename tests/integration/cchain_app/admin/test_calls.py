@@ -9,6 +9,7 @@ from cchain_app.admin import calls as pages
 from cchain_app.evm.tracing import Frame, Recording, TraceTimedOut
 from cchain_app.selectors import tracing
 from cchain_app.services.calls import index_calls
+from cchain_app.store import history
 from tests.builders.bytecode import words
 from tests.builders.transactions import RECIPIENT, SENDER
 from tests.integration.admin_pages import Browse, browser
@@ -48,6 +49,22 @@ def test_a_transactions_page_has_its_call_tree(made, browse, written) -> None:
     assert "--depth: 1" in text
     assert reverse("admin:cchain_app_account_change", args=[hexed(ADDRESSES["reverter"])]) in text
     assert "SELFDESTRUCT" in browse(page_of(made, "pay_and_destroy")).text
+
+
+@pytest.mark.node_settings(mining="manual")
+def test_where_calls_are_given_up_a_page_executes_and_says_when_it_cannot(made, browse) -> None:
+    index_calls(made.chain.evm, seconds=60)
+    page = page_of(made, "inner_revert")
+    before = browse(page).text
+    history.keep_calls_from(made.chain.evm.db, 3)
+    while history.delete_calls(made.chain.evm.db, 100):
+        pass
+    assert not models.Call.objects.exists()
+    assert "execution reverted: no" in before
+    assert "execution reverted: no" in browse(page).text
+    history.keep_states_from(made.chain.evm.db, 2)
+    made.chain.forget()
+    assert "The state before it was given up (NODE_HISTORY_STATE)." in browse(page).text
 
 
 def frames_of(made: TracedChain, name: str) -> tuple[Frame, ...]:

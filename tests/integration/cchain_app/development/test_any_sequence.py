@@ -11,6 +11,8 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cchain_app.evm.trie_python import PythonStateTrie
+from cchain_app.selectors.rebuilding import verify_state
 from tests.builders.bytecode import assemble
 from tests.integration.recomputed import assert_recomputes
 
@@ -149,6 +151,7 @@ class Session:
         answer = self.rpc("eth_call", {"to": ECRECOVER, "data": f"0x{RECOVERY.hex()}"}, "latest")
         assert answer == (f"0x{self.signer[2:]:>064}" if self.signer else "0x")
         assert_recomputes(self.chain.evm)
+        verify_state(self.chain.evm.db, PythonStateTrie())
 
     def _send(self, **fields: Any) -> None:
         """Make a block with a transaction of the well-known key's account."""
@@ -186,6 +189,7 @@ def test_a_sequence_ends_as_the_model_says(rpc, chain, operations):
     session = Session(rpc, chain)
     for operation in operations:
         session.run(operation)
+    verify_state(chain.evm.db, PythonStateTrie())  # with what was changed by hand on the head
     session.rpc("anvil_mine", 1)
     session._next_height()
     session.check()

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from cchain_app import models
 from cchain_app.evm.engine import AccountChange, SlotChange, StateChanges
 from cchain_app.evm.trie_python import PythonStateTrie
+from cchain_app.selectors.rebuilding import verify_state
 from cchain_app.store import evm_state
 from primitives.evm import ZERO_WORD, Address, Slot
 from primitives.hashing import EMPTY_ROOT
@@ -123,8 +124,12 @@ class Session:
             assert int(self.rpc("eth_call", {"to": COUNTER}, at), 16) == counter
         for (account, place), value in self.model.slots.items():
             assert int(self.rpc("eth_getStorageAt", account, hex(place), "latest"), 16) == value
+        verify_state(
+            self.forked.evm.db, PythonStateTrie()
+        )  # with what was changed by hand on the head
         block = self.forked.mine()
         assert block.header.state_root == root_of_changes(self.forked.evm.db)
+        assert verify_state(self.forked.evm.db, PythonStateTrie()) == block.header.state_root
 
 
 def root_of_changes(db: Any) -> bytes:

@@ -22,6 +22,7 @@ from cchain_app.selectors.tries import ProofWindowPassed
 from cchain_app.services.poll_filters import FilterNotFound
 from cchain_app.services.tracing import BlockNotTraceable
 from cchain_app.simulation.errors import SimulationRefused
+from cchain_app.store.history import HistoryPruned
 from cchain_app.tracing.options import BadTraceConfig
 from cchain_app.txs.errors import InvalidTransaction
 
@@ -30,7 +31,7 @@ ROOTS = (
     InvalidTransaction, PoolRejection, BadOverride, InvalidPercentiles, FilterNotFound, CallRejected,
     TooManyLogs, ProofWindowPassed, RangeTimedOut, SimulationRefused, GenesisNotTraceable, TransactionIndexOutOfRange, TraceDiffers,
     BlockNotTraceable, BadTraceConfig, TraceTimedOut, UnknownAccount, BadTypedData, TooManyAccounts,
-    ForkRefused, UpstreamError, NoForkedProof,
+    ForkRefused, UpstreamError, NoForkedProof, HistoryPruned,
 )  # fmt: skip
 
 

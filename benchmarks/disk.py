@@ -1,0 +1,145 @@
+"""`python -m benchmarks.disk`: measures what grows how fast on the disk, and prints the table of docs/operations.md.
+
+Each kind of growth has a data directory of its own, of which the sizes of all tables with their indexes are compared
+with those of a node that has done nothing. SQLite tells them (dbstat).
+"""
+
+import sqlite3
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.node import DATA_DIR, NODE, seed, told_by
+from benchmarks.rpc import Client
+from benchmarks.scene import FUNDER
+from benchmarks.server import running
+from benchmarks.signing import contract_address, hash_of, sign
+from benchmarks.wire import Http
+
+BLOCKS = 2_000
+TRANSFERS = (100, 30)
+"""Blocks, and transactions in each."""
+PAYMENTS = (400, 5)
+LOGS = 3_000
+AT_ONCE = 30
+"""Transactions that are sent together: about so many are in a block."""
+SECONDS = 120.0
+"""Until calls are rows."""
+
+LOGGER = bytes.fromhex("60016000355543335560003533600160206000a300")
+"""What a token's transfer does: a new slot, a slot that changes, and a log of three topics and 32 bytes."""
+CREATION = bytes.fromhex(f"60{len(LOGGER):02x}80600b6000396000f3") + LOGGER
+
+_SIZES = """
+SELECT schema.tbl_name, sum(stat.pgsize) FROM dbstat AS stat
+JOIN sqlite_schema AS schema ON schema.name = stat.name GROUP BY schema.tbl_name
+"""
+
+
+class Growth(NamedTuple):
+    """How a database has grown."""
+
+    what: str
+    count: int
+    bytes: dict[str, int]
+    """By table, its indexes included."""
+
+
+def main() -> int:
+    """Measure all kinds of growth and print them."""
+    with tempfile.TemporaryDirectory(prefix="disk-") as name:
+        directory = Path(name)
+        told_by("init_node", **_settings(directory / "nothing"))
+        nothing = sizes(directory / "nothing")
+        measured = [Growth(*found) for found in _seeded(directory)]
+        measured.append(_with_logs())
+    print("| What | Each | Of that |\n|---|---|---|")
+    for growth in measured:
+        print(_row(growth, nothing))
+    return 0
+
+
+def sizes(directory: Path) -> dict[str, int]:
+    """Return how many bytes each table of a data directory takes."""
+    with closing(sqlite3.connect(f"file:{directory / 'node.sqlite3'}?mode=ro", uri=True)) as found:
+        return dict(found.execute(_SIZES).fetchall())
+
+
+def _settings(directory: Path) -> dict[str, str]:
+    return {DATA_DIR: str(directory), "NODE_MINING": "manual"}
+
+
+def _seeded(directory: Path) -> Iterator[tuple[str, int, dict[str, int]]]:
+    none = {"empty": 0, "light": 0, "transfers": 1, "platform": 0, "payments": 1}
+    blocks, transfers = TRANSFERS
+    heights, payments = PAYMENTS
+    shapes: tuple[tuple[str, int, dict[str, int]], ...] = (
+        ("block of the C-Chain without transactions", BLOCKS, {"empty": BLOCKS}),
+        (
+            f"transfer on the C-Chain, {transfers} in a block",
+            blocks * transfers,
+            {"light": blocks, "transfers": transfers},
+        ),
+        (
+            f"payment on the P-Chain, {payments} in a block",
+            heights * payments,
+            {"platform": heights, "payments": payments},
+        ),
+    )
+    for place, (what, count, shape) in enumerate(shapes):
+        own = directory / str(place)
+        seed("history", {**none, **shape}, _settings(own))
+        yield what, count, sizes(own)
+
+
+def _with_logs() -> Growth:
+    """Send transactions that store and log to a running node, until their calls are rows."""
+    with running(NODE) as server, closing(Client(Http(server.endpoint))) as client:
+        client.mine(sign(FUNDER, 0, None, data=CREATION, gas=200_000))
+        contract = contract_address(FUNDER.address, 0)
+        for first in range(1, LOGS + 1, AT_ONCE):
+            raws = [
+                sign(FUNDER, nonce, contract, data=nonce.to_bytes(32, "big"), gas=100_000)
+                for nonce in range(first, first + AT_ONCE)
+            ]
+            client.call_many("eth_sendRawTransaction", [[raw] for raw in raws])
+            client.receipt(hash_of(raws[-1]))
+        directory = Path(server.environment[DATA_DIR])
+        _wait(lambda: _calls(directory) > LOGS)
+        return Growth(
+            "transaction that stores and logs as a token's transfer", LOGS, sizes(directory)
+        )
+
+
+def _calls(directory: Path) -> int:
+    with closing(sqlite3.connect(f"file:{directory / 'node.sqlite3'}?mode=ro", uri=True)) as found:
+        return int(found.execute("SELECT count(*) FROM cchain_app_call").fetchone()[0])
+
+
+def _wait(done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not done():
+        if time.monotonic() > deadline:
+            raise SystemExit("calls did not become rows in time")
+        time.sleep(0.2)
+
+
+def _row(growth: Growth, nothing: dict[str, int]) -> str:
+    grown = Counter(growth.bytes)
+    grown.subtract(nothing)
+    total = sum(grown.values())
+    parts = [
+        f"{table.partition('_app_')[2] or table} {size / growth.count:,.0f}"
+        for table, size in grown.most_common()
+        if size > total / 50
+    ]
+    return f"| {growth.what} | {total / growth.count:,.0f} B | {', '.join(parts)} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,193 @@
+"""The state trie built anew of the rows of accounts and slots, to see whether these are the head's state.
+
+It needs neither the nodes that are stored nor anything that the process remembers. The trie may be larger than memory:
+it grows in a temporary file.
+
+StateDiffers
+├── RootDiffers     accounts and slots make another state root than the head's
+├── NodesDiffer     the stored nodes are not the trie's
+└── CodeMissing     an account has code that is not there
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice, zip_longest
+from typing import Final
+
+from cchain_app.development.changes import before
+from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
+from cchain_app.evm.trie import StateTrie, TrieError
+from cchain_app.store import chain as stored
+from cchain_app.store import development, evm_state, forked
+from cchain_app.store.scratch import ScratchNodes, scratch_nodes
+from chaindb.database import Database
+from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
+from primitives.hashing import EMPTY_HASH, EMPTY_ROOT
+
+_PART: Final = 5_000
+"""Accounts and slots that are put into the trie together."""
+_ADDRESS_BYTES: Final = 20
+
+_ACCOUNTS: Final = (
+    "SELECT address, nonce, balance, code_hash FROM cchain_app_account ORDER BY address"
+)
+_SLOTS: Final = "SELECT key, value FROM cchain_app_storageslot ORDER BY key"
+_NODES: Final = "SELECT key, rlp FROM cchain_app_trienode ORDER BY key"
+_NO_CODE: Final = """
+SELECT address FROM cchain_app_account AS account
+WHERE code_hash <> %s AND NOT EXISTS (SELECT 1 FROM cchain_app_code WHERE hash = account.code_hash)
+LIMIT 1
+"""
+
+
+class StateDiffers(Exception):
+    """The rows are not the state of the head."""
+
+
+class RootDiffers(StateDiffers):
+    """Accounts and slots make another root than the head's header has."""
+
+    def __init__(self, number: int, wanted: Hash, found: Hash | str) -> None:
+        shown = found if isinstance(found, str) else f"0x{found.hex()}"
+        super().__init__(
+            f"accounts and storage make the state root {shown}, block {number} has 0x{wanted.hex()}"
+        )
+        self.number = number
+
+
+class NodesDiffer(StateDiffers):
+    """A stored node is missing, too many, or another one."""
+
+    def __init__(self, key: bytes) -> None:
+        super().__init__(f"the stored node {key.hex()} of the state trie is not the trie's")
+        self.key = key
+
+
+class CodeMissing(StateDiffers):
+    """An account's code is not there."""
+
+    def __init__(self, address: Address) -> None:
+        super().__init__(f"the code of 0x{address.hex()} is missing")
+        self.address = address
+
+
+def verify_state(db: Database, trie: StateTrie) -> Hash | None:
+    """See that the rows are the head's state, and return its root; None where there is no chain.
+
+    Args:
+        db: Where the chain is; within a transaction, so that all is of one moment.
+        trie: Makes the nodes; one that remembers nothing.
+
+    Raises:
+        StateDiffers: By a subclass.
+    """
+    pointer = stored.head_pointer(db)
+    if pointer is None:
+        return None
+    number, fork = pointer[0], forked.read_fork(db)
+    head = stored.load_block(db, number)
+    pinned = fork is not None and fork.number == number
+    wanted = EMPTY_ROOT if pinned else head.header.state_root
+    with scratch_nodes() as nodes:
+        try:
+            found = _build(db, trie, nodes, number, is_fork=fork is not None)
+        except TrieError as error:
+            raise RootDiffers(number, wanted, f"of no trie ({error})") from error
+        if found != wanted:
+            raise RootDiffers(number, wanted, found)
+        _compare(db, nodes)
+    if missing := db.row(_NO_CODE, [EMPTY_HASH]):
+        raise CodeMissing(Address(bytes(missing[0])))
+    return wanted
+
+
+def _build(
+    db: Database, trie: StateTrie, nodes: ScratchNodes, number: int, *, is_fork: bool
+) -> Hash:
+    root = EMPTY_ROOT
+    rows = _rows(db)
+    while part := list(islice(rows, _PART)):
+        kept = _with_leaves(db, part) if is_fork else part
+        update = trie.update(root, _as_changes(kept), nodes)
+        nodes.write(update.nodes)
+        root = update.root
+    by_hand = _by_hand_undone(db, number, is_fork=is_fork)
+    if by_hand is not None:
+        update = trie.update(root, by_hand, nodes)
+        nodes.write(update.nodes)
+        root = update.root
+    return root
+
+
+_Leaf = tuple[bytes, AccountState | Word]
+"""An address and its account, or address and slot and its value."""
+
+
+def _rows(db: Database) -> Iterator[_Leaf]:
+    """Yield each account, and behind it its slots."""
+    slots = evm_state.in_pieces(db, _SLOTS)
+    slot = next(slots, None)
+    for address, nonce, balance, code_hash in evm_state.in_pieces(db, _ACCOUNTS):
+        own = bytes(address)
+        while slot is not None and bytes(slot[0])[:_ADDRESS_BYTES] < own:
+            yield bytes(slot[0]), Word(bytes(slot[1]))  # nobody's: the trie will say so
+            slot = next(slots, None)
+        yield own, AccountState(int(nonce), int(balance), Hash(bytes(code_hash)))
+        while slot is not None and bytes(slot[0])[:_ADDRESS_BYTES] == own:
+            yield bytes(slot[0]), Word(bytes(slot[1]))
+            slot = next(slots, None)
+    while slot is not None:
+        yield bytes(slot[0]), Word(bytes(slot[1]))
+        slot = next(slots, None)
+
+
+def _with_leaves(db: Database, part: Sequence[_Leaf]) -> list[_Leaf]:
+    """Leave out what a fork's trie does not have: what was fetched and no block has changed."""
+    known = forked.leaves_of(db, [key for key, _ in part])
+    return [one for one in part if one[0] in known]
+
+
+def _as_changes(part: Sequence[_Leaf]) -> StateChanges:
+    accounts: dict[Address, AccountChange] = {}
+    slots: dict[tuple[Address, Slot], SlotChange] = {}
+    for key, value in part:
+        address = Address(key[:_ADDRESS_BYTES])
+        if isinstance(value, AccountState):
+            accounts[address] = AccountChange(None, value)
+        else:
+            slots[address, Slot(key[_ADDRESS_BYTES:])] = SlotChange(ZERO_WORD, value)
+    return StateChanges(accounts=accounts, storage=slots)
+
+
+def _by_hand_undone(db: Database, number: int, *, is_fork: bool) -> StateChanges | None:
+    """Return the change from the rows to the head's trie, which has nothing of what was changed by hand after it."""
+    pending = development.changes_before(db, number + 1)
+    if not pending:
+        return None
+    addresses = {one.address for one in pending if one.slot is None}
+    now: dict[Address, AccountState | None] = dict.fromkeys(addresses)
+    now.update(evm_state.accounts_now(db, addresses))
+    was = before(pending, now)
+    keys = {address + slot: (address, slot) for address, slot in was.slots}
+    slots = {keys[key]: value for key, value in evm_state.slots_now(db, keys).items()}
+    known = forked.leaves_of(db, [*addresses, *keys]) if is_fork else {*addresses, *keys}
+    accounts = {
+        address: AccountChange(now[address], then)
+        for address, then in was.accounts.items()
+        if address in known and now[address] != then
+    }
+    gone = frozenset(address for address, change in accounts.items() if change.after is None)
+    storage = {
+        key: SlotChange(slots[key], then)
+        for key, then in was.slots.items()
+        if key[0] + key[1] in known and slots[key] != then and key[0] not in gone
+    }
+    return StateChanges(accounts=accounts, storage=storage, cleared=gone)
+
+
+def _compare(db: Database, nodes: ScratchNodes) -> None:
+    """Compare the nodes that are stored with those that were made."""
+    stored_nodes = ((bytes(key), bytes(rlp)) for key, rlp in evm_state.in_pieces(db, _NODES))
+    for made, there in zip_longest(nodes.in_order(), stored_nodes):
+        if made != there:
+            different = min((one for one in (made, there) if one is not None), default=(b"", b""))
+            raise NodesDiffer(different[0])

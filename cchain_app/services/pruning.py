@@ -1,0 +1,77 @@
+"""Gives up history that the settings do not keep: states of old blocks, and their calls as rows.
+
+The chain itself stays whole: blocks, transactions, receipts and logs. What goes is deleted in small transactions,
+for a little while at a time, so that makers of blocks wait for a few milliseconds at most.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from cchain_app.chain import EvmChain
+from cchain_app.store import calls as call_rows
+from cchain_app.store import chain as stored
+from cchain_app.store import history
+from chaindb.database import Database
+from chaindb.locks import Lock
+
+ROWS_AT_ONCE: Final = 1_000
+"""In one transaction."""
+
+
+class Pruned(NamedTuple):
+    """What was deleted."""
+
+    changes: int
+    calls: int
+
+
+def prune(chain: EvmChain, *, seconds: float) -> Pruned:
+    """Give up what the settings do not keep, for about so long; the next call goes on."""
+    until = time.monotonic() + seconds
+    changes = calls = 0
+    if chain.node.kept_states:
+        changes = _prune(
+            chain, _first_state, history.keep_states_from, history.delete_changes, until
+        )
+    if chain.node.history_calls:
+        calls = _prune(chain, _first_call, history.keep_calls_from, history.delete_calls, until)
+    return Pruned(changes, calls)
+
+
+def _prune(
+    chain: EvmChain,
+    first: Callable[[EvmChain], int],
+    keep: Callable[[Database, int], None],
+    delete: Callable[[Database, int], int],
+    until: float,
+) -> int:
+    """Delete rows until there are none left, or the time is over; return how many."""
+    deleted = 0
+    while True:
+        with chain.db.atomic(durable=True):
+            chain.db.acquire(Lock.CCHAIN)  # nobody goes back, or reads to go back, meanwhile
+            keep(chain.db, first(chain))
+            part = delete(chain.db, ROWS_AT_ONCE)
+        deleted += part
+        if not part or time.monotonic() >= until:
+            return deleted
+
+
+def _first_state(chain: EvmChain) -> int:
+    """Return the first block whose state is kept: calls that are no rows yet need those of their blocks."""
+    kept = _below_head(chain, chain.node.kept_states)
+    if not chain.node.indexes_calls:
+        return kept
+    written = call_rows.progress(chain.db)
+    return min(kept, 0 if written is None else written.height)
+
+
+def _first_call(chain: EvmChain) -> int:
+    written = call_rows.progress(chain.db)
+    reached = 0 if written is None else written.height + 1
+    return min(_below_head(chain, chain.node.history_calls), reached)
+
+
+def _below_head(chain: EvmChain, blocks: int) -> int:
+    return max((stored.head_number(chain.db) or 0) - blocks, 0)

@@ -1,0 +1,124 @@
+"""How much of the history is there, and who deletes the rest: what accounts and slots were, and calls as rows.
+
+What can be read is written first, and rows are deleted afterwards. So whoever reads rows and looks then whether
+the height is still kept has read all of them.
+
+HistoryPruned
+├── StatePruned     the state of a height was given up
+└── CallsPruned     so were the calls of a block
+"""
+
+from typing import Final
+
+from cchain_app import models
+from chaindb.database import Database
+
+_FIRST_STATE: Final = "SELECT first_state FROM cchain_app_kepthistory WHERE id = 1"
+_FIRST_CALL: Final = "SELECT first_call FROM cchain_app_kepthistory WHERE id = 1"
+_ROOT: Final = "SELECT state_root FROM cchain_app_block WHERE number = %s"
+_STATE_TABLES: Final = ("cchain_app_accountchange", "cchain_app_storagechange")
+_CALL_TABLES: Final = ("cchain_app_call",)
+_LAST_OF_PART: Final = (
+    "SELECT max(id) FROM (SELECT id FROM {table} WHERE id < %s ORDER BY id LIMIT %s) part"
+)
+
+
+class HistoryPruned(Exception):
+    """What is asked for was given up by setting."""
+
+
+class StatePruned(HistoryPruned):
+    """The state of a height was given up.
+
+    Unspecified: in the words of go-ethereum for a state that it has pruned, which clients look for.
+    """
+
+    def __init__(self, number: int, root: bytes) -> None:
+        super().__init__(
+            f"missing trie node {root.hex()} (path ) state 0x{root.hex()} is not available, not found"
+        )
+        self.number = number
+        self.root = root
+
+
+class CallsPruned(HistoryPruned):
+    """The calls of a block were given up while they were searched.
+
+    Unspecified: in the words of go-ethereum for a block whose history it has pruned.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__("pruned history unavailable")
+        self.number = number
+
+
+def first_state(db: Database) -> int:
+    """Return the first block whose state can be read."""
+    found = db.row(_FIRST_STATE)
+    return 0 if found is None else int(found[0])
+
+
+def first_call(db: Database) -> int:
+    """Return the first block whose calls are rows, as far as they are written."""
+    found = db.row(_FIRST_CALL)
+    return 0 if found is None else int(found[0])
+
+
+def verify_state(db: Database, number: int) -> None:
+    """See that the state after a block is there, after rows of it were read; or before, to refuse early.
+
+    Raises:
+        StatePruned: It is not.
+    """
+    if number < first_state(db):
+        raise state_pruned(db, number)
+
+
+def state_pruned(db: Database, number: int) -> StatePruned:
+    """Return that the state after a block was given up."""
+    found = db.row(_ROOT, [number])
+    return StatePruned(number, bytes(32) if found is None else bytes(found[0]))
+
+
+def keep_states_from(db: Database, number: int) -> None:
+    """Let the state of no block before this one be read any more; the caller holds the chain's lock."""
+    _keep(db, "first_state", number)
+
+
+def keep_calls_from(db: Database, number: int) -> None:
+    """Let no calls of blocks before this one be rows any more; the caller holds the chain's lock."""
+    _keep(db, "first_call", number)
+
+
+def delete_changes(db: Database, most: int) -> int:
+    """Delete some of the changes that only states need which cannot be read any more; return how many.
+
+    The state at a height is the changes after it undone: those of the first block that is kept are not needed.
+    """
+    return _delete(db, _STATE_TABLES, models.row_id(first_state(db) + 1), most)
+
+
+def delete_calls(db: Database, most: int) -> int:
+    """Delete some of the calls of blocks before the first one that has them; return how many."""
+    return _delete(db, _CALL_TABLES, models.row_id(first_call(db)), most)
+
+
+def _keep(db: Database, column: str, number: int) -> None:
+    row, _ = db.objects(models.KeptHistory).get_or_create(id=1)
+    if number > getattr(row, column):
+        setattr(row, column, number)
+        row.save(using=db.alias, update_fields=[column])
+
+
+def _delete(db: Database, tables: tuple[str, ...], before: int, most: int) -> int:
+    deleted = 0
+    for table in tables:
+        if deleted >= most:
+            break
+        last = db.row(_LAST_OF_PART.format(table=table), [before, most - deleted])
+        if last is None or last[0] is None:
+            continue
+        with db.connection.cursor() as cursor:
+            cursor.execute(f"DELETE FROM {table} WHERE id <= %s", [last[0]])  # noqa: S608  # names are above
+            deleted += cursor.rowcount
+    return deleted

@@ -1,0 +1,49 @@
+"""`restore`: a node out of the file of a backup, where there is none yet."""
+
+import time
+from argparse import ArgumentParser
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from rich.console import Console
+from typing_extensions import override
+
+from nodeproject.apps import this_node
+from nodeproject.backups.service import restore
+from nodeproject.backups.words import heads, refusals_told
+from nodeproject.process import claim_directory
+
+
+class Command(BaseCommand):
+    """Writes rows and files of a backup, and verifies them."""
+
+    help = (
+        "Restore a node from the file of a backup, into an empty data directory and an empty database: SQLite or "
+        "PostgreSQL, whichever the settings name. Nothing is kept unless heads, rows and the state root are those "
+        "that were saved."
+    )
+
+    @override
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path, help="the backup")
+
+    @override
+    def handle(self, *args: Any, **options: Any) -> None:
+        node, path, began = this_node(), options["file"], time.monotonic()
+        alone = node.settings.profile == "embedded"
+        with (
+            refusals_told(),
+            claim_directory(node.settings.directory) if alone else nullcontext(),
+            Console(stderr=True).status("Restoring") as status,
+        ):
+            saved = restore(node.settings, node.platform_chain.db, path, told=status.update)
+        rows = sum(table.rows for table in saved.tables.values())
+        took = time.monotonic() - began
+        self.stdout.write(
+            f"Restored {path}: {heads(saved.standing)}, {rows:,} rows, state root "
+            f"{saved.standing.state_root or 'none'} verified, {took:.1f} s."
+        )
+        if not saved.has_keys:
+            self.stdout.write("It has no keys: the first start makes the identity of another node.")

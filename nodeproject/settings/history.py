@@ -1,0 +1,36 @@
+"""The settings of how much history a node keeps beyond the chain itself (docs/operations.md says what is lost)."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from nodeproject.settings.flags import flag
+from nodeproject.settings.fork import ForkSettings
+
+FEWEST_STATES: Final = 128
+"""States that are always kept: calls that run find the head's, and who falls behind catches up."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistorySettings(ForkSettings):
+    """What an operator can set of history, with its defaults: a part of `NodeSettings`. All of it is kept unless said."""
+
+    history_state: int = flag(
+        0,
+        "Blocks below the head whose states are kept, 128 at least; calls, proofs and traces further down then fail, and "
+        "no snapshot there can be reverted to. 0: all.",
+        least=0,
+    )
+    history_calls: int = flag(
+        0,
+        "Blocks below the head whose calls inside of transactions (NODE_TRACE_INDEX) are kept as rows; searches further "
+        "down execute blocks anew or find less. 0: all.",
+        least=0,
+    )
+    history_health: int = flag(
+        0, "Days for which changes of health checks are kept, of the last 10000. 0: any.", least=0
+    )
+
+    @property
+    def kept_states(self) -> int:
+        """Blocks below the head whose states are kept; 0: all."""
+        return max(self.history_state, FEWEST_STATES) if self.history_state else 0

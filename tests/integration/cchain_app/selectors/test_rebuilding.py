@@ -1,0 +1,110 @@
+"""The state trie that is built anew of the rows is the head's, and says where the rows are not."""
+
+from typing import Any
+
+import pytest
+
+from cchain_app import models
+from cchain_app.evm.select import select_trie
+from cchain_app.selectors import rebuilding
+from cchain_app.selectors.rebuilding import CodeMissing, NodesDiffer, RootDiffers, verify_state
+from cchain_app.services import by_hand
+from chaindb.database import Database
+from primitives.evm import Address, Hash, Slot, Word
+from tests.builders import bytecode
+from tests.builders.transactions import SENDER
+
+CONTRACT = bytecode.created(SENDER, 0)
+
+
+def verified(chain: Any) -> Hash | None:
+    """Return the root of the rows, made by the trie that the settings choose."""
+    return verify_state(chain.evm.db, select_trie(chain.evm.node.engine, cached=False))
+
+
+def store(chain: Any, slot: int, value: int) -> None:
+    chain.do(to=CONTRACT, data=bytecode.words(slot, value), gas=100_000, value=0)
+
+
+@pytest.fixture
+def with_storage(chain: Any) -> Any:
+    """A chain with a contract that has some slots."""
+    chain.do(to=None, data=bytecode.deploy_code(bytecode.STORE), gas=500_000, value=0)
+    for slot in range(1, 8):
+        store(chain, slot, slot)
+    return chain
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize("part", [1, 3, 5_000])
+def test_the_root_is_the_heads_however_many_rows_are_taken_together(
+    with_storage: Any, engine: str, part: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rebuilding, "_PART", part)
+    store(with_storage, 3, 0)  # a slot that goes
+    head = with_storage.mine()
+    found = verify_state(with_storage.evm.db, select_trie(engine, cached=False))
+    assert found == head.header.state_root
+
+
+def test_what_was_changed_by_hand_on_the_head_is_not_in_its_root(with_storage: Any) -> None:
+    head = with_storage.mine()
+    nobody = Address(b"\x99" * 20)
+    by_hand.change_state(
+        with_storage.evm,
+        [
+            by_hand.balance(SENDER, 5),
+            by_hand.balance(nobody, 7),
+            by_hand.storage(CONTRACT, Slot(bytes(31) + b"\x02"), Word(bytes(32))),
+            by_hand.storage(CONTRACT, Slot(bytes(31) + b"\x77"), Word(bytes(31) + b"\x01")),
+        ],
+    )
+    assert verified(with_storage) == head.header.state_root
+    after = with_storage.mine()
+    assert verified(with_storage) == after.header.state_root != head.header.state_root
+
+
+def test_an_account_that_is_another_one_makes_another_root(with_storage: Any) -> None:
+    row = models.Account.objects.get(address=SENDER)
+    models.Account.objects.filter(address=SENDER).update(balance=row.balance + 1)
+    with pytest.raises(RootDiffers, match=r"^accounts and storage make the state root 0x"):
+        verified(with_storage)
+    models.Account.objects.filter(address=SENDER).update(balance=row.balance)
+    assert verified(with_storage) is not None
+
+
+def test_storage_of_nobody_is_found(with_storage: Any) -> None:
+    key = b"\x01" * 20 + bytes(32)
+    models.StorageSlot.objects.create(key=key, value=b"\x01" * 32)
+    with pytest.raises(RootDiffers, match="of no trie"):
+        verified(with_storage)
+    models.StorageSlot.objects.filter(key=key).delete()
+
+
+@pytest.mark.parametrize("place", [0, -1])
+def test_a_stored_node_that_is_missing_or_another_one_is_found(
+    with_storage: Any, place: int
+) -> None:
+    rows = list(models.TrieNode.objects.order_by("key"))
+    chosen = rows[place]
+    models.TrieNode.objects.filter(key=chosen.key).delete()
+    with pytest.raises(NodesDiffer, match=bytes(chosen.key).hex()):
+        verified(with_storage)
+    models.TrieNode.objects.create(key=chosen.key, rlp=b"\xc0")
+    with pytest.raises(NodesDiffer):
+        verified(with_storage)
+    models.TrieNode.objects.filter(key=chosen.key).update(rlp=chosen.rlp)
+    assert verified(with_storage) is not None
+
+
+def test_code_that_is_missing_is_found(with_storage: Any) -> None:
+    account = models.Account.objects.get(address=CONTRACT)
+    code = models.Code.objects.get(hash=account.code_hash)
+    code.delete()
+    with pytest.raises(CodeMissing, match=f"the code of 0x{CONTRACT.hex()} is missing"):
+        verified(with_storage)
+    models.Code.objects.create(hash=account.code_hash, code=code.code)
+
+
+def test_without_a_chain_there_is_no_root(db: None, node_settings: Any) -> None:
+    assert verify_state(Database(), select_trie("auto", cached=False)) is None

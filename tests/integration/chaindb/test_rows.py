@@ -1,0 +1,105 @@
+"""Rows of a table come out of a database as plain values, and go into one as they were."""
+
+from datetime import UTC, datetime
+
+import pytest
+from django.apps import apps
+from django.db import IntegrityError, models
+
+from cchain_app.models import Account, DevelopmentSettings
+from chaindb import rows
+from chaindb.database import Database
+from chaindb.rows import Table, UnknownColumn
+from health_app.models import HealthChange
+from platform_app.models import UTXO, Staker, UTXOOwner
+
+AT = datetime(2026, 1, 2, 3, 4, 5, 678_901, UTC)
+
+COIN = {
+    "tx_id": bytes(32), "output_index": 0, "asset_id": bytes(32), "amount": 1, "locktime": 0, "threshold": 1,
+    "height": 0, "output": b"", "stakeable_locktime": 0,
+}  # fmt: skip
+
+
+@pytest.fixture
+def database(db: None) -> Database:
+    return Database()
+
+
+def test_every_table_of_the_node_can_be_carried() -> None:
+    own = ("chaindb", "platform_app", "cchain_app", "network_app", "health_app", "auth", "admin")
+    found = [
+        Table(model)
+        for app in own
+        for model in apps.get_app_config(app).get_models(include_auto_created=True)
+        if not model._meta.proxy
+    ]
+    assert len({table.name for table in found}) == len(found) > 50
+    assert all(table.columns for table in found)
+
+
+@pytest.mark.parametrize("part", [1, 2, 1_000])
+def test_the_largest_and_smallest_values_come_back(
+    database: Database, part: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows, "PART", part)
+    table = Table(Account)
+    largest = (b"\x02" * 20, 2**64 - 1, str(2**256 - 1), bytes(32))
+    smallest = (b"\x01" * 20, 0, "0", b"\xff" * 32)
+    between = (b"\x01" * 19 + b"\x02", 2**63, str(10**70), b"\x05" * 32)
+    assert table.write(database, [largest, smallest, between]) == 3
+    assert list(table.read(database)) == [smallest, between, largest]
+    assert table.count(database) == 3
+    account = Account.objects.get(address=b"\x02" * 20)
+    assert (account.nonce, account.balance) == (2**64 - 1, 2**256 - 1)
+    table.empty(database)
+    assert table.count(database) == 0
+
+
+def test_times_documents_and_truths_come_back(database: Database) -> None:
+    table = Table(HealthChange)
+    HealthChange.objects.create(
+        name="C", healthy=False, error="stück \\N \t\n", message={"a": [1, None, "ä"]}, at=AT
+    )
+    (row,) = table.read(database)
+    values = dict(zip(table.columns, row, strict=True))
+    assert (values["healthy"], values["at"], values["error"]) == (False, AT, "stück \\N \t\n")
+    table.empty(database)
+    table.write(database, [row])
+    found = HealthChange.objects.get()
+    assert (found.message, found.at, found.healthy) == ({"a": [1, None, "ä"]}, AT, False)
+    assert list(table.read(database)) == [row]
+
+
+def test_a_row_without_values_has_none(database: Database) -> None:
+    table = Table(HealthChange)
+    table.write(database, [(7, "C", True, "", None, AT)])
+    assert HealthChange.objects.get().message is None
+    assert list(table.read(database)) == [(7, "C", True, "", None, AT)]
+
+
+def test_keys_of_several_columns_are_in_their_order(database: Database) -> None:
+    table = Table(UTXOOwner)
+    made = [(bytes([one]) * 20, bytes([other]) * 32) for one in (2, 1) for other in (9, 3)]
+    for address, utxo in made:
+        coin = UTXO.objects.get_or_create(utxo_id=utxo, defaults=COIN)[0]
+        UTXOOwner.objects.create(address=address, utxo=coin)
+    assert table.columns == ("address", "utxo_id")
+    assert list(table.read(database)) == sorted(made)
+
+
+def test_a_row_that_breaks_a_rule_is_refused(database: Database) -> None:
+    table = Table(HealthChange)
+    row = (7, "C", True, "", None, AT)
+    with pytest.raises(IntegrityError):
+        table.write(database, [row, row])
+
+
+def test_floats_of_settings_are_carried() -> None:
+    assert "block_interval" in Table(DevelopmentSettings).columns
+    assert "position" in Table(Staker).columns
+
+
+def test_a_kind_of_column_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(UnknownColumn, match="cannot be carried to another database"):
+        rows._plain(models.DurationField())

@@ -1,0 +1,383 @@
+"""A backup holds the whole node as of one moment, and is restored where nothing is, or not at all."""
+
+import json
+import threading
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from django.contrib.auth import get_user_model
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+
+from cchain_app.selectors import blocks
+from chaindb.connections import release
+from chaindb.database import Database
+from health_app import services as health
+from health_app.result import CheckResult
+from nodeproject.apps import this_node
+from nodeproject.backups import archive, service, tables
+from nodeproject.backups.errors import (
+    FileExists,
+    FileInUse,
+    LaterFormat,
+    NoChainYet,
+    NotEmpty,
+    NotTheSame,
+    OtherFile,
+    OtherNetwork,
+    OtherTables,
+    UnreadableBackup,
+)
+from nodeproject.backups.manifest import Manifest
+from nodeproject.settings.node import NodeSettings
+from tests.builders import bytecode
+from tests.builders.transactions import SENDER
+from tests.integration.nodeproject.snapshots import Scene
+
+ALIASES = ("default", "second")
+SECOND = Database("second")
+
+pytestmark = pytest.mark.django_db(transaction=True, databases=ALIASES)
+
+Rows = dict[str, list[Any]]
+
+
+def rows(db: Database, *, keys: bool = True) -> Rows:
+    """Return all rows that a backup has, by table."""
+    return {table.name: list(table.read(db)) for table in tables.all_tables(keys=keys)}
+
+
+def counts(db: Database) -> dict[str, int]:
+    """Return how many rows there are that were not made with the tables."""
+    found = {table.name: table.count(db) for table in tables.all_tables()}
+    return {name: count for name, count in found.items() if count}
+
+
+@pytest.fixture
+def settings_of_second(tmp_path: Path) -> NodeSettings:
+    """The settings of a node in an empty data directory."""
+    directory = tmp_path / "second"
+    directory.mkdir()
+    return replace(this_node().settings, data_dir=str(directory))
+
+
+@pytest.fixture
+def saved(scene: Scene, tmp_path: Path) -> Path:
+    """A backup of a node of which every table has something that can have it here."""
+    contract = bytecode.deploy_code(bytecode.STORE)
+    created = bytecode.created(SENDER, scene.chain.nonce)
+    scene.chain.do(to=None, data=contract, gas=500_000, value=0)
+    scene.chain.do(to=created, data=bytecode.words(1, 2**256 - 1), gas=100_000, value=0)
+    scene.change_everything("alice")
+    get_user_model().objects.create_superuser("ada", "", "a password of hers")
+    health.record("network", _failing("alone"))
+    path = tmp_path / "backups" / "node.backup"
+    path.parent.mkdir()
+    save(path)
+    return path
+
+
+def _failing(words: str) -> CheckResult:
+    return CheckResult(error=words, message={"peers": 0}, ended=1_700_000_000_123_456_000)
+
+
+def save(path: Path, *, keys: bool = True) -> Manifest:
+    node = this_node()
+    return service.backup(node.settings, node.platform_chain.db, path, keys=keys)
+
+
+def test_every_row_and_file_is_restored_into_an_empty_database(
+    saved: Path, settings_of_second: NodeSettings
+) -> None:
+    before = rows(Database())
+    assert before["platform_app_keystorekey"]
+    assert before["network_app_outerblock"]
+    assert before["cchain_app_storageslot"]
+    assert before["cchain_app_pooltransaction"]
+    assert before["health_app_healthchange"]
+
+    manifest = service.restore(settings_of_second, SECOND, saved)
+
+    assert rows(SECOND) == before == rows(Database())
+    own, there = this_node().settings, settings_of_second
+    for path, other in (
+        (own.certificate_path, there.certificate_path),
+        (own.staking_key_path, there.staking_key_path),
+        (own.signer_path, there.signer_path),
+    ):
+        assert other.read_bytes() == path.read_bytes()
+        assert other.stat().st_mode & 0o777 == 0o600
+    head = blocks.head(this_node().evm_chain)
+    assert manifest.standing.state_root == f"0x{head.header.state_root.hex()}"
+    assert {name: kept.rows for name, kept in manifest.tables.items() if kept.rows} == counts(
+        Database()
+    )
+
+
+def test_the_next_row_of_a_restored_table_has_a_key_of_its_own(
+    saved: Path, settings_of_second: NodeSettings
+) -> None:
+    service.restore(settings_of_second, SECOND, saved)
+    users = get_user_model().objects.using("second")
+    there = set(users.values_list("pk", flat=True))
+    assert users.create(username="bob").pk not in there
+
+
+def test_the_file_is_for_its_owner_alone_and_nothing_is_left_beside_it(saved: Path) -> None:
+    assert saved.stat().st_mode & 0o777 == 0o600
+    assert list(saved.parent.iterdir()) == [saved]
+
+
+def test_without_keys_there_is_nothing_of_keys_and_people_in_it(
+    saved: Path, settings_of_second: NodeSettings, tmp_path: Path
+) -> None:
+    path = tmp_path / "public.backup"
+    manifest = save(path, keys=False)
+    assert not manifest.has_keys
+    signer = this_node().settings.signer_path.read_bytes()
+    with zipfile.ZipFile(path) as file:
+        names = file.namelist()
+        assert not any(signer in file.read(name) for name in names)
+    assert not [name for name in names if "keystore" in name or "auth_user" in name]
+    assert not [name for name in names if name.startswith(("files/staking", "files/admin"))]
+
+    service.restore(settings_of_second, SECOND, path)
+
+    assert rows(SECOND, keys=False) == rows(Database(), keys=False)
+    assert not settings_of_second.signer_path.exists()
+    assert "auth_user" not in counts(SECOND)
+
+
+def test_a_backup_that_was_made_while_others_write_is_of_one_moment(
+    scene: Scene, settings_of_second: NodeSettings, tmp_path: Path
+) -> None:
+    ending = threading.Event()
+    failures: list[BaseException] = []
+
+    def write() -> None:
+        try:
+            while not ending.is_set():
+                scene.send()
+                scene.mine()
+        except BaseException as error:
+            failures.append(error)
+        finally:
+            release()
+            connection.close()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    made: list[Manifest] = []
+    try:
+        while len(made) < 3 or scene.head < 20:
+            made.append(save(tmp_path / f"{len(made)}.backup"))
+    finally:
+        ending.set()
+        writer.join()
+    assert failures == []
+    heights = [one.standing.cchain.height for one in made if one.standing.cchain]
+    assert heights == sorted(heights)
+    service.restore(settings_of_second, SECOND, tmp_path / f"{len(made) - 1}.backup")
+    assert len(rows(SECOND)["cchain_app_block"]) == heights[-1] + 1
+
+
+def test_it_overwrites_nothing_and_one_writes_at_a_time(scene: Scene, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"something else")
+    with pytest.raises(FileExists, match=r"there is a file .*/a already"):
+        save(path)
+    assert path.read_bytes() == b"something else"
+    free = tmp_path / "b"
+    with archive.writing(free), pytest.raises(FileInUse, match="another process writes"):
+        save(free)
+
+
+def test_who_fails_leaves_no_file(
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(archive.ArchiveWriter, "add_file", full)
+    with pytest.raises(OSError, match="No space left"):
+        save(tmp_path / "a")
+    assert not list(tmp_path.glob("*a*"))
+
+
+@pytest.fixture
+def changed(saved: Path, tmp_path: Path) -> Callable[..., Path]:
+    """Make a backup that differs from the saved one."""
+
+    def change(
+        of_rows: Callable[[str, list[Any]], list[Any]] = lambda _, rows: rows,
+        of_manifest: Callable[[Any], Any] = lambda manifest: manifest,
+    ) -> Path:
+        path = tmp_path / "changed.backup"
+        with archive.reading(saved) as source, archive.writing(path) as made:
+            for name in source.manifest.tables:
+                made.add_rows(name, of_rows(name, [list(row) for row in source.rows(name)]))
+            for name, content in source.files().items():
+                made.add_file(name, content)
+            made.finish(of_manifest(source.manifest))
+        return path
+
+    return change
+
+
+def _richer(name: str, found: list[Any]) -> list[Any]:
+    if name == "cchain_app_account":
+        found[0][2] = str(int(found[0][2]) + 1)
+    return found
+
+
+def _fewer(name: str, found: list[Any]) -> list[Any]:
+    return found[:-1] if name == "cchain_app_transaction" else found
+
+
+def _another_head(manifest: Manifest) -> Manifest:
+    head = msgspec.structs.replace(manifest.standing.pchain, height=7)
+    standing = msgspec.structs.replace(manifest.standing, pchain=head)
+    return msgspec.structs.replace(manifest, standing=standing)
+
+
+def test_what_is_not_as_it_was_saved_is_not_kept(
+    changed: Callable[..., Path], settings_of_second: NodeSettings
+) -> None:
+    before = counts(SECOND)
+    for words, difference in (
+        ("the state should be .* accounts and storage make the state root", {"of_rows": _richer}),
+        ("the number of rows of cchain_app_transaction should be 3", {"of_rows": _fewer}),
+        ("where the chains stand should be", {"of_manifest": _another_head}),
+    ):
+        path = changed(**difference)
+        with pytest.raises(NotTheSame, match=words):
+            service.restore(settings_of_second, SECOND, path)
+        path.unlink()
+        assert counts(SECOND) == before
+        assert not settings_of_second.signer_path.exists()
+
+
+def test_where_something_is_nothing_is_restored(
+    saved: Path, settings_of_second: NodeSettings
+) -> None:
+    before = rows(Database())
+    with pytest.raises(NotEmpty, match="the database here is not empty: its table "):
+        service.restore(this_node().settings, Database(), saved)
+    assert rows(Database()) == before
+
+    other = settings_of_second.signer_path
+    other.parent.mkdir()
+    other.write_bytes(b"of another node")
+    with pytest.raises(OtherFile, match="is there already and is not the backup's"):
+        service.restore(settings_of_second, SECOND, saved)
+    assert other.read_bytes() == b"of another node"
+    other.write_bytes(this_node().settings.signer_path.read_bytes())  # a restore was killed here
+    service.restore(settings_of_second, SECOND, saved)
+    assert rows(SECOND) == before
+
+
+def test_a_node_of_another_network_is_not_restored(
+    saved: Path, settings_of_second: NodeSettings
+) -> None:
+    elsewhere = replace(settings_of_second, network_id=77)
+    with pytest.raises(OtherNetwork, match="is on network 12345, and NODE_NETWORK_ID is 77"):
+        service.restore(elsewhere, SECOND, saved)
+
+
+def test_a_backup_of_other_tables_or_a_later_format_is_refused(
+    changed: Callable[..., Path], settings_of_second: NodeSettings
+) -> None:
+    def older(manifest: Manifest) -> Manifest:
+        return msgspec.structs.replace(
+            manifest, version="0.0.9", migrations=manifest.migrations[1:]
+        )
+
+    def other_columns(manifest: Manifest) -> Manifest:
+        own = dict(manifest.tables)
+        own["auth_user"] = own["auth_user"]._replace(columns=("id",))
+        return msgspec.structs.replace(manifest, tables=own)
+
+    def later(manifest: Manifest) -> Manifest:
+        return msgspec.structs.replace(manifest, version="9.0.0", format=2)
+
+    for error, words, difference in (
+        (OtherTables, "the tables of version 0.0.9, .* by the migration admin.0001", older),
+        (OtherTables, "by the table auth_user", other_columns),
+        (LaterFormat, "was written by version 9.0.0, in a later format", later),
+    ):
+        path = changed(of_manifest=difference)
+        with pytest.raises(error, match=words):
+            service.restore(settings_of_second, SECOND, path)
+        path.unlink()
+
+
+def _damaged(saved: Path) -> Iterator[bytes]:
+    """Give the content of files that are no whole backup."""
+    whole = saved.read_bytes()
+    yield b""
+    yield b"no backup"
+    yield whole[: len(whole) // 2]
+    with zipfile.ZipFile(saved) as file:
+        place = file.getinfo("rows/cchain_app_transaction").header_offset
+    yield whole[: place + 100] + bytes([whole[place + 100] ^ 1]) + whole[place + 101 :]
+
+
+def test_a_damaged_file_is_refused_and_nothing_is_kept(
+    saved: Path, settings_of_second: NodeSettings, tmp_path: Path
+) -> None:
+    before = counts(SECOND)
+    path = tmp_path / "damaged"
+    for content in _damaged(saved):
+        path.write_bytes(content)
+        with pytest.raises(UnreadableBackup, match=f"the file {path} cannot be read as a backup"):
+            service.restore(settings_of_second, SECOND, path)
+        assert counts(SECOND) == before
+    path.unlink()
+    with pytest.raises(UnreadableBackup, match="No such file"):
+        service.restore(settings_of_second, SECOND, path)
+
+
+def test_a_part_that_claims_to_be_huge_is_not_read(
+    saved: Path, settings_of_second: NodeSettings, tmp_path: Path
+) -> None:
+    path = tmp_path / "huge"
+    with zipfile.ZipFile(saved) as source, zipfile.ZipFile(path, "w") as made:
+        for name in source.namelist():
+            content = source.read(name)
+            huge = b"\xff\xff\xff\xff" + content[4:]
+            made.writestr(name, huge if name == "rows/cchain_app_block" else content)
+    with pytest.raises(UnreadableBackup, match="a part of cchain_app_block has 4294967295 bytes"):
+        service.restore(settings_of_second, SECOND, path)
+
+
+def test_without_a_chain_there_is_nothing_to_save(scene: Scene, tmp_path: Path) -> None:
+    with pytest.raises(NoChainYet, match="this node has no chain yet: start it once"):
+        service.backup(this_node().settings, SECOND, tmp_path / "a")
+    assert not (tmp_path / "a").exists()
+
+
+def test_the_commands_say_what_they_did_and_why_not(saved: Path, tmp_path: Path) -> None:
+    out = StringIO()
+    call_command("backup", str(tmp_path / "again"), "--without-keys", stdout=out)
+    assert f"Saved {tmp_path}/again: C-Chain at 3, P-Chain at 1, " in out.getvalue()
+    assert "It has no keys: the node's identity and the keystore are not in it." in out.getvalue()
+    with pytest.raises(CommandError, match=r"^There is a file .*/again already"):
+        call_command("backup", str(tmp_path / "again"))
+    with pytest.raises(CommandError, match=r"^The database here is not empty"):
+        call_command("restore", str(saved))
+
+
+def test_its_migrations_are_those_of_the_tables_in_it(saved: Path) -> None:
+    applied = set(MigrationRecorder(connection).applied_migrations())
+    with archive.reading(saved) as found:
+        assert ("cchain_app", "0001_initial") in applied
+        assert {tuple(one.split(".")) for one in found.manifest.migrations} <= applied
+    with zipfile.ZipFile(saved) as file:
+        assert json.loads(file.read("manifest.json"))["version"] == found.manifest.version

@@ -1,0 +1,121 @@
+"""The image's steps, run in an empty folder: what is copied is all that the node needs, and nothing is wrong with it."""
+
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typing_extensions import override
+
+from nodeproject.identity import make_identity
+from nodeproject.settings.node import NodeSettings
+from tests.unit.nodeproject import deployed
+from tests.unit.nodeproject.deployed import ROOT
+
+ENVIRONMENT = Path(sys.executable).parent.parent
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder /opt/node of the image, with the Python environment that the tests have."""
+    made = tmp_path_factory.mktemp("image")
+    (made / ".venv").symlink_to(ENVIRONMENT)
+    for source, target in deployed.copied():
+        found, place = ROOT / source, made / target
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if found.is_dir():
+            shutil.copytree(found, place, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(found, place)
+    return made
+
+
+def run(image: Path, command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of the image in its folder, with nothing of the tests' environment."""
+    return subprocess.run(
+        ["/bin/sh", "-c", command],
+        cwd=image,
+        env={"PATH": f"{ENVIRONMENT}/bin:/usr/bin:/bin", "HOME": str(image), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_what_is_copied_compiles_and_is_clean_for_production(image: Path, tmp_path: Path) -> None:
+    steps = [rest for word, rest in deployed.dockerfile() if word == "RUN"]
+    (compiling,) = [step for step in steps if "compileall" in step]
+    # The environment is the tests' own, which others use.
+    compiled = run(image, compiling.replace(".venv/lib ", ""))
+    assert (compiled.returncode, compiled.stdout + compiled.stderr) == (0, "")
+    assert list(image.glob("nodeproject/__pycache__/node.*.pyc"))
+
+    data = tmp_path / "data"
+    data.mkdir()
+    make_identity(NodeSettings(data_dir=str(data)), 1_700_000_000)
+    (web,) = [one for one in deployed.composed() if one.name == "web"]
+    settings = {
+        **web.environment,
+        "NODE_DATABASE_URL": "postgres://node:secret@127.0.0.1:1/node",
+        "NODE_PUBLIC_IP": "203.0.113.7",
+        "NODE_DATA_DIR": str(data),
+        "PROMETHEUS_MULTIPROC_DIR": str(tmp_path / "metrics"),
+        "NODE_HTTP_HOST": "0.0.0.0",
+        "NODE_STAKING_HOST": "0.0.0.0",
+    }
+    checked = run(image, "python manage.py check --deploy --fail-level INFO", **settings)
+    assert checked.returncode == 0, checked.stderr
+    assert "System check identified no issues" in checked.stdout
+
+    open_to_all = {**settings, "NODE_ADMIN_HTTPS": "false"}
+    warned = run(image, "python manage.py check --deploy --fail-level WARNING", **open_to_all)
+    assert warned.returncode != 0
+    assert "SESSION_COOKIE_SECURE" in warned.stderr
+
+
+class _Answer(BaseHTTPRequestHandler):
+    """Says that readiness is what the server's `status` is."""
+
+    def do_GET(self) -> None:
+        known = self.path == "/ext/health/readiness"
+        self.send_response(self.server.status if known else 404)  # type: ignore[attr-defined]
+        self.end_headers()
+        self.wfile.write(b'{"healthy":true}')
+
+    @override
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def answering() -> Iterator[HTTPServer]:
+    """A web server that answers readiness."""
+    with HTTPServer(("127.0.0.1", 0), _Answer) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def test_the_health_check_passes_where_the_node_is_ready_alone(
+    image: Path, answering: HTTPServer
+) -> None:
+    (health,) = [rest for word, rest in deployed.dockerfile() if word == "HEALTHCHECK"]
+    command = shlex.join(json.loads(health.partition("CMD ")[2]))
+    port = {"NODE_HTTP_PORT": str(answering.server_port)}
+    for status, code in ((200, 0), (503, 1)):
+        answering.status = status  # type: ignore[attr-defined]
+        found = run(image, command, **port)
+        assert (found.returncode, found.stdout) == (code, '{"healthy":true}')
+    answering.server_close()
+    found = run(image, command, **port)
+    assert found.returncode == 1
+    assert "the node does not answer" in found.stdout

@@ -1,0 +1,98 @@
+"""A node is not moved to PostgreSQL where it cannot be; that it can be is seen with real nodes (tests/e2e/test_backups.py)."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+
+from chaindb.database import Database
+from nodeproject.apps import this_node
+from nodeproject.backups import service, tables, transfer
+from nodeproject.backups.errors import (
+    NeedsPostgresql,
+    NoSource,
+    NotEmpty,
+    NotUpgraded,
+    OtherNetwork,
+)
+from nodeproject.process import DirectoryInUse, claim_directory
+from nodeproject.settings.node import NodeSettings
+from tests.integration.nodeproject.snapshots import Scene
+
+SECOND = Database("second")
+
+pytestmark = pytest.mark.django_db(transaction=True, databases=("default", "second"))
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> NodeSettings:
+    """The settings of a node whose data directory has nothing."""
+    return replace(this_node().settings, data_dir=str(tmp_path))
+
+
+def test_rows_go_to_postgresql_and_come_from_a_file_that_is_there(elsewhere: NodeSettings) -> None:
+    if connection.vendor == "sqlite":
+        with pytest.raises(NeedsPostgresql, match="set it, and NODE_PROFILE=production"):
+            transfer.transfer(elsewhere, SECOND)
+        return
+    with pytest.raises(NoSource, match=r"there is no .*/node\.sqlite3: NODE_DATA_DIR names"):
+        transfer.transfer(elsewhere, SECOND)
+
+
+@pytest.fixture
+def sqlite(scene: Scene, elsewhere: NodeSettings, tmp_path: Path) -> NodeSettings:
+    """A data directory with a SQLite database that has all that this process' node has."""
+    scene.change_everything("alice")
+    node = this_node()
+    saved = tmp_path / "node.backup"
+    service.backup(node.settings, node.platform_chain.db, saved)
+    with transfer._opened(tmp_path / "node.sqlite3", elsewhere) as made:
+        call_command("migrate", database=made.alias, verbosity=0, interactive=False)
+        service.restore(elsewhere, made, saved)
+    return elsewhere
+
+
+@contextmanager
+def another_version(of: NodeSettings) -> Iterator[None]:
+    """Let a SQLite database have been made by an earlier version of the program."""
+    last = ("cchain_app", "0013_chain_id_by_hand")
+    with transfer._opened(of.directory / "node.sqlite3", of) as source:
+        MigrationRecorder(source.connection).record_unapplied(*last)
+    yield
+    with transfer._opened(of.directory / "node.sqlite3", of) as source:
+        MigrationRecorder(source.connection).record_applied(*last)
+
+
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="it is a move to PostgreSQL")
+def test_all_rows_are_moved_in_parts_and_verified_or_none(sqlite: NodeSettings) -> None:
+    empty = {table.name: table.count(SECOND) for table in tables.all_tables()}
+
+    def untouched() -> bool:
+        return {table.name: table.count(SECOND) for table in tables.all_tables()} == empty
+
+    with (
+        claim_directory(sqlite.directory),
+        pytest.raises(DirectoryInUse, match="another node runs on"),
+    ):
+        transfer.transfer(sqlite, SECOND)
+    with pytest.raises(OtherNetwork, match="is on network 12345, and NODE_NETWORK_ID is 77"):
+        transfer.transfer(replace(sqlite, network_id=77), SECOND)
+    with pytest.raises(NotEmpty, match="the database here is not empty"):
+        transfer.transfer(sqlite, Database())
+    words = r"by the migration cchain_app\.0013_chain_id_by_hand"
+    with another_version(sqlite), pytest.raises(NotUpgraded, match=words):
+        transfer.transfer(sqlite, SECOND)
+    assert untouched()
+
+    standing = transfer.transfer(sqlite, SECOND)
+
+    for table in tables.all_tables():
+        assert list(table.read(SECOND)) == list(table.read(Database())), table.name
+    assert standing.state_root is not None
+    with pytest.raises(NotEmpty):
+        transfer.transfer(sqlite, SECOND)

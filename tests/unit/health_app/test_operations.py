@@ -1,0 +1,99 @@
+"""docs/operations.md names each way in which a check can fail, with cause and action."""
+
+import re
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from health_app import reporter, rules
+from health_app.checks import TAGS, Check
+from health_app.result import Finding
+from health_app.rules import Outstanding, Standstill, Traffic
+
+ROOT = Path(__file__).resolve().parents[3]
+NONE = Outstanding()
+MANY, LONG = Outstanding(10_000, 0.0), Outstanding(1, 10_000.0)
+BUSY = Traffic(
+    connected=4, send_fail_rate=0.0, since_sent=0.3, since_received=1.2, has_sent=True,
+    has_received=True, silent=None,
+)  # fmt: skip
+TROUBLED = (
+    BUSY._replace(connected=0),
+    BUSY._replace(send_fail_rate=1.0),
+    BUSY._replace(since_sent=900.0),
+    BUSY._replace(since_received=900.0),
+    BUSY._replace(has_sent=False),
+    BUSY._replace(has_received=False),
+    BUSY._replace(silent=99.0),
+)
+
+
+def told() -> list[tuple[str, str, str, str]]:
+    """Return the rows of the table: checks, words, cause, action."""
+    text = (ROOT / "docs/operations.md").read_text().partition("## When a check fails")[2]
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    return [(row[0], row[1], row[2], row[3]) for row in rows[1:]]
+
+
+def known(check: str) -> list[re.Pattern[str]]:
+    """Return what a check says by the table, as patterns."""
+    return [
+        re.compile(".*".join(map(re.escape, words.split("…"))))
+        for checks, said, *_ in told()
+        if check in checks.split(", ") or checks == "each"
+        for words in re.findall(r"`([^`]+)`", said)
+    ]
+
+
+def standstills(*counts: int) -> list[Standstill]:
+    """Return every way in which others may stand still."""
+    return [
+        Standstill(count, 99.0, maker, connected=connected)
+        for count, maker, connected in product(counts, ("", "NodeID-1"), (False, True))
+    ]
+
+
+def failures() -> list[tuple[str, str]]:
+    """Return all that the rules can say of a check, each for one reason alone."""
+    chains = [(MANY, ""), (LONG, ""), (NONE, "disk full")]
+    found = [("C", rules.c_chain(*one)) for one in chains]
+    found += [("C", rules.c_chain(NONE, standstill=one)) for one in standstills(3)]
+    found += [("P", rules.p_chain(one, 1.0, words, in_network=True)) for one, words in chains]
+    found += [
+        ("P", rules.p_chain(NONE, 1.0, standstill=one, in_network=True))
+        for one in standstills(0, 3)
+    ]
+    found += [
+        ("P", rules.p_chain(NONE, 0.1, in_network=True)),
+        ("X", rules.x_chain(vertices=range(999), transactions=())),
+        ("bootstrapped", rules.bootstrapped({"P": False})),
+        ("bootstrapped", rules.bootstrapped({"P": False}, "nobody answers")),
+        *(("network", rules.network(one, in_network=True)) for one in TROUBLED),
+        *(("router", rules.router(one)) for one in (MANY, LONG)),
+    ]
+    assert all(finding.error for _, finding in found)
+    return sorted(
+        {(check, one.error.partition(" reason: ")[2] or one.error) for check, one in found}
+    )
+
+
+@pytest.mark.parametrize(("check", "words"), failures())
+def test_each_failure_stands_in_the_table(check: str, words: str) -> None:
+    assert [one for one in known(check) if one.fullmatch(words)], words
+
+
+def test_a_check_that_breaks_stands_in_the_table() -> None:
+    def broken() -> Finding:
+        raise KeyError("x")
+
+    words = reporter.examine(Check("C", broken, frozenset())).error
+    assert words == "the check could not be made: KeyError"
+    for check in TAGS:
+        assert [one for one in known(check) if one.fullmatch(words)]
+
+
+def test_each_row_has_a_cause_and_an_action() -> None:
+    rows = told()
+    assert {one for checks, *_ in rows for one in checks.split(", ")} == {*TAGS, "each"}
+    assert all(len(cause) > 10 and len(action) > 5 for *_, cause, action in rows)

@@ -1,0 +1,79 @@
+"""What deploy/ starts, read out of its files: commands, settings and ports, whichever system they are for."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[3]
+DEPLOY = ROOT / "deploy"
+
+
+class Container(NamedTuple):
+    """One container of the node."""
+
+    name: str
+    command: tuple[str, ...]
+    environment: dict[str, str]
+
+
+def compose() -> dict[str, Any]:
+    """Return the compose file."""
+    found: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yml").read_text())
+    return found
+
+
+def composed() -> list[Container]:
+    """Return the node's containers of the compose file."""
+    return [
+        Container(name, tuple(one["command"]), one["environment"])
+        for name, one in compose()["services"].items()
+        if one["image"] == "nunatak"
+    ]
+
+
+def manifests() -> list[dict[str, Any]]:
+    """Return all objects of the Kubernetes manifests."""
+    return [
+        one
+        for path in sorted((DEPLOY / "kubernetes").glob("*.yaml"))
+        for one in yaml.safe_load_all(path.read_text())
+    ]
+
+
+def of_kind(kind: str) -> dict[str, Any]:
+    """Return the one manifest of a kind."""
+    (found,) = [one for one in manifests() if one["kind"] == kind]
+    return found
+
+
+def pod() -> dict[str, Any]:
+    """Return what the node's pod is."""
+    found: dict[str, Any] = of_kind("StatefulSet")["spec"]["template"]["spec"]
+    return found
+
+
+def in_pod() -> list[Container]:
+    """Return the containers of the node's pod, those that run before the others first."""
+    settings = of_kind("ConfigMap")["data"]
+    found = [*pod()["initContainers"], *pod()["containers"]]
+    return [Container(one["name"], tuple(one["command"]), settings) for one in found]
+
+
+def dockerfile() -> list[tuple[str, str]]:
+    """Return the instructions of the Dockerfile with their arguments, each on one line."""
+    text = re.sub(r"\s*\\\n\s*", " ", (DEPLOY / "Dockerfile").read_text())
+    lines = (line for line in text.splitlines() if line and not line.startswith("#"))
+    return [(word, rest) for word, _, rest in (line.strip().partition(" ") for line in lines)]
+
+
+def copied() -> Iterator[tuple[str, str]]:
+    """Yield what the image's last stage has of the checkout: from where, and where to."""
+    last = max(place for place, (word, _) in enumerate(dockerfile()) if word == "FROM")
+    for word, rest in dockerfile()[last:]:
+        if word == "COPY" and not rest.startswith("--from"):
+            *sources, target = rest.split()
+            for source in sources:
+                yield source, target + Path(source).name if target.endswith("/") else target

@@ -1,0 +1,238 @@
+"""What deploy/ says fits the node: commands that exist, settings that it has, ports and paths that answer."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from django.core.management import get_commands
+from django.urls import resolve
+
+from health_app.metrics.sharing import VARIABLE
+from nodeproject.settings.flags import table
+from nodeproject.settings.node import NodeSettings
+from tests.unit.nodeproject import deployed
+from tests.unit.nodeproject.deployed import DEPLOY, ROOT, Container
+from tests.unit.nodeproject.kubernetes_schema import KINDS
+
+SETTINGS = {name for name, _, _ in table(NodeSettings)}
+READINESS, LIVENESS = "/ext/health/readiness", "/ext/health/liveness"
+
+NODE_CONTAINERS = [*deployed.composed(), *deployed.in_pod()]
+each = pytest.mark.parametrize("container", NODE_CONTAINERS, ids=lambda one: one.name)
+
+
+def words_of(container: Container) -> list[str]:
+    """Return what a container runs, as one types it in a checkout, without how much it logs."""
+    words = list(container.command)
+    return words[: words.index("--loglevel")] if "--loglevel" in words else words
+
+
+@each
+def test_each_container_runs_a_command_that_there_is(container: Container) -> None:
+    words = words_of(container)
+    if words[:2] == ["python", "manage.py"]:
+        assert words[2] in get_commands()
+        assert len(words) == 3
+    else:
+        assert words[:3] == ["celery", "-A", "nodeproject.celery"]
+        assert words[3:] in (["beat"], ["worker", "--queues", "chain,default"])
+
+
+@each
+def test_each_variable_is_a_setting(container: Container) -> None:
+    assert set(container.environment) - SETTINGS <= {VARIABLE}
+    assert container.environment["NODE_PROFILE"] == "production"
+
+
+@pytest.mark.parametrize("found", [deployed.composed(), deployed.in_pod()], ids=["compose", "pod"])
+def test_every_process_of_the_recipe_is_started_once(found: list[Container]) -> None:
+    started = sorted(" ".join(words_of(one)) for one in found)
+    told = (ROOT / "docs/production.md").read_text().split("\n## ")[0]
+    recipe = sorted(
+        line.split(".venv/bin/")[1]
+        for line in told.splitlines()
+        if line.strip().startswith((".venv", "NODE_WEB"))
+    )
+    assert started == recipe
+    assert next(one.name for one in found) == "init"
+
+
+def test_systemds_example_names_settings_alone() -> None:
+    lines = (DEPLOY / "systemd/node.env.example").read_text().splitlines()
+    named = {line.partition("=")[0] for line in lines if line and not line.startswith("#")}
+    assert named <= SETTINGS
+
+
+def test_compose_knows_all_that_it_names() -> None:
+    found = deployed.compose()
+    services, volumes = found["services"], found["volumes"]
+    assert {"postgresql", "redis", "prometheus", "grafana"} <= set(services)
+    for name, one in services.items():
+        assert set(one["networks"]) <= set(found["networks"]), name
+        assert set(one.get("depends_on", ())) <= set(services), name
+        for mount in one.get("volumes", ()):
+            source, target, *_ = mount.split(":")
+            if source.startswith("."):
+                assert (DEPLOY / source).is_file(), mount
+            else:
+                assert source in volumes, mount
+            assert target.startswith("/")
+        if "build" not in one and one["image"] != "nunatak":
+            assert ":" in one["image"], "a version is named"
+            assert not one["image"].endswith(":latest")
+    for url, service in (("NODE_DATABASE_URL", "postgresql"), ("NODE_REDIS_URL", "redis")):
+        value = services["web"]["environment"][url]
+        assert service in value.replace("@", "/").replace(":", "/").split("/")
+
+
+def test_compose_gives_no_password_and_no_port_to_strangers() -> None:
+    text = (DEPLOY / "compose.yml").read_text()
+    for line in text.splitlines():
+        if "PASSWORD:" in line:
+            assert ":?" in line, line
+    for name, one in deployed.compose()["services"].items():
+        for port in one.get("ports", ()):
+            assert port.startswith("127.0.0.1:") or name == "network", (name, port)
+
+
+def test_health_is_asked_of_the_web_server_alone() -> None:
+    for name, one in deployed.compose()["services"].items():
+        if one["image"] == "nunatak":
+            assert (one.get("healthcheck") == {"disable": True}) == (name != "web")
+    for container in deployed.pod()["containers"]:
+        probes = {key: one["httpGet"]["path"] for key, one in container.items() if "Probe" in key}
+        wanted = {"startupProbe": LIVENESS, "livenessProbe": LIVENESS, "readinessProbe": READINESS}
+        assert probes == (wanted if container["name"] == "web" else {})
+
+
+def test_the_paths_that_are_asked_for_are_the_nodes() -> None:
+    for path in (READINESS, LIVENESS):
+        assert resolve(path).func is not None
+    scripted = (DEPLOY / "healthcheck.py").read_text()
+    assert f'PATH = "{READINESS}"' in scripted
+    scraped = yaml.safe_load((DEPLOY / "prometheus.yml").read_text())["scrape_configs"][0]
+    assert resolve(scraped["metrics_path"]).func is not None
+    (target,) = scraped["static_configs"][0]["targets"]
+    assert target == "web:9650"
+    for container in NODE_CONTAINERS:
+        assert {"web", "node"} & set(container.environment["NODE_ALLOWED_HOSTS"].split(","))
+
+
+def test_prometheus_of_compose_has_the_rules_of_monitoring() -> None:
+    own = yaml.safe_load((DEPLOY / "prometheus.yml").read_text())
+    example = yaml.safe_load((ROOT / "monitoring/prometheus.yml").read_text())
+    assert own["rule_files"] == example["rule_files"]
+    mounted = " ".join(deployed.compose()["services"]["prometheus"]["volumes"])
+    assert all(f"/etc/prometheus/{name}:ro" in mounted for name in own["rule_files"])
+
+
+def test_ports_are_those_that_the_node_listens_on() -> None:
+    defaults = {name: default for name, default, _ in table(NodeSettings)}
+    http, staking = int(defaults["NODE_HTTP_PORT"]), int(defaults["NODE_STAKING_PORT"])
+    assert ("EXPOSE", f"{http} {staking}") in deployed.dockerfile()
+    services = deployed.compose()["services"]
+    assert services["web"]["ports"] == [f"127.0.0.1:{http}:{http}"]
+    assert services["network"]["ports"] == [f"{staking}:{staking}"]
+    named = {
+        port["name"]: port["containerPort"]
+        for one in deployed.pod()["containers"]
+        for port in one.get("ports", ())
+    }
+    assert named == {"http": http, "staking": staking}
+    for one in deployed.manifests():
+        if one["kind"] == "Service":
+            for port in one["spec"]["ports"]:
+                assert named[port["targetPort"]] == port["port"]
+
+
+def test_the_image_has_every_package_and_what_starts_them_and_nothing_else() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    packages = set(project["tool"]["maturin"]["python-packages"])
+    sources = {source for source, _ in deployed.copied()}
+    assert sources == packages | {"manage.py", "LICENSE", "LICENCES.md", "deploy/healthcheck.py"}
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    wanted = [
+        source
+        for word, rest in deployed.dockerfile()
+        if word == "COPY" and not rest.startswith("--from")
+        for source in rest.split()[:-1]
+    ]
+    assert [one for one in wanted if f"!{one}" not in ignored] == []
+    assert [one for one in wanted if not (ROOT / one).exists()] == []
+    assert "*" in ignored
+
+
+def test_the_image_is_built_in_one_stage_and_run_in_another_by_nobody() -> None:
+    steps = deployed.dockerfile()
+    assert [word for word, _ in steps].count("FROM") == 2
+    assert steps[0][1].endswith(" AS build")
+    users = [rest for word, rest in steps if word == "USER"]
+    assert users == ["10001:10001"]
+    assert not [word for word, _ in steps if word == "ADD"]
+    security = deployed.pod()["securityContext"]
+    assert (security["runAsNonRoot"], security["runAsUser"]) == (True, 10001)
+    (health,) = [rest for word, rest in steps if word == "HEALTHCHECK"]
+    assert health.endswith('CMD ["python", "deploy/healthcheck.py"]')
+    assert ("CMD", '["python", "manage.py", "runnode"]') in steps
+    environment = next(rest for word, rest in steps if word == "ENV").split()
+    names = {one.partition("=")[0] for one in environment}
+    assert {name for name in names if name.startswith("NODE_")} <= SETTINGS
+
+
+def test_the_compiler_of_the_image_is_new_enough_for_the_engine() -> None:
+    crate = tomllib.loads((ROOT / "native/Cargo.toml").read_text())
+    assert deployed.dockerfile()[0][1].startswith(f"rust:{crate['package']['rust-version']}-")
+
+
+@pytest.mark.parametrize("manifest", deployed.manifests(), ids=lambda one: one["metadata"]["name"])
+def test_each_manifest_has_fields_that_kubernetes_knows(manifest: dict[str, Any]) -> None:
+    jsonschema.validate(manifest, KINDS[manifest["kind"]])
+    broken = {**manifest, "metadata": {**manifest["metadata"], "lables": {}}}
+    with pytest.raises(jsonschema.ValidationError, match="lables"):
+        jsonschema.validate(broken, KINDS[manifest["kind"]])
+
+
+def test_the_pod_is_one_and_finds_all_that_it_names() -> None:
+    workload = deployed.of_kind("StatefulSet")
+    spec, pod = workload["spec"], deployed.pod()
+    assert spec["replicas"] == 1
+    assert spec["selector"]["matchLabels"] == spec["template"]["metadata"]["labels"]
+    volumes = {one["name"] for one in pod["volumes"]}
+    volumes |= {one["metadata"]["name"] for one in spec["volumeClaimTemplates"]}
+    services = {one["metadata"]["name"] for one in deployed.manifests() if one["kind"] == "Service"}
+    assert spec["serviceName"] in services
+    told = (DEPLOY / "kubernetes" / "README.md").read_text()
+    for one in [*pod["initContainers"], *pod["containers"]]:
+        assert {mount["name"] for mount in one["volumeMounts"]} == volumes
+        for source in one["envFrom"]:
+            if "secretRef" in source:
+                assert f"create secret generic {source['secretRef']['name']} " in told
+            else:
+                assert (
+                    source["configMapRef"]["name"]
+                    == deployed.of_kind("ConfigMap")["metadata"]["name"]
+                )
+    (secret,) = [one["secret"]["secretName"] for one in pod["volumes"] if "secret" in one]
+    assert f"create secret generic {secret} " in told
+    mounted = {
+        name: value
+        for name, value in deployed.of_kind("ConfigMap")["data"].items()
+        if name.endswith("_FILE")
+    }
+    assert {Path(value).parent for value in mounted.values()} == {Path("/etc/node/identity")}
+
+
+def test_no_manifest_has_a_secret_in_it() -> None:
+    assert [one for one in deployed.manifests() if one["kind"] == "Secret"] == []
+    assert not {"NODE_DATABASE_URL", "NODE_REDIS_URL"} & set(deployed.of_kind("ConfigMap")["data"])
+
+
+def test_grafana_is_given_what_the_dashboard_needs() -> None:
+    (source,) = yaml.safe_load((DEPLOY / "grafana/datasource.yml").read_text())["datasources"]
+    assert (source["type"], source["url"]) == ("prometheus", "http://prometheus:9090")
+    (provider,) = yaml.safe_load((DEPLOY / "grafana/dashboards.yml").read_text())["providers"]
+    mounted = " ".join(deployed.compose()["services"]["grafana"]["volumes"])
+    assert f"{provider['options']['path']}/" in mounted
