@@ -44,8 +44,15 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 1.0,
         "options": {"expires": 1.0, "expire_seconds": 1},
     },
+    # Likewise. It is no task of the chain's: who makes the blocks in production does not do it.
+    "explorer-index-tokens": {
+        "task": "explorer_app.index_tokens",
+        "schedule": 1.0,
+        "options": {"expires": 1.0, "expire_seconds": 1},
+    },
     "cchain-expire-pool": {"task": "cchain_app.expire_pool", "schedule": 60.0},
 }
 if "C" not in NODE.chains:
-    for _name in [name for name in CELERY_BEAT_SCHEDULE if name.startswith("cchain-")]:
+    _names = [name for name in CELERY_BEAT_SCHEDULE if name.startswith("cchain-")]
+    for _name in (*_names, "explorer-index-tokens"):
         del CELERY_BEAT_SCHEDULE[_name]
