@@ -8,9 +8,13 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.assembly import env_of
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import BlockEnv, CallInterrupted, CallMessage, CallRejected
+from cchain_app.forking.errors import UpstreamError
+from cchain_app.selectors import blocks
 from cchain_app.selectors.state import StateAt, state_at
 from cchain_app.txs.transaction import DELEGATION
+from explorer_app.tokens import questions
 from explorer_app.tokens.questions import GAS, MOST_ANSWER, gas_limit
+from explorer_app.tokens.texts import read_text
 from primitives.evm import ZERO_ADDRESS, Address
 from primitives.hashing import EMPTY_HASH
 
@@ -73,3 +77,20 @@ class Contracts:
     def _env(self) -> BlockEnv:
         env = env_of(self._block.header, self._chain.config)
         return env if env.base_fee is None else replace(env, base_fee=0)
+
+
+def uri_of(chain: EvmChain, address: Address, token_id: int, *, is_collection: bool) -> str | None:
+    """Return where a token is described, as its contract says now; None if it does not.
+
+    Args:
+        chain: The chain.
+        address: The contract.
+        token_id: Of the token.
+        is_collection: Whether it is of an ERC-721, else of an ERC-1155.
+    """
+    question = questions.uri(token_id, is_collection=is_collection)
+    try:
+        answer = Contracts(chain, blocks.head(chain)).ask(address, question)
+    except UpstreamError:
+        return None
+    return None if answer is None else read_text(answer, questions.MOST_ANSWER)

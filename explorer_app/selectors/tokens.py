@@ -15,6 +15,12 @@ from explorer_app.tokens.events import Kind
 from explorer_app.tokens.texts import likeness
 from primitives.evm import ZERO_ADDRESS, Address
 
+TokenRow = Token
+"""A token, for who shows it."""
+
+TransferRow = TokenTransfer
+"""A transfer, likewise."""
+
 MOST_COUNTED: Final = 10_000
 """So far rows are counted for a page; beyond, there are more."""
 
