@@ -121,12 +121,7 @@ class TokenTransferAdmin(TokenRowsAdmin):
             return [Q(pk__gte=row_id(term.number), pk__lt=row_id(term.number + 1))]
         if term.address is None:
             return []
-        ends = [
-            Q(**{side: term.address}, hidden=state)
-            for side in ("sender", "to")
-            for state in (False, True)
-        ]
-        return [Q(contract_id=term.address), *ends]
+        return [Q(**{side: term.address}) for side in ("contract_id", "sender", "to")]
 
     @admin.display(description="Block")
     def block(self, transfer: TokenTransfer) -> SafeString:

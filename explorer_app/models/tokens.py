@@ -57,10 +57,18 @@ class Token(models.Model):
         default=0, help_text="How often in a row it was asked and did not answer all"
     )
 
+    is_copy = False
+    """Whether an earlier token has its name or symbol: selectors set it."""
+
     class Meta:
         ordering = ["-first_log"]
         indexes = [
             models.Index(fields=["kind", "first_log"], name="explorer_token_by_kind"),
+            models.Index(
+                fields=["first_log"],
+                name="explorer_token_in_order",
+                condition=Q(kind__isnull=False),
+            ),
             models.Index(fields=["name_likeness", "first_log"], name="explorer_token_by_name"),
             models.Index(fields=["symbol_likeness", "first_log"], name="explorer_token_by_symbol"),
             models.Index(
@@ -106,8 +114,14 @@ class TokenTransfer(models.Model):
                 name="explorer_transfer_of_range",
                 condition=Q(last_token_id__isnull=False),
             ),
-            models.Index(fields=["sender", "hidden", "id"], name="explorer_transfer_by_sender"),
-            models.Index(fields=["to", "hidden", "id"], name="explorer_transfer_by_recipient"),
+            models.Index(fields=["sender", "id"], name="explorer_transfer_by_sender"),
+            models.Index(fields=["to", "id"], name="explorer_transfer_by_recipient"),
+            models.Index(
+                fields=["sender", "id"], name="explorer_shown_by_sender", condition=Q(hidden=False)
+            ),
+            models.Index(
+                fields=["to", "id"], name="explorer_shown_by_recipient", condition=Q(hidden=False)
+            ),
         ]
 
     @override
@@ -145,13 +159,13 @@ class TokenBalance(models.Model):
         ordering = ["key"]
         verbose_name = "token balance"
         indexes = [
-            models.Index(fields=["contract", "kind", "amount"], name="explorer_holders"),
+            models.Index(fields=["contract", "kind", "amount", "key"], name="explorer_holders"),
             models.Index(
-                fields=["contract", "token_id", "amount"],
+                fields=["contract", "token_id", "amount", "key"],
                 name="explorer_holders_of_item",
                 condition=Q(token_id__isnull=False),
             ),
-            models.Index(fields=["holder", "contract"], name="explorer_balance_by_holder"),
+            models.Index(fields=["holder", "key"], name="explorer_balance_by_holder"),
             models.Index(fields=["key"], name="explorer_balance_to_ask", condition=Q(to_ask=True)),
         ]
 

@@ -135,12 +135,19 @@ def to_ask(chain: EvmChain, now: int) -> ToAsk | None:
 
 
 def balances_to_ask(chain: EvmChain, most: int) -> list[Held]:
-    """Return balances that have changed since their contracts were asked, so many at most."""
-    due = chain.db.objects(models.TokenBalance).filter(to_ask=True).order_by("key")
+    """Return balances that have changed since they were asked for, so many at most.
+
+    Of contracts that have not been asked what they are there are none.
+    """
+    due = chain.db.objects(models.TokenBalance).filter(
+        to_ask=True, contract__asked_height__isnull=False
+    )
     columns = ("key", "contract_id", "holder", "token_id", "kind", "contract__kind")
     return [
         Held(bytes(key), Address(bytes(contract)), Address(bytes(holder)), token_id, kind == own)
-        for key, contract, holder, token_id, kind, own in due.values_list(*columns)[:most]
+        for key, contract, holder, token_id, kind, own in due.order_by("key").values_list(*columns)[
+            :most
+        ]
     ]
 
 

@@ -27,6 +27,9 @@ MOST_COUNTED: Final = 10_000
 MOST_HELD: Final = 100
 """Balances on an address's page, and transfers on a transaction's."""
 
+MOST_RANGES: Final = 100
+"""Ranges (ERC-2309) of a token, the latest, in which one id is looked for."""
+
 NATIVE: Final = ("AVAX", "Avalanche")
 """What the chain's own coin is called: a token with such a name wants to be taken for it."""
 
@@ -90,8 +93,9 @@ def transfers_of_token(
     own = _transfers(chain).filter(contract=token.address)
     if token_id is None:
         return _page([own], before, count)
-    ranges = own.filter(token_id__lte=token_id, last_token_id__gte=token_id)
-    return _page([own.filter(token_id=token_id), ranges], before, count)
+    ranges = own.filter(last_token_id__isnull=False).order_by("-id")[:MOST_RANGES]
+    with_it = [one.id for one in ranges if _is_in(one, token_id)]
+    return _page([own.filter(token_id=token_id), own.filter(id__in=with_it)], before, count)
 
 
 def transfers_of(
@@ -102,7 +106,7 @@ def transfers_of(
     before: int | None = None,
     count: int = PAGE,
 ) -> list[TokenTransfer]:
-    """Return transfers of tokens from or to an address, the latest first, with their tokens and transactions.
+    """Return transfers of tokens from or to an address, the latest first, with their tokens (marked) and transactions.
 
     Args:
         chain: The chain.
@@ -112,13 +116,10 @@ def transfers_of(
         count: So many at most.
     """
     of_tokens = _transfers(chain).filter(contract__kind__isnull=False)
-    states = (False, True) if hidden else (False,)
-    branches = [
-        of_tokens.filter(**{side: address}, hidden=state)
-        for side in ("sender", "to")
-        for state in states
-    ]
-    return _page(branches, before, count)
+    shown = of_tokens if hidden else of_tokens.filter(hidden=False)
+    found = _page([shown.filter(sender=address), shown.filter(to=address)], before, count)
+    _mark(chain, [one.contract for one in found])
+    return found
 
 
 def transfers_in(
@@ -126,7 +127,9 @@ def transfers_in(
 ) -> list[TokenTransfer]:
     """Return the transfers of tokens in a transaction, by its key, in their order."""
     found = _transfers(chain).filter(transaction_id=transaction, contract__kind__isnull=False)
-    return list(found.order_by("id")[:count])
+    listed = list(found.order_by("id")[:count])
+    _mark(chain, [one.contract for one in listed])
+    return listed
 
 
 def balances_of(chain: EvmChain, address: Address, *, count: int = MOST_HELD) -> list[TokenBalance]:
@@ -134,14 +137,16 @@ def balances_of(chain: EvmChain, address: Address, *, count: int = MOST_HELD) ->
     found = chain.db.objects(TokenBalance).filter(
         holder=address, amount__gt=0, contract__kind=F("kind")
     )
-    return list(found.select_related("contract").order_by("contract_id", "token_id")[:count])
+    listed = list(found.select_related("contract").order_by("key")[:count])
+    _mark(chain, [one.contract for one in listed])
+    return listed
 
 
 def holders(
     chain: EvmChain, token: Token, *, token_id: int | None = None, first: int = 0, count: int = PAGE
 ) -> list[TokenBalance]:
     """Return who holds a token (an id of it), who has most first; those after `MOST_COUNTED` are not shown."""
-    found = _held(chain, token, token_id).order_by("-amount", "key")
+    found = _held(chain, token, token_id).order_by("-amount", "-key")
     last = min(first + count, MOST_COUNTED)
     return list(found[min(first, last) : last])
 
@@ -212,6 +217,20 @@ def _marked(chain: EvmChain) -> QuerySet[Token]:
         | Q(symbol_likeness__in=native)
     )
     return everything.annotate(is_copy=Case(When(copies, then=Value(1)), default=Value(0)))
+
+
+def _mark(chain: EvmChain, found: Sequence[Token]) -> None:
+    """Say of tokens that came with other rows whether they are called as earlier ones."""
+    addresses = {bytes(one.address) for one in found}
+    marked = _marked(chain).filter(address__in=addresses)
+    copies = {bytes(one.address) for one in marked if one.is_copy}
+    for one in found:
+        one.is_copy = bytes(one.address) in copies
+
+
+def _is_in(row: TokenTransfer, token_id: int) -> bool:
+    first, last = row.token_id, row.last_token_id
+    return first is not None and last is not None and first <= token_id <= last
 
 
 def _transfers(chain: EvmChain) -> QuerySet[TokenTransfer]:

@@ -33,6 +33,13 @@ ON CONFLICT (id) DO NOTHING
 _TOKENS: Final = "SELECT address, first_erc20_log FROM explorer_app_token WHERE address IN ({keys})"
 _BALANCES: Final = "SELECT key, summed, amount FROM explorer_app_tokenbalance WHERE key IN ({keys})"
 
+_KIND: Final = "SELECT kind FROM explorer_app_token WHERE address = %s"
+_ASK_HOLDERS: Final = """
+UPDATE explorer_app_tokenbalance SET to_ask = %s WHERE key IN (
+  SELECT key FROM explorer_app_tokenbalance WHERE contract_id = %s AND kind = %s ORDER BY amount DESC LIMIT %s
+)
+"""
+
 _PROGRESS: Final = ("id", "next_log", "next_transfer")
 _TOKEN: Final = (
     "address", "first_log", "first_erc20_log", "name_likeness", "symbol_likeness", "asks_at", "attempts",
@@ -56,6 +63,9 @@ FIRST: Final = row_id(1)
 
 NOW: Final = 0
 """When a token is to be asked of which there is news."""
+
+MOST_ASKED_AGAIN: Final = 1000
+"""Holders of a contract that has become a token who are asked for, those who have most."""
 
 MODULUS: Final = 2**256
 """Sums are kept modulo this, as contracts may reckon: whoever lies with amounts breaks nothing."""
@@ -201,7 +211,11 @@ def write_facts(db: Database, address: Address, asked: Asked, before: Progress) 
     )  # fmt: skip
     with db.atomic():
         hold(db, before)
+        known = db.row(_KIND, [address])
         db.update(models.Token, ("address",), _FACTS, [(*row, address)])
+        if known is not None and known[0] != facts.kind:
+            # Nobody could ask for balances of what was no token of this kind.
+            db.execute(_ASK_HOLDERS, [True, address, facts.kind, MOST_ASKED_AGAIN])
 
 
 def write_balances(

@@ -37,7 +37,7 @@ def token_name(token: TokenRow, *, full: bool = False) -> SafeString:
     texts = [token.name, token.symbol] if full else [token.symbol or token.name]
     said = [one for one in texts if one is not None]
     shown = format_html_join(" ", "{}", ((_said(one, cut=not full),) for one in said))
-    mark = _ALIKE if getattr(token, "is_copy", False) else ""
+    mark = _ALIKE if token.is_copy else ""
     return format_html("{} {}", shown, mark) if said else format_html("{}", mark)
 
 

@@ -7,12 +7,13 @@ from explorer_app import models
 from explorer_app.selectors import contracts
 from explorer_app.selectors import tokens as found
 from explorer_app.services import token_facts
-from explorer_app.tokens import questions
+from explorer_app.tokens import events, questions
 from tests.builders import puppet
 from tests.builders.bytecode import words
 from tests.integration.explorer_app.token_chain import (
     NOBODY,
     NOW,
+    OTHER,
     RECIPIENT,
     SENDER,
     TokenChain,
@@ -134,11 +135,16 @@ def test_a_contract_becomes_what_it_is_with_its_first_such_event(tokens: TokenCh
     tokens.call(coin, erc721(NOBODY, SENDER, 1))
     tokens.index()
     assert models.Token.objects.get().kind is None
+    tokens.call(coin, puppet.put(OTHER, 3), puppet.emit((events.DEPOSIT, OTHER), words(5)))
+    tokens.index()
+    assert models.Token.objects.get().kind is None
 
     tokens.call(coin, erc20(SENDER, RECIPIENT, 1))
     tokens.index()
 
     assert models.Token.objects.get().kind == 20
+    (held,) = found.balances_of(tokens.chain.evm, OTHER)
+    assert (held.amount, held.differs) == (3, True)
 
 
 def test_balances_that_are_not_told_are_the_sums(tokens: TokenChain) -> None:

@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.http import HttpResponse
 
 from chaindb.fields import row_id
 from explorer_app import models, tasks
@@ -13,6 +15,7 @@ from explorer_app.tokens import events
 from explorer_app.tokens.events import Kind
 from tests.builders import bytecode, puppet
 from tests.builders.bytecode import words
+from tests.integration.admin_pages import Page
 from tests.integration.explorer_app.token_chain import (
     NOBODY,
     OTHER,
@@ -320,6 +323,24 @@ def test_a_contract_that_emits_nothing_or_is_no_token_is_none(tokens: TokenChain
     assert found.transfers_of(evm, RECIPIENT) == []
     assert found.balances_of(evm, RECIPIENT) == []
     assert len(transfers()) == 1
+
+
+def test_its_questions_are_answered_by_indexes(tokens: TokenChain) -> None:
+    asked = Page(HttpResponse(), "explorer_app")
+    used(tokens)
+
+    def note(execute: Any, sql: str, params: Any, many: Any, context: Any) -> Any:
+        if sql.lstrip().startswith("SELECT"):
+            asked.statements.append((sql, params))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(note):
+        tokens.index()
+
+    assert len(asked.chain_statements) > 10
+    # That index has nothing but what is asked for.
+    queue = "SCAN explorer_app_tokenbalance USING INDEX explorer_balance_to_ask"
+    assert [one for one in asked.slow_plans() if not one.startswith(queue)] == []
 
 
 def test_the_task_runs_it_where_the_setting_says_so(tokens: TokenChain) -> None:
