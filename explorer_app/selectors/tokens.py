@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Value, When
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
@@ -58,19 +58,21 @@ def tokens(
         before: The key of the first log of the last one shown.
         count: So many at most.
     """
-    found = (
-        _marked(chain).filter(kind__isnull=False)
-        if kind is None
-        else _marked(chain).filter(kind=kind)
-    )
+    everything = chain.db.objects(Token)
+    found = everything.filter(kind__isnull=False) if kind is None else everything.filter(kind=kind)
     if before is not None:
         found = found.filter(first_log__lt=before)
-    return list(found.order_by("-first_log")[:count])
+    listed = list(found.order_by("-first_log")[:count])
+    _mark(chain, listed)
+    return listed
 
 
 def token(chain: EvmChain, address: Address) -> Token | None:
     """Return a token, with `is_copy`; None for another address, and a contract that is none."""
-    return _marked(chain).filter(address=address, kind__isnull=False).first()
+    found = chain.db.objects(Token).filter(address=address, kind__isnull=False).first()
+    if found is not None:
+        _mark(chain, [found])
+    return found
 
 
 def transfers_of_token(
@@ -202,12 +204,12 @@ def _held(chain: EvmChain, token: Token, token_id: int | None) -> QuerySet[Token
     return found if token_id is None else found.filter(token_id=token_id)
 
 
-def _marked(chain: EvmChain) -> QuerySet[Token]:
-    """Return all tokens, each with whether an earlier one, or the chain's own coin, is called alike."""
+def _mark(chain: EvmChain, found: Sequence[Token]) -> None:
+    """Say of tokens whether they are called as earlier ones, or as the chain's own coin."""
     everything = chain.db.objects(Token)
     earlier = everything.filter(first_log__lt=OuterRef("first_log"), kind__isnull=False)
     native = [likeness(one) for one in NATIVE]
-    copies = (
+    alike = (
         Q(Exists(earlier.filter(name_likeness=OuterRef("name_likeness"))), name__isnull=False)
         | Q(
             Exists(earlier.filter(symbol_likeness=OuterRef("symbol_likeness"))),
@@ -216,14 +218,8 @@ def _marked(chain: EvmChain) -> QuerySet[Token]:
         | Q(name_likeness__in=native)
         | Q(symbol_likeness__in=native)
     )
-    return everything.annotate(is_copy=Case(When(copies, then=Value(1)), default=Value(0)))
-
-
-def _mark(chain: EvmChain, found: Sequence[Token]) -> None:
-    """Say of tokens that came with other rows whether they are called as earlier ones."""
-    addresses = {bytes(one.address) for one in found}
-    marked = _marked(chain).filter(address__in=addresses)
-    copies = {bytes(one.address) for one in marked if one.is_copy}
+    own = everything.filter(alike, address__in={bytes(one.address) for one in found})
+    copies = {bytes(one) for one in own.order_by().values_list("address", flat=True)}
     for one in found:
         one.is_copy = bytes(one.address) in copies
 
