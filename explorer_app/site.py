@@ -19,6 +19,14 @@ class Settings(Protocol):
         """The network; local ones have keys that everybody knows."""
 
     @property
+    def profile(self) -> str:
+        """ "embedded" or "production"."""
+
+    @property
+    def indexes_tokens(self) -> bool:
+        """Whether transfers and holders of tokens are written as rows."""
+
+    @property
     def chains(self) -> tuple[str, ...]:
         """The letters of the chains that the node takes part in."""
 

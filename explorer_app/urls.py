@@ -9,6 +9,7 @@ from explorer_app.views import (
     front,
     platform,
     search,
+    tokens,
     transactions,
     validators,
 )
@@ -23,6 +24,9 @@ urlpatterns = [
     path("tx/<str:tx_hash>", transactions.tx, name="tx"),
     path("address/<str:text>", addresses.address, name="address"),
     path("pool", cchain.pool, name="pool"),
+    path("tokens", tokens.tokens, name="tokens"),
+    path("token/<str:text>", tokens.token, name="token"),
+    path("token/<str:text>/<str:token_id>", tokens.item, name="token-item"),
     path("p/blocks", platform.blocks, name="p-blocks"),
     path("p/block/<str:text>", platform.block, name="p-block"),
     path("p/txs", platform.txs, name="p-txs"),

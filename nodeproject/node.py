@@ -14,6 +14,7 @@ from cchain_app.services.composition import compose as compose_cchain
 from cchain_app.services.transaction_log import TransactionLog
 from chaindb.database import Database
 from chaindb.pointers import Pointers
+from explorer_app.services.tokens import follow as follow_with_tokens
 from explorer_app.site import Explorer
 from health_app.metrics.process import ProcessMetrics
 from health_app.metrics.sharing import Alone, Shared
@@ -71,6 +72,7 @@ class Node:
         self.evm_chain = compose_cchain(
             EvmChain(settings, Database(), pointers=self.pointers, blockchain_id=self._c_chain_id)
         )
+        follow_with_tokens(self.evm_chain)
         self.evm_chain.has_peers = has_peers
         self.evm_chain.least_time = self._least_time
         self.transaction_log = TransactionLog(self.evm_chain)

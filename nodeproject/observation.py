@@ -1,21 +1,24 @@
 """Shows this process to monitoring: how its health is, and what it has that counts, or can be asked."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property, partial
 from typing import Any, Final
 
 from django.core.cache import caches
+from prometheus_client.core import Metric
 
 from cchain_app.api import EvmRpc
 from cchain_app.blocks.bloom import bloom_bits
 from chaindb import servers
 from chaindb.chains import Chain
+from explorer_app.selectors import tokens
 from health_app.checks import ALL, TAGS, Checks
 from health_app.history import History
 from health_app.metrics.exposition import Page
+from health_app.metrics.instruments import gauge
 from health_app.metrics.listeners import StatementListener, TaskListener
 from health_app.metrics.process import CacheState
-from health_app.metrics.rows import Reader, parts
+from health_app.metrics.rows import Part, Reader, parts
 from health_app.metrics.sharing import Alone, Shared
 from health_app.reporter import SHORTEST_INTERVAL, WARM_UP, Reporter
 from health_app.result import CheckResult
@@ -71,7 +74,17 @@ class Observation:
     @cached_property
     def page(self) -> Page:
         """The page for Prometheus."""
-        return Page(self._processes, Reader(parts()), self.check_results)
+        return Page(self._processes, Reader(self.parts()), self.check_results)
+
+    def parts(self) -> tuple[Part, ...]:
+        """Return what is read from rows for the page: health's, and the explorer's, of which health knows nothing."""
+        return (*parts(), ("tokens", self._tokens))
+
+    def _tokens(self) -> Iterator[Metric]:
+        """Walk how far the index of tokens is; nothing where it was never begun, or the chain is not here."""
+        written = tokens.progress(self._evm_rpc.chain) if Chain.C.is_here else None
+        if written is not None:
+            yield gauge("explorer_tokens_height", written.height)
 
     @cached_property
     def reporter(self) -> Reporter:

@@ -93,10 +93,14 @@ def coins(context: Any, amount: int | None) -> SafeString:
     )
 
 
-@register.simple_tag
-def age(seconds: int) -> SafeString:
+@register.simple_tag(takes_context=True)
+def age(context: Any, seconds: int) -> SafeString:
     """Return how long ago a time was, with the time as its title."""
-    since = formats.format_age(max(0, clock.now() - seconds))
+    # Once for a template and not for each row of its lists: the clock is asked of the database.
+    kept = context.render_context
+    if "now" not in kept:
+        kept["now"] = clock.now()
+    since = formats.format_age(max(0, kept["now"] - seconds))
     return format_html(
         '<time datetime="{}" title="{}">{} ago</time>',
         formats.format_iso(seconds), formats.format_time(seconds), since,

@@ -8,12 +8,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from adminkit.terms import parse_term
 from cchain_app.selectors import calls as chain_calls
 from explorer_app.names.decoding import Decoded
-from explorer_app.selectors import accounts, cchain, platform
+from explorer_app.selectors import accounts, cchain, platform, tokens
 from explorer_app.selectors.accounts import AccountFacts
 from explorer_app.selectors.cchain import PAGE
 from explorer_app.site import Explorer
 from explorer_app.views.cchain import lines
 from explorer_app.views.page import cchain_page, list_pages, read_number, rendered
+from explorer_app.views.tokens import transfer_lines
 from primitives.evm import Address
 from primitives.ids import ShortID
 
@@ -52,12 +53,14 @@ def address(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
         "tabs": tabs.items(),
         **_creator(site, found),
     }
-    show = {"": _transactions, "inner": _inner, "events": _events, "contract": _contract}[tab]
+    show = {
+        "": _transactions, "tokens": _tokens, "inner": _inner, "events": _events, "contract": _contract,
+    }[tab]  # fmt: skip
     return rendered(site, request, "address.html", {**context, **show(site, request, found)})
 
 
 def _tabs(found: AccountFacts) -> dict[str, str]:
-    tabs = {"": "Transactions", "inner": "Inside of transactions"}
+    tabs = {"": "Transactions", "tokens": "Tokens", "inner": "Inside of transactions"}
     return {**tabs, "events": "Events", "contract": "Contract"} if found.is_contract else tabs
 
 
@@ -91,6 +94,17 @@ def _transactions(site: Explorer, request: HttpRequest, found: AccountFacts) -> 
         "sent": sent,
         "received": received,
         **more,
+    }
+
+
+def _tokens(site: Explorer, request: HttpRequest, found: AccountFacts) -> dict[str, Any]:
+    before = read_number(request.GET.get("before"))
+    rows = tokens.transfers_of(site.evm, found.address, before=before)
+    return {
+        "balances": tokens.balances_of(site.evm, found.address),
+        "transfers": transfer_lines(rows, found.address),
+        "how_far": tokens.how_far(site.evm),
+        **list_pages(request, rows, PAGE, lambda row: row.id),
     }
 
 

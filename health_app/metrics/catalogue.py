@@ -80,6 +80,7 @@ HELP: Final[Mapping[str, str]] = {
     "cchain_last_block_bytes": "Size of the last block.",
     "cchain_calls_height": "Height up to which calls inside of transactions are rows (NODE_TRACE_INDEX).",
     "cchain_calls_unrecorded": "Transactions of which only the outermost call is a row.",
+    "explorer_tokens_height": "Height up to which transfers of tokens are rows (NODE_TOKEN_INDEX).",
     # P-Chain
     "platform_local_staked": "Stake on this node, with delegations.",
     "platform_total_staked": "Stake of the Primary Network.",

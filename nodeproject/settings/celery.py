@@ -44,6 +44,12 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 1.0,
         "options": {"expires": 1.0, "expire_seconds": 1},
     },
+    # Likewise. It is no task of the chain's: who makes the blocks in production does not do it.
+    "explorer-index-tokens": {
+        "task": "explorer_app.index_tokens",
+        "schedule": 1.0,
+        "options": {"expires": 1.0, "expire_seconds": 1},
+    },
     "cchain-prune-history": {
         "task": "cchain_app.prune_history",
         "schedule": 2.0,
@@ -53,5 +59,6 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "cchain-expire-pool": {"task": "cchain_app.expire_pool", "schedule": 60.0},
 }
 if "C" not in NODE.chains:
-    for _name in [name for name in CELERY_BEAT_SCHEDULE if name.startswith("cchain-")]:
+    _names = [name for name in CELERY_BEAT_SCHEDULE if name.startswith("cchain-")]
+    for _name in (*_names, "explorer-index-tokens"):
         del CELERY_BEAT_SCHEDULE[_name]

@@ -360,6 +360,12 @@ class NodeSettings(HistorySettings):
         "them by address. `local`: on the local network alone.",
         choices=("local", "on", "off"),
     )
+    token_index: str = flag(
+        "local",
+        "Whether transfers and holders of tokens are written as rows, behind the blocks, for the explorer's "
+        "pages. `local`: on the local network alone.",
+        choices=("local", "on", "off"),
+    )
     logs_block_range: int = flag(0, "Most blocks that eth_getLogs may search; 0: any.", least=0)
     logs_results: int = flag(10_000, "Most logs that eth_getLogs may return; 0: any.", least=0)
     proof_window: int = flag(
@@ -404,6 +410,13 @@ class NodeSettings(HistorySettings):
         """Whether the calls inside of transactions are written as rows."""
         return self.trace_index == "on" or (
             self.trace_index == "local" and self.network_id == LOCAL
+        )
+
+    @property
+    def indexes_tokens(self) -> bool:
+        """Whether transfers and holders of tokens are written as rows."""
+        return self.token_index == "on" or (  # noqa: S105  # the tokens are ERC-20's
+            self.token_index == "local" and self.network_id == LOCAL  # noqa: S105  # likewise
         )
 
     @property

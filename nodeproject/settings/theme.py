@@ -108,6 +108,14 @@ UNFOLD: dict[str, Any] = {
                 ],
             },
             {
+                "title": "Tokens",
+                "items": [
+                    _item("Tokens", "token", "explorer_app", "token"),
+                    _item("Transfers", "move_item", "explorer_app", "tokentransfer"),
+                    _item("Balances", "savings", "explorer_app", "tokenbalance"),
+                ],
+            },
+            {
                 "title": "Schedule",
                 "items": [
                     _item("Periodic tasks", "schedule", "django_celery_beat", "periodictask"),

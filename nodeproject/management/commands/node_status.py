@@ -18,6 +18,7 @@ from cchain_app.selectors import blocks, calls, pool
 from cchain_app.selectors.blocks import base_fee_after
 from chaindb import clock
 from chaindb.chains import Chain, present
+from explorer_app.selectors import tokens
 from network_app import selectors
 from nodeproject.facts import print_facts
 from platform_app.apps import platform_chain
@@ -52,6 +53,7 @@ class Command(BaseCommand):
             "Next base fee": f"{(base_fee_after(evm_chain(), head) or 0) / 1e9:g} gwei",
             "Pool": f"{pending} pending, {queued} queued",
             "Internal calls": calls.how_far(evm_chain()),
+            "Tokens": tokens.how_far(evm_chain()),
             "P-Chain": f"{', '.join(platform_chain().aliases)}, {platform_chain().blockchain_id}",
             "P-Chain tip": f"{tip.height}  {tip.block_id}",
             "Chain time": f"{datetime.fromtimestamp(tip.timestamp, UTC):%Y-%m-%d %H:%M:%S} UTC",

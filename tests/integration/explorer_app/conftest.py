@@ -1,4 +1,4 @@
-"""Both chains with something on them, and a browser that notes what each page asks of the database."""
+"""Both chains with something on them, tokens, and a browser that notes what each page asks of the database."""
 
 import pytest
 from django.test import Client
@@ -6,6 +6,7 @@ from django.test import Client
 from tests.integration.admin_pages import Browse, browser
 from tests.integration.cchain_app.traced_chain import TracedChain, traced_chain
 from tests.integration.conftest import Chain, chain, node_settings
+from tests.integration.explorer_app.token_chain import TokenChain
 from tests.integration.platform_app.conftest import PChain, pchain
 
 __all__ = ["Chain", "PChain", "chain", "node_settings", "pchain"]
@@ -14,10 +15,16 @@ __all__ = ["Chain", "PChain", "chain", "node_settings", "pchain"]
 @pytest.fixture
 def browse(client: Client) -> Browse:
     """Open pages without a password. Of the P-Chain's table of one row nobody asks how it is read."""
-    return browser(client, r"(?:cchain|platform)_app(?!_chain\b)")
+    return browser(client, r"(?:cchain|platform|explorer)_app(?!_chain\b)")
 
 
 @pytest.fixture
 def made(pchain: PChain, chain: Chain) -> TracedChain:
     """A C-Chain whose transactions call, create, revert and destroy; a P-Chain with its genesis."""
     return traced_chain(chain)
+
+
+@pytest.fixture
+def tokens(chain: Chain) -> TokenChain:
+    """The local network's chain, without any token yet."""
+    return TokenChain(chain)

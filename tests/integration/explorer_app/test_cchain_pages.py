@@ -210,6 +210,13 @@ def test_a_contract_that_a_factory_made_names_its_creator(
     assert len(page.chain_statements) <= MOST_STATEMENTS
 
 
+def test_an_address_without_tokens_says_so(made: TracedChain, browse: Browse) -> None:
+    page = browse(f"/address/{checked(RECIPIENT)}", tab="tokens")
+
+    assert "No token transfers." in page.text
+    assert page.slow_plans() == []
+
+
 def test_inner_calls_of_an_address_are_listed(made: TracedChain, browse: Browse) -> None:
     index_calls(made.chain.evm, seconds=60)
     page = browse(f"/address/{checked(RECIPIENT)}", tab="inner")

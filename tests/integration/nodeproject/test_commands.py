@@ -12,6 +12,7 @@ from django.db import OperationalError
 from cchain_app.evm import select
 from cchain_app.selectors import blocks
 from cchain_app.services.calls import index_calls
+from explorer_app.services.tokens import index_tokens
 from nodeproject.apps import this_node
 from nodeproject.checks import (
     check_block_interval,
@@ -71,9 +72,11 @@ def test_status_shows_head_pool_and_that_nothing_answers(
     assert "1, 2,000,000 coins staked" in shown
     assert "does not answer" in shown
     assert "no rows: NODE_TRACE_INDEX was never on" in shown
+    assert "no rows: NODE_TOKEN_INDEX was never on" in shown
     index_calls(chain.evm, seconds=60)
+    index_tokens(chain.evm, seconds=60, now=0)
     call_command("node_status")
-    assert "rows up to block 1 of 1" in capsys.readouterr().out
+    assert capsys.readouterr().out.count("rows up to block 1 of 1") == 2
 
 
 @pytest.mark.usefixtures("db", "node_settings")

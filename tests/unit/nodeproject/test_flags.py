@@ -180,3 +180,16 @@ def test_an_unknown_profile_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_calls_are_written_on_the_local_network_unless_it_is_said(environ, written):
     assert read(NodeSettings, environ).indexes_calls is written
+
+
+@pytest.mark.parametrize(
+    ("environ", "written"),
+    [
+        ({}, True),
+        ({"NODE_NETWORK_ID": "77"}, False),
+        ({"NODE_NETWORK_ID": "77", "NODE_TOKEN_INDEX": "on"}, True),
+        ({"NODE_TOKEN_INDEX": "off"}, False),
+    ],
+)
+def test_tokens_are_indexed_on_the_local_network_unless_it_is_said(environ, written):
+    assert read(NodeSettings, environ).indexes_tokens is written

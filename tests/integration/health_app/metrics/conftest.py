@@ -11,9 +11,10 @@ from django.db.backends.signals import connection_created
 from django.test import Client
 
 from cchain_app.services.calls import index_calls
+from explorer_app.services.tokens import index_tokens
 from health_app.metrics import exposition
 from health_app.metrics.listeners import TaskListener
-from health_app.metrics.rows import Reader, parts
+from health_app.metrics.rows import Reader
 from jsonrpc.hub import Hub
 from network_app.models import SyncPhase
 from network_app.store import consensus
@@ -80,7 +81,7 @@ def observed(monkeypatch: pytest.MonkeyPatch, node_settings: Any) -> None:
     for name in ("workers", "hub", "http_connections", "caches"):
         monkeypatch.setattr(own, name, getattr(own, name))
     node = this_node()
-    page = exposition.Page(node.processes, Here(parts()), node.observation.check_results)
+    page = exposition.Page(node.processes, Here(node.observation.parts()), node.observation.check_results)
     monkeypatch.setattr(node.observation, "page", page)
     node.observation.observe_web(node.doors.workers)
 
@@ -91,6 +92,7 @@ def busy(chain: Chain, pchain: PChain, observed: None, monkeypatch: pytest.Monke
     for _ in range(2):
         chain.do()
     index_calls(chain.evm, seconds=60)
+    index_tokens(chain.evm, seconds=60, now=0)
     chain.send(chain.make())
     pchain.issue(pchain.make())
     for endpoint in this_node().doors.endpoints():

@@ -1,0 +1,251 @@
+"""Tokens in the admin: what they say of themselves, their transfers and balances, as far as they are rows.
+
+Names are texts of strangers: shown as they are, and no part of a link.
+"""
+
+from typing import Any, Final
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from typing_extensions import override
+
+from adminkit import display
+from adminkit.links import Pages
+from adminkit.read_only import ReadOnlyModelAdmin
+from adminkit.terms import Term
+from chaindb.fields import HEIGHTS, HexBytes, height_of, row_id
+from explorer_app.apps import explorer
+from explorer_app.models import Token, TokenBalance, TokenKind, TokenTransfer
+from explorer_app.selectors import tokens
+
+_CHAIN: Final = Pages("cchain_app")
+
+
+class TokenRowsAdmin(ReadOnlyModelAdmin):
+    """A window on rows of the index of tokens; above the list stands how far it is."""
+
+    @override
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows: QuerySet[Any] = super().get_queryset(request)
+        return rows.using(explorer().evm.db.alias)
+
+    @override
+    def list_note(self) -> str:
+        return f"Tokens: {tokens.how_far(explorer().evm)}."
+
+
+@admin.register(Token)
+class TokenAdmin(TokenRowsAdmin):
+    """Contracts that have emitted a transfer, the latest first."""
+
+    list_display = ("short_address", "standard", "name_text", "symbol_text", "first_block")
+    ordering = ("-first_log",)
+    search_fields = ("address",)
+    search_help_text = "Address"
+    fieldsets = (
+        (None, {"fields": ("full_address", "standard", "name_text", "symbol_text", "decimals_text", "supply")}),
+        ("Index", {"fields": ("first_block", "asked", "attempts")}),
+    )  # fmt: skip
+
+    @override
+    def branches(self, term: Term) -> list[Q]:
+        return [] if term.address is None else [Q(pk=term.address)]
+
+    @admin.display(description="Contract")
+    def short_address(self, token: Token) -> SafeString:
+        """Return the address for the list, which leads to the token."""
+        return display.short(token.address)
+
+    @admin.display(description="Contract")
+    def full_address(self, token: Token) -> SafeString:
+        """Return the address, which leads to its account."""
+        return _full_account(token.address)
+
+    @admin.display(description="Standard")
+    def standard(self, token: Token) -> SafeString:
+        """Return what it is."""
+        if token.kind is None:
+            return display.badge("no token")
+        return display.badge(TokenKind(token.kind).label, "note")
+
+    @admin.display(description="Name")
+    def name_text(self, token: Token) -> SafeString | str:
+        """Return what it calls itself."""
+        return token.name or display.NOTHING
+
+    @admin.display(description="Symbol")
+    def symbol_text(self, token: Token) -> SafeString | str:
+        """Return its symbol."""
+        return token.symbol or display.NOTHING
+
+    @admin.display(description="Decimals")
+    def decimals_text(self, token: Token) -> SafeString | str:
+        """Return its decimals."""
+        return display.NOTHING if token.decimals is None else str(token.decimals)
+
+    @admin.display(description="Total supply")
+    def supply(self, token: Token) -> SafeString | str:
+        """Return its supply in smallest units."""
+        return display.NOTHING if token.total_supply is None else f"{token.total_supply:,}"
+
+    @admin.display(description="First transfer")
+    def first_block(self, token: Token) -> SafeString:
+        """Return the block of its first transfer."""
+        return _block(height_of(token.first_log))
+
+    @admin.display(description="Asked")
+    def asked(self, token: Token) -> SafeString | str:
+        """Return at which height it was asked what it is."""
+        return "not yet" if token.asked_height is None else _block(token.asked_height)
+
+
+@admin.register(TokenTransfer)
+class TokenTransferAdmin(TokenRowsAdmin):
+    """Transfers of tokens, the latest first."""
+
+    list_display = ("block", "short_contract", "standard", "between", "what", "is_hidden")
+    ordering = ("-id",)
+    search_fields = ("contract", "sender", "to")
+    search_help_text = "Address (token, sender or recipient) or block"
+    fieldsets = (
+        (None, {"fields": ("block", "full_contract", "standard", "full_sender", "full_to", "what", "is_hidden")}),
+    )  # fmt: skip
+
+    @override
+    def branches(self, term: Term) -> list[Q]:
+        if term.number is not None:
+            if term.number >= HEIGHTS:
+                return []
+            return [Q(pk__gte=row_id(term.number), pk__lt=row_id(term.number + 1))]
+        if term.address is None:
+            return []
+        return [Q(**{side: term.address}) for side in ("contract_id", "sender", "to")]
+
+    @admin.display(description="Block")
+    def block(self, transfer: TokenTransfer) -> SafeString:
+        """Return the block and the log's place there."""
+        return display.line(_block(height_of(transfer.id)), f"log {transfer.log_index:,}")
+
+    @admin.display(description="Token")
+    def short_contract(self, transfer: TokenTransfer) -> SafeString:
+        """Return the token for the list."""
+        return _short_account(transfer.contract_id)
+
+    @admin.display(description="Token")
+    def full_contract(self, transfer: TokenTransfer) -> SafeString:
+        """Return the token."""
+        return _full_account(transfer.contract_id)
+
+    @admin.display(description="Standard")
+    def standard(self, transfer: TokenTransfer) -> SafeString:
+        """Return of which standard its event is."""
+        return display.badge(TokenKind(transfer.kind).label, "note")
+
+    @admin.display(description="From → to")
+    def between(self, transfer: TokenTransfer) -> SafeString:
+        """Return who sent to whom."""
+        return display.line(_short_account(transfer.sender), "→", _short_account(transfer.to))
+
+    @admin.display(description="From")
+    def full_sender(self, transfer: TokenTransfer) -> SafeString:
+        """Return who sent."""
+        return _full_account(transfer.sender)
+
+    @admin.display(description="To")
+    def full_to(self, transfer: TokenTransfer) -> SafeString:
+        """Return to whom."""
+        return _full_account(transfer.to)
+
+    @admin.display(description="What")
+    def what(self, transfer: TokenTransfer) -> str:
+        """Return what was moved, in smallest units."""
+        if transfer.token_id is None:
+            return f"{transfer.value:,}"
+        last = "" if transfer.last_token_id is None else f" to #{transfer.last_token_id}"
+        return f"{transfer.value:,} of #{transfer.token_id}{last}"
+
+    @admin.display(description="Hidden", boolean=True)
+    def is_hidden(self, transfer: TokenTransfer) -> bool:
+        """Return whether lists of an address leave it out at first."""
+        return transfer.hidden
+
+
+@admin.register(TokenBalance)
+class TokenBalanceAdmin(TokenRowsAdmin):
+    """What holders have, by token."""
+
+    list_display = ("short_holder", "short_contract", "standard", "what", "is_different")
+    ordering = ("key",)
+    search_fields = ("contract",)
+    search_help_text = "Address of a token or holder"
+    fieldsets = (
+        (None, {"fields": ("full_holder", "full_contract", "standard", "what")}),
+        ("Index", {"fields": ("sum_text", "is_different", "asked")}),
+    )
+
+    @override
+    def branches(self, term: Term) -> list[Q]:
+        if term.address is None:
+            return []
+        last = HexBytes(term.address + b"\xff" * 54)
+        return [Q(pk__gte=term.address, pk__lte=last), Q(holder=term.address)]
+
+    @admin.display(description="Holder")
+    def short_holder(self, balance: TokenBalance) -> SafeString:
+        """Return the holder for the list, which leads to the balance."""
+        return display.short(balance.holder)
+
+    @admin.display(description="Holder")
+    def full_holder(self, balance: TokenBalance) -> SafeString:
+        """Return the holder."""
+        return _full_account(balance.holder)
+
+    @admin.display(description="Token")
+    def short_contract(self, balance: TokenBalance) -> SafeString:
+        """Return the token for the list."""
+        return _short_account(balance.contract_id)
+
+    @admin.display(description="Token")
+    def full_contract(self, balance: TokenBalance) -> SafeString:
+        """Return the token."""
+        return _full_account(balance.contract_id)
+
+    @admin.display(description="Standard")
+    def standard(self, balance: TokenBalance) -> SafeString:
+        """Return of which standard the transfers were."""
+        return display.badge(TokenKind(balance.kind).label, "note")
+
+    @admin.display(description="Amount")
+    def what(self, balance: TokenBalance) -> str:
+        """Return the amount in smallest units."""
+        whose = "" if balance.token_id is None else f" of #{balance.token_id}"
+        return f"{balance.amount:,}{whose}"
+
+    @admin.display(description="Sum of transfers")
+    def sum_text(self, balance: TokenBalance) -> str:
+        """Return what the transfers add up to."""
+        return f"{balance.summed:,}"
+
+    @admin.display(description="Differs", boolean=True)
+    def is_different(self, balance: TokenBalance) -> bool:
+        """Return whether the contract said something else than the transfers add up to."""
+        return balance.differs
+
+    @admin.display(description="Asked")
+    def asked(self, balance: TokenBalance) -> SafeString | str:
+        """Return at which height the contract said so."""
+        return "not yet" if balance.asked_height is None else _block(balance.asked_height)
+
+
+def _block(height: int) -> SafeString:
+    return display.link(f"{height:,}", _CHAIN.page("block", height))
+
+
+def _short_account(address: object) -> SafeString:
+    return display.short_link(address, _CHAIN.page("account", address))
+
+
+def _full_account(address: object) -> SafeString:
+    return display.full_link(address, _CHAIN.page("account", address))

@@ -1,0 +1,214 @@
+"""Tokens: what their contracts say of themselves, their transfers, and who holds them.
+
+With NODE_TOKEN_INDEX, rows are written some time after the block, from rows of logs.
+"""
+
+from django.db import models
+from django.db.models import Q
+from typing_extensions import override
+
+from cchain_app.models import Transaction
+from chaindb.fields import AddressField, BytesField, UInt256Field
+from explorer_app.tokens.events import Kind
+
+
+class TokenKind(models.IntegerChoices):
+    """What a token is, by the number of its standard."""
+
+    ERC20 = Kind.ERC20.value, "ERC-20"
+    ERC721 = Kind.ERC721.value, "ERC-721"
+    ERC1155 = Kind.ERC1155.value, "ERC-1155"
+
+
+class Token(models.Model):
+    """One row is a contract that has emitted a transfer: a token, or not one (yet), by what it answers."""
+
+    address = AddressField(primary_key=True)
+    first_log = models.BigIntegerField(
+        unique=True, help_text="The key of its first transfer: of two tokens the lower one is older"
+    )
+    first_erc20_log = models.BigIntegerField(
+        null=True,
+        help_text="The key of its first Transfer as ERC-20 demands it; null: there is none",
+    )
+    kind = models.SmallIntegerField(
+        choices=TokenKind.choices,
+        null=True,
+        help_text="Null: no token, as far as it has been asked",
+    )
+    name = models.TextField(  # noqa: DJ001  # a name may be missing, and is never empty
+        null=True,
+        help_text="What it calls itself, without what does not show; null: nothing that is a text",
+    )
+    symbol = models.TextField(null=True, help_text="Likewise")  # noqa: DJ001  # likewise
+    name_likeness = models.TextField(help_text="What names that look alike have in common")
+    symbol_likeness = models.TextField(help_text="Likewise")
+    decimals = models.SmallIntegerField(
+        null=True, help_text="Null: amounts are shown in smallest units"
+    )
+    total_supply = UInt256Field(null=True, help_text="As it says; null: it does not")
+    asked_height = models.BigIntegerField(
+        null=True, help_text="At which height it was asked the last time; null: never yet"
+    )
+    asks_at = models.BigIntegerField(
+        null=True, help_text="Unix seconds from which on it is to be asked (again); null: not"
+    )
+    attempts = models.SmallIntegerField(
+        default=0, help_text="How often in a row it was asked and did not answer all"
+    )
+
+    is_copy = False
+    """Whether an earlier token has its name or symbol: selectors set it."""
+
+    class Meta:
+        ordering = ["-first_log"]
+        indexes = [
+            models.Index(fields=["kind", "first_log"], name="explorer_token_by_kind"),
+            models.Index(
+                fields=["first_log"],
+                name="explorer_token_in_order",
+                condition=Q(kind__isnull=False),
+            ),
+            models.Index(fields=["name_likeness", "first_log"], name="explorer_token_by_name"),
+            models.Index(fields=["symbol_likeness", "first_log"], name="explorer_token_by_symbol"),
+            models.Index(
+                fields=["asks_at"], name="explorer_token_to_ask", condition=Q(asks_at__isnull=False)
+            ),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return self.name or str(self.address)
+
+
+class TokenTransfer(models.Model):
+    """One row is a transfer; its key is the block's number and the place among the block's transfers."""
+
+    id = models.BigIntegerField(primary_key=True)
+    transaction = models.ForeignKey(
+        Transaction, models.PROTECT, related_name="token_transfers", db_constraint=False
+    )
+    contract = models.ForeignKey(
+        Token, models.PROTECT, related_name="transfers", db_index=False, db_constraint=False
+    )
+    log_index = models.IntegerField(help_text="Of its log, within the block")
+    kind = models.SmallIntegerField(choices=TokenKind.choices, help_text="By its event")
+    sender = AddressField(help_text="Zero: minted")
+    to = AddressField(help_text="Zero: burned")
+    token_id = UInt256Field(null=True, help_text="Null of ERC-20; of a range its first")
+    last_token_id = UInt256Field(null=True, help_text="Of a range (ERC-2309) its last, else null")
+    value = UInt256Field(help_text="Smallest units; of ERC-721 how many tokens")
+    hidden = models.BooleanField(
+        help_text="Lists of an address leave it out at first: it moves nothing, or its sender is an account that "
+        "did not sign the transaction"
+    )
+
+    class Meta:
+        ordering = ["-id"]
+        verbose_name = "token transfer"
+        indexes = [
+            models.Index(fields=["contract", "id"], name="explorer_transfer_by_token"),
+            models.Index(fields=["contract", "token_id", "id"], name="explorer_transfer_by_item"),
+            models.Index(
+                fields=["contract", "id"],
+                name="explorer_transfer_of_range",
+                condition=Q(last_token_id__isnull=False),
+            ),
+            models.Index(fields=["sender", "id"], name="explorer_transfer_by_sender"),
+            models.Index(fields=["to", "id"], name="explorer_transfer_by_recipient"),
+            models.Index(
+                fields=["sender", "id"], name="explorer_shown_by_sender", condition=Q(hidden=False)
+            ),
+            models.Index(
+                fields=["to", "id"], name="explorer_shown_by_recipient", condition=Q(hidden=False)
+            ),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"token transfer {self.id}"
+
+
+class TokenBalance(models.Model):
+    """One row is what a holder has of a token, of ERC-1155 of one id."""
+
+    key = BytesField(
+        primary_key=True, help_text="Contract, holder, kind in two bytes, and of ERC-1155 the id"
+    )
+    contract = models.ForeignKey(
+        Token, models.PROTECT, related_name="balances", db_index=False, db_constraint=False
+    )
+    holder = AddressField()
+    kind = models.SmallIntegerField(choices=TokenKind.choices)
+    token_id = UInt256Field(null=True, help_text="Of ERC-1155")
+    summed = UInt256Field(help_text="What the transfers add up to, modulo 2^256")
+    amount = UInt256Field(
+        help_text="What the contract said, and what transfers have added since; the sum where it said nothing"
+    )
+    asked_height = models.BigIntegerField(
+        null=True, help_text="At which height the contract said so; null: it did not"
+    )
+    differs = models.BooleanField(
+        default=False, help_text="Whether it said something else than the transfers add up to"
+    )
+    to_ask = models.BooleanField(
+        default=True, help_text="Whether there were transfers since the contract was asked"
+    )
+
+    class Meta:
+        ordering = ["key"]
+        verbose_name = "token balance"
+        indexes = [
+            models.Index(fields=["contract", "kind", "amount", "key"], name="explorer_holders"),
+            models.Index(
+                fields=["contract", "token_id", "amount", "key"],
+                name="explorer_holders_of_item",
+                condition=Q(token_id__isnull=False),
+            ),
+            models.Index(fields=["holder", "key"], name="explorer_balance_by_holder"),
+            models.Index(fields=["key"], name="explorer_balance_to_ask", condition=Q(to_ask=True)),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.holder} of {self.contract_id}"
+
+
+class TokenItem(models.Model):
+    """One row is a token of an ERC-721 and its owner."""
+
+    key = BytesField(primary_key=True, help_text="Contract and id")
+    contract = models.ForeignKey(
+        Token, models.PROTECT, related_name="items", db_index=False, db_constraint=False
+    )
+    token_id = UInt256Field()
+    owner = AddressField(help_text="Zero: it was burned")
+
+    class Meta:
+        ordering = ["key"]
+        verbose_name = "token of a collection"
+        verbose_name_plural = "tokens of collections"
+        indexes = [
+            models.Index(fields=["owner", "contract"], name="explorer_item_by_owner"),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.contract_id} #{self.token_id}"
+
+
+class TokenProgress(models.Model):
+    """The one row says how far transfers are written."""
+
+    id = models.SmallIntegerField(primary_key=True)
+    next_log = models.BigIntegerField(
+        help_text="The key of the next log: the transfers of all before it are written, of none from it on"
+    )
+    next_transfer = models.BigIntegerField(help_text="The key of the next transfer")
+
+    class Meta:
+        verbose_name = "progress of token transfers"
+
+    @override
+    def __str__(self) -> str:
+        return f"logs up to {self.next_log}"

@@ -1,0 +1,96 @@
+"""What contracts answer: calls that change nothing, at a height, with little gas and time."""
+
+from dataclasses import replace
+from functools import cached_property
+from typing import Final
+
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.assembly import env_of
+from cchain_app.chain import EvmChain
+from cchain_app.evm.engine import BlockEnv, CallInterrupted, CallMessage, CallRejected
+from cchain_app.forking.errors import UpstreamError
+from cchain_app.selectors import blocks
+from cchain_app.selectors.state import StateAt, state_at
+from cchain_app.txs.transaction import DELEGATION
+from explorer_app.tokens import questions
+from explorer_app.tokens.questions import GAS, MOST_ANSWER, gas_limit
+from explorer_app.tokens.texts import read_text
+from primitives.evm import ZERO_ADDRESS, Address
+from primitives.hashing import EMPTY_HASH
+
+SECONDS: Final = 0.5
+"""For one question."""
+
+
+class Contracts:
+    """The contracts of a chain at the height of one of its blocks.
+
+    Args:
+        chain: The chain.
+        block: The block, after which they are asked.
+    """
+
+    def __init__(self, chain: EvmChain, block: AcceptedBlock) -> None:
+        self._chain = chain
+        self._block = block
+        self._state = state_at(chain, block.number)
+
+    @property
+    def height(self) -> int:
+        """At which they are asked."""
+        return self._block.number
+
+    @property
+    def state(self) -> StateAt:
+        """What they have stored."""
+        return self._state
+
+    def ask(self, to: Address, question: bytes, gas: int = GAS) -> bytes | None:
+        """Return what a contract answers; None if it fails, takes too long, or says more than is listened to.
+
+        Args:
+            to: The contract.
+            question: Selector and arguments.
+            gas: That its program may use.
+
+        Raises:
+            UpstreamError: The chain is a fork, and the remote node does not tell the state.
+        """
+        # The basefee is none for a call that pays nothing, whatever it is in the block.
+        message = CallMessage(ZERO_ADDRESS, to, gas_limit(question, gas), 0, 0, question)
+        try:
+            result = self._chain.engine.call(self._env, message, self._state, time_limit=SECONDS)
+        except (CallRejected, CallInterrupted):
+            return None
+        if result.error is not None or len(result.output) > MOST_ANSWER:
+            return None
+        return result.output
+
+    def signs(self, address: Address) -> bool:
+        """Say whether an account has a key that signs for it, and no code of its own. Raises as `ask`."""
+        found = self._state.account(address)
+        if found is None or found.code_hash == EMPTY_HASH:
+            return True
+        return self._state.code(found.code_hash).startswith(DELEGATION)
+
+    @cached_property
+    def _env(self) -> BlockEnv:
+        env = env_of(self._block.header, self._chain.config)
+        return env if env.base_fee is None else replace(env, base_fee=0)
+
+
+def uri_of(chain: EvmChain, address: Address, token_id: int, *, is_collection: bool) -> str | None:
+    """Return where a token is described, as its contract says now; None if it does not.
+
+    Args:
+        chain: The chain.
+        address: The contract.
+        token_id: Of the token.
+        is_collection: Whether it is of an ERC-721, else of an ERC-1155.
+    """
+    question = questions.uri(token_id, is_collection=is_collection)
+    try:
+        answer = Contracts(chain, blocks.head(chain)).ask(address, question)
+    except UpstreamError:
+        return None
+    return None if answer is None else read_text(answer, questions.MOST_ANSWER)

@@ -1,0 +1,163 @@
+"""What the index of tokens reads: the logs that come next, and whom it has to ask."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from cchain_app.chain import EvmChain
+from chaindb.fields import height_of, row_id
+from explorer_app import models
+from explorer_app.store import tokens as rows
+from explorer_app.store.tokens import Progress
+from explorer_app.tokens.events import MOST_DATA, TOPICS, TRANSFER, Kind
+from primitives.evm import Address
+
+# Each branch goes by the index of one topic, in order. More data than a batch can have are not read.
+_BRANCH: Final = f"""
+SELECT * FROM (
+    SELECT id, transaction_id, address, topic0, topic1, topic2, topic3, substr(data, 1, {MOST_DATA}) AS data
+    FROM cchain_app_log WHERE topic0 = %s AND id >= %s AND id < %s ORDER BY id LIMIT %s
+) found
+"""  # noqa: S608  # the number is ours
+_LOGS: Final = f"{' UNION ALL '.join([_BRANCH] * len(TOPICS))} ORDER BY id LIMIT %s"
+
+# Of coins that are wrapped in the same transactions: is there a Transfer, too?
+_BESIDE: Final = """
+SELECT transaction_id, address, topic1, topic2, substr(data, 1, 32) FROM cchain_app_log
+WHERE topic0 = %s AND topic3 IS NULL AND topic2 IS NOT NULL AND id >= %s AND id < %s
+"""
+_SIGNERS: Final = "SELECT id, sender FROM cchain_app_transaction WHERE id IN ({keys})"
+_KINDS: Final = "SELECT address, kind FROM explorer_app_token WHERE asked_height IS NOT NULL AND address IN ({keys})"
+
+
+class FoundLog(NamedTuple):
+    """A log that may tell of transfers."""
+
+    key: int
+    transaction: int
+    """The transaction's key."""
+    address: Address
+    topics: tuple[bytes, ...]
+    data: bytes
+
+
+class WrappedCoins(NamedTuple):
+    """A Transfer as it stands beside the log of a coin that is wrapped."""
+
+    transaction: int
+    contract: Address
+    sender: Address
+    to: Address
+    value: int
+
+
+class ToAsk(NamedTuple):
+    """A contract that is to be asked what it is."""
+
+    address: Address
+    may_be_erc20: bool
+    """Whether it has emitted the Transfer that ERC-20 demands."""
+    attempts: int
+    """How often in a row it did not answer all."""
+
+
+class Held(NamedTuple):
+    """A balance about which its contract is to be asked."""
+
+    key: bytes
+    contract: Address
+    holder: Address
+    token_id: int | None
+    is_asked: bool
+    """Whether the contract is a token of this kind; else nobody knows what it would say."""
+
+
+def progress(chain: EvmChain) -> Progress | None:
+    """Return how far transfers are rows; None where that was never begun."""
+    return rows.progress(chain.db)
+
+
+def next_logs(chain: EvmChain, first: int, before: int, most: int) -> list[FoundLog]:
+    """Return the next logs that may tell of transfers, in order.
+
+    Args:
+        chain: The chain.
+        first: The lowest key.
+        before: The lowest key above them.
+        most: So many at most.
+    """
+    params = [value for topic in TOPICS for value in (topic, first, before, most)]
+    return [_log(row) for row in chain.db.rows(_LOGS, [*params, most])]
+
+
+def beside(chain: EvmChain, logs: Sequence[FoundLog]) -> set[WrappedCoins]:
+    """Return the ERC-20 transfers of the blocks that logs are in, by the same contracts in the same transactions."""
+    if not logs:
+        return set()
+    ends = row_id(height_of(logs[0].key)), row_id(height_of(logs[-1].key) + 1)
+    places = {(one.transaction, one.address) for one in logs}
+    return {
+        WrappedCoins(
+            transaction,
+            Address(bytes(contract)),
+            _address(sender),
+            _address(to),
+            int.from_bytes(value or b""),
+        )
+        for transaction, contract, sender, to, value in chain.db.rows(_BESIDE, [TRANSFER, *ends])
+        if (transaction, bytes(contract)) in places
+    }
+
+
+def signers(chain: EvmChain, transactions: Iterable[int]) -> dict[int, Address]:
+    """Return who signed transactions, by their keys."""
+    found = chain.db.rows_by_keys(_SIGNERS, sorted(set(transactions)))
+    return {key: Address(bytes(sender)) for key, sender in found}
+
+
+def known_kinds(chain: EvmChain, contracts: Iterable[Address]) -> dict[Address, Kind | None]:
+    """Return what contracts are that have been asked; None: no tokens."""
+    found = chain.db.rows_by_keys(_KINDS, sorted(set(contracts)))
+    return {
+        Address(bytes(address)): None if kind is None else Kind(kind) for address, kind in found
+    }
+
+
+def to_ask(chain: EvmChain, now: int) -> ToAsk | None:
+    """Return the contract that is to be asked next, or None.
+
+    Args:
+        chain: The chain.
+        now: Wall time in Unix seconds.
+    """
+    due = chain.db.objects(models.Token).filter(asks_at__lte=now).order_by("asks_at")
+    row = due.values_list("address", "first_erc20_log", "attempts").first()
+    return None if row is None else ToAsk(Address(bytes(row[0])), row[1] is not None, row[2])
+
+
+def balances_to_ask(chain: EvmChain, most: int) -> list[Held]:
+    """Return balances that have changed since they were asked for, so many at most.
+
+    Of contracts that have not been asked what they are there are none.
+    """
+    due = chain.db.objects(models.TokenBalance).filter(
+        to_ask=True, contract__asked_height__isnull=False
+    )
+    columns = ("key", "contract_id", "holder", "token_id", "kind", "contract__kind")
+    return [
+        Held(bytes(key), Address(bytes(contract)), Address(bytes(holder)), token_id, kind == own)
+        for key, contract, holder, token_id, kind, own in due.order_by("key").values_list(*columns)[
+            :most
+        ]
+    ]
+
+
+def _log(row: tuple[Any, ...]) -> FoundLog:
+    key, transaction, address, *words, data = row
+    topics = tuple(bytes(one) for one in words if one is not None)
+    return FoundLog(
+        key, transaction, Address(bytes(address)), topics, bytes(data or b"")
+    )  # SQLite's part of nothing is null
+
+
+def _address(word: bytes) -> Address:
+    return Address(bytes(word[-20:]))

@@ -1,0 +1,244 @@
+"""Tokens, their transfers and holders, as far as they are rows: in pages, each of few questions."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+
+from cchain_app.chain import EvmChain
+from cchain_app.selectors import blocks
+from explorer_app.models import Token, TokenBalance, TokenItem, TokenTransfer
+from explorer_app.selectors.cchain import PAGE
+from explorer_app.store import tokens as rows
+from explorer_app.store.tokens import Progress, item_key
+from explorer_app.tokens.events import Kind
+from explorer_app.tokens.texts import likeness
+from primitives.evm import ZERO_ADDRESS, Address
+
+TokenRow = Token
+"""A token, for who shows it."""
+
+TransferRow = TokenTransfer
+"""A transfer, likewise."""
+
+MOST_COUNTED: Final = 10_000
+"""So far rows are counted for a page; beyond, there are more."""
+
+MOST_HELD: Final = 100
+"""Balances on an address's page, and transfers on a transaction's."""
+
+MOST_RANGES: Final = 100
+"""Ranges (ERC-2309) of a token, the latest, in which one id is looked for."""
+
+NATIVE: Final = ("AVAX", "Avalanche")
+"""What the chain's own coin is called: a token with such a name wants to be taken for it."""
+
+
+def progress(chain: EvmChain) -> Progress | None:
+    """Return how far transfers are rows; None where that was never begun."""
+    return rows.progress(chain.db)
+
+
+def how_far(chain: EvmChain) -> str:
+    """Return in words how far transfers are rows, for people."""
+    written = progress(chain)
+    if written is None:
+        return "no rows: NODE_TOKEN_INDEX was never on"
+    return f"rows up to block {written.height:,} of {blocks.head(chain).number:,}"
+
+
+def tokens(
+    chain: EvmChain, kind: Kind | None = None, *, before: int | None = None, count: int = PAGE
+) -> list[Token]:
+    """Return tokens, the latest first, each with `is_copy`: whether an earlier one has its name or symbol.
+
+    Args:
+        chain: The chain.
+        kind: Of one standard; None: of all.
+        before: The key of the first log of the last one shown.
+        count: So many at most.
+    """
+    everything = chain.db.objects(Token)
+    found = everything.filter(kind__isnull=False) if kind is None else everything.filter(kind=kind)
+    if before is not None:
+        found = found.filter(first_log__lt=before)
+    listed = list(found.order_by("-first_log")[:count])
+    _mark(chain, listed)
+    return listed
+
+
+def token(chain: EvmChain, address: Address) -> Token | None:
+    """Return a token, with `is_copy`; None for another address, and a contract that is none."""
+    found = chain.db.objects(Token).filter(address=address, kind__isnull=False).first()
+    if found is not None:
+        _mark(chain, [found])
+    return found
+
+
+def transfers_of_token(
+    chain: EvmChain,
+    token: Token,
+    *,
+    token_id: int | None = None,
+    before: int | None = None,
+    count: int = PAGE,
+) -> list[TokenTransfer]:
+    """Return transfers of a token, the latest first, of one id where that is given; ranges of ids with it too.
+
+    Args:
+        chain: The chain.
+        token: The token.
+        token_id: Of ERC-721 or ERC-1155.
+        before: The key of the last transfer shown.
+        count: So many at most.
+    """
+    own = _transfers(chain).filter(contract=token.address)
+    if token_id is None:
+        return _page([own], before, count)
+    ranges = own.filter(last_token_id__isnull=False).order_by("-id")[:MOST_RANGES]
+    with_it = [one.id for one in ranges if _is_in(one, token_id)]
+    return _page([own.filter(token_id=token_id), own.filter(id__in=with_it)], before, count)
+
+
+def transfers_of(
+    chain: EvmChain,
+    address: Address,
+    *,
+    hidden: bool = False,
+    before: int | None = None,
+    count: int = PAGE,
+) -> list[TokenTransfer]:
+    """Return transfers of tokens from or to an address, the latest first, with their tokens (marked) and transactions.
+
+    Args:
+        chain: The chain.
+        address: An account.
+        hidden: Whether those are shown too that move nothing, or whose sender is an account that did not sign.
+        before: The key of the last transfer shown.
+        count: So many at most.
+    """
+    of_tokens = _transfers(chain).filter(contract__kind__isnull=False)
+    shown = of_tokens if hidden else of_tokens.filter(hidden=False)
+    found = _page([shown.filter(sender=address), shown.filter(to=address)], before, count)
+    _mark(chain, [one.contract for one in found])
+    return found
+
+
+def transfers_in(
+    chain: EvmChain, transaction: int, *, count: int = MOST_HELD
+) -> list[TokenTransfer]:
+    """Return the transfers of tokens in a transaction, by its key, in their order."""
+    found = _transfers(chain).filter(transaction_id=transaction, contract__kind__isnull=False)
+    listed = list(found.order_by("id")[:count])
+    _mark(chain, [one.contract for one in listed])
+    return listed
+
+
+def balances_of(chain: EvmChain, address: Address, *, count: int = MOST_HELD) -> list[TokenBalance]:
+    """Return what an address has of tokens, with these; of ERC-1155 by id."""
+    found = chain.db.objects(TokenBalance).filter(
+        holder=address, amount__gt=0, contract__kind=F("kind")
+    )
+    listed = list(found.select_related("contract").order_by("key")[:count])
+    _mark(chain, [one.contract for one in listed])
+    return listed
+
+
+def holders(
+    chain: EvmChain, token: Token, *, token_id: int | None = None, first: int = 0, count: int = PAGE
+) -> list[TokenBalance]:
+    """Return who holds a token (an id of it), who has most first; those after `MOST_COUNTED` are not shown."""
+    found = _held(chain, token, token_id).order_by("-amount", "-key")
+    last = min(first + count, MOST_COUNTED)
+    return list(found[min(first, last) : last])
+
+
+def inventory(
+    chain: EvmChain, token: Token, *, after: int | None = None, count: int = PAGE
+) -> list[TokenItem]:
+    """Return tokens of an ERC-721 that somebody owns, by their ids, from behind one on."""
+    start = item_key(Address(bytes(token.address)), 0 if after is None else after + 1)
+    end = item_key(Address(bytes(token.address)), 2**256 - 1)
+    found = chain.db.objects(TokenItem).filter(key__gte=start, key__lte=end)
+    return list(found.exclude(owner=ZERO_ADDRESS).order_by("key")[:count])
+
+
+def ids(chain: EvmChain, token: Token, *, after: int | None = None, count: int = PAGE) -> list[int]:
+    """Return ids of an ERC-1155 that somebody holds, from behind one on."""
+    found = chain.db.objects(TokenBalance).filter(
+        contract=token.address, token_id__isnull=False, amount__gt=0
+    )
+    if after is not None:
+        found = found.filter(token_id__gt=after)
+    rows = found.order_by("token_id").values_list("token_id", flat=True).distinct()[:count]
+    return [one for one in rows if one is not None]
+
+
+def owner(chain: EvmChain, token: Token, token_id: int) -> Address | None:
+    """Return who owns a token of an ERC-721; None if nobody was ever seen to."""
+    key = item_key(Address(bytes(token.address)), token_id)
+    found = chain.db.objects(TokenItem).filter(key=key).values_list("owner", flat=True).first()
+    return None if found is None else Address(bytes(found))
+
+
+def count_transfers(chain: EvmChain, token: Token) -> int:
+    """Return how many transfers of a token there are, at most one more than `MOST_COUNTED`."""
+    found = chain.db.objects(TokenTransfer).filter(contract=token.address)
+    return found.order_by("-id")[: MOST_COUNTED + 1].count()
+
+
+def count_holders(chain: EvmChain, token: Token, token_id: int | None = None) -> int:
+    """Return how many hold a token (an id of it), at most one more than `MOST_COUNTED`.
+
+    Who holds several ids of an ERC-1155 counts for each.
+    """
+    found = _held(chain, token, token_id).order_by("amount")
+    return found[: MOST_COUNTED + 1].count()
+
+
+def _held(chain: EvmChain, token: Token, token_id: int | None) -> QuerySet[TokenBalance]:
+    assert token.kind is not None
+    found = chain.db.objects(TokenBalance).filter(
+        contract=token.address, kind=token.kind, amount__gt=0
+    )
+    return found if token_id is None else found.filter(token_id=token_id)
+
+
+def _mark(chain: EvmChain, found: Sequence[Token]) -> None:
+    """Say of tokens whether they are called as earlier ones, or as the chain's own coin."""
+    everything = chain.db.objects(Token)
+    earlier = everything.filter(first_log__lt=OuterRef("first_log"), kind__isnull=False)
+    native = [likeness(one) for one in NATIVE]
+    alike = (
+        Q(Exists(earlier.filter(name_likeness=OuterRef("name_likeness"))), name__isnull=False)
+        | Q(
+            Exists(earlier.filter(symbol_likeness=OuterRef("symbol_likeness"))),
+            symbol__isnull=False,
+        )
+        | Q(name_likeness__in=native)
+        | Q(symbol_likeness__in=native)
+    )
+    own = everything.filter(alike, address__in={bytes(one.address) for one in found})
+    copies = {bytes(one) for one in own.order_by().values_list("address", flat=True)}
+    for one in found:
+        one.is_copy = bytes(one.address) in copies
+
+
+def _is_in(row: TokenTransfer, token_id: int) -> bool:
+    first, last = row.token_id, row.last_token_id
+    return first is not None and last is not None and first <= token_id <= last
+
+
+def _transfers(chain: EvmChain) -> QuerySet[TokenTransfer]:
+    found = chain.db.objects(TokenTransfer).select_related("contract", "transaction__block")
+    return found.defer("transaction__raw", "transaction__block__header")
+
+
+def _page(
+    branches: Sequence[QuerySet[TokenTransfer]], before: int | None, count: int
+) -> list[TokenTransfer]:
+    found: dict[int, TokenTransfer] = {}
+    for branch in branches:
+        earlier = branch if before is None else branch.filter(id__lt=before)
+        found.update((one.id, one) for one in earlier.order_by("-id")[:count])
+    return [found[key] for key in sorted(found, reverse=True)[:count]]

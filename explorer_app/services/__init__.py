@@ -1,0 +1,1 @@
+"""What the explorer writes, use case by use case: each write is one transaction."""

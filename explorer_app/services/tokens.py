@@ -1,0 +1,186 @@
+"""Writes transfers of tokens, what tokens say of themselves and who holds them: behind the blocks, a little at a time.
+
+Nothing of it stands in the way of a block: logs are read, and contracts are asked, without a lock, and each write is
+short. First come the transfers; balances are asked for when those of all blocks are written.
+"""
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from cchain_app.chain import EvmChain
+from cchain_app.forking.errors import UpstreamError
+from cchain_app.selectors import blocks
+from cchain_app.selectors.state import prefetch_accounts
+from chaindb.fields import row_id
+from explorer_app.selectors import token_logs
+from explorer_app.selectors.contracts import Contracts
+from explorer_app.selectors.token_logs import FoundLog, WrappedCoins
+from explorer_app.services.token_facts import ask_contract, is_collection, read_balance
+from explorer_app.store import token_rewinding
+from explorer_app.store import tokens as rows
+from explorer_app.store.tokens import BalanceAnswer, PlacedTransfer, Progress, ProgressMoved
+from explorer_app.tokens.events import (
+    Transfer,
+    is_of_erc20,
+    is_unindexed,
+    is_wrapping,
+    read_transfers,
+)
+from primitives.evm import ZERO_ADDRESS, Address
+
+LOGS_AT_ONCE: Final = 100
+"""Logs that are read together."""
+
+ROWS_AT_ONCE: Final = 1000
+"""Transfers in one transaction of the database, unless one log tells of more: writers of blocks wait no longer."""
+
+BALANCES_AT_ONCE: Final = 50
+"""Balances that are written together."""
+
+_SHARE_OF_TRANSFERS: Final = 0.6
+"""Of the time; contracts are asked in the rest, so that they are heard while blocks keep coming."""
+
+_log: Final = logging.getLogger(__name__)
+
+
+def follow(chain: EvmChain) -> None:
+    """Let rows go back with the chain from now on."""
+    chain.on_rewinding.append(lambda number: token_rewinding.forget_above(chain.db, number))
+
+
+def index_tokens(chain: EvmChain, *, seconds: float, now: int) -> int:
+    """Write transfers that are no rows yet, in order, for about so long, and ask contracts; return how many blocks.
+
+    The clock is looked at after every hundred logs, contract and balance; so much at least is done of each, if there
+    is any. Who is killed goes on where it was. Of two that do it at once one gives up.
+
+    Args:
+        chain: The chain.
+        seconds: How long.
+        now: Wall time in Unix seconds: for contracts that did not answer and are asked again.
+    """
+    began = time.monotonic()
+    # In this order: a head that is gone when the progress is read would be taken for one without logs.
+    before = written = rows.begin(chain.db)
+    head = blocks.catch_up(chain)
+    contracts = Contracts(chain, head)
+    try:
+        written = _write_transfers(contracts, chain, before, began + seconds * _SHARE_OF_TRANSFERS)
+        _ask_tokens(contracts, chain, written, began + seconds, now)
+        if written.is_between_blocks and written.height == head.number:
+            _ask_for_balances(contracts, chain, written, began + seconds)
+    except ProgressMoved:
+        return 0
+    except UpstreamError as error:
+        _log.warning("the index of tokens goes on later: %s", error)
+    return written.height - before.height
+
+
+def _write_transfers(
+    contracts: Contracts, chain: EvmChain, written: Progress, until: float
+) -> Progress:
+    end = row_id(contracts.height + 1)
+    while written.next_log < end:
+        written = _Part(contracts, chain, written, end).write()
+        if time.monotonic() >= until:
+            break
+    return written
+
+
+class _Part:
+    """Some logs that follow each other: as many as are written in one transaction."""
+
+    def __init__(self, contracts: Contracts, chain: EvmChain, before: Progress, end: int) -> None:
+        self._contracts = contracts
+        self._chain = chain
+        self._before = before
+        self._end = end
+        self._logs = token_logs.next_logs(chain, before.next_log, end, LOGS_AT_ONCE)
+        wrapping = [one for one in self._logs if is_wrapping(one.topics)]
+        self._beside = token_logs.beside(chain, wrapping)
+        self._signers = token_logs.signers(chain, (one.transaction for one in self._logs))
+        unindexed = [one.address for one in self._logs if is_unindexed(one.topics)]
+        kinds = token_logs.known_kinds(chain, unindexed)
+        self._collections = {
+            address: kind is not None and kind == 721 for address, kind in kinds.items()
+        }
+
+    def write(self) -> Progress:
+        """Write the transfers that the logs tell of; return the progress then. Raises as `rows.write_transfers`."""
+        found, next_log = self._read()
+        return rows.write_transfers(
+            self._chain.db, list(self._placed(found)), self._before, next_log
+        )
+
+    def _read(self) -> tuple[list[tuple[FoundLog, Transfer]], int]:
+        """Return the transfers, and the key of the log after those that they are from."""
+        found: list[tuple[FoundLog, Transfer]] = []
+        asked = False
+        for log in self._logs:
+            if is_unindexed(log.topics) and log.address not in self._collections:
+                if asked:
+                    return found, log.key  # one contract at a time
+                asked = True
+                self._collections[log.address] = is_collection(self._contracts, log.address)
+            transfers = self._transfers(log)
+            if found and len(found) + len(transfers) > ROWS_AT_ONCE:
+                return found, log.key
+            found += [(log, one) for one in transfers]
+        whole = len(self._logs) < LOGS_AT_ONCE
+        return found, self._end if whole else self._logs[-1].key + 1
+
+    def _transfers(self, log: FoundLog) -> Sequence[Transfer]:
+        collection = self._collections.get(log.address, False)
+        found = read_transfers(log.topics, log.data, is_collection=collection)
+        if not is_wrapping(log.topics):
+            return found
+        return [
+            one
+            for one in found
+            if WrappedCoins(log.transaction, log.address, one.sender, one.to, one.value)
+            not in self._beside
+        ]
+
+    def _placed(self, found: Sequence[tuple[FoundLog, Transfer]]) -> Iterator[PlacedTransfer]:
+        accounts = self._that_sign(found)
+        for log, one in found:
+            signed = one.sender == self._signers.get(log.transaction)
+            hidden = not one.value or (one.sender in accounts and not signed)
+            yield PlacedTransfer(
+                log.key, log.transaction, log.address, one, hidden, is_of_erc20(log.topics)
+            )
+
+    def _that_sign(self, found: Sequence[tuple[FoundLog, Transfer]]) -> set[Address]:
+        """Return those senders who have a key: a transfer that they did not sign is not their doing."""
+        senders = {
+            one.sender for log, one in found if one.sender != self._signers.get(log.transaction)
+        } - {ZERO_ADDRESS}
+        prefetch_accounts(self._chain, sorted(senders), self._contracts.height)
+        return {one for one in senders if self._contracts.signs(one)}
+
+
+def _ask_tokens(
+    contracts: Contracts, chain: EvmChain, written: Progress, until: float, now: int
+) -> None:
+    while (token := token_logs.to_ask(chain, now)) is not None:
+        asked = ask_contract(contracts, token, now)
+        rows.write_facts(chain.db, token.address, asked, written)
+        if time.monotonic() >= until:
+            return
+
+
+def _ask_for_balances(
+    contracts: Contracts, chain: EvmChain, written: Progress, until: float
+) -> None:
+    while held := token_logs.balances_to_ask(chain, BALANCES_AT_ONCE):
+        answers: list[BalanceAnswer] = []
+        for one in held:
+            amount = read_balance(contracts, one) if one.is_asked else None
+            answers.append(BalanceAnswer(one.key, amount))
+            if time.monotonic() >= until:
+                break
+        rows.write_balances(chain.db, answers, contracts.height, written)
+        if time.monotonic() >= until:
+            return

@@ -1,0 +1,121 @@
+"""Going back with a development chain: what follows from transfers of blocks that are gone.
+
+It is as if those blocks had never been, whatever contracts have emitted; what contracts were asked above the height
+they are asked again.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from django.db.models import F, Q
+
+from chaindb.database import Database
+from chaindb.fields import UInt256Field, for_database, row_id
+from explorer_app import models
+from explorer_app.store import tokens
+from explorer_app.tokens.events import Kind, Transfer, changes
+from primitives.evm import Address
+
+_ROWS_AT_ONCE: Final = 2000
+_KEYS_AT_ONCE: Final = 500
+
+# Of the one row, whatever it has: then nobody writes transfers until this is committed.
+_CUT: Final = """
+UPDATE explorer_app_tokenprogress SET
+  next_log = CASE WHEN next_log > %s THEN %s ELSE next_log END,
+  next_transfer = CASE WHEN next_transfer > %s THEN %s ELSE next_transfer END
+"""
+_ASK_TOKENS: Final = (
+    "UPDATE explorer_app_token SET asks_at = %s, attempts = 0 WHERE asked_height > %s"
+)
+_NO_ERC20_EVENT: Final = (
+    "UPDATE explorer_app_token SET first_erc20_log = NULL, asks_at = %s WHERE first_erc20_log >= %s"
+)
+_OF_ITEMS: Final = """
+SELECT id, token_id, "to" FROM explorer_app_tokentransfer
+WHERE contract_id = %s AND kind = %s AND last_token_id IS NULL AND token_id IN ({keys}) ORDER BY id
+"""
+_OF_RANGES: Final = """
+SELECT id, token_id, last_token_id, "to" FROM explorer_app_tokentransfer
+WHERE contract_id = %s AND last_token_id IS NOT NULL ORDER BY id
+"""
+_BY_TOKEN: Final = tuple(
+    f"DELETE FROM explorer_app_{table} WHERE contract_id IN "  # noqa: S608  # names of this module's own
+    "(SELECT address FROM explorer_app_token WHERE first_log >= %s)"
+    for table in ("tokenitem", "tokenbalance")
+)
+
+
+def forget_above(db: Database, number: int) -> None:
+    """Delete what follows from blocks above a height; within the transaction in which they are deleted."""
+    first = row_id(number + 1)
+    db.execute(_CUT, [first] * 4)
+    if not db.objects(models.Token).exists():
+        return
+    undone = list(_transfers_from(db, first))
+    db.execute("DELETE FROM explorer_app_tokentransfer WHERE id >= %s", [first])
+    for statement in _BY_TOKEN:
+        db.execute(statement, [first])
+    db.execute("DELETE FROM explorer_app_token WHERE first_log >= %s", [first])
+    db.execute(_NO_ERC20_EVENT, [tokens.NOW, first])
+    db.execute(_ASK_TOKENS, [tokens.NOW, number])
+    _take_back(db, undone)
+    _trust_sums(db, Q(asked_height__gt=number))
+    _give_back(db, undone)
+
+
+def _transfers_from(db: Database, first: int) -> Iterator[tuple[Address, Transfer]]:
+    """Walk the transfers from a key on whose contracts had emitted others before."""
+    rows = db.objects(models.TokenTransfer).filter(id__gte=first, contract__first_log__lt=first)
+    columns = ("contract_id", "kind", "sender", "to", "value", "token_id", "last_token_id")
+    found = rows.order_by("id").values_list(*columns)
+    for contract, kind, sender, to, *numbers in found.iterator(_ROWS_AT_ONCE):
+        parties = Address(bytes(sender)), Address(bytes(to))
+        yield Address(bytes(contract)), Transfer(Kind(kind), *parties, *numbers)
+
+
+def _take_back(db: Database, undone: Iterable[tuple[Address, Transfer]]) -> None:
+    """Take transfers back from the sums, which alone tell what holders have until the contracts are asked again."""
+    taken = [
+        (contract, change._replace(amount=-change.amount))
+        for contract, transfer in undone
+        for change in changes(transfer)
+    ]
+    tokens.add(db, taken)
+    keys = list({tokens.balance_key(*one) for one in taken})
+    for start in range(0, len(keys), _KEYS_AT_ONCE):
+        _trust_sums(db, Q(key__in=keys[start : start + _KEYS_AT_ONCE]))
+
+
+def _trust_sums(db: Database, which: Q) -> None:
+    db.objects(models.TokenBalance).filter(which).update(
+        amount=F("summed"), asked_height=None, differs=False, to_ask=True
+    )
+
+
+def _give_back(db: Database, undone: Iterable[tuple[Address, Transfer]]) -> None:
+    """Let tokens of collections be whose they were."""
+    moved: defaultdict[Address, set[int]] = defaultdict(set)
+    for contract, transfer in undone:
+        moved[contract].update(transfer.token_ids)
+    for contract, token_ids in moved.items():
+        owners = _owners(db, contract, token_ids)
+        gone = ((tokens.item_key(contract, one),) for one in token_ids - owners.keys())
+        db.delete(models.TokenItem, ("key",), gone)
+        tokens.set_owners(db, {(contract, one): owner for one, owner in owners.items()})
+
+
+def _owners(db: Database, contract: Address, token_ids: set[int]) -> dict[int, Address]:
+    """Return who got tokens of a collection last, by the transfers that there are."""
+    vendor = db.connection.vendor
+    keys = [for_database(one, UInt256Field.digits, vendor) for one in sorted(token_ids)]
+    last: dict[int, tuple[int, Address]] = {}
+    for row, token_id, to in db.rows_by_keys(_OF_ITEMS, keys, [contract, Kind.ERC721]):
+        last[int(token_id)] = row, Address(bytes(to))
+    for row, *ends, to in db.rows(_OF_RANGES, [contract]):
+        first, end = map(int, ends)
+        for one in token_ids:
+            if first <= one <= end and last.get(one, (-1,))[0] < row:
+                last[one] = row, Address(bytes(to))
+    return {one: owner for one, (_, owner) in last.items()}

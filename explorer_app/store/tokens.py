@@ -1,0 +1,363 @@
+"""Transfers of tokens, and what follows from them: written behind the blocks, in order and each once.
+
+The progress is two keys: of the next log, and of the next transfer. They move in the transaction that writes the
+rows, and only from where the writer believes them to be, so that two writers never write the same, and one that was
+killed goes on in the middle of a block. What contracts are asked is compared with the same row: what was answered
+before the chain went back is not written.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from chaindb.database import Database, Row
+from chaindb.fields import height_of, row_id
+from explorer_app import models
+from explorer_app.tokens.events import Change, Kind, Transfer, changes
+from explorer_app.tokens.texts import likeness
+from primitives.evm import Address
+
+_ONLY: Final = 1
+"""The key of the one row."""
+
+_READ: Final = """
+SELECT next_log, next_transfer, coalesce((SELECT max(id) FROM cchain_app_rewind), 0),
+  coalesce((SELECT number FROM chaindb_generation WHERE id = 1), 0)
+FROM explorer_app_tokenprogress WHERE id = %s
+"""
+# Of two that begin at once the second finds how far the first is by now.
+_BEGIN: Final = """
+INSERT INTO explorer_app_tokenprogress (id, next_log, next_transfer) VALUES (%s, %s, %s)
+ON CONFLICT (id) DO NOTHING
+"""
+_TOKENS: Final = "SELECT address, first_erc20_log FROM explorer_app_token WHERE address IN ({keys})"
+_BALANCES: Final = "SELECT key, summed, amount FROM explorer_app_tokenbalance WHERE key IN ({keys})"
+
+_KIND: Final = "SELECT kind FROM explorer_app_token WHERE address = %s"
+_ASK_HOLDERS: Final = """
+UPDATE explorer_app_tokenbalance SET to_ask = %s WHERE key IN (
+  SELECT key FROM explorer_app_tokenbalance WHERE contract_id = %s AND kind = %s ORDER BY amount DESC LIMIT %s
+)
+"""
+
+_PROGRESS: Final = ("id", "next_log", "next_transfer")
+_TOKEN: Final = (
+    "address", "first_log", "first_erc20_log", "name_likeness", "symbol_likeness", "asks_at", "attempts",
+)  # fmt: skip
+_ASKED_AGAIN: Final = ("first_erc20_log", "asks_at", "attempts")
+_FACTS: Final = (
+    "kind", "name", "symbol", "name_likeness", "symbol_likeness", "decimals", "total_supply", "asked_height",
+    "asks_at", "attempts",
+)  # fmt: skip
+_TRANSFER: Final = (
+    "id", "transaction", "contract", "log_index", "kind", "sender", "to", "token_id", "last_token_id", "value",
+    "hidden",
+)  # fmt: skip
+_BALANCE: Final = (
+    "key", "contract", "holder", "kind", "token_id", "summed", "amount", "differs", "to_ask",
+)  # fmt: skip
+_ITEM: Final = ("key", "contract", "token_id", "owner")
+
+FIRST: Final = row_id(1)
+"""The first key: nothing was executed in the genesis block."""
+
+NOW: Final = 0
+"""When a token is to be asked of which there is news."""
+
+MOST_ASKED_AGAIN: Final = 1000
+"""Holders of a contract that has become a token who are asked for, those who have most."""
+
+MODULUS: Final = 2**256
+"""Sums are kept modulo this, as contracts may reckon: whoever lies with amounts breaks nothing."""
+
+
+class Progress(NamedTuple):
+    """How far transfers are written."""
+
+    next_log: int
+    """The key of the next log."""
+    next_transfer: int
+    """The key of the next transfer."""
+    rewinds: int = 0
+    """How often a development chain had gone back by then."""
+    generation: int = 0
+    """How often its rows had gone back (`chaindb.generation`)."""
+
+    @property
+    def height(self) -> int:
+        """The height up to which all transfers are written."""
+        return height_of(self.next_log) - 1
+
+    @property
+    def is_between_blocks(self) -> bool:
+        """Whether no block is written in part: balances are those of a height then."""
+        return self.next_log == row_id(self.height + 1)
+
+
+class ProgressMoved(Exception):
+    """Another writer has written what this one was about to, or the chain went back and may have other blocks now."""
+
+
+class PlacedTransfer(NamedTuple):
+    """A transfer and where it was."""
+
+    log: int
+    """The key of its log."""
+    transaction: int
+    """The key of its transaction."""
+    contract: Address
+    transfer: Transfer
+    hidden: bool
+    """Whether lists of an address leave it out at first."""
+    is_of_erc20: bool
+    """Whether its log is as ERC-20 demands it."""
+
+
+class Facts(NamedTuple):
+    """What a contract says of itself; None: nothing that can be read."""
+
+    kind: Kind | None
+    name: str | None
+    symbol: str | None
+    decimals: int | None
+    total_supply: int | None
+
+
+class Asked(NamedTuple):
+    """How a contract was asked."""
+
+    facts: Facts
+    height: int
+    """At which it was asked."""
+    asks_at: int | None
+    """From when on it is to be asked again, in Unix seconds; None: not before there is news."""
+    attempts: int
+    """How often in a row it did not answer all."""
+
+
+class BalanceAnswer(NamedTuple):
+    """What a contract says that somebody holds."""
+
+    key: bytes
+    """Of the balance's row."""
+    amount: int | None
+    """None: it does not say."""
+
+
+def progress(db: Database) -> Progress | None:
+    """Return how far transfers are written, or None where that was never begun."""
+    found = db.row(_READ, [_ONLY])
+    return None if found is None else Progress(*found)
+
+
+def begin(db: Database) -> Progress:
+    """Begin to write transfers, unless that was done; return how far they are."""
+    found = progress(db)
+    if found is None:
+        with db.atomic():
+            db.execute(_BEGIN, (_ONLY, FIRST, FIRST))
+            found = progress(db)
+            assert found is not None
+    return found
+
+
+def write_transfers(
+    db: Database, placed: Sequence[PlacedTransfer], before: Progress, next_log: int
+) -> Progress:
+    """Write transfers with all that follows from them, and move the progress behind them.
+
+    Args:
+        db: Where the chain is.
+        placed: The transfers, in order.
+        before: What the progress was before any of their logs was read.
+        next_log: Where it is then.
+
+    Returns:
+        The progress then.
+
+    Raises:
+        ProgressMoved: It is something else by now; nothing is written.
+    """
+    keys = list(_keys(placed, before.next_transfer))
+    next_transfer = max(keys[-1] + 1 if keys else before.next_transfer, row_id(height_of(next_log)))
+    after = before._replace(next_log=next_log, next_transfer=next_transfer)
+    with db.atomic():
+        hold(db, before)
+        db.upsert(models.TokenProgress, _PROGRESS, [(_ONLY, after.next_log, after.next_transfer)])
+        _note_tokens(db, placed)
+        rows = (_transfer_row(key, one) for key, one in zip(keys, placed, strict=True))
+        db.insert(models.TokenTransfer, _TRANSFER, rows)
+        add(db, ((one.contract, change) for one in placed for change in changes(one.transfer)))
+        set_owners(db, _owners(placed))
+    return after
+
+
+def write_facts(db: Database, address: Address, asked: Asked, before: Progress) -> None:
+    """Write what a contract said of itself.
+
+    Args:
+        db: Where the chain is.
+        address: The contract.
+        asked: What it said, and when it is asked again.
+        before: What the progress was before it was asked.
+
+    Raises:
+        ProgressMoved: It is something else by now; nothing is written.
+    """
+    facts = asked.facts
+    row = (
+        facts.kind, facts.name, facts.symbol, likeness(facts.name), likeness(facts.symbol), facts.decimals,
+        facts.total_supply, asked.height, asked.asks_at, asked.attempts,
+    )  # fmt: skip
+    with db.atomic():
+        hold(db, before)
+        known = db.row(_KIND, [address])
+        db.update(models.Token, ("address",), _FACTS, [(*row, address)])
+        if known is not None and known[0] != facts.kind:
+            # Nobody could ask for balances of what was no token of this kind.
+            db.execute(_ASK_HOLDERS, [True, address, facts.kind, MOST_ASKED_AGAIN])
+
+
+def write_balances(
+    db: Database, answers: Sequence[BalanceAnswer], height: int, before: Progress
+) -> None:
+    """Write what contracts said that holders have; where they said nothing the sums stay.
+
+    Args:
+        db: Where the chain is.
+        answers: What they said.
+        height: At which height: that up to which all transfers are written.
+        before: What the progress was before they were asked.
+
+    Raises:
+        ProgressMoved: It is something else by now; nothing is written.
+    """
+    with db.atomic():
+        hold(db, before)
+        known = _balances(db, [one.key for one in answers])
+        told = [
+            (one.amount, height, one.amount != known[one.key][0], False, one.key)
+            for one in answers
+            if one.amount is not None and one.key in known
+        ]
+        columns = ("amount", "asked_height", "differs", "to_ask")
+        db.update(models.TokenBalance, ("key",), columns, told)
+        silent = [(False, one.key) for one in answers if one.amount is None]
+        db.update(models.TokenBalance, ("key",), ("to_ask",), silent)
+
+
+def hold(db: Database, before: Progress) -> None:
+    """Keep others from writing until the transaction ends, and the chain from going back.
+
+    Raises:
+        ProgressMoved: The progress is something else by now.
+    """
+    # Who goes back takes this row before it deletes what follows from blocks, so what is read now holds until the
+    # commit.
+    list(db.objects(models.TokenProgress).select_for_update().filter(id=_ONLY))
+    if progress(db) != before:
+        raise ProgressMoved
+
+
+def balance_key(contract: Address, change: Change) -> bytes:
+    """Return the key of the balance that a change is of."""
+    token_id = b"" if change.token_id is None else change.token_id.to_bytes(32, "big")
+    return contract + change.holder + change.kind.to_bytes(2, "big") + token_id
+
+
+def item_key(contract: Address, token_id: int) -> bytes:
+    """Return the key of a token of a collection."""
+    return contract + token_id.to_bytes(32, "big")
+
+
+def add(db: Database, changed: Iterable[tuple[Address, Change]]) -> None:
+    """Add changes to balances."""
+    added: defaultdict[bytes, int] = defaultdict(int)
+    whose: dict[bytes, tuple[Address, Change]] = {}
+    for contract, change in changed:
+        key = balance_key(contract, change)
+        added[key] += change.amount
+        whose[key] = contract, change
+    known = _balances(db, list(added))
+    rows: list[Row] = []
+    for key, amount in added.items():
+        contract, change = whose[key]
+        summed, shown = known.get(key, (0, 0))
+        rows.append((
+            key, contract, change.holder, change.kind, change.token_id, (summed + amount) % MODULUS,
+            min(max(shown + amount, 0), MODULUS - 1), False, True,
+        ))  # fmt: skip
+    db.insert(models.TokenBalance, _BALANCE, (row for row in rows if row[0] not in known))
+    old = ((*row[5:7], True, row[0]) for row in rows if row[0] in known)
+    db.update(models.TokenBalance, ("key",), ("summed", "amount", "to_ask"), old)
+
+
+def set_owners(db: Database, owners: Mapping[tuple[Address, int], Address]) -> None:
+    """Write whose tokens of collections are now."""
+    rows = (
+        (item_key(contract, token_id), contract, token_id, owner)
+        for (contract, token_id), owner in owners.items()
+    )
+    db.upsert(models.TokenItem, _ITEM, rows)
+
+
+def _owners(placed: Iterable[PlacedTransfer]) -> dict[tuple[Address, int], Address]:
+    return {
+        (one.contract, token_id): one.transfer.to
+        for one in placed
+        for token_id in one.transfer.token_ids
+    }
+
+
+def _balances(db: Database, keys: Sequence[bytes]) -> dict[bytes, tuple[int, int]]:
+    """Return sums and amounts of balances by their keys."""
+    found = db.rows_by_keys(_BALANCES, keys)
+    return {bytes(key): (int(summed), int(amount)) for key, summed, amount in found}
+
+
+def _keys(placed: Iterable[PlacedTransfer], first: int) -> Iterator[int]:
+    for one in placed:
+        first = max(first, row_id(height_of(one.log)))
+        yield first
+        first += 1
+
+
+def _transfer_row(key: int, one: PlacedTransfer) -> Row:
+    found = one.transfer
+    return (
+        key, one.transaction, one.contract, one.log - row_id(height_of(one.log)), found.kind, found.sender,
+        found.to, found.token_id, found.last_token_id, found.value, one.hidden,
+    )  # fmt: skip
+
+
+def _note_tokens(db: Database, placed: Sequence[PlacedTransfer]) -> None:
+    """Write which contracts have emitted a transfer for the first time, and which are to be asked again."""
+    first_logs = _first_logs(placed)
+    first_erc20_logs = _first_logs(one for one in placed if one.is_of_erc20)
+    known = {
+        Address(bytes(address)): log for address, log in db.rows_by_keys(_TOKENS, list(first_logs))
+    }
+    new = [
+        (address, log, first_erc20_logs.get(address), "", "", NOW, 0)
+        for address, log in first_logs.items()
+        if address not in known
+    ]
+    db.insert(models.Token, _TOKEN, new)
+    news = _with_news(placed, {one for one in known if known[one] is None} & set(first_erc20_logs))
+    again = [
+        (first_erc20_logs.get(one) if known[one] is None else known[one], NOW, 0, one)
+        for one in news
+        if one in known
+    ]
+    db.update(models.Token, ("address",), _ASKED_AGAIN, again)
+
+
+def _with_news(placed: Iterable[PlacedTransfer], become_erc20: Collection[Address]) -> set[Address]:
+    return {one.contract for one in placed if one.transfer.is_supply_change} | set(become_erc20)
+
+
+def _first_logs(placed: Iterable[PlacedTransfer]) -> dict[Address, int]:
+    found: dict[Address, int] = {}
+    for one in placed:
+        found.setdefault(one.contract, one.log)
+    return found

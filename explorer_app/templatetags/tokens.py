@@ -1,0 +1,71 @@
+"""How pages write tokens: names of strangers as text alone, amounts by the token's decimals."""
+
+from typing import Final
+
+from django import template
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+
+from adminkit import formats
+from explorer_app.selectors.tokens import MOST_COUNTED, TokenRow
+from explorer_app.templatetags.explorer import checksummed
+from explorer_app.tokens.texts import looks_like_a_link
+
+register = template.Library()
+
+_MOST_SHOWN: Final = 24
+"""Characters of a name in a list."""
+
+_ALIKE: Final = mark_safe(
+    '<span class="badge bad" title="An earlier token, or the coin of the chain, has this name or symbol">alike</span>'
+)
+
+
+@register.simple_tag
+def token_amount(amount: int, token: TokenRow) -> SafeString:
+    """Return an amount of a token, cut off after six decimals, exact as its title."""
+    if token.decimals is None:
+        return format_html('<span class="num">{}</span>', f"{amount:,}")
+    exact = formats.format_units(amount, 10**token.decimals)
+    return format_html('<span class="num" title="{}">{}</span>', exact, formats.cut_decimals(exact))
+
+
+@register.simple_tag
+def token_name(token: TokenRow, *, full: bool = False) -> SafeString:
+    """Return a token's symbol, or with `full` its name and symbol, as text and never as a link, with its marks."""
+    texts = [token.name, token.symbol] if full else [token.symbol or token.name]
+    said = [one for one in texts if one is not None]
+    shown = format_html_join(" ", "{}", ((_said(one, cut=not full),) for one in said))
+    mark = _ALIKE if token.is_copy else ""
+    return format_html("{} {}", shown, mark) if said else format_html("{}", mark)
+
+
+@register.simple_tag
+def token_link(token: TokenRow) -> SafeString:
+    """Return a token's address, shortened, that leads to its page: names are not unique."""
+    text = checksummed(token.address)
+    page = reverse("explorer:token", args=[text])
+    return format_html(
+        '<a class="hex" href="{}" title="{}">{}</a>', page, text, formats.shorten(text, keep=6)
+    )
+
+
+@register.simple_tag
+def token_item(token: TokenRow, token_id: int) -> SafeString:
+    """Return the id of a token that leads to its page; a long one without its middle."""
+    page = reverse("explorer:token-item", args=[checksummed(token.address), token_id])
+    shown = formats.shorten(str(token_id))
+    return format_html('<a class="num" href="{}" title="{}">#{}</a>', page, token_id, shown)
+
+
+@register.filter
+def capped(count: int) -> str:
+    """Return how many rows there are, as far as they were counted."""
+    return f"{MOST_COUNTED:,}+" if count > MOST_COUNTED else f"{count:,}"
+
+
+def _said(text: str, *, cut: bool) -> SafeString:
+    short = f"{text[:_MOST_SHOWN]}…" if cut and len(text) > _MOST_SHOWN else text
+    kind = "said wary" if looks_like_a_link(text) else "said"
+    return format_html('<bdi class="{}" title="{}">{}</bdi>', kind, text, short)

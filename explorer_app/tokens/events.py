@@ -1,0 +1,213 @@
+"""Transfers of tokens, read from logs: ERC-20, ERC-721, ERC-1155, ERC-2309, and coins that are wrapped.
+
+Whoever emits a log writes into it what they like: what does not have the shape of its event is none.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from primitives.evm import ZERO_ADDRESS, Address
+from primitives.hashing import keccak256
+
+MOST_ROWS: Final = 1000
+"""Transfers of one batch; a larger one is left out."""
+
+MOST_OWNERS: Final = 5000
+"""Tokens of one range (ERC-2309) whose owner is noted; of a larger one the first."""
+
+MOST_DATA: Final = 32 * (2 * MOST_ROWS + 4)
+"""Bytes of a log's data that are looked at: a batch of the most rows."""
+
+_WORD: Final = 32
+_UNINDEXED: Final = 3 * _WORD
+
+
+class Kind(IntEnum):
+    """What a token is, by the number of its standard."""
+
+    ERC20 = 20
+    ERC721 = 721
+    ERC1155 = 1155
+
+
+TRANSFER: Final = keccak256(b"Transfer(address,address,uint256)")
+TRANSFER_SINGLE: Final = keccak256(b"TransferSingle(address,address,address,uint256,uint256)")
+TRANSFER_BATCH: Final = keccak256(b"TransferBatch(address,address,address,uint256[],uint256[])")
+DEPOSIT: Final = keccak256(b"Deposit(address,uint256)")
+WITHDRAWAL: Final = keccak256(b"Withdrawal(address,uint256)")
+CONSECUTIVE_TRANSFER: Final = keccak256(b"ConsecutiveTransfer(uint256,uint256,address,address)")
+
+TOPICS: Final = (
+    TRANSFER, TRANSFER_SINGLE, TRANSFER_BATCH, DEPOSIT, WITHDRAWAL, CONSECUTIVE_TRANSFER,
+)  # fmt: skip
+"""The first topics of all logs that are read."""
+
+
+class Transfer(NamedTuple):
+    """A token, or an amount of it, that went from one holder to another."""
+
+    kind: Kind
+    sender: Address
+    """Zero: it was minted."""
+    to: Address
+    """Zero: it was burned."""
+    value: int
+    """In the token's smallest units; of ERC-721 how many tokens."""
+    token_id: int | None = None
+    """None of ERC-20; of a range its first."""
+    last_token_id: int | None = None
+    """The last one of a range; None: there is one."""
+
+    @property
+    def is_supply_change(self) -> bool:
+        """Whether it minted or burned."""
+        return ZERO_ADDRESS in {self.sender, self.to}
+
+    @property
+    def token_ids(self) -> range:
+        """The ERC-721 tokens whose owner it changes, as far as they are noted."""
+        if self.kind is not Kind.ERC721 or self.token_id is None:
+            return range(0)
+        last = self.token_id if self.last_token_id is None else self.last_token_id
+        return range(self.token_id, min(last + 1, self.token_id + MOST_OWNERS))
+
+
+class Change(NamedTuple):
+    """How a transfer changes what somebody holds."""
+
+    holder: Address
+    kind: Kind
+    token_id: int | None
+    """Of ERC-1155, whose ids are held apart; None of others."""
+    amount: int
+    """Added; below zero: taken away."""
+
+
+def changes(transfer: Transfer) -> Iterator[Change]:
+    """Walk what a transfer changes. The zero address holds nothing."""
+    token_id = transfer.token_id if transfer.kind is Kind.ERC1155 else None
+    if transfer.sender != ZERO_ADDRESS:
+        yield Change(transfer.sender, transfer.kind, token_id, -transfer.value)
+    if transfer.to != ZERO_ADDRESS:
+        yield Change(transfer.to, transfer.kind, token_id, transfer.value)
+
+
+def is_wrapping(topics: Sequence[bytes]) -> bool:
+    """Say whether a log is of a coin that was wrapped or unwrapped: no transfer if one stands beside it."""
+    return len(topics) == 2 and topics[0] in {DEPOSIT, WITHDRAWAL}
+
+
+def is_unindexed(topics: Sequence[bytes]) -> bool:
+    """Say whether a log is a Transfer of before there were topics for it: the contract says what it moves."""
+    return len(topics) == 1 and topics[0] == TRANSFER
+
+
+def is_of_erc20(topics: Sequence[bytes]) -> bool:
+    """Say whether a log is the Transfer that ERC-20 demands of its tokens."""
+    return len(topics) == 3 and topics[0] == TRANSFER
+
+
+def read_transfers(
+    topics: Sequence[bytes], data: bytes, *, is_collection: bool = False
+) -> list[Transfer]:
+    """Return the transfers that a log tells of, none for any other log.
+
+    Unspecified: an amount of fewer than 32 bytes is the number that they are.
+
+    Args:
+        topics: The log's topics.
+        data: Its data, as far as `MOST_DATA`.
+        is_collection: Whether its contract is an ERC-721, for who can mean an id or an amount.
+    """
+    if not topics:
+        return []
+    first, *others = topics
+    read = _READERS.get((bytes(first), len(topics)))
+    if read is not None:
+        return read(others, data)
+    if is_unindexed(topics) and len(data) >= _UNINDEXED:
+        sender, to = _address(data[:_WORD]), _address(data[_WORD : 2 * _WORD])
+        number = _number(data[2 * _WORD : _UNINDEXED])
+        if is_collection:
+            return [Transfer(Kind.ERC721, sender, to, 1, number)]
+        return [Transfer(Kind.ERC20, sender, to, number)]
+    return []
+
+
+def _erc20(topics: Sequence[bytes], data: bytes) -> list[Transfer]:
+    if not data:
+        return []
+    sender, to = map(_address, topics)
+    return [Transfer(Kind.ERC20, sender, to, _number(data[:_WORD]))]
+
+
+def _erc721(topics: Sequence[bytes], _data: bytes) -> list[Transfer]:
+    sender, to, token_id = topics
+    return [Transfer(Kind.ERC721, _address(sender), _address(to), 1, _number(token_id))]
+
+
+def _single(topics: Sequence[bytes], data: bytes) -> list[Transfer]:
+    if len(data) < 2 * _WORD:
+        return []
+    _, sender, to = map(_address, topics)
+    token_id, value = _number(data[:_WORD]), _number(data[_WORD : 2 * _WORD])
+    return [Transfer(Kind.ERC1155, sender, to, value, token_id)]
+
+
+def _batch(topics: Sequence[bytes], data: bytes) -> list[Transfer]:
+    _, sender, to = map(_address, topics)
+    token_ids, values = _array(data, 0), _array(data, 1)
+    if token_ids is None or values is None or len(token_ids) != len(values):
+        return []
+    pairs = zip(token_ids, values, strict=True)
+    return [Transfer(Kind.ERC1155, sender, to, value, token_id) for token_id, value in pairs]
+
+
+def _deposit(topics: Sequence[bytes], data: bytes) -> list[Transfer]:
+    return _erc20([bytes(_WORD), topics[0]], data)
+
+
+def _withdrawal(topics: Sequence[bytes], data: bytes) -> list[Transfer]:
+    return _erc20([topics[0], bytes(_WORD)], data)
+
+
+def _consecutive(topics: Sequence[bytes], data: bytes) -> list[Transfer]:
+    if len(data) < _WORD:
+        return []
+    first, last = _number(topics[0]), _number(data[:_WORD])
+    if last < first:
+        return []
+    sender, to = _address(topics[1]), _address(topics[2])
+    return [Transfer(Kind.ERC721, sender, to, min(last - first + 1, 2**256 - 1), first, last)]
+
+
+_READERS: Final[dict[tuple[bytes, int], Callable[[Sequence[bytes], bytes], list[Transfer]]]] = {
+    (TRANSFER, 3): _erc20,
+    (TRANSFER, 4): _erc721,
+    (TRANSFER_SINGLE, 4): _single,
+    (TRANSFER_BATCH, 4): _batch,
+    (DEPOSIT, 2): _deposit,
+    (WITHDRAWAL, 2): _withdrawal,
+    (CONSECUTIVE_TRANSFER, 4): _consecutive,
+}
+
+
+def _array(data: bytes, place: int) -> list[int] | None:
+    """Return the numbers of the array that a word of the data points at; None for what is none, or too long."""
+    start = _number(data[place * _WORD : (place + 1) * _WORD])
+    if start + _WORD > len(data):
+        return None
+    count = _number(data[start : start + _WORD])
+    first = start + _WORD
+    if count > MOST_ROWS or first + count * _WORD > len(data):
+        return None
+    return [_number(data[at : at + _WORD]) for at in range(first, first + count * _WORD, _WORD)]
+
+
+def _number(word: bytes) -> int:
+    return int.from_bytes(word, "big")
+
+
+def _address(word: bytes) -> Address:
+    return Address(bytes(word[-20:]))

@@ -1,0 +1,191 @@
+"""Pages of tokens: lists by kind, a token with its transfers, holders and inventory, and one token of many."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpRequest, HttpResponse
+
+from adminkit.terms import parse_term
+from explorer_app.selectors import contracts
+from explorer_app.selectors import tokens as rows
+from explorer_app.selectors.cchain import PAGE
+from explorer_app.selectors.tokens import TokenRow, TransferRow
+from explorer_app.site import Explorer
+from explorer_app.tokens.events import Kind
+from explorer_app.tokens.uris import described
+from explorer_app.views.page import cchain_page, list_pages, read_number, rendered
+from primitives.evm import ZERO_ADDRESS, Address
+
+KINDS: Final = {"": "All", "20": "ERC-20", "721": "ERC-721", "1155": "ERC-1155"}
+
+_MOST_DIGITS: Final = 78
+_MOST_ID: Final = 2**256 - 1
+
+Tab = Callable[[Explorer, HttpRequest, TokenRow], dict[str, Any]]
+
+
+class TransferLine(NamedTuple):
+    """A transfer in a list; `_transfers.html` shows it."""
+
+    transfer: TransferRow
+    direction: str = ""
+    """Of an address: `in`, `out` or `self`."""
+
+    @property
+    def is_mint(self) -> bool:
+        """Whether nobody had it before."""
+        return bytes(self.transfer.sender) == ZERO_ADDRESS
+
+    @property
+    def is_burn(self) -> bool:
+        """Whether nobody has it afterwards."""
+        return bytes(self.transfer.to) == ZERO_ADDRESS
+
+
+@cchain_page
+def tokens(site: Explorer, request: HttpRequest) -> HttpResponse:
+    """Show tokens, the latest first: of a `?kind=`, from below a `?before=` on (the key of a first log)."""
+    kind = request.GET.get("kind", "")
+    if kind not in KINDS:
+        raise Http404
+    found = rows.tokens(
+        site.evm,
+        Kind(int(kind)) if kind else None,
+        before=read_number(request.GET.get("before")),
+    )
+    context = {
+        "section": "tokens",
+        "kind": kind,
+        "kinds": KINDS.items(),
+        "rows": found,
+        "how_far": rows.how_far(site.evm),
+        **list_pages(request, found, PAGE, lambda row: row.first_log),
+    }
+    return rendered(site, request, "tokens.html", context)
+
+
+@cchain_page
+def token(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
+    """Show a token: `?tab=` chooses a part, `?before=`, `?after=` or `?from=` where its list goes on."""
+    found = _token(site, text)
+    tab = request.GET.get("tab", "")
+    tabs = _tabs(site, found)
+    if tab not in tabs:
+        raise Http404
+    show: dict[str, Tab] = {"": _transfers, "holders": _holders, "inventory": _inventory}
+    context = {
+        "section": "tokens",
+        "token": found,
+        "kind_name": KINDS[str(found.kind)],
+        "tab": tab,
+        "tabs": [(key, *words) for key, words in tabs.items()],
+        "how_far": rows.how_far(site.evm),
+        **show[tab](site, request, found),
+    }
+    return rendered(site, request, "token.html", context)
+
+
+@cchain_page
+def item(site: Explorer, request: HttpRequest, text: str, token_id: str) -> HttpResponse:
+    """Show one token of an ERC-721 or ERC-1155 by its id."""
+    found, number = _token(site, text), read_id(token_id)
+    if number is None or found.kind == Kind.ERC20:
+        raise Http404
+    before = read_number(request.GET.get("before"))
+    transfers = rows.transfers_of_token(site.evm, found, token_id=number, before=before)
+    if not transfers and before is None:
+        raise Http404
+    is_collection = found.kind == Kind.ERC721
+    uri = contracts.uri_of(
+        site.evm, Address(bytes(found.address)), number, is_collection=is_collection
+    )
+    context = {
+        "section": "tokens",
+        "token": found,
+        "kind_name": KINDS[str(found.kind)],
+        "token_id": number,
+        "owner": rows.owner(site.evm, found, number) if is_collection else None,
+        "zero": ZERO_ADDRESS,
+        "holders": [] if is_collection else rows.holders(site.evm, found, token_id=number),
+        "described": None if uri is None else described(uri),
+        "transfers": transfer_lines(transfers),
+        **list_pages(request, transfers, PAGE, lambda row: row.id),
+    }
+    return rendered(site, request, "token_item.html", context)
+
+
+def transfer_lines(
+    transfers: Sequence[TransferRow], address: Address | None = None
+) -> list[TransferLine]:
+    """Return transfers as `_transfers.html` shows them, of an address with their directions."""
+    return [TransferLine(one, _direction(one, address)) for one in transfers]
+
+
+def read_id(text: str | None) -> int | None:
+    """Return the id of a token in an address of a page; None for none, and for what is no number of 256 bits."""
+    if text is None or not (text.isascii() and text.isdecimal()) or len(text) > _MOST_DIGITS:
+        return None
+    return int(text) if int(text) <= _MOST_ID else None
+
+
+def _direction(transfer: TransferRow, address: Address | None) -> str:
+    if address is None:
+        return ""
+    sends, gets = bytes(transfer.sender) == address, bytes(transfer.to) == address
+    return "self" if sends and gets else "out" if sends else "in"
+
+
+def _token(site: Explorer, text: str) -> TokenRow:
+    address = parse_term(text).address
+    found = None if address is None else rows.token(site.evm, Address(address))
+    if found is None:
+        raise Http404
+    return found
+
+
+def _tabs(site: Explorer, token: TokenRow) -> dict[str, tuple[str, int | None]]:
+    """Return the parts of a token's page with their titles, and how many rows they have."""
+    tabs: dict[str, tuple[str, int | None]] = {
+        "": ("Transfers", rows.count_transfers(site.evm, token)),
+        "holders": ("Holders", rows.count_holders(site.evm, token)),
+    }
+    return tabs if token.kind == Kind.ERC20 else {**tabs, "inventory": ("Inventory", None)}
+
+
+def _transfers(site: Explorer, request: HttpRequest, token: TokenRow) -> dict[str, Any]:
+    before = read_number(request.GET.get("before"))
+    found = rows.transfers_of_token(site.evm, token, before=before)
+    more = list_pages(request, found, PAGE, lambda row: row.id)
+    return {"transfers": transfer_lines(found), **more}
+
+
+def _holders(site: Explorer, request: HttpRequest, token: TokenRow) -> dict[str, Any]:
+    first = read_number(request.GET.get("from")) or 0
+    found = rows.holders(site.evm, token, first=first)
+    end = first + len(found)
+    goes_on = len(found) == PAGE and end < rows.MOST_COUNTED
+    more = _further(request, "from", end if goes_on else None)
+    return {"holders": found, "first_rank": first, **more}
+
+
+def _inventory(site: Explorer, request: HttpRequest, token: TokenRow) -> dict[str, Any]:
+    after = read_id(request.GET.get("after"))
+    if token.kind == Kind.ERC721:
+        items = rows.inventory(site.evm, token, after=after)
+        found = [(one.token_id, one.owner) for one in items]
+    else:
+        found = [(one, None) for one in rows.ids(site.evm, token, after=after)]
+    return {
+        "items": found,
+        **_further(request, "after", found[-1][0] if len(found) == PAGE else None),
+    }
+
+
+def _further(request: HttpRequest, name: str, value: int | None) -> dict[str, str]:
+    """Return where a list goes on that is in no order of time, for `_further.html`."""
+    others = {key: one for key, one in request.GET.items() if key != name}
+    return {
+        "further": "" if value is None else urlencode({**others, name: value}),
+        "beginning": urlencode(others) if name in request.GET else "",
+    }

@@ -1,0 +1,208 @@
+"""What contracts answer is not believed, and costs little whatever it is."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from explorer_app import models
+from explorer_app.selectors import contracts
+from explorer_app.selectors import tokens as found
+from explorer_app.services import token_facts
+from explorer_app.tokens import events, questions
+from tests.builders import puppet
+from tests.builders.bytecode import words
+from tests.integration.explorer_app.token_chain import (
+    NOBODY,
+    NOW,
+    OTHER,
+    RECIPIENT,
+    SENDER,
+    TokenChain,
+    erc20,
+    erc721,
+)
+
+LIES = {
+    "it reverts": puppet.REVERTS,
+    "it answers nothing": puppet.answering(b""),
+    "its answer is huge": puppet.answering_many(5_000),
+    "its answer takes more gas than there is": puppet.answering_many(200_000),
+    "its text is longer than its answer": puppet.answering(words(32, 10**6) + b"x" * 32),
+    "its text is elsewhere": puppet.answering(words(2**255, 3) + b"abc".ljust(32, b"\0")),
+    "its text does not show": puppet.answering(puppet.string("\u200b\u202e\n\0".encode())),
+    "it has no text": puppet.answering(puppet.string(b"")),
+}
+
+
+def tokens_with(tokens: TokenChain, *answers: Mapping[bytes, bytes]) -> list[models.Token]:
+    """Deploy puppets, let each tell of a transfer, and return what the index knows of them."""
+    made = tokens.deploy_many(answers)
+    tokens.call_each((one, erc20(NOBODY, RECIPIENT, 1)) for one in made)
+    tokens.index()
+    return [models.Token.objects.get(address=one) for one in made]
+
+
+def token_with(tokens: TokenChain, answers: Mapping[bytes, bytes]) -> models.Token:
+    (made,) = tokens_with(tokens, answers)
+    return made
+
+
+def test_what_is_no_text_is_no_name(tokens: TokenChain) -> None:
+    made = tokens_with(tokens, *(puppet.of_erc20(NAME=lie) for lie in LIES.values()))
+
+    for lie, token in zip(LIES, made, strict=True):
+        shown = (token.kind, token.name, token.symbol, token.decimals)
+        assert shown == (20, None, "CN", 6), lie
+        assert (token.attempts, token.asks_at) == (1, NOW + token_facts.FIRST_PAUSE), lie
+
+
+def test_a_contract_that_never_ends_is_given_up(tokens: TokenChain) -> None:
+    endless = {**puppet.of_erc20(), questions.NAME: puppet.ENDLESS}
+    token = token_with(tokens, endless)
+
+    assert (token.kind, token.name, token.symbol) == (20, None, "CN")
+
+
+def test_texts_are_cleaned(tokens: TokenChain) -> None:
+    answers = [
+        (b"Old Token".ljust(32, b"\0"), "Old Token"),
+        (puppet.string(b"b\xc3\xb6se \xff\xfe!"), "böse \ufffd\ufffd!"),
+        (puppet.string(b"<b>x</b>"), "<b>x</b>"),
+        (puppet.string("a\u202eb\u200dc\x00d".encode()), "abcd"),
+        (puppet.string("é".encode() * 200), "é" * 127),
+    ]
+
+    made = tokens_with(
+        tokens, *(puppet.of_erc20(NAME=puppet.answering(answer)) for answer, _ in answers)
+    )
+
+    assert [one.name for one in made] == [shown for _, shown in answers]
+
+
+def test_decimals_that_leave_no_number_are_none(tokens: TokenChain) -> None:
+    answers = [puppet.answering(words(one)) for one in (77, 78, 255, 2**255)]
+
+    made = tokens_with(tokens, *(puppet.of_erc20(DECIMALS=one) for one in answers))
+
+    assert [one.decimals for one in made] == [77, None, None, None]
+
+
+def test_without_a_supply_it_is_no_token(tokens: TokenChain) -> None:
+    token = token_with(tokens, puppet.of_erc20(TOTAL_SUPPLY=puppet.REVERTS))
+
+    assert (token.kind, token.name) == (None, None)
+
+
+def test_who_supports_every_interface_supports_none(tokens: TokenChain) -> None:
+    yes = {puppet.SUPPORTS: puppet.answering(words(1))}
+
+    assert token_with(tokens, {**puppet.of_erc721(), **yes}).kind is None
+    assert token_with(tokens, {**puppet.of_erc20(), **yes}).kind == 20
+
+
+def test_an_answer_that_is_neither_yes_nor_no_is_none(tokens: TokenChain) -> None:
+    token = token_with(tokens, {**puppet.of_erc721(), puppet.SUPPORTS: puppet.answering(words(2))})
+
+    assert token.kind is None
+
+
+def test_what_does_not_answer_is_asked_again_later_each_time(tokens: TokenChain) -> None:
+    token = token_with(tokens, puppet.of_erc20(SYMBOL=puppet.REVERTS))
+    times = []
+    for _ in range(token_facts.MOST_ATTEMPTS):
+        token.refresh_from_db()
+        times.append(token.asks_at)
+        if token.asks_at is not None:
+            tokens.index(now=token.asks_at - 1)
+            token.refresh_from_db()
+            assert token.asks_at == times[-1]
+            tokens.index(now=token.asks_at)
+
+    pauses = [later - earlier for earlier, later in zip([NOW, *times], times[:-1], strict=False)]
+    assert pauses == [token_facts.FIRST_PAUSE * 2**place for place in range(11)]
+    assert times[-1] is None
+    tokens.move(token.address, RECIPIENT, SENDER, 1)
+    tokens.index()
+    token.refresh_from_db()
+    assert (token.asks_at, token.attempts) == (None, 12)
+    tokens.move(token.address, NOBODY, SENDER, 1)
+    tokens.index()
+    token.refresh_from_db()
+    assert token.attempts == 1
+
+
+def test_a_contract_becomes_what_it_is_with_its_first_such_event(tokens: TokenChain) -> None:
+    coin = tokens.deploy(puppet.of_erc20())
+    tokens.call(coin, erc721(NOBODY, SENDER, 1))
+    tokens.index()
+    assert models.Token.objects.get().kind is None
+    tokens.call(coin, puppet.put(OTHER, 3), puppet.emit((events.DEPOSIT, OTHER), words(5)))
+    tokens.index()
+    assert models.Token.objects.get().kind is None
+
+    tokens.call(coin, erc20(SENDER, RECIPIENT, 1))
+    tokens.index()
+
+    assert models.Token.objects.get().kind == 20
+    (held,) = found.balances_of(tokens.chain.evm, OTHER)
+    assert (held.amount, held.differs) == (3, True)
+
+
+def test_balances_that_are_not_told_are_the_sums(tokens: TokenChain) -> None:
+    silent = puppet.of_erc20()
+    silent[questions.balance(NOBODY)[:4]] = puppet.REVERTS
+    token_with(tokens, silent)
+
+    (held,) = found.balances_of(tokens.chain.evm, RECIPIENT)
+    assert (held.amount, held.asked_height, held.differs, held.to_ask) == (1, None, False, False)
+
+
+def test_what_is_told_goes_on_by_transfers_until_it_is_told_again(tokens: TokenChain) -> None:
+    coin = tokens.deploy(puppet.of_erc20())
+    tokens.call(coin, puppet.put(RECIPIENT, 1_000), erc20(NOBODY, RECIPIENT, 7))
+    tokens.index()
+    evm = tokens.chain.evm
+    assert [(one.amount, one.differs) for one in found.balances_of(evm, RECIPIENT)] == [
+        (1_000, True)
+    ]
+
+    tokens.move(coin, RECIPIENT, SENDER, 10)
+    tokens.index(seconds=0)
+    models.TokenBalance.objects.filter(holder=RECIPIENT).update(to_ask=False)
+
+    assert models.TokenBalance.objects.get(holder=RECIPIENT).summed == 2**256 - 3
+    tokens.call(coin, puppet.put(RECIPIENT, 2**256 - 3), erc20(RECIPIENT, SENDER, 0))
+    tokens.index()
+    assert [(one.amount, one.differs) for one in found.balances_of(evm, RECIPIENT)] == [
+        (2**256 - 3, False)
+    ]
+
+
+def test_a_name_like_an_earlier_tokens_or_the_coins_is_marked(tokens: TokenChain) -> None:
+    names = ("Coin", "Other", " coin ", "ＣＯＩＮ", "Avalanche", "Else")
+    answers = [
+        puppet.of_erc20(name=name.encode(), symbol=b"C%d" % place)
+        for place, name in enumerate(names)
+    ]
+    nameless = puppet.of_erc20(NAME=puppet.REVERTS, SYMBOL=puppet.REVERTS)
+
+    made = tokens_with(tokens, *answers, nameless, nameless)
+
+    marks = [bool(found.token(tokens.chain.evm, one.address).is_copy) for one in made]
+    assert marks == [False, False, True, True, True, False, False, False]
+
+
+def test_a_question_has_no_more_gas_than_its_limit(tokens: TokenChain, monkeypatch: Any) -> None:
+    asked = []
+    engine = type(tokens.chain.evm.engine)
+    call = engine.call
+
+    def watched(self: Any, env: Any, message: Any, *others: Any, **options: Any) -> Any:
+        asked.append((message.gas, len(message.data), options["time_limit"]))
+        return call(self, env, message, *others, **options)
+
+    monkeypatch.setattr(engine, "call", watched)
+    token_with(tokens, puppet.of_erc20())
+
+    assert {limit for *_, limit in asked} == {contracts.SECONDS}
+    gas = {most - 21_000 - 16 * size for most, size, _ in asked}
+    assert gas == {questions.GAS, questions.GAS_OF_INTERFACES}

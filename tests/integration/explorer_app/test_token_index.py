@@ -1,0 +1,357 @@
+"""Transfers of tokens become rows: all of them, once, in order, whoever is killed between."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.http import HttpResponse
+
+from chaindb.fields import row_id
+from explorer_app import models, tasks
+from explorer_app.selectors import tokens as found
+from explorer_app.services import tokens as service
+from explorer_app.store import tokens as rows
+from explorer_app.tokens import events
+from explorer_app.tokens.events import Kind
+from tests.builders import bytecode, puppet
+from tests.builders.bytecode import words
+from tests.integration.admin_pages import Page
+from tests.integration.explorer_app.token_chain import (
+    NOBODY,
+    OTHER,
+    RECIPIENT,
+    SENDER,
+    TokenChain,
+    amounts,
+    erc20,
+    erc721,
+    erc1155,
+    everything,
+    forget,
+    transfers,
+    used,
+)
+
+
+def test_transfers_of_all_kinds_are_rows(tokens: TokenChain) -> None:
+    used(tokens)
+
+    assert tokens.index() == 8
+
+    mint = NOBODY
+    assert transfers() == [
+        (20, mint, RECIPIENT, None, None, 100, False),
+        (721, mint, SENDER, 1, None, 1, False),
+        (721, mint, SENDER, 2, None, 1, False),
+        (1155, mint, SENDER, 7, None, 70, False),
+        (1155, mint, SENDER, 8, None, 80, False),
+        (1155, SENDER, RECIPIENT, 7, None, 30, False),
+        (721, SENDER, RECIPIENT, 2, None, 1, False),
+    ]  # fmt: skip
+    keys = list(models.TokenTransfer.objects.order_by("id").values_list("id", flat=True))
+    assert keys[:3] == [row_id(4), row_id(5), row_id(5, 1)]
+
+
+def test_contracts_say_what_they_are(tokens: TokenChain) -> None:
+    coin, cats, things = used(tokens)
+    tokens.index()
+    evm = tokens.chain.evm
+
+    shown = {one: found.token(evm, one) for one in (coin, cats, things)}
+
+    assert [(one.kind, one.name, one.symbol, one.decimals) for one in shown.values()] == [
+        (20, "Coin", "CN", 6), (721, "Cats", "CAT", None), (1155, None, None, None),
+    ]  # fmt: skip
+    assert shown[coin].total_supply == 10**12
+    assert [one.address for one in found.tokens(evm)] == [things, cats, coin]
+    assert [one.address for one in found.tokens(evm, Kind.ERC721)] == [cats]
+
+
+def test_sums_are_corrected_by_what_contracts_say_and_marked(tokens: TokenChain) -> None:
+    coin, cats, things = used(tokens)
+    tokens.index()
+
+    assert amounts(coin) == {(RECIPIENT, None): 100}
+    # The puppets say nothing else than what was put, whatever they tell of.
+    assert amounts(cats) == {(SENDER, None): 2, (RECIPIENT, None): 0}
+    assert amounts(things) == {(SENDER, 7): 0, (SENDER, 8): 0, (RECIPIENT, 7): 0}
+    different = models.TokenBalance.objects.filter(differs=True)
+    assert {(one.contract_id, one.holder, one.summed) for one in different} == {
+        (cats, SENDER, 1), (cats, RECIPIENT, 1),
+        (things, SENDER, 40), (things, SENDER, 80), (things, RECIPIENT, 30),
+    }  # fmt: skip
+    assert not models.TokenBalance.objects.filter(to_ask=True).exists()
+
+
+def test_tokens_of_collections_have_owners(tokens: TokenChain) -> None:
+    _, cats, _ = used(tokens)
+    tokens.index()
+    evm = tokens.chain.evm
+    token = found.token(evm, cats)
+
+    assert [(one.token_id, one.owner) for one in found.inventory(evm, token)] == [
+        (1, SENDER), (2, RECIPIENT),
+    ]  # fmt: skip
+    assert [one.token_id for one in found.inventory(evm, token, after=1)] == [2]
+    assert found.owner(evm, token, 2) == RECIPIENT
+    assert found.owner(evm, token, 3) is None
+
+
+def test_nothing_is_written_twice(tokens: TokenChain) -> None:
+    coin, *_ = used(tokens)
+    tokens.index()
+    before = everything()
+
+    assert tokens.index() == 0
+    assert everything() == before
+    tokens.chain.mine()
+    assert tokens.index() == 1
+    assert everything() == before
+    tokens.move(coin, RECIPIENT, OTHER, 1)
+    assert tokens.index() == 1
+    assert len(transfers()) == 8
+
+
+def test_without_time_the_next_run_goes_on(tokens: TokenChain, monkeypatch: Any) -> None:
+    monkeypatch.setattr(service, "LOGS_AT_ONCE", 2)
+    used(tokens)
+    steps = [tokens.index(seconds=0) for _ in range(20)]
+    written = everything()
+
+    assert steps[:5] == [4, 1, 2, 1, 0]
+    assert not models.TokenBalance.objects.filter(to_ask=True).exists()
+    assert not models.Token.objects.filter(asks_at=0).exists()
+    forget()
+    tokens.index()
+    assert everything() == written
+
+
+def test_who_is_killed_in_the_middle_of_a_block_goes_on_there(
+    tokens: TokenChain, monkeypatch: Any
+) -> None:
+    coin = tokens.deploy(puppet.of_erc20())
+    tokens.call(coin, *(erc20(NOBODY, RECIPIENT, one) for one in range(1, 8)))
+    tokens.index()
+    written = everything()
+    forget()
+    monkeypatch.setattr(service, "LOGS_AT_ONCE", 3)
+    write, parts = rows.write_transfers, []
+
+    def fatal(*arguments: Any) -> Any:
+        if len(parts) == 2:
+            raise KeyboardInterrupt
+        parts.append(arguments)
+        return write(*arguments)
+
+    monkeypatch.setattr(rows, "write_transfers", fatal)
+    with pytest.raises(KeyboardInterrupt):
+        tokens.index()
+    assert len(transfers()) == 6
+
+    monkeypatch.setattr(rows, "write_transfers", write)
+    tokens.index()
+
+    assert everything() == written
+
+
+@pytest.mark.parametrize("writes", ["write_transfers", "write_facts", "write_balances"])
+def test_of_two_writers_one_gives_up(tokens: TokenChain, monkeypatch: Any, writes: str) -> None:
+    coin, *_ = used(tokens)
+    write = getattr(rows, writes)
+
+    def overtaken(*arguments: Any) -> Any:
+        monkeypatch.setattr(rows, writes, write)
+        tokens.move(coin, RECIPIENT, OTHER, 1)
+        tokens.index()
+        return write(*arguments)
+
+    monkeypatch.setattr(rows, writes, overtaken)
+
+    assert tokens.index() == 0
+    written = everything()
+    assert len(transfers()) == 8
+    forget()
+    tokens.index()
+    assert everything() == written
+
+
+def test_a_log_with_many_transfers_is_written_alone(tokens: TokenChain, monkeypatch: Any) -> None:
+    monkeypatch.setattr(service, "ROWS_AT_ONCE", 2)
+    things = tokens.deploy(puppet.of_erc1155())
+    batch = words(64, 64 + 32 * 4, 3, 1, 2, 3, 3, 10, 20, 30)
+    told = puppet.emit((events.TRANSFER_BATCH, SENDER, NOBODY, SENDER), batch)
+    tokens.call(things, erc1155(NOBODY, SENDER, 9, 1), told, erc1155(NOBODY, SENDER, 9, 2))
+    write, sizes = rows.write_transfers, []
+
+    def counted(db: Any, placed: Any, *others: Any) -> Any:
+        sizes.append(len(placed))
+        return write(db, placed, *others)
+
+    monkeypatch.setattr(rows, "write_transfers", counted)
+    tokens.index()
+
+    assert sizes == [1, 3, 1]
+    assert [row[3] for row in transfers()] == [9, 1, 2, 3, 9]
+
+
+def test_a_transfer_without_topics_is_what_its_contract_is(tokens: TokenChain) -> None:
+    cats, coin = tokens.deploy(puppet.of_erc721()), tokens.deploy(puppet.of_erc20())
+    told = puppet.emit((events.TRANSFER,), words(NOBODY, SENDER, 5))
+    tokens.call(cats, told, told)
+    tokens.call(coin, told)
+    tokens.index()
+
+    assert [(row[0], row[3], row[5]) for row in transfers()] == [
+        (721, 5, 1), (721, 5, 1), (20, None, 5),
+    ]  # fmt: skip
+    # Nobody is an ERC-20 by such an event alone.
+    assert [one.address for one in found.tokens(tokens.chain.evm)] == [cats]
+
+
+def test_contracts_that_say_what_such_transfers_are_are_asked_one_at_a_time(
+    tokens: TokenChain, monkeypatch: Any
+) -> None:
+    made = [tokens.deploy(puppet.of_erc721()) for _ in range(3)]
+    told = puppet.emit((events.TRANSFER,), words(NOBODY, SENDER, 5))
+    height = tokens.chain.nonce
+    sent = [tokens.chain.make(to=one, data=told, gas=100_000, value=0) for one in made]
+    tokens.chain.send(*sent)
+    tokens.chain.mine()
+    write, sizes = rows.write_transfers, []
+
+    def counted(db: Any, placed: Any, *others: Any) -> Any:
+        sizes.append(len(placed))
+        return write(db, placed, *others)
+
+    monkeypatch.setattr(rows, "write_transfers", counted)
+
+    assert tokens.index() == height + 1
+    assert sizes == [1, 1, 1]
+    assert {row[0] for row in transfers()} == {721}
+
+
+def test_coins_that_are_wrapped_are_minted_unless_a_transfer_says_so(tokens: TokenChain) -> None:
+    coin = tokens.deploy(puppet.of_erc20())
+    wrapped = puppet.emit((events.DEPOSIT, SENDER), words(5))
+    unwrapped = puppet.emit((events.WITHDRAWAL, SENDER), words(2))
+    tokens.call(coin, wrapped, unwrapped)
+    tokens.index()
+    assert found.tokens(tokens.chain.evm) == []
+
+    tokens.move(coin, SENDER, RECIPIENT, 1)
+    # Both in one transaction: a contract that calls the puppet twice.
+    twice = b"".join(
+        bytecode.assemble(
+            size, place, 0, "CODECOPY 0 0", size, 0, 0, int.from_bytes(coin), "GAS CALL POP"
+        )
+        for size, place in ((100, 200), (132, 300))
+    )
+    mint = erc20(NOBODY, SENDER, 5)
+    code = twice.ljust(200, b"\0") + wrapped.ljust(100, b"\0") + mint
+    tokens.call(tokens.create(bytecode.deploy_code(code)), b"")
+    tokens.index()
+
+    assert [row[:3] + row[5:6] for row in transfers()] == [
+        (20, NOBODY, SENDER, 5), (20, SENDER, NOBODY, 2), (20, SENDER, RECIPIENT, 1), (20, NOBODY, SENDER, 5),
+    ]  # fmt: skip
+    assert [one.address for one in found.tokens(tokens.chain.evm)] == [coin]
+
+
+def test_a_range_is_one_transfer_with_an_owner_for_each_id(tokens: TokenChain) -> None:
+    cats = tokens.deploy(puppet.of_erc721())
+    made = puppet.emit((events.CONSECUTIVE_TRANSFER, 10, NOBODY, SENDER), words(6_009))
+    tokens.call(cats, made)
+    tokens.call(cats, erc721(SENDER, RECIPIENT, 12))
+    tokens.index()
+    evm = tokens.chain.evm
+    token = found.token(evm, cats)
+
+    assert transfers()[0] == (721, NOBODY, SENDER, 10, 6_009, 6_000, False)
+    assert [one.owner for one in found.inventory(evm, token)][:4] == [
+        SENDER,
+        SENDER,
+        RECIPIENT,
+        SENDER,
+    ]
+    assert models.TokenItem.objects.count() == 5_000
+    summed = models.TokenBalance.objects.get(contract=cats, holder=SENDER).summed
+    assert summed == 5_999
+    of_one = found.transfers_of_token(evm, token, token_id=12)
+    assert [(one.sender, one.to) for one in of_one] == [(SENDER, RECIPIENT), (NOBODY, SENDER)]
+
+
+def test_transfers_of_nothing_and_of_who_did_not_sign_are_hidden_at_first(
+    tokens: TokenChain,
+) -> None:
+    coin = tokens.deploy(puppet.of_erc20())
+    pool = tokens.deploy(puppet.of_erc20())
+    tokens.move(coin, SENDER, OTHER, 1)
+    tokens.move(coin, SENDER, OTHER, 0)
+    tokens.move(coin, OTHER, RECIPIENT, 7)
+    tokens.move(coin, pool, OTHER, 3)
+    tokens.index()
+    evm = tokens.chain.evm
+
+    assert [row[-1] for row in transfers()] == [False, True, True, False]
+    assert [one.value for one in found.transfers_of(evm, OTHER)] == [3, 1]
+    assert [one.value for one in found.transfers_of(evm, OTHER, hidden=True)] == [3, 7, 0, 1]
+    assert [one.value for one in found.transfers_of(evm, RECIPIENT)] == []
+    last = found.transfers_of(evm, OTHER, hidden=True, count=2)[-1]
+    rest = found.transfers_of(evm, OTHER, hidden=True, before=last.id)
+    assert [one.value for one in rest] == [0, 1]
+
+
+def test_who_lies_with_amounts_breaks_nothing(tokens: TokenChain) -> None:
+    coin = tokens.deploy(puppet.of_erc20(TOTAL_SUPPLY=puppet.answering(words(0))))
+    most = 2**256 - 1
+    tokens.call(coin, puppet.put(OTHER, 9), *(erc20(RECIPIENT, OTHER, most) for _ in range(3)))
+    tokens.index()
+
+    assert amounts(coin) == {(RECIPIENT, None): 0, (OTHER, None): 9}
+    assert {one.summed for one in models.TokenBalance.objects.all()} == {3, 2**256 - 3}
+
+
+def test_a_contract_that_emits_nothing_or_is_no_token_is_none(tokens: TokenChain) -> None:
+    tokens.deploy(puppet.of_erc20())
+    fake = tokens.deploy({})
+    tokens.move(fake, NOBODY, RECIPIENT, 1)
+    tokens.index()
+    evm = tokens.chain.evm
+
+    assert found.tokens(evm) == []
+    assert found.token(evm, fake) is None
+    assert found.transfers_of(evm, RECIPIENT) == []
+    assert found.balances_of(evm, RECIPIENT) == []
+    assert len(transfers()) == 1
+
+
+def test_its_questions_are_answered_by_indexes(tokens: TokenChain) -> None:
+    asked = Page(HttpResponse(), "explorer_app")
+    used(tokens)
+
+    def note(execute: Any, sql: str, params: Any, many: Any, context: Any) -> Any:
+        if sql.lstrip().startswith("SELECT"):
+            asked.statements.append((sql, params))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(note):
+        tokens.index()
+
+    assert len(asked.chain_statements) > 10
+    # That index has nothing but what is asked for.
+    queue = "SCAN explorer_app_tokenbalance USING INDEX explorer_balance_to_ask"
+    assert [one for one in asked.slow_plans() if not one.startswith(queue)] == []
+
+
+def test_the_task_runs_it_where_the_setting_says_so(tokens: TokenChain) -> None:
+    used(tokens)
+
+    assert tasks.index_tokens() == {"blocks": 8}
+
+
+@pytest.mark.node_settings(token_index="off")
+def test_the_task_does_nothing_where_the_setting_says_so(tokens: TokenChain) -> None:
+    used(tokens)
+
+    assert tasks.index_tokens() == {"blocks": 0}
+    assert found.how_far(tokens.chain.evm) == "no rows: NODE_TOKEN_INDEX was never on"

@@ -1,0 +1,198 @@
+"""When a development chain goes back, the index is as if the blocks that are gone had never been."""
+
+from typing import Any
+
+import pytest
+
+from chaindb import generation
+from explorer_app import models
+from explorer_app.selectors import token_logs
+from explorer_app.selectors import tokens as found
+from explorer_app.services import tokens as service
+from explorer_app.store import tokens as rows
+from explorer_app.tokens import events
+from tests.builders import puppet
+from tests.builders.bytecode import words
+from tests.integration.conftest import Rpc
+from tests.integration.explorer_app.token_chain import (
+    NOBODY,
+    OTHER,
+    RECIPIENT,
+    SENDER,
+    TokenChain,
+    erc20,
+    erc721,
+    erc1155,
+    everything,
+    forget,
+    transfers,
+    used,
+)
+
+
+def go_back(tokens: TokenChain, rpc: Rpc, snapshot: Any, nonce: int) -> None:
+    """Revert to a snapshot that was taken when the account had this nonce."""
+    assert rpc("evm_revert", snapshot)
+    tokens.chain.nonce = nonce
+
+
+def test_evm_revert_takes_all_back_that_follows_from_blocks(tokens: TokenChain, rpc: Rpc) -> None:
+    coin, cats, things = used(tokens)
+    made = puppet.emit((events.CONSECUTIVE_TRANSFER, 10, NOBODY, SENDER), words(19))
+    tokens.call(cats, made)
+    tokens.index()
+    before, nonce = everything(), tokens.chain.nonce
+    snapshot = rpc("evm_snapshot")
+    tokens.call(coin, puppet.put(RECIPIENT, 60), erc20(RECIPIENT, OTHER, 40))
+    tokens.call(
+        cats, erc721(SENDER, OTHER, 11), erc721(RECIPIENT, NOBODY, 2), erc721(NOBODY, OTHER, 99)
+    )
+    tokens.call(things, erc1155(SENDER, OTHER, 8, 5))
+    new = tokens.deploy(puppet.of_erc20(name=b"New"))
+    tokens.move(new, NOBODY, RECIPIENT, 1)
+    tokens.index()
+    assert len(transfers()) == 14
+
+    go_back(tokens, rpc, snapshot, nonce)
+
+    assert not models.Token.objects.filter(address=new).exists()
+    assert token_logs.progress(tokens.chain.evm).height == 9
+    tokens.index()
+    assert everything() == before
+    tokens.chain.mine()
+    assert tokens.index() == 1
+
+
+def test_what_lies_about_its_past_is_as_before(tokens: TokenChain, rpc: Rpc) -> None:
+    cats = tokens.deploy(puppet.of_erc721())
+    tokens.call(cats, erc721(NOBODY, SENDER, 1))
+    tokens.index()
+    before, nonce = everything(), tokens.chain.nonce
+    snapshot = rpc("evm_snapshot")
+    tokens.call(cats, erc721(RECIPIENT, OTHER, 1), erc20(NOBODY, OTHER, 3), erc721(OTHER, OTHER, 7))
+    tokens.index()
+
+    go_back(tokens, rpc, snapshot, nonce)
+    tokens.index()
+
+    assert everything() == before
+
+
+def test_other_blocks_in_the_place_of_those_that_are_gone_are_indexed(
+    tokens: TokenChain, rpc: Rpc
+) -> None:
+    coin = tokens.deploy(puppet.of_erc20())
+    nonce, snapshot = tokens.chain.nonce, rpc("evm_snapshot")
+    for value in (1, 2, 3):
+        tokens.move(coin, NOBODY, RECIPIENT, value)
+    tokens.index()
+    go_back(tokens, rpc, snapshot, nonce)
+    for value in (4, 5, 6):
+        tokens.move(coin, NOBODY, RECIPIENT, value)
+
+    assert tokens.index() == 3
+
+    assert [row[5] for row in transfers()] == [4, 5, 6]
+    written = everything()
+    forget()
+    tokens.index()
+    assert everything() == written
+
+
+def test_anvil_rollback_and_a_chain_that_begins_anew_take_it_back(
+    tokens: TokenChain, rpc: Rpc
+) -> None:
+    used(tokens)
+    tokens.index()
+
+    rpc("anvil_rollback", 2)
+    assert len(transfers()) == 5
+    rpc("anvil_reset")
+    assert transfers() == []
+    assert not models.Token.objects.exists()
+    assert not models.TokenItem.objects.exists()
+    assert not models.TokenBalance.objects.exists()
+    tokens.chain.nonce = 0
+    assert tokens.index() == 0
+
+
+@pytest.mark.parametrize("writes", ["write_transfers", "write_facts", "write_balances"])
+def test_what_was_read_before_is_not_written(
+    tokens: TokenChain, rpc: Rpc, monkeypatch: Any, writes: str
+) -> None:
+    coin = tokens.deploy(puppet.of_erc20())
+    nonce, snapshot = tokens.chain.nonce, rpc("evm_snapshot")
+    tokens.call(coin, puppet.put(RECIPIENT, 7), erc20(NOBODY, RECIPIENT, 7))
+    write = getattr(rows, writes)
+
+    def overtaken(*arguments: Any) -> Any:
+        monkeypatch.setattr(rows, writes, write)
+        go_back(tokens, rpc, snapshot, nonce)
+        tokens.call(coin, puppet.put(RECIPIENT, 9), erc20(NOBODY, RECIPIENT, 9))
+        return write(*arguments)
+
+    monkeypatch.setattr(rows, writes, overtaken)
+
+    assert tokens.index() == 0
+    tokens.index()
+    assert [row[5] for row in transfers()] == [9]
+    (held,) = found.balances_of(tokens.chain.evm, RECIPIENT)
+    assert (held.amount, held.differs) == (9, False)
+
+
+def test_what_was_asked_while_the_chain_went_back_is_not_written(
+    tokens: TokenChain, rpc: Rpc, monkeypatch: Any
+) -> None:
+    coin = tokens.deploy(puppet.of_erc20())
+    nonce, snapshot = tokens.chain.nonce, rpc("evm_snapshot")
+    for _ in range(3):
+        tokens.call(coin, puppet.put(RECIPIENT, 7), erc20(NOBODY, RECIPIENT, 7))
+    ask = service.ask_contract
+
+    def overtaken(*arguments: Any) -> Any:
+        go_back(tokens, rpc, snapshot, nonce)
+        return ask(*arguments)
+
+    monkeypatch.setattr(service, "ask_contract", overtaken)
+
+    assert tokens.index() == 0
+    assert not models.Token.objects.exists()
+
+
+def test_rows_that_were_restored_are_not_written_over(tokens: TokenChain, monkeypatch: Any) -> None:
+    coin = tokens.deploy(puppet.of_erc20())
+    tokens.move(coin, NOBODY, RECIPIENT, 7)
+    read = token_logs.next_logs
+
+    def restored(*arguments: Any) -> Any:
+        monkeypatch.setattr(token_logs, "next_logs", read)
+        with tokens.chain.evm.db.atomic():
+            generation.advance(tokens.chain.evm.db)
+        return read(*arguments)
+
+    monkeypatch.setattr(token_logs, "next_logs", restored)
+
+    assert tokens.index() == 0
+    assert transfers() == []
+
+
+def test_the_head_is_read_after_the_progress(
+    tokens: TokenChain, rpc: Rpc, monkeypatch: Any
+) -> None:
+    coin = tokens.deploy(puppet.of_erc20())
+    nonce, snapshot = tokens.chain.nonce, rpc("evm_snapshot")
+    for _ in range(3):
+        tokens.chain.mine()
+    begin = rows.begin
+
+    def late(*arguments: Any) -> Any:
+        go_back(tokens, rpc, snapshot, nonce)
+        return begin(*arguments)
+
+    monkeypatch.setattr(rows, "begin", late)
+    tokens.index()
+    monkeypatch.setattr(rows, "begin", begin)
+    tokens.move(coin, NOBODY, RECIPIENT, 7)
+    tokens.index()
+
+    assert [row[5] for row in transfers()] == [7]

@@ -1,0 +1,266 @@
+"""Pages of tokens: what they show, in how many questions, and names of strangers as text alone."""
+
+import re
+from typing import Any
+
+import pytest
+from django.template.loader import render_to_string
+from django.test import Client
+
+from cchain_app.selectors.blocks import head
+from explorer_app.selectors import tokens as found
+from explorer_app.tokens import questions
+from explorer_app.tokens.events import Kind
+from explorer_app.views.tokens import read_id, transfer_lines
+from primitives.evm import Address
+from primitives.hexadecimal import checksum_address
+from tests.builders import puppet
+from tests.integration.admin_pages import browser
+from tests.integration.explorer_app.token_chain import (
+    NOBODY,
+    OTHER,
+    RECIPIENT,
+    SENDER,
+    TokenChain,
+    erc20,
+    erc721,
+    erc1155,
+    used,
+)
+
+MOST_QUERIES = 8
+FAST = ("SCAN subquery", "SCAN explorer_app_token USING INDEX explorer_token_in_order")
+"""What a subquery has was limited there; an index that has all that is listed ends with the page."""
+
+
+class Browser:
+    """Opens pages, each with few questions to the database, answered by indexes."""
+
+    def __init__(self) -> None:
+        self._open = browser(Client(headers={"host": "localhost"}), "explorer_app")
+
+    def __call__(self, path: str, status: int = 200) -> str:
+        """Return a page's text."""
+        page = self._open(path)
+        assert page.status == status, path
+        assert len(page.statements) <= MOST_QUERIES, page.statements
+        assert [one for one in page.slow_plans() if not one.startswith(FAST)] == []
+        return page.text
+
+
+@pytest.fixture
+def browse(tokens: TokenChain) -> Browser:
+    """A browser of the node with the chain."""
+    return Browser()
+
+
+def text_of(address: bytes) -> str:
+    return str(checksum_address(Address(bytes(address))))
+
+
+def cells(page: str) -> list[list[str]]:
+    """Return the rows of a page's table, as text."""
+    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", page.partition("<tbody>")[2], re.DOTALL)
+    return [
+        [re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", cell)).strip() for cell in re.findall(r"<td.*?</td>", row, re.DOTALL)]
+        for row in rows
+    ]  # fmt: skip
+
+
+def test_tokens_are_listed_by_kind(tokens: TokenChain, browse: Browser) -> None:
+    assert "No tokens yet." in browse("/tokens")
+    assert "no rows: NODE_TOKEN_INDEX was never on" in browse("/tokens")
+    used(tokens)
+    tokens.index()
+
+    page = browse("/tokens")
+
+    assert [row[1:4] for row in cells(page)] == [
+        ["–", "–", "ERC-1155"], ["Cats CAT", "CAT", "ERC-721"], ["Coin CN", "CN", "ERC-20"],
+    ]  # fmt: skip
+    assert cells(page)[2][4] == "1,000,000"
+    assert "rows up to block 8 of 8" in page
+    assert [row[2] for row in cells(browse("/tokens?kind=721"))] == ["CAT"]
+    assert "No tokens of this kind yet." in browse("/tokens?kind=20&before=1")
+    browse("/tokens?kind=5", 404)
+
+
+def test_lists_go_on_page_by_page(tokens: TokenChain, browse: Browser, monkeypatch: Any) -> None:
+    made = tokens.deploy_many(puppet.of_erc20(symbol=b"T%d" % one) for one in range(28))
+    tokens.call_each((one, erc20(NOBODY, RECIPIENT, 5)) for one in made)
+    tokens.call(made[0], *(erc20(RECIPIENT, Address(bytes([9, one] * 10)), 1) for one in range(30)))
+    tokens.index()
+
+    first = browse("/tokens")
+    (older,) = re.findall(r'href="(\?before=\d+)" rel="next"', first)
+    second = browse(f"/tokens{older}")
+
+    shown = [row[2] for row in cells(first) + cells(second)]
+    assert shown == [f"T{one}" for one in reversed(range(28))]
+    path = f"/token/{text_of(made[0])}"
+    page = browse(path)
+    (older,) = re.findall(r'href="(\?before=\d+)" rel="next"', page)
+    assert len(cells(page)) == 25
+    assert len(cells(browse(f"{path}{older}"))) == 6
+
+
+def test_a_token_has_transfers_and_holders(tokens: TokenChain, browse: Browser) -> None:
+    coin = tokens.deploy(puppet.of_erc20())
+    tokens.call(coin, puppet.put(RECIPIENT, 750_000 * 10**6), erc20(NOBODY, RECIPIENT, 10**12))
+    tokens.call(coin, puppet.put(OTHER, 250_000 * 10**6), erc20(RECIPIENT, OTHER, 250_000_500_000))
+    tokens.index()
+    path = f"/token/{text_of(coin)}"
+
+    page = browse(path)
+
+    assert '<bdi class="said" title="Coin">Coin</bdi>' in page
+    assert [row[3:] for row in cells(page)] == [
+        ["0x1111…1111", "→", "0x2222…2222", "250,000.5"], ["mint", "→", "0x1111…1111", "1,000,000"],
+    ]  # fmt: skip
+    holders = browse(f"{path}?tab=holders")
+    assert [row[1:] for row in cells(holders)] == [
+        ["750,000", "75 %", "differs"], ["250,000", "25 %", "differs"],
+    ]  # fmt: skip
+    assert "its transfers add up to 749999500000" in holders
+    browse(f"{path}?tab=inventory", 404)
+    browse(f"{path}/1", 404)
+
+
+def test_a_collection_has_an_inventory_and_pages_of_its_tokens(
+    tokens: TokenChain, browse: Browser
+) -> None:
+    _, cats, things = used(tokens)
+    tokens.call(cats, erc721(SENDER, NOBODY, 1))
+    tokens.index()
+    path = f"/token/{text_of(cats)}"
+
+    inventory = browse(f"{path}?tab=inventory")
+
+    assert [row[0] for row in cells(inventory)] == ["#2"]
+    page = browse(f"{path}/2")
+    assert "ipfs://cat" in page
+    assert 'href="ipfs' not in page
+    assert text_of(RECIPIENT) in page
+    assert len(cells(page)) == 2
+    assert "burned" in browse(f"{path}/1")
+    browse(f"{path}/3", 404)
+    browse(f"{path}/x", 404)
+    browse(f"{path}/{2**256}", 404)
+    of_many = f"/token/{text_of(things)}"
+    assert [row[0] for row in cells(browse(f"{of_many}?tab=inventory"))] == []
+    one = browse(f"{of_many}/7")
+    assert "https://x.example/{id}" in one
+    assert "Nobody holds any." in one
+
+
+def test_ids_of_erc1155_are_held_apart(tokens: TokenChain, browse: Browser) -> None:
+    things = tokens.deploy(puppet.of_erc1155())
+    seven, eight = (int.from_bytes(SENDER) + one for one in (7, 8))
+    tokens.call(things, puppet.put(seven, 70), puppet.put(eight, 80))
+    tokens.call(things, erc1155(NOBODY, SENDER, 7, 70), erc1155(NOBODY, SENDER, 8, 80))
+    tokens.index()
+    path = f"/token/{text_of(things)}"
+
+    assert [row[0] for row in cells(browse(f"{path}?tab=inventory"))] == ["#7", "#8"]
+    assert [row[0] for row in cells(browse(f"{path}?tab=inventory&after=7"))] == ["#8"]
+    assert [row[1:3] for row in cells(browse(f"{path}?tab=holders"))] == [
+        ["#8", "80"],
+        ["#7", "70"],
+    ]
+    holders, transfers = browse(f"{path}/7").split("<h2>Transfers</h2>")
+    assert [row[1] for row in cells(holders)] == ["70"]
+    assert [row[6] for row in cells(transfers)] == ["70 of #7"]
+
+
+def test_names_are_text_and_never_links(tokens: TokenChain, browse: Browser) -> None:
+    name = b"<script>alert(1)</script> visit https://gift.example"
+    (coin, copy) = tokens.deploy_many(puppet.of_erc20(name=name, symbol=b"<b>") for _ in range(2))
+    tokens.call_each((one, erc20(NOBODY, RECIPIENT, 5)) for one in (coin, copy))
+    tokens.index()
+    pages = [
+        browse("/tokens"),
+        browse(f"/token/{text_of(copy)}"),
+        browse(f"/token/{text_of(coin)}"),
+    ]
+
+    for page in pages:
+        assert "<script>alert" not in page
+        assert "<b>" not in page
+        assert "&lt;script&gt;alert(1)" in page
+        assert 'class="said wary"' in page
+        assert 'href="https://gift' not in page
+    assert [page.count(">alike<") for page in pages] == [1, 1, 0]
+
+
+@pytest.mark.parametrize("path", ["/token/0x1", f"/token/0x{'99' * 20}", "/token/x?tab=holders"])
+def test_what_is_no_token_has_no_page(browse: Browser, path: str) -> None:
+    browse(path, 404)
+
+
+def test_images_in_a_uri_are_shown_and_nothing_is_fetched(
+    tokens: TokenChain, browse: Browser
+) -> None:
+    image = b"data:image/png;base64,iVBORw0KGgo="
+    cats = puppet.of_erc721()
+    cats[questions.uri(0, is_collection=True)[:4]] = puppet.answering(puppet.string(image))
+    address = tokens.deploy(cats)
+    tokens.call(address, erc721(NOBODY, SENDER, 1))
+    tokens.index()
+
+    page = browse(f"/token/{text_of(address)}/1")
+
+    assert f'src="{image.decode()}"' in page
+
+
+def test_an_addresss_transfers_and_balances_are_there_for_its_page(tokens: TokenChain) -> None:
+    coin = tokens.deploy(puppet.of_erc20())
+    tokens.call(coin, puppet.put(SENDER, 3_500_000), erc20(NOBODY, SENDER, 3_500_000))
+    tokens.call(coin, erc20(SENDER, SENDER, 1), erc20(SENDER, OTHER, 0))
+    tokens.index()
+    evm = tokens.chain.evm
+
+    lines = transfer_lines(found.transfers_of(evm, SENDER), SENDER)
+    shown = render_to_string("explorer/_transfers.html", {"transfers": lines})
+
+    assert [line.direction for line in lines] == ["self", "in"]
+    assert [row[4] for row in cells(shown)] == ["self", "in"]
+    assert cells(shown)[1][6:] == ["3.5", f"CN {text_of(coin)[:6]}…{text_of(coin)[-4:]}"]
+    balances = render_to_string(
+        "explorer/_balances.html", {"balances": found.balances_of(evm, SENDER)}
+    )
+    assert [row[1:3] for row in cells(balances)] == [["ERC-20", "3.5"]]
+    key = lines[0].transfer.transaction_id
+    assert [one.value for one in found.transfers_in(evm, key)] == [1]
+    copy = tokens.deploy(puppet.of_erc20())
+    tokens.move(copy, NOBODY, SENDER, 1)
+    tokens.index()
+    shown = [bool(one.contract.is_copy) for one in found.transfers_of(evm, SENDER)]
+    assert shown == [True, False, False]
+    assert "No token transfers." in render_to_string("explorer/_transfers.html", {"transfers": []})
+
+
+def test_counts_are_capped(tokens: TokenChain, browse: Browser, monkeypatch: Any) -> None:
+    monkeypatch.setattr(found, "MOST_COUNTED", 3)
+    coin = tokens.deploy(puppet.of_erc20())
+    tokens.call(coin, *(erc20(NOBODY, Address(bytes([9, one] * 10)), 1) for one in range(5)))
+    tokens.index()
+    token = found.token(tokens.chain.evm, coin)
+    assert token is not None
+
+    assert found.count_transfers(tokens.chain.evm, token) == 4
+    assert found.holders(tokens.chain.evm, token, first=2) == []
+
+
+def test_ids_in_addresses_of_pages_are_numbers_of_256_bits() -> None:
+    assert read_id("0") == 0
+    assert read_id(str(2**256 - 1)) == 2**256 - 1
+    assert [read_id(one) for one in (None, "", "-1", "x", "²", "9" * 79, str(2**256))] == [None] * 7
+
+
+def test_a_page_goes_by_the_head(tokens: TokenChain, browse: Browser) -> None:
+    used(tokens)
+    tokens.index()
+    tokens.chain.mine()
+
+    assert f"rows up to block 8 of {head(tokens.chain.evm).number}" in browse("/tokens")
+    assert [one.kind for one in found.tokens(tokens.chain.evm, Kind.ERC20)] == [20]

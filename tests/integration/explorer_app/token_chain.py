@@ -1,0 +1,149 @@
+"""A chain with tokens of all three kinds, whose contracts do what a test says."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from cchain_app.blocks.accepted import AcceptedBlock
+from explorer_app import models
+from explorer_app.services.tokens import index_tokens
+from explorer_app.tokens import events
+from primitives.evm import Address
+from tests.builders import bytecode, puppet
+from tests.builders.bytecode import words
+from tests.builders.transactions import RECIPIENT, SENDER
+from tests.integration.conftest import Chain
+
+LONG = 60.0
+NOW = 1_800_000_000
+"""Wall time, as the index is told."""
+NOBODY = Address(bytes(20))
+OTHER = Address(b"\x22" * 20)
+
+
+class TokenChain:
+    """A chain, what was deployed on it, and the index."""
+
+    def __init__(self, chain: Chain) -> None:
+        self.chain = chain
+
+    def index(self, *, seconds: float = LONG, now: int = NOW) -> int:
+        """Run the index."""
+        return index_tokens(self.chain.evm, seconds=seconds, now=now)
+
+    def deploy(self, answers: Mapping[bytes, bytes]) -> Address:
+        """Deploy a puppet in a block of its own."""
+        return self.create(puppet.deployed(answers))
+
+    def create(self, code: bytes) -> Address:
+        """Run init code in a block of its own; return the contract's address."""
+        address = bytecode.created(SENDER, self.chain.nonce)
+        self.chain.do(to=None, data=code, gas=4_000_000, value=0)
+        return address
+
+    def deploy_many(self, answers: Iterable[Mapping[bytes, bytes]]) -> list[Address]:
+        """Deploy puppets in one block."""
+        made: list[Address] = []
+        for one in answers:
+            made.append(bytecode.created(SENDER, self.chain.nonce))
+            code = puppet.deployed(one)
+            self.chain.send(self.chain.make(to=None, data=code, gas=1_500_000, value=0))
+        block = self.chain.mine()
+        assert [one.succeeded for one in block.receipts] == [True] * len(made)
+        return made
+
+    def call(self, to: Address, *calls: bytes) -> AcceptedBlock:
+        """Call a contract, all in one block."""
+        return self.call_each((to, data) for data in calls)
+
+    def call_each(self, calls: Iterable[tuple[Address, bytes]]) -> AcceptedBlock:
+        """Call contracts, all in one block."""
+        sent = [self.chain.make(to=to, data=data, gas=500_000, value=0) for to, data in calls]
+        self.chain.send(*sent)
+        block = self.chain.mine()
+        assert all(one.succeeded for one in block.receipts)
+        return block
+
+    def move(self, token: Address, sender: Address, to: Address, value: int) -> AcceptedBlock:
+        """Let a puppet tell of an ERC-20 transfer, and not change what it answers."""
+        return self.call(token, erc20(sender, to, value))
+
+
+def erc20(sender: Address, to: Address, value: int) -> bytes:
+    """Return the call with which a puppet tells of an ERC-20 transfer."""
+    return puppet.emit((events.TRANSFER, sender, to), words(value))
+
+
+def erc721(sender: Address, to: Address, token_id: int) -> bytes:
+    """Return the call with which a puppet tells of an ERC-721 transfer."""
+    return puppet.emit((events.TRANSFER, sender, to, token_id))
+
+
+def erc1155(sender: Address, to: Address, token_id: int, value: int) -> bytes:
+    """Return the call with which a puppet tells of an ERC-1155 transfer."""
+    return puppet.emit((events.TRANSFER_SINGLE, SENDER, sender, to), words(token_id, value))
+
+
+def transfers() -> list[tuple[Any, ...]]:
+    """Return what all rows of transfers say, in order."""
+    columns = ("kind", "sender", "to", "token_id", "last_token_id", "value", "hidden")
+    return [tuple(row) for row in models.TokenTransfer.objects.order_by("id").values_list(*columns)]
+
+
+def amounts(contract: bytes) -> dict[tuple[bytes, int | None], int]:
+    """Return what holders of a token have."""
+    held = models.TokenBalance.objects.filter(contract=contract)
+    return {(bytes(one.holder), one.token_id): one.amount for one in held}
+
+
+def everything() -> dict[str, list[Any]]:
+    """Return all rows of the index, but for balances that are gone, and when contracts were asked."""
+    held = models.TokenBalance.objects.exclude(summed=0)
+    of = {
+        "tokens": models.Token.objects.order_by("pk").values(),
+        "transfers": models.TokenTransfer.objects.order_by("pk").values(),
+        "items": models.TokenItem.objects.order_by("pk").values(),
+        "balances": held.order_by("pk").values(),
+    }
+    return {name: [{**row, "asked_height": None} for row in rows] for name, rows in of.items()}
+
+
+def forget() -> None:
+    """Let the index begin anew."""
+    for one in (
+        models.TokenTransfer,
+        models.TokenBalance,
+        models.TokenItem,
+        models.Token,
+        models.TokenProgress,
+    ):
+        one.objects.all().delete()
+
+
+def used(tokens: TokenChain) -> tuple[Any, Any, Any]:
+    """Deploy and use a token of each kind; nobody but the puppets' logs tell of it."""
+    coin, cats, things = (
+        tokens.deploy(answers)
+        for answers in (puppet.of_erc20(), puppet.of_erc721(), puppet.of_erc1155())
+    )
+    tokens.call(coin, puppet.put(RECIPIENT, 100), erc20(NOBODY, RECIPIENT, 100))
+    tokens.call(cats, puppet.put(SENDER, 2), erc721(NOBODY, SENDER, 1), erc721(NOBODY, SENDER, 2))
+    batch = words(64, 160, 2, 7, 8, 2, 70, 80)
+    told = puppet.emit((events.TRANSFER_BATCH, SENDER, NOBODY, SENDER), batch)
+    tokens.call(things, told)
+    tokens.call(things, erc1155(SENDER, RECIPIENT, 7, 30))
+    tokens.call(cats, erc721(SENDER, RECIPIENT, 2))
+    return coin, cats, things
+
+
+__all__ = [
+    "LONG",
+    "NOBODY",
+    "NOW",
+    "OTHER",
+    "RECIPIENT",
+    "SENDER",
+    "TokenChain",
+    "erc20",
+    "erc721",
+    "erc1155",
+]

@@ -1,0 +1,161 @@
+"""Transfers are read from logs as their standards say, and from nothing else."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from explorer_app.tokens import events
+from explorer_app.tokens.events import Change, Kind, Transfer, changes, read_transfers
+from primitives.evm import ZERO_ADDRESS, Address
+from tests.builders.bytecode import words
+
+A, B, C = (Address(bytes([number]) * 20) for number in (1, 2, 3))
+MOST = 2**256 - 1
+
+
+def topics(*values: int | bytes) -> list[bytes]:
+    return [words(one) for one in values]
+
+
+def test_the_count_of_topics_tells_erc20_from_erc721() -> None:
+    assert read_transfers(topics(events.TRANSFER, A, B), words(5)) == [
+        Transfer(Kind.ERC20, A, B, 5)
+    ]
+    assert read_transfers(topics(events.TRANSFER, A, B, 5), b"") == [
+        Transfer(Kind.ERC721, A, B, 1, 5)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "value"), [(b"\x05", 5), (words(5, 6), 5), (b"\0" * 31 + b"\x01" + b"\xff" * 7, 1)]
+)
+def test_an_amount_is_at_most_the_first_32_bytes(data: bytes, value: int) -> None:
+    (found,) = read_transfers(topics(events.TRANSFER, A, B), data)
+
+    assert found.value == value
+
+
+def test_no_amount_is_no_transfer() -> None:
+    assert read_transfers(topics(events.TRANSFER, A, B), b"") == []
+
+
+@pytest.mark.parametrize("collection", [True, False])
+def test_without_indexed_parameters_the_contract_says_what_it_is(*, collection: bool) -> None:
+    (found,) = read_transfers(topics(events.TRANSFER), words(A, B, 5), is_collection=collection)
+
+    expected = Transfer(Kind.ERC721, A, B, 1, 5) if collection else Transfer(Kind.ERC20, A, B, 5)
+    assert found == expected
+    assert read_transfers(topics(events.TRANSFER), words(A, B, 5)[:-1]) == []
+
+
+def test_one_of_erc1155_has_id_and_value() -> None:
+    single = topics(events.TRANSFER_SINGLE, C, A, B)
+
+    assert read_transfers(single, words(7, 5)) == [Transfer(Kind.ERC1155, A, B, 5, 7)]
+    assert read_transfers(single, words(7, 5)[:-1]) == []
+
+
+BATCH = topics(events.TRANSFER_BATCH, C, A, B)
+
+
+def test_a_batch_is_a_transfer_for_each_id() -> None:
+    assert read_transfers(BATCH, words(64, 160, 2, 7, 8, 2, 70, 80)) == [
+        Transfer(Kind.ERC1155, A, B, 70, 7), Transfer(Kind.ERC1155, A, B, 80, 8),
+    ]  # fmt: skip
+    assert read_transfers(BATCH, words(64, 96, 0, 0)) == []
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        words(64, 160, 2, 7, 8, 1, 70),
+        words(64, 160, 2, 7, 8, 3, 70, 80),
+        words(64, MOST, 2, 7, 8, 2, 70, 80),
+        words(MOST, 64, 1, 1),
+        words(64, 64, MOST, 1),
+        words(64, 64, 1_001, *range(1_001)),
+        words(64),
+        b"",
+    ],
+    ids=["lengths", "too few", "offset", "first offset", "length", "too many", "short", "nothing"],
+)
+def test_a_batch_that_is_none_is_left_out(data: bytes) -> None:
+    assert read_transfers(BATCH, data) == []
+
+
+def test_the_largest_batch_fits_into_the_data_that_are_looked_at() -> None:
+    ids = list(range(events.MOST_ROWS))
+    data = words(64, 96 + 32 * len(ids), len(ids), *ids, len(ids), *ids)
+
+    assert len(data) == events.MOST_DATA
+    assert len(read_transfers(BATCH, data)) == events.MOST_ROWS
+
+
+def test_wrapped_coins_are_minted_and_burned() -> None:
+    deposit, withdrawal = topics(events.DEPOSIT, A), topics(events.WITHDRAWAL, A)
+
+    assert read_transfers(deposit, words(5)) == [Transfer(Kind.ERC20, ZERO_ADDRESS, A, 5)]
+    assert read_transfers(withdrawal, words(5)) == [Transfer(Kind.ERC20, A, ZERO_ADDRESS, 5)]
+    assert events.is_wrapping(deposit)
+    assert not events.is_wrapping(topics(events.DEPOSIT, A, B))
+    assert read_transfers(topics(events.DEPOSIT, A, B), words(5)) == []
+
+
+def test_a_range_is_one_transfer() -> None:
+    made = topics(events.CONSECUTIVE_TRANSFER, 10, ZERO_ADDRESS, A)
+
+    (found,) = read_transfers(made, words(12))
+
+    assert found == Transfer(Kind.ERC721, ZERO_ADDRESS, A, 3, 10, 12)
+    assert list(found.token_ids) == [10, 11, 12]
+    assert list(changes(found)) == [Change(A, Kind.ERC721, None, 3)]
+    assert read_transfers(made, words(9)) == []
+    assert read_transfers(made, b"") == []
+    (all_of_them,) = read_transfers(made, words(MOST))
+    assert len(all_of_them.token_ids) == events.MOST_OWNERS
+    (every,) = read_transfers(topics(events.CONSECUTIVE_TRANSFER, 0, ZERO_ADDRESS, A), words(MOST))
+    assert every.value == MOST
+
+
+def test_the_zero_address_holds_nothing() -> None:
+    mint, burn = Transfer(Kind.ERC20, ZERO_ADDRESS, A, 5), Transfer(Kind.ERC20, A, ZERO_ADDRESS, 5)
+
+    assert list(changes(mint)) == [Change(A, Kind.ERC20, None, 5)]
+    assert list(changes(burn)) == [Change(A, Kind.ERC20, None, -5)]
+    assert list(changes(Transfer(Kind.ERC1155, A, B, 5, 9))) == [
+        Change(A, Kind.ERC1155, 9, -5), Change(B, Kind.ERC1155, 9, 5),
+    ]  # fmt: skip
+    assert mint.is_supply_change
+    assert burn.is_supply_change
+    assert not Transfer(Kind.ERC20, A, B, 5).is_supply_change
+
+
+def test_other_logs_are_no_transfers() -> None:
+    assert read_transfers([], words(5)) == []
+    assert read_transfers(topics(1, A, B), words(5)) == []
+    assert read_transfers(topics(events.TRANSFER, A), words(5)) == []
+    assert read_transfers(topics(events.TRANSFER_SINGLE, A, B), words(7, 5)) == []
+
+
+@given(
+    some.sampled_from(events.TOPICS),
+    some.lists(some.binary(min_size=32, max_size=32), max_size=3),
+    some.binary(max_size=400),
+)
+def test_whatever_is_emitted_is_read_as_numbers_that_fit(
+    topic: bytes, others: list[bytes], data: bytes
+) -> None:
+    for one in read_transfers([topic, *others], data):
+        numbers = (one.value, one.token_id or 0, one.last_token_id or 0)
+        assert all(0 <= number <= MOST for number in numbers)
+        assert len(one.sender) == len(one.to) == 20
+        assert len(one.token_ids) <= events.MOST_OWNERS
+
+
+def test_topics_are_those_of_the_standards() -> None:
+    assert events.TRANSFER.hex().startswith("ddf252ad")
+    assert events.TRANSFER_SINGLE.hex().startswith("c3d58168")
+    assert events.TRANSFER_BATCH.hex().startswith("4a39dc06")
+    assert events.CONSECUTIVE_TRANSFER.hex().startswith("deaa91b6")
+    assert events.DEPOSIT.hex().startswith("e1fffcc4")
+    assert events.WITHDRAWAL.hex().startswith("7fcf532c")

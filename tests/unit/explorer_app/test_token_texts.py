@@ -1,0 +1,102 @@
+"""What contracts answer is read with suspicion: texts do nothing but show, numbers fit."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from explorer_app.tokens import questions, texts, uris
+from primitives.evm import Address
+from tests.builders.bytecode import words
+from tests.builders.puppet import string
+
+
+@given(some.text(max_size=80))
+def test_texts_come_back_without_what_does_not_show(text: str) -> None:
+    found = texts.read_text(string(text.encode("utf-8", "surrogatepass")), 255)
+
+    kinds = {unicodedata.category(one) for one in found or ""}
+    assert not kinds & {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    assert found is None or found == found.strip() != ""
+
+
+@given(some.binary(max_size=200))
+def test_any_bytes_are_a_text_or_none(output: bytes) -> None:
+    found = texts.read_text(output, 64)
+
+    assert found is None or 0 < len(found.encode()) <= 64
+
+
+def test_exactly_32_bytes_end_at_the_first_zero() -> None:
+    assert texts.read_text(b"MKR".ljust(32, b"\0"), 64) == "MKR"
+    assert texts.read_text(b"A\0B".ljust(32, b"\0"), 64) == "A"
+    assert texts.read_text(b"x" * 32, 64) == "x" * 32
+    assert texts.read_text(bytes(32), 64) is None
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        b"", b"MKR", words(32), words(64, 3) + b"abc".ljust(32, b"\0"), words(32, 33) + bytes(32),
+        words(32, 2**256 - 1) + b"abc", words(2**256 - 1, 3) + b"abc", bytes(31),
+    ],
+)  # fmt: skip
+def test_offsets_and_lengths_that_leave_the_data_are_no_text(output: bytes) -> None:
+    assert texts.read_text(output, 64) is None
+
+
+def test_a_text_is_cut_between_characters() -> None:
+    assert texts.read_text(string("éé".encode()), 3) == "é"
+
+
+def test_texts_that_look_alike_are_alike() -> None:
+    assert texts.likeness(" Tether\u00a0USD ") == texts.likeness("TETHER usd")
+    assert texts.likeness(None) == ""
+
+
+@pytest.mark.parametrize("text", ["visit https://x.example", "www.x", "claim at x.io!", "X.COM"])
+def test_names_made_to_be_visited_are_seen(text: str) -> None:
+    assert texts.looks_like_a_link(text)
+
+
+@pytest.mark.parametrize("text", ["USD Coin", "v2.0", "A. B.", "Mr. Token"])
+def test_other_names_are_not(text: str) -> None:
+    assert not texts.looks_like_a_link(text)
+
+
+def test_numbers_have_32_bytes() -> None:
+    assert texts.read_number(words(5)) == 5
+    assert texts.read_number(words(5, 6)) is None
+    assert texts.read_number(b"\x05") is None
+    assert texts.read_decimals(words(77)) == 77
+    assert texts.read_decimals(words(78)) is None
+    assert texts.read_bool(words(1)) is True
+    assert texts.read_bool(words(0)) is False
+    assert texts.read_bool(words(2)) is None
+
+
+def test_questions_are_those_of_the_standards() -> None:
+    selectors = (questions.NAME, questions.SYMBOL, questions.DECIMALS, questions.TOTAL_SUPPLY)
+    assert [one.hex() for one in selectors] == ["06fdde03", "95d89b41", "313ce567", "18160ddd"]
+    assert questions.uri(7, is_collection=True).hex() == "c87b56dd" + words(7).hex()
+    assert questions.uri(7, is_collection=False).hex() == "0e89341c" + words(7).hex()
+    assert questions.supports(questions.ERC721).hex() == "01ffc9a780ac58cd" + "00" * 28
+    holder = Address(b"\x11" * 20)
+    assert questions.balance(holder).hex() == "70a08231" + words(holder).hex()
+    assert questions.balance(holder, 7).hex() == "00fdd58e" + words(holder, 7).hex()
+
+
+def test_a_uri_is_shown_and_what_a_page_can_show_without_asking_is_an_image() -> None:
+    image = "data:image/png;base64,iVBORw0KGgo="
+    assert uris.described(image) == uris.Described(image, image=image)
+    assert uris.described("data:image/svg+xml,%3Csvg/%3E").image is not None
+    for other in ("https://x.example/1.png", "ipfs://x", "data:image/tiff;base64,AAAA", "data:"):
+        assert uris.described(other).image is None
+
+
+def test_other_data_are_text() -> None:
+    assert uris.described('data:application/json,{"a": 1}').text == '{"a": 1}'
+    assert uris.described("data:application/json;base64,eyJhIjogMX0=").text == '{"a": 1}'
+    assert uris.described("data:text/html,%3Cscript%3E").text == "<script>"
+    assert uris.described("data:text/plain;base64,***").text is None
