@@ -23,7 +23,7 @@ _LOGS: Final = f"{' UNION ALL '.join([_BRANCH] * len(TOPICS))} ORDER BY id LIMIT
 # Of coins that are wrapped in the same transactions: is there a Transfer, too?
 _BESIDE: Final = """
 SELECT transaction_id, address, topic1, topic2, substr(data, 1, 32) FROM cchain_app_log
-WHERE topic0 = %s AND topic3 IS NULL AND topic2 IS NOT NULL AND id >= %s AND id < %s
+WHERE topic0 = %s AND topic3 IS NULL AND topic2 IS NOT NULL AND id >= %s AND id < %s AND address IN ({keys})
 """
 _SIGNERS: Final = "SELECT id, sender FROM cchain_app_transaction WHERE id IN ({keys})"
 _KINDS: Final = "SELECT address, kind FROM explorer_app_token WHERE asked_height IS NOT NULL AND address IN ({keys})"
@@ -95,6 +95,7 @@ def beside(chain: EvmChain, logs: Sequence[FoundLog]) -> set[WrappedCoins]:
         return set()
     ends = row_id(height_of(logs[0].key)), row_id(height_of(logs[-1].key) + 1)
     places = {(one.transaction, one.address) for one in logs}
+    contracts = sorted({one.address for one in logs})
     return {
         WrappedCoins(
             transaction,
@@ -103,7 +104,9 @@ def beside(chain: EvmChain, logs: Sequence[FoundLog]) -> set[WrappedCoins]:
             _address(to),
             int.from_bytes(value or b""),
         )
-        for transaction, contract, sender, to, value in chain.db.rows(_BESIDE, [TRANSFER, *ends])
+        for transaction, contract, sender, to, value in chain.db.rows_by_keys(
+            _BESIDE, contracts, [TRANSFER, *ends]
+        )
         if (transaction, bytes(contract)) in places
     }
 

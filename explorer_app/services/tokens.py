@@ -22,6 +22,7 @@ from explorer_app.store import token_rewinding
 from explorer_app.store import tokens as rows
 from explorer_app.store.tokens import BalanceAnswer, PlacedTransfer, Progress, ProgressMoved
 from explorer_app.tokens.events import (
+    Kind,
     Transfer,
     is_of_erc20,
     is_unindexed,
@@ -34,7 +35,8 @@ LOGS_AT_ONCE: Final = 100
 """Logs that are read together."""
 
 ROWS_AT_ONCE: Final = 1000
-"""Transfers in one transaction of the database, unless one log tells of more: writers of blocks wait no longer."""
+"""Transfers and owners in one transaction of the database, unless one log tells of more: writers of blocks wait no
+longer than that takes."""
 
 BALANCES_AT_ONCE: Final = 50
 """Balances that are written together."""
@@ -75,6 +77,7 @@ def index_tokens(chain: EvmChain, *, seconds: float, now: int) -> int:
         return 0
     except UpstreamError as error:
         _log.warning("the index of tokens goes on later: %s", error)
+        written = rows.begin(chain.db)
     return written.height - before.height
 
 
@@ -103,9 +106,7 @@ class _Part:
         self._signers = token_logs.signers(chain, (one.transaction for one in self._logs))
         unindexed = [one.address for one in self._logs if is_unindexed(one.topics)]
         kinds = token_logs.known_kinds(chain, unindexed)
-        self._collections = {
-            address: kind is not None and kind == 721 for address, kind in kinds.items()
-        }
+        self._collections = {address: kind is Kind.ERC721 for address, kind in kinds.items()}
 
     def write(self) -> Progress:
         """Write the transfers that the logs tell of; return the progress then. Raises as `rows.write_transfers`."""
@@ -117,7 +118,7 @@ class _Part:
     def _read(self) -> tuple[list[tuple[FoundLog, Transfer]], int]:
         """Return the transfers, and the key of the log after those that they are from."""
         found: list[tuple[FoundLog, Transfer]] = []
-        asked = False
+        size, asked = 0, False
         for log in self._logs:
             if is_unindexed(log.topics) and log.address not in self._collections:
                 if asked:
@@ -125,7 +126,8 @@ class _Part:
                 asked = True
                 self._collections[log.address] = is_collection(self._contracts, log.address)
             transfers = self._transfers(log)
-            if found and len(found) + len(transfers) > ROWS_AT_ONCE:
+            size += sum(1 + len(one.token_ids) for one in transfers)
+            if found and size > ROWS_AT_ONCE:
                 return found, log.key
             found += [(log, one) for one in transfers]
         whole = len(self._logs) < LOGS_AT_ONCE

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from cchain_app.forking.errors import UpstreamAway
 from explorer_app import models
 from explorer_app.selectors import contracts
 from explorer_app.selectors import tokens as found
@@ -19,6 +20,7 @@ from tests.integration.explorer_app.token_chain import (
     TokenChain,
     erc20,
     erc721,
+    transfers,
 )
 
 LIES = {
@@ -189,6 +191,26 @@ def test_a_name_like_an_earlier_tokens_or_the_coins_is_marked(tokens: TokenChain
 
     marks = [bool(found.token(tokens.chain.evm, one.address).is_copy) for one in made]
     assert marks == [False, False, True, True, True, False, False, False]
+
+
+def test_what_the_remote_node_of_a_fork_does_not_tell_is_asked_later(
+    tokens: TokenChain, monkeypatch: Any, caplog: Any
+) -> None:
+    coin = tokens.deploy(puppet.of_erc20())
+    tokens.move(coin, NOBODY, RECIPIENT, 5)
+
+    def away(*_: Any) -> bytes:
+        raise UpstreamAway("nobody answers")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(contracts.Contracts, "ask", away)
+        assert tokens.index() == 2
+    assert "the index of tokens goes on later: nobody answers" in caplog.text
+    assert len(transfers()) == 1
+    assert models.Token.objects.get().asks_at == 0
+
+    tokens.index()
+    assert models.Token.objects.get().name == "Coin"
 
 
 def test_a_question_has_no_more_gas_than_its_limit(tokens: TokenChain, monkeypatch: Any) -> None:

@@ -176,11 +176,14 @@ def test_of_two_writers_one_gives_up(tokens: TokenChain, monkeypatch: Any, write
 
 
 def test_a_log_with_many_transfers_is_written_alone(tokens: TokenChain, monkeypatch: Any) -> None:
-    monkeypatch.setattr(service, "ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(service, "ROWS_AT_ONCE", 3)
     things = tokens.deploy(puppet.of_erc1155())
     batch = words(64, 64 + 32 * 4, 3, 1, 2, 3, 3, 10, 20, 30)
     told = puppet.emit((events.TRANSFER_BATCH, SENDER, NOBODY, SENDER), batch)
     tokens.call(things, erc1155(NOBODY, SENDER, 9, 1), told, erc1155(NOBODY, SENDER, 9, 2))
+    cats = tokens.deploy(puppet.of_erc721())
+    ranged = puppet.emit((events.CONSECUTIVE_TRANSFER, 0, NOBODY, SENDER), words(9))
+    tokens.call(cats, ranged, ranged)
     write, sizes = rows.write_transfers, []
 
     def counted(db: Any, placed: Any, *others: Any) -> Any:
@@ -190,8 +193,8 @@ def test_a_log_with_many_transfers_is_written_alone(tokens: TokenChain, monkeypa
     monkeypatch.setattr(rows, "write_transfers", counted)
     tokens.index()
 
-    assert sizes == [1, 3, 1]
-    assert [row[3] for row in transfers()] == [9, 1, 2, 3, 9]
+    assert sizes == [1, 3, 1, 1, 1]
+    assert [row[3] for row in transfers()] == [9, 1, 2, 3, 9, 0, 0]
 
 
 def test_a_transfer_without_topics_is_what_its_contract_is(tokens: TokenChain) -> None:
