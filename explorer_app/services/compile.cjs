@@ -4,7 +4,7 @@
 const { readFileSync } = require('node:fs')
 const { resolve } = require('node:path')
 
-const MOST = 32 * 1024 * 1024
+const MOST = 12 * 1024 * 1024
 
 const solc = require(resolve(process.argv[2]))
 // The package makes itself the handler of all failures, and would print them as if they were its own.

@@ -6,14 +6,18 @@ and more: so what the process really has is looked at.
 """
 
 import json
+import math
 import os
+import resource
 import shutil
 import subprocess
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
+
+import msgspec
 
 from explorer_app.verification.errors import (
     CompilerStopped,
@@ -22,14 +26,16 @@ from explorer_app.verification.errors import (
     UnknownCompiler,
     WrongCommit,
 )
+from explorer_app.verification.port import Output
 from explorer_app.verification.versions import Version
 
 _SCRIPT: Final = Path(__file__).with_name("compile.cjs")
 _PACKAGE: Final = "solc"
 _LOOK: Final = 0.05
 """Seconds between looks at how much a compiler has."""
-_MOST_OUTPUT: Final = 64 * 1024 * 1024
+_MOST_OUTPUT: Final = 16 * 1024 * 1024
 _MOST_WORDS: Final = 500
+_NICE: Final = 10
 _HEAP: Final = 512
 """MiB of JavaScript's own heap: the input and output are there, the compiler's memory is not."""
 
@@ -42,17 +48,8 @@ class Limits(NamedTuple):
     """Bytes that are resident."""
 
 
-class Output(NamedTuple):
-    """What a compiler put out."""
-
-    version: Version
-    """Of the compiler, as it says itself."""
-    output: Any
-    """Its standard JSON output."""
-
-
-class Compilers:
-    """The compilers of a node.
+class NpmCompilers:
+    """The compilers of a node, as npm's packages (`verification.port.Compilers`).
 
     Args:
         directory: Has `node_modules` with the packages; None: there are none.
@@ -108,7 +105,7 @@ class Compilers:
         command = [node, f"--max-old-space-size={_HEAP}", str(_SCRIPT), str(package)]
         answer = _run(command, text, self._limits, until)
         try:
-            found = json.loads(answer)
+            found = msgspec.json.decode(answer)
             output = Output(Version.parse(found["version"]), found["output"])
         except (ValueError, KeyError, TypeError, RecursionError, MalformedVersion) as error:
             raise NoCompilerOutput from error
@@ -143,6 +140,7 @@ def _run(command: list[str], text: bytes, limits: Limits, until: float) -> bytes
         env={"PATH": os.environ.get("PATH", "")},
         start_new_session=True,
     )
+    _bound(process.pid, limits)
     with process:
         try:
             answer, words = _communicate(process, text, limits.memory, until)
@@ -153,6 +151,15 @@ def _run(command: list[str], text: bytes, limits: Limits, until: float) -> bytes
     if len(answer) > _MOST_OUTPUT:
         raise CompilerStopped(f"The compiler's output is longer than {_MOST_OUTPUT} bytes")
     return answer
+
+
+def _bound(pid: int, limits: Limits) -> None:
+    """Let a process end by itself if this one dies in its midst, and let blocks go first."""
+    seconds = math.ceil(limits.seconds)
+    with suppress(OSError):  # it has ended already
+        resource.prlimit(pid, resource.RLIMIT_CPU, (seconds, seconds))
+        resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0))
+        os.setpriority(os.PRIO_PROCESS, pid, _NICE)
 
 
 def _communicate(
@@ -182,8 +189,3 @@ def _resident(pid: int) -> int:
 def _last_words(words: bytes) -> str:
     lines = [one for one in words.decode("utf-8", "replace").splitlines() if "Error" in one]
     return (lines[-1] if lines else "it said nothing")[:_MOST_WORDS]
-
-
-def described(versions: Iterable[Version]) -> list[str]:
-    """Return versions as texts for lists."""
-    return [one.short for one in versions]

@@ -136,6 +136,62 @@ class TooLarge(BadSubmission):
         super().__init__(f"The submission is longer than {most} bytes")
 
 
+class TooManyWaiting(BadSubmission):
+    """There is no room for another verification."""
+
+    code = "too_many_requests"
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"{most} verifications are waiting already: try again later")
+
+
+class TooManyOfClient(BadSubmission):
+    """One client has as many verifications waiting as it may."""
+
+    code = "too_many_requests"
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"{most} of your verifications are waiting already: try again later")
+
+
+class SubmittedAlready(BadSubmission):
+    """The very same is waiting."""
+
+    code = "duplicate_verification_request"
+
+    def __init__(self, key: str) -> None:
+        super().__init__("The same verification is being worked on")
+        self.key = key
+
+
+class NoAbi(BadSubmission):
+    """A text that is no ABI."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"The ABI cannot be read: {why}")
+
+
+class HasSources(BadSubmission):
+    """The contract's own ABI is known."""
+
+    def __init__(self) -> None:
+        super().__init__("The contract is verified: its ABI is known")
+
+
+class HasAbi(BadSubmission):
+    """Somebody gave an ABI for the contract before."""
+
+    def __init__(self) -> None:
+        super().__init__("There is an ABI for the contract: verify it to have another")
+
+
+class TooManyAbis(BadSubmission):
+    """There is no room for another ABI."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"{most} ABIs were given already: verify the contract")
+
+
 class VerificationFailed(Refusal):
     """A verification that was tried."""
 
@@ -156,6 +212,13 @@ class AlreadyVerified(VerificationFailed):
 
     def __init__(self) -> None:
         super().__init__("The contract is verified already, and this is no better match")
+
+
+class GivenUp(VerificationFailed):
+    """The processes that tried it have ended in its midst, or failed."""
+
+    def __init__(self) -> None:
+        super().__init__("The node could not finish the verification")
 
 
 class WrongCommit(VerificationFailed):
@@ -249,6 +312,8 @@ class OtherLength(NoMatch):
 
 class OtherArguments(NoMatch):
     """The code is the same, and the constructor's arguments are others."""
+
+    code = "constructor_arguments_mismatch"
 
     def __init__(self) -> None:
         super().__init__(

@@ -1,8 +1,9 @@
 """The input with which a compiler is started, made of what was submitted; and inputs that may fit better. Pure."""
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from explorer_app.verification.submission import Submission
 from explorer_app.verification.versions import Version
@@ -38,7 +39,7 @@ def prepared(given: Mapping[str, Any], version: Version, path: str, name: str) -
         wanted.append("evm.deployedBytecode.immutableReferences")
     selection = {path or "*": {name: wanted}}
     settings = {**given.get("settings", {}), "outputSelection": selection}
-    return json.dumps({**given, "settings": settings}).encode()
+    return msgspec.json.encode({**given, "settings": settings})
 
 
 def with_other_texts(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 """What somebody submits for an address: sources, compiler, settings, and which contract of them it is. Pure."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from explorer_app.verification.errors import (
     MalformedArguments,
@@ -26,6 +27,9 @@ MOST_NAME: Final = 1024
 """Characters of a contract's name with its path."""
 MOST_ARGUMENTS: Final = 256 * 1024
 """Digits of constructor arguments."""
+MOST_SOURCES: Final = 10_000
+MOST_SETTINGS: Final = 512 * 1024
+"""Bytes of a compiler's settings: remappings and libraries may be many."""
 _LIBRARIES: Final = 10
 _DEFAULT: Final = ("", "default")
 
@@ -61,15 +65,37 @@ class Submission:
         return found if isinstance(found, Mapping) else {}
 
 
-def read_json(text: str | bytes) -> Any:
-    """Read JSON that a stranger sends.
+class _Source(msgspec.Struct):
+    content: str | None = None
+
+
+class _Input(msgspec.Struct):
+    language: str = "Solidity"
+    sources: dict[str, _Source] = {}
+    settings: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class _Request(msgspec.Struct, rename="camel"):
+    """Sourcify's."""
+
+    std_json_input: msgspec.Raw = msgspec.Raw(b"null")
+    compiler_version: str = ""
+    contract_identifier: str = ""
+    creation_transaction_hash: str = ""
+
+
+def read_json(text: str | bytes, type_: Any = Any) -> Any:
+    """Read JSON that a stranger sends, as a type: what that does not have costs no memory.
 
     Raises:
         NoJson: It is none, or nested too deeply.
+        NotAnObject: It has another shape.
     """
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
+        return msgspec.json.decode(text, type=type_)
+    except msgspec.ValidationError as error:
+        raise NotAnObject(str(error)) from error
+    except (msgspec.DecodeError, RecursionError, ValueError) as error:
         raise NoJson from error
 
 
@@ -105,9 +131,7 @@ def from_form(address: Address, form: Mapping[str, str], *, most: int) -> Submis
         text = source.strip()
         if text.startswith("{{") and text.endswith("}}"):
             text = text[1:-1]
-        return Submission(
-            address, checked_input(read_json(text)), *rest, license=form.get("licenseType", "")[:8]
-        )
+        return Submission(address, read_input(text), *rest, license=_license(form))
     path = path or f"{name}.sol"
     evm_version = form.get("evmversion", form.get("evmVersion", "")).strip().lower()
     return Submission(
@@ -119,25 +143,42 @@ def from_form(address: Address, form: Mapping[str, str], *, most: int) -> Submis
         arguments,
         is_single_file=True,
         knows_evm_version=evm_version not in _DEFAULT,
-        license=form.get("licenseType", "")[:8],
+        license=_license(form),
     )
 
 
-def from_sourcify(address: Address, body: Any, *, most: int) -> Submission:
+def from_sourcify(address: Address, body: bytes, *, most: int) -> Submission:
     """Read Sourcify's form of a submission (explorer.md 5). Raises as `from_form`."""
-    if not isinstance(body, Mapping):
-        raise NotAnObject("it is no object")
-    given = body.get("stdJsonInput")
-    if isinstance(given, str):
-        if len(given) > most:
-            raise TooLarge(most)
-        given = read_json(given)
-    version = Version.parse(str(body.get("compilerVersion", "")))
-    path, name = split_name(str(body.get("contractIdentifier", "")))
-    return Submission(address, checked_input(given), version, path, name)
+    if len(body) > most:
+        raise TooLarge(most)
+    request: _Request = read_json(body, _Request)
+    given = bytes(request.std_json_input)
+    if given.startswith(b'"'):
+        given = read_json(given, str).encode()
+    if given == b"null":
+        raise NoSources
+    version = Version.parse(request.compiler_version)
+    path, name = split_name(request.contract_identifier)
+    return Submission(address, read_input(given), version, path, name)
 
 
-def from_metadata(address: Address, body: Any) -> Submission:
+class _Compiler(msgspec.Struct, frozen=True):
+    version: str = ""
+
+
+class _Metadata(msgspec.Struct):
+    compiler: _Compiler = _Compiler()
+    language: str = "Solidity"
+    settings: dict[str, Any] = {}
+    sources: dict[str, msgspec.Raw] = {}
+
+
+class _WithMetadata(msgspec.Struct):
+    metadata: msgspec.Raw = msgspec.Raw(b"{}")
+    sources: dict[str, str] = {}
+
+
+def from_metadata(address: Address, body: bytes, *, most: int) -> Submission:
     """Read a contract's metadata with its sources, as Sourcify takes them.
 
     The metadata's settings are a compiler's, but for the compilation target, which says the contract.
@@ -145,70 +186,65 @@ def from_metadata(address: Address, body: Any) -> Submission:
     Raises:
         BadSubmission: It cannot be read; which class says why.
     """
-    if not isinstance(body, Mapping) or not isinstance(body.get("metadata"), Mapping):
-        raise NotAnObject("there are no metadata")
-    metadata, sources = body["metadata"], body.get("sources")
-    settings = metadata.get("settings")
-    if not isinstance(settings, Mapping) or not isinstance(sources, Mapping):
-        raise NotAnObject("the metadata have no settings, or there are no sources")
-    target = settings.get("compilationTarget")
-    compiler = metadata.get("compiler")
-    if not isinstance(target, Mapping) or len(target) != 1 or not isinstance(compiler, Mapping):
+    if len(body) > most:
+        raise TooLarge(most)
+    request: _WithMetadata = read_json(body, _WithMetadata)
+    if len(request.metadata) > MOST_SETTINGS:
+        raise NotAnObject(f"the metadata have more than {MOST_SETTINGS} bytes")
+    metadata: _Metadata = read_json(bytes(request.metadata), _Metadata)
+    target = metadata.settings.get("compilationTarget")
+    if not isinstance(target, dict) or len(target) != 1:
         raise NoContractName
     ((path, name),) = target.items()
-    wanted = metadata.get("sources")
-    named = wanted if isinstance(wanted, Mapping) else sources
+    settings = {key: one for key, one in metadata.settings.items() if key != "compilationTarget"}
+    if isinstance(settings.get("libraries"), dict):
+        settings["libraries"] = _nested(settings["libraries"])
     given = {
-        "language": metadata.get("language", "Solidity"),
-        "sources": {str(one): {"content": sources.get(one)} for one in named},
-        "settings": {key: value for key, value in settings.items() if key != "compilationTarget"},
+        "language": metadata.language,
+        "sources": {one: {"content": request.sources.get(one)} for one in metadata.sources},
+        "settings": settings,
     }
-    libraries = given["settings"].get("libraries")
-    if isinstance(libraries, Mapping):
-        given["settings"]["libraries"] = _nested(libraries)
-    version = Version.parse(str(compiler.get("version", "")))
-    return Submission(address, checked_input(given), version, str(path), str(name))
+    version = Version.parse(metadata.compiler.version)
+    path, name = split_name(f"{path}:{name}")
+    return Submission(address, read_input(msgspec.json.encode(given)), version, path, name)
 
 
-def checked_input(given: Any) -> Mapping[str, Any]:
-    """Return a standard JSON input whose shape is right: what is in its settings is the compiler's affair.
+def read_input(text: str | bytes) -> Mapping[str, Any]:
+    """Read a standard JSON input: its language, sources and settings. What the settings say is the compiler's affair.
 
     Raises:
-        NotAnObject: It, or a part of it, is of another shape.
+        NoJson: It is no JSON.
+        NotAnObject: It, or a part of it, is of another shape, or has too many sources or settings.
         UnsupportedLanguage: It is in a language that is not compiled here.
         NoSources: It has no source.
         SourceElsewhere: A source is not in it.
     """
-    if not isinstance(given, Mapping):
-        raise NotAnObject("it is no object")
-    language = given.get("language", "Solidity")
-    if language not in LANGUAGES:
-        raise UnsupportedLanguage(str(language))
-    sources = given.get("sources")
-    if not isinstance(sources, Mapping) or not sources:
+    found: _Input = read_json(text, _Input)
+    if found.language not in LANGUAGES:
+        raise UnsupportedLanguage(found.language)
+    if not found.sources:
         raise NoSources
-    for path, source in sources.items():
-        if not isinstance(source, Mapping):
-            raise NotAnObject("a source is no object")
-        if not isinstance(source.get("content"), str):
+    if len(found.sources) > MOST_SOURCES or len(found.settings) > MOST_SETTINGS:
+        raise NotAnObject(f"more than {MOST_SOURCES} sources, or {MOST_SETTINGS} bytes of settings")
+    sources = {}
+    for path, source in found.sources.items():
+        if source.content is None:
             raise SourceElsewhere(path)
-    if not isinstance(given.get("settings", {}), Mapping):
-        raise NotAnObject("the settings are no object")
-    return {
-        "language": language,
-        "sources": {path: {"content": one["content"]} for path, one in sources.items()},
-        "settings": dict(given.get("settings", {})),
-    }
+        sources[path] = {"content": source.content}
+    settings = read_json(bytes(found.settings), dict[str, Any])
+    if not isinstance(settings.get("libraries", {}), dict):
+        raise NotAnObject("the libraries are no object")
+    return {"language": found.language, "sources": sources, "settings": settings}
 
 
 def split_name(text: str) -> tuple[str, str]:
     """Return path and name of `path:Name`; the path is empty where there is none.
 
     Raises:
-        NoContractName: There is no name, or it is too long to be one.
+        NoContractName: There is no name, or it is too long to be one, or has what cannot be printed.
     """
     path, _, name = text.strip().rpartition(":")
-    if not name or len(text) > MOST_NAME:
+    if not name or len(text) > MOST_NAME or not text.isprintable():
         raise NoContractName
     return path, name
 
@@ -230,6 +266,11 @@ def read_arguments(form: Mapping[str, str]) -> bytes | None:
             except ValueError as error:
                 raise MalformedArguments from error
     return None
+
+
+def _license(form: Mapping[str, str]) -> str:
+    text = form.get("licenseType", "").strip()
+    return text if text.isdecimal() and text.isascii() and len(text) <= 2 else ""
 
 
 def _single_file(

@@ -44,8 +44,14 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 1.0,
         "options": {"expires": 1.0, "expire_seconds": 1},
     },
+    # Asked for with each submission; this finds what a process that ended has left, and what no broker took.
+    "explorer-verify": {
+        "task": "explorer_app.verify",
+        "schedule": 2.0,
+        "options": {"expires": 2.0, "expire_seconds": 2},
+    },
     "cchain-expire-pool": {"task": "cchain_app.expire_pool", "schedule": 60.0},
 }
 if "C" not in NODE.chains:
-    for _name in [name for name in CELERY_BEAT_SCHEDULE if name.startswith("cchain-")]:
+    for _name in [one for one in CELERY_BEAT_SCHEDULE if one.startswith(("cchain-", "explorer-"))]:
         del CELERY_BEAT_SCHEDULE[_name]

@@ -9,8 +9,8 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 
 from nodeproject.installation import data_home
+from nodeproject.settings.explorer import ExplorerSettings
 from nodeproject.settings.flags import Form, flag
-from nodeproject.settings.fork import ForkSettings
 from nodeproject.settings.forms import CLIENT_NAME, GAS_LIMIT, HARDFORK
 from primitives.networks import LOCAL
 
@@ -25,7 +25,7 @@ _REDIS = Form("a URL like redis://HOST:6379/0", _redis_url)
 
 
 @dataclass(frozen=True, slots=True)
-class NodeSettings(ForkSettings):
+class NodeSettings(ExplorerSettings):
     """What an operator can set, with its defaults."""
 
     profile: str = flag(

@@ -14,7 +14,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from explorer_app.services.compiling import Compilers, Limits, Output
+from explorer_app.services.compiling import Limits, NpmCompilers
+from explorer_app.verification.port import Output
 from explorer_app.verification.versions import Version
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +26,7 @@ VERSIONS = ("0.4.26", "0.8.19", "0.8.20", "0.8.24", "0.8.28", "0.8.37")
 LIMITS = Limits(60.0, 2_000_000_000)
 
 
-class RecordedCompilers(Compilers):
+class RecordedCompilers(NpmCompilers):
     """Compilers of which each compilation is one that was recorded."""
 
     def __init__(self, *versions: str) -> None:
@@ -61,7 +62,7 @@ class RecordedCompilers(Compilers):
         return Output(Version.parse(found["version"]), found["output"])
 
     def _record(self, digest: str, version: Version, text: bytes) -> None:
-        real = Compilers(CLIENTS, LIMITS)
+        real = NpmCompilers(CLIENTS, LIMITS)
         made = real.compile(version, text, until=time.monotonic() + LIMITS.seconds)
         errors = [one for one in made.output.get("errors", ()) if one["severity"] == "error"]
         output = {"contracts": made.output.get("contracts", {})}

@@ -1,5 +1,6 @@
 """Contracts that were compiled with the compilers of their time, held against the code that was deployed."""
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -20,8 +21,8 @@ from explorer_app.verification.errors import (
 from explorer_app.verification.submission import (
     SINGLE_FILE,
     Submission,
-    checked_input,
     from_form,
+    read_input,
     split_name,
 )
 from explorer_app.verification.versions import Version
@@ -41,7 +42,7 @@ def compiler(version: Version) -> Callable[[bytes], Any]:
 def submitted(found: Sample, given: Mapping[str, Any], **changes: Any) -> Submission:
     fields = {
         "address": ANY,
-        "input": checked_input(given),
+        "input": read_input(json.dumps(given)),
         "version": Version.parse(found.fields["compilerVersion"]),
         **changes,
     }

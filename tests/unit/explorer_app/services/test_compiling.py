@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from explorer_app.services.compiling import Compilers, Limits, Output
+from explorer_app.services.compiling import Limits, NpmCompilers
 from explorer_app.verification.errors import (
     CompilerStopped,
     NoCompilerOutput,
     UnknownCompiler,
     WrongCommit,
 )
+from explorer_app.verification.port import Output
 from explorer_app.verification.versions import Version
 
 VERSION = Version(0, 8, 37, "f401782d")
@@ -40,11 +41,11 @@ class Installed:
         program.write_text(f"#!/bin/sh\n{script}\n")
         program.chmod(0o700)
 
-    def compilers(self, seconds: float = 60.0, memory: int = 2**40) -> Compilers:
+    def compilers(self, seconds: float = 60.0, memory: int = 2**40) -> NpmCompilers:
         path = f"{self.directory}{os.pathsep}{os.environ['PATH']}"
-        return Compilers(self.directory, Limits(seconds, memory), path=path)
+        return NpmCompilers(self.directory, Limits(seconds, memory), path=path)
 
-    def compile(self, compilers: Compilers, version: Version = VERSION) -> Output:
+    def compile(self, compilers: NpmCompilers, version: Version = VERSION) -> Output:
         return compilers.compile(version, b"{}", until=time.monotonic() + 60)
 
 
@@ -62,8 +63,8 @@ def test_the_packages_of_the_compiler_are_offered(installed: Installed) -> None:
 
 def test_without_node_or_a_directory_nothing_is_offered(tmp_path: Path) -> None:
     for compilers in (
-        Compilers(tmp_path, Limits(1, 1), path=str(tmp_path)),
-        Compilers(None, Limits(1, 1)),
+        NpmCompilers(tmp_path, Limits(1, 1), path=str(tmp_path)),
+        NpmCompilers(None, Limits(1, 1)),
     ):
         assert compilers.versions() == []
         assert not compilers.can_run

@@ -89,7 +89,7 @@ def test_a_single_file_has_its_settings_in_the_form() -> None:
     [
         ({"sourceCode": ""}, NoSources),
         ({"sourceCode": "{"}, NoJson),
-        ({"sourceCode": "[" * 5_000}, NoJson),
+        ({"sourceCode": "[" * 5_000}, NotAnObject),
         ({"sourceCode": "[]"}, NotAnObject),
         ({"sourceCode": "{}"}, NoSources),
         ({"sourceCode": " " * 10_001}, TooLarge),
@@ -102,6 +102,12 @@ def test_a_single_file_has_its_settings_in_the_form() -> None:
         ({"contractname": ""}, NoContractName),
         ({"contractname": "a.sol:"}, NoContractName),
         ({"contractname": "A" * 2000}, NoContractName),
+        ({"contractname": "a.sol:A\0"}, NoContractName),
+        ({"sourceCode": '{"sources": {"a": {"content": "\\ud800"}}}'}, NoJson),
+        (
+            {"sourceCode": '{"sources": {"a": {"content": ""}}, "settings": {"libraries": 1}}'},
+            NotAnObject,
+        ),
         ({"compilerversion": ""}, MalformedVersion),
         ({"compilerversion": "0.8"}, MalformedVersion),
         ({"constructorArguments": "0"}, MalformedArguments),
@@ -124,11 +130,19 @@ def test_sourcifys_form_has_the_same_parts() -> None:
         "contractIdentifier": "a.sol:A",
     }
 
-    assert from_sourcify(ANY, body, most=10_000) == read()
+    assert from_sourcify(ANY, json.dumps(body).encode(), most=10_000) == read()
     with pytest.raises(NotAnObject):
-        from_sourcify(ANY, [], most=10_000)
+        from_sourcify(ANY, b"[]", most=10_000)
     with pytest.raises(MalformedVersion):
-        from_sourcify(ANY, {**body, "compilerVersion": None}, most=10_000)
+        from_sourcify(ANY, json.dumps({**body, "compilerVersion": ""}).encode(), most=10_000)
+    with pytest.raises(NotAnObject):
+        from_sourcify(ANY, json.dumps({**body, "compilerVersion": None}).encode(), most=10_000)
+    with pytest.raises(NoSources):
+        from_sourcify(ANY, b"{}", most=10_000)
+    with pytest.raises(TooLarge):
+        from_sourcify(ANY, bytes(10_001), most=10_000)
+    text = {**body, "stdJsonInput": json.dumps(INPUT)}
+    assert from_sourcify(ANY, json.dumps(text).encode(), most=10_000) == read()
 
 
 def test_metadata_name_contract_compiler_and_settings() -> None:
@@ -144,7 +158,7 @@ def test_metadata_name_contract_compiler_and_settings() -> None:
     }
     body = {"metadata": metadata, "sources": {"a.sol": "contract A {}", "more.sol": ""}}
 
-    found = from_metadata(ANY, body)
+    found = from_metadata(ANY, json.dumps(body).encode(), most=10_000)
 
     assert found.full_name == "a.sol:A"
     assert found.input["sources"] == INPUT["sources"]
@@ -153,7 +167,7 @@ def test_metadata_name_contract_compiler_and_settings() -> None:
         "evmVersion": "paris",
     }
     with pytest.raises(SourceElsewhere):
-        from_metadata(ANY, {**body, "sources": {}})
+        from_metadata(ANY, json.dumps({**body, "sources": {}}).encode(), most=10_000)
 
 
 @pytest.mark.parametrize(

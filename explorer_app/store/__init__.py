@@ -1,0 +1,1 @@
+"""Writes the explorer's rows; nobody else does."""
