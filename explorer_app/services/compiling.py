@@ -11,6 +11,7 @@ import os
 import resource
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -129,21 +130,24 @@ class NpmCompilers:
 
 def _run(command: list[str], text: bytes, limits: Limits, until: float) -> bytes:
     """Run a program on an input and return what it prints. Raises `CompilerStopped`."""
-    now = time.monotonic()
-    until = min(until, now + limits.seconds)
-    # Variables that have Node.js load files of somebody's, or hold what is secret, are none of its business.
-    process = subprocess.Popen(  # noqa: S603  # the command is this module's
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={"PATH": os.environ.get("PATH", "")},
-        start_new_session=True,
-    )
+    until = min(until, time.monotonic() + limits.seconds)
+    # The input is a file, not a pipe: `communicate` forgets what it has not written yet when its time is over.
+    with tempfile.TemporaryFile() as given:
+        given.write(text)
+        given.seek(0)
+        # Variables that have Node.js load files of somebody's, or hold what is secret, are none of its business.
+        process = subprocess.Popen(  # noqa: S603  # the command is this module's
+            command,
+            stdin=given,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={"PATH": os.environ.get("PATH", "")},
+            start_new_session=True,
+        )
     _bound(process.pid, limits)
     with process:
         try:
-            answer, words = _communicate(process, text, limits.memory, until)
+            answer, words = _communicate(process, limits.memory, until)
         finally:
             process.kill()  # nothing is done where it has ended
     if process.returncode:
@@ -163,14 +167,13 @@ def _bound(pid: int, limits: Limits) -> None:
 
 
 def _communicate(
-    process: "subprocess.Popen[bytes]", text: bytes, memory: int, until: float
+    process: "subprocess.Popen[bytes]", memory: int, until: float
 ) -> tuple[bytes, bytes]:
-    given: bytes | None = text
     while True:
         try:
-            return process.communicate(given, timeout=_LOOK)
+            return process.communicate(timeout=_LOOK)
         except subprocess.TimeoutExpired:
-            given = None  # the rest of it is still being written
+            pass  # it is looked at, and goes on
         if time.monotonic() > until:
             raise CompilerStopped("The compilation took too long")
         if _resident(process.pid) > memory:

@@ -85,6 +85,16 @@ def test_a_compiler_answers_what_it_is_asked_and_who_it_is(installed: Installed)
     assert (installed.directory / "asked").read_text() == "{}"
 
 
+def test_a_compiler_that_begins_slowly_gets_all_of_a_long_input(installed: Installed) -> None:
+    asked = installed.directory / "asked"
+    installed.node(f"sleep 0.3; cat > {asked}; echo '{json.dumps(ANSWER)}'")
+    text = b"x" * 1_000_000
+
+    installed.compilers().compile(VERSION, text, until=time.monotonic() + 60)
+
+    assert asked.read_bytes() == text
+
+
 def test_another_build_of_a_version_is_refused(installed: Installed) -> None:
     installed.node(f"cat > /dev/null; echo '{json.dumps(ANSWER)}'")
 
