@@ -28,6 +28,8 @@ class Lock(IntEnum):
     """Making the C-Chain's blocks, or standing by: of a session, not of a transaction."""
     PCHAIN_PRODUCER = 0x6E6F6465_0A
     """Making the P-Chain's blocks, likewise."""
+    VERIFICATION = 0x6E6F6465_0D
+    """Writing verified contracts, and who verifies which."""
 
 
 class NotInTransaction(Exception):

@@ -1,14 +1,21 @@
 """What a process' explorer is made of: its chains, the settings, and what health is."""
 
+import threading
+import uuid
 from collections.abc import Callable
 from functools import cached_property
-from typing import Protocol
+from typing import Final, Protocol
 
 from cchain_app.chain import EvmChain
 from cchain_app.transaction_log.known import KnownSignatures
 from explorer_app.names.book import NameBook
+from explorer_app.verification.port import Compilers
 from health_app.result import Report
+from jsonrpc.http import Endpoint
 from platform_app.chain import PlatformChain
+
+HELD: Final = 2
+"""Requests of a process that wait for the end of a verification at the same time; others hear at once how far it is."""
 
 
 class Settings(Protocol):
@@ -20,11 +27,31 @@ class Settings(Protocol):
 
     @property
     def profile(self) -> str:
-        """ "embedded" or "production"."""
+        """Whether all is one process (`embedded`), or not (`production`)."""
 
     @property
     def indexes_tokens(self) -> bool:
         """Whether transfers and holders of tokens are written as rows."""
+
+    @property
+    def solc_directory(self) -> str:
+        """Where Solidity's compilers are; empty: there are none."""
+
+    @property
+    def solc_seconds(self) -> float:
+        """For a verification, with all its compilations."""
+
+    @property
+    def solc_memory(self) -> int:
+        """Bytes that a compiler may have."""
+
+    @property
+    def source_limit(self) -> int:
+        """Bytes of a submission."""
+
+    @property
+    def verifications(self) -> int:
+        """That may wait, of all clients."""
 
     @property
     def chains(self) -> tuple[str, ...]:
@@ -41,7 +68,11 @@ class Explorer:
         health: Returns what the checks found, from memory.
         node_id: Returns the node's own ID, empty while it has none.
         base_url: Where the node is reached, as it knows it: scheme, host and port.
+        rpc: Returns the C-Chain's JSON-RPC interface, with the limits of clients.
     """
+
+    compilers: Compilers
+    """Solidity's, as far as they are there; `services.composition` sets it."""
 
     def __init__(
         self,
@@ -52,6 +83,7 @@ class Explorer:
         health: Callable[[], Report],
         node_id: Callable[[], str],
         base_url: str,
+        rpc: Callable[[], Endpoint],
     ) -> None:
         self.settings = settings
         self.evm = evm
@@ -59,6 +91,13 @@ class Explorer:
         self.health = health
         self.node_id = node_id
         self.base_url = base_url
+        self.rpc = rpc
+        self.worker: Final = uuid.uuid4().hex
+        """This process, among those that verify."""
+        self.verifying: Final = threading.Lock()
+        """Held in this process while verifications are worked off."""
+        self.holding: Final = threading.BoundedSemaphore(HELD)
+        """Has a place for each request that waits for the end of a verification."""
 
     @property
     def has_cchain(self) -> bool:

@@ -1,6 +1,6 @@
 """Addresses of the explorer's pages. They are stable: EIP-3091's for the C-Chain, below /p/ for the P-Chain."""
 
-from django.urls import path
+from django.urls import include, path
 
 from explorer_app.views import (
     addresses,
@@ -17,6 +17,7 @@ from explorer_app.views import (
 app_name = "explorer"
 
 urlpatterns = [
+    path("", include("explorer_app.api.urls")),
     path("", front.front, name="front"),
     path("blocks", cchain.blocks, name="blocks"),
     path("block/<str:height>", cchain.block, name="block"),

@@ -61,7 +61,7 @@ class RawDoor:
         body_seconds: how long a client may take to send its body.
         memory: of the process, where there are other doors; else the door's own.
         takes_body: whether somebody at another path reads a body; where nobody does none is read.
-        other_body: bytes of a body at another path.
+        other_body: bytes of a body at another path, or says how many of that path.
         stall_seconds: how long a client may take for each part of a long answer.
         pages: paths of interfaces at which the other application has a page, for GET and HEAD.
     """
@@ -78,7 +78,7 @@ class RawDoor:
         body_seconds: float = 30.0,
         memory: RequestMemory | None = None,
         takes_body: Callable[[str], bool] = lambda _: True,
-        other_body: int = 262_144,
+        other_body: int | Callable[[str], int] = 262_144,
         stall_seconds: float = STALL_SECONDS,
         pages: Collection[str] = (),
     ) -> None:
@@ -179,7 +179,8 @@ class RawDoor:
         self, gate: Gate, head: RequestHead, path: str, receive: Receive, share: Share
     ) -> bytes | Reply:
         """The whole body, or why it is not read."""
-        most = self._other_body
+        limit = self._other_body
+        most = limit if isinstance(limit, int) else limit(path)
         if not self._takes_body(path):
             return gate.refuse(HTTPStatus.NOT_FOUND, "404 page not found", head)
         length = head.headers.get(b"content-length", b"0")

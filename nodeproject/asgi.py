@@ -22,6 +22,8 @@ django.setup()
 # Only now: these import models.
 from cchain_app.consumers import EthConsumer  # noqa: E402
 from chaindb.chains import Chain  # noqa: E402
+from explorer_app.api.door import body_limit as source_body_limit  # noqa: E402
+from explorer_app.api.paths import SENDING_SOURCES  # noqa: E402
 from health_app.metrics.process import OTHER  # noqa: E402
 from jsonrpc.asgi import RawDoor  # noqa: E402
 from jsonrpc.errors import Overloaded  # noqa: E402
@@ -36,6 +38,7 @@ from nodeproject.doors import CCHAIN_WEBSOCKETS, ROOT  # noqa: E402
 from nodeproject.head_listener import HeadListener  # noqa: E402
 from nodeproject.node import Node  # noqa: E402
 from nodeproject.plain import PlainDoor  # noqa: E402
+from nodeproject.settings.node import NodeSettings  # noqa: E402
 
 # Before Django makes its middleware, which counts.
 this_node().processes.enrol("web")
@@ -95,7 +98,7 @@ class Application:
             replies=metrics.replies_of(OTHER),
             memory=memory,
             takes_body=takes_body,
-            other_body=node.settings.page_body_limit,
+            other_body=partial(body_limit, node.settings),
             pages=[ROOT],
         )
         self._door = PlainDoor(node.plain.front, raw, node.plain.workers)
@@ -142,6 +145,13 @@ class Application:
                 self._node.plain.workers.close()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
+
+
+def body_limit(settings: NodeSettings, path: str) -> int:
+    """Return how many bytes a body may have at a path of Django's: more where sources of contracts are sent."""
+    if path.startswith(SENDING_SOURCES) and takes_body(path):
+        return max(source_body_limit(settings.source_limit), settings.page_body_limit)
+    return settings.page_body_limit
 
 
 def takes_body(path: str) -> bool:

@@ -14,6 +14,7 @@ from cchain_app.services.composition import compose as compose_cchain
 from cchain_app.services.transaction_log import TransactionLog
 from chaindb.database import Database
 from chaindb.pointers import Pointers
+from explorer_app.services.composition import compose as compose_explorer
 from explorer_app.services.tokens import follow as follow_with_tokens
 from explorer_app.site import Explorer
 from health_app.metrics.process import ProcessMetrics
@@ -121,14 +122,16 @@ class Node:
     @cached_property
     def explorer(self) -> Explorer:
         """The pages about its chains."""
-        return Explorer(
+        made = Explorer(
             self.settings,
             self.evm_chain,
             self.platform_chain,
             health=self._health,
             node_id=lambda: str(own_node_id(self.platform_chain) or ""),
             base_url=base_url(self.settings),
+            rpc=lambda: self.doors.cchain,
         )
+        return compose_explorer(made)
 
     def _health(self) -> Report:
         """Return what the health checks found. Who makes them is made at the first question."""

@@ -1,5 +1,11 @@
-"""Rows of the explorer, which follow from the chain's. The store writes them; selectors and admin read them."""
+"""Rows of the explorer. The store writes them; selectors and admin read them."""
 
+from explorer_app.models.contracts import (
+    SuppliedAbi,
+    Verification,
+    VerificationState,
+    VerifiedContract,
+)
 from explorer_app.models.tokens import (
     Token,
     TokenBalance,
@@ -10,10 +16,14 @@ from explorer_app.models.tokens import (
 )
 
 __all__ = [
+    "SuppliedAbi",
     "Token",
     "TokenBalance",
     "TokenItem",
     "TokenKind",
     "TokenProgress",
     "TokenTransfer",
+    "Verification",
+    "VerificationState",
+    "VerifiedContract",
 ]

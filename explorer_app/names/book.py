@@ -53,6 +53,12 @@ class NameBook:
                 return str(one.name)
         return "0x" + selector.hex()
 
+    def function(self, data: bytes, abi: Abi = NO_ABI) -> Declaration | None:
+        """Return which function is probably called, whatever its arguments are; None if nobody knows it."""
+        selector = bytes(data[:SELECTOR_BYTES])
+        known = (*abi.functions, *self._functions.get(selector, ()))
+        return next((one for one in known if one.selector == selector), None)
+
     def call(self, data: bytes, abi: Abi = NO_ABI) -> Decoded | None:
         """Return a call with its arguments, or None if nobody knows the function, or it is not encoded so."""
         return _first(data, abi.functions, self._functions.get(bytes(data[:SELECTOR_BYTES]), ()))

@@ -56,9 +56,14 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "options": {"expires": 2.0, "expire_seconds": 2},
     },
     "health-prune-history": {"task": "health_app.prune_history", "schedule": 3600.0},
+    # Asked for with each submission; this finds what a process that ended has left, and what no broker took.
+    "explorer-verify": {
+        "task": "explorer_app.verify",
+        "schedule": 2.0,
+        "options": {"expires": 2.0, "expire_seconds": 2},
+    },
     "cchain-expire-pool": {"task": "cchain_app.expire_pool", "schedule": 60.0},
 }
 if "C" not in NODE.chains:
-    _names = [name for name in CELERY_BEAT_SCHEDULE if name.startswith("cchain-")]
-    for _name in (*_names, "explorer-index-tokens"):
+    for _name in [one for one in CELERY_BEAT_SCHEDULE if one.startswith(("cchain-", "explorer-"))]:
         del CELERY_BEAT_SCHEDULE[_name]

@@ -9,9 +9,9 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 
 from nodeproject.installation import data_home
+from nodeproject.settings.explorer import ExplorerSettings
 from nodeproject.settings.flags import Form, flag
 from nodeproject.settings.forms import CLIENT_NAME, GAS_LIMIT, HARDFORK
-from nodeproject.settings.history import HistorySettings
 from primitives.networks import LOCAL
 
 
@@ -25,7 +25,7 @@ _REDIS = Form("a URL like redis://HOST:6379/0", _redis_url)
 
 
 @dataclass(frozen=True, slots=True)
-class NodeSettings(HistorySettings):
+class NodeSettings(ExplorerSettings):
     """What an operator can set, with its defaults."""
 
     profile: str = flag(

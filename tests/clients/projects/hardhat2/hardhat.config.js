@@ -4,6 +4,7 @@ const { TASK_COMPILE_SOLIDITY_GET_SOLC_BUILD } = require('hardhat/builtin-tasks/
 const solc = require('solc')
 require('@nomicfoundation/hardhat-ethers')
 require('@nomicfoundation/hardhat-chai-matchers')
+require('@nomicfoundation/hardhat-verify')
 
 const [longVersion] = solc.version().split('.Emscripten')
 const [version] = longVersion.split('+')
@@ -18,6 +19,17 @@ subtask(TASK_COMPILE_SOLIDITY_GET_SOLC_BUILD, async () => ({
 module.exports = {
   solidity: { version, settings: { evmVersion: 'cancun' } },
   networks: { devnet: { url: process.env.NODE_URL } },
+  etherscan: {
+    apiKey: { devnet: 'any' },
+    customChains: [
+      {
+        network: 'devnet',
+        chainId: 43112,
+        urls: { apiURL: `${process.env.NODE_URL}/api`, browserURL: process.env.NODE_URL },
+      },
+    ],
+  },
+  sourcify: { enabled: true, apiUrl: process.env.NODE_URL, browserUrl: process.env.NODE_URL },
   mocha: {
     reporter: 'json',
     reporterOptions: { output: process.env.REPORT },

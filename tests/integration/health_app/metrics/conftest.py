@@ -81,7 +81,9 @@ def observed(monkeypatch: pytest.MonkeyPatch, node_settings: Any) -> None:
     for name in ("workers", "hub", "http_connections", "caches"):
         monkeypatch.setattr(own, name, getattr(own, name))
     node = this_node()
-    page = exposition.Page(node.processes, Here(node.observation.parts()), node.observation.check_results)
+    page = exposition.Page(
+        node.processes, Here(node.observation.parts()), node.observation.check_results
+    )
     monkeypatch.setattr(node.observation, "page", page)
     node.observation.observe_web(node.doors.workers)
 

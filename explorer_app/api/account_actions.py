@@ -1,0 +1,161 @@
+"""Etherscan's module `account`, but for tokens: balances, transactions, calls inside of them, mined blocks."""
+
+from typing import Any, Final
+
+from cchain_app.selectors import blocks
+from cchain_app.selectors.state import state_at
+from cchain_app.transaction_log.declarations import Declaration
+from explorer_app.api.replies import LATEST, BadHash, Query, Range, Reply, TooMuch, text_of
+from explorer_app.selectors import ledger
+from explorer_app.selectors.ledger import ListedTransaction, ListTooLong, Span
+from primitives.evm import Address
+
+MOST_BALANCES: Final = 20
+_NOTHING: Final = "No transactions found"
+_NO_CALLS: Final = "No internal transactions found"
+_SELECTOR: Final = 4
+
+
+def span_of(wanted: Range) -> Span:
+    """Return a part of a list as selectors have it."""
+    return Span(wanted.first, wanted.last, wanted.skip, wanted.most, wanted.descending)
+
+
+def balance(query: Query) -> Reply:
+    """Return an account's balance in wei: at the head, or with `tag` at a height."""
+    return Reply.ok(str(_balance(query, query.address())))
+
+
+def balancemulti(query: Query) -> Reply:
+    """Return the balances of several accounts."""
+    return Reply.ok(
+        [
+            {"account": text_of(one), "balance": str(_balance(query, one))}
+            for one in query.addresses("address", MOST_BALANCES)
+        ]
+    )
+
+
+def txlist(query: Query) -> Reply:
+    """Return transactions that an address sent or received, or that created it: failed ones too."""
+    try:
+        rows = ledger.transactions_of(query.site.evm, query.address(), span_of(query.range()))
+    except ListTooLong as error:
+        raise TooMuch from error
+    head = blocks.head(query.site.evm).number
+    return Reply.rows([_transaction(query, row, head) for row in rows], _NOTHING)
+
+
+def txlistinternal(query: Query) -> Reply:
+    """Return calls with value, creations and SELFDESTRUCTs inside of transactions: of an address, one, or all."""
+    evm = query.site.evm
+    if query.text("txhash"):
+        found = ledger.receipt(evm, query.hash())
+        if found is None:
+            raise BadHash
+        rows = ledger.calls_in(evm, found[0])
+        return Reply.rows([_call(row, of_one=True) for row in rows], _NO_CALLS)
+    address = query.address() if query.text("address") else None
+    rows = ledger.calls_of(evm, address, span_of(query.range()))
+    return Reply.rows([_call(row) for row in rows], _NO_CALLS)
+
+
+def getminedblocks(query: Query) -> Reply:
+    """Return blocks whose coinbase is an address, the last first.
+
+    Unspecified: among the last 100,000 blocks; the reward are the tips, since nothing else is paid here.
+    """
+    evm = query.site.evm
+    wanted = span_of(query.range(count=100))._replace(descending=True)
+    if wanted.most > 1000:
+        raise TooMuch
+    head = blocks.head(evm).number
+    rows = ledger.mined_by(evm, query.address(), head, wanted)
+    paid = ledger.tips(evm, [number for number, _ in rows])
+    listed = [
+        {"blockNumber": str(number), "timeStamp": str(timestamp), "blockReward": str(paid[number])}
+        for number, timestamp in rows
+    ]
+    return Reply.rows(listed, _NOTHING)
+
+
+def txsbeaconwithdrawal(query: Query) -> Reply:
+    """Return nothing: there are no withdrawals here."""
+    query.address()
+    return Reply.rows([], _NOTHING)
+
+
+def function_text(declaration: Declaration | None) -> str:
+    """Return a function as lists write it: `transfer(address to, uint256 value)`; empty for none."""
+    if declaration is None:
+        return ""
+    parameters = (f"{one.type} {one.name}".rstrip() for one in declaration.parameters)
+    return f"{declaration.name}({', '.join(parameters)})"
+
+
+def _balance(query: Query, address: Address) -> int:
+    evm = query.site.evm
+    head = blocks.head(evm).number
+    height = min(query.height("tag", default=LATEST), head)
+    found = state_at(evm, height).account(address)
+    return 0 if found is None else found.balance
+
+
+def _transaction(query: Query, row: ListedTransaction, head: int) -> dict[str, str]:
+    data = row.data
+    declaration = query.site.names.function(data)
+    return {
+        "blockNumber": str(row.number),
+        "timeStamp": str(row.timestamp),
+        "hash": text_of(row.hash),
+        "nonce": str(row.nonce),
+        "blockHash": text_of(row.block_hash),
+        "transactionIndex": str(row.position),
+        "from": text_of(row.sender),
+        "to": "" if row.to is None else text_of(row.to),
+        "value": str(row.value),
+        "gas": str(row.gas),
+        "gasPrice": str(row.price),
+        "isError": "0" if row.succeeded else "1",
+        "txreceipt_status": "1" if row.succeeded else "0",
+        "input": text_of(data),
+        "contractAddress": "" if row.created is None else text_of(row.created),
+        "cumulativeGasUsed": str(row.cumulative_gas_used),
+        "gasUsed": str(row.gas_used),
+        "confirmations": str(head - row.number + 1),
+        "methodId": text_of(data[:_SELECTOR]),
+        "functionName": function_text(declaration),
+    }
+
+
+def _call(row: Any, *, of_one: bool = False) -> dict[str, str]:
+    """Return a call as lists have it; those of one transaction are without its hash and their place."""
+    sent, created = row.transaction, row.creates
+    to = "" if row.to is None else text_of(row.to)
+    found = {
+        "blockNumber": str(sent.block_id),
+        "timeStamp": str(sent.block.timestamp),
+        "hash": text_of(sent.hash),
+        "from": text_of(row.sender),
+        "to": "" if created else to,
+        "value": str(row.value or 0),
+        "contractAddress": to if created else "",
+        "input": "",
+        "type": row.get_type_display().lower(),
+        "gas": str(row.gas or 0),
+        "gasUsed": str(row.gas_used or 0),
+        "traceId": row.trace_address,
+        "isError": "0" if row.succeeded else "1",
+        "errCode": row.error or "",
+    }
+    if of_one:
+        del found["hash"], found["traceId"]
+    return found
+
+
+ACTIONS: Final = {
+    one.__name__: one
+    for one in (
+        balance, balancemulti, txlist, txlistinternal, getminedblocks, txsbeaconwithdrawal
+    )
+}  # fmt: skip

@@ -1,0 +1,244 @@
+"""Etherscan's module `contract`: ABIs, sources, creations, and verifications."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from explorer_app.api.replies import Query, Reply, text_of
+from explorer_app.api.waiting import when_over
+from explorer_app.selectors import creations, proxies, verified
+from explorer_app.selectors.verified import Known
+from explorer_app.services import verification
+from explorer_app.verification.errors import (
+    AlreadyVerified,
+    BadSubmission,
+    NotDeployed,
+    OtherArguments,
+    SubmittedAlready,
+    TooManyOfClient,
+    TooManyWaiting,
+)
+from explorer_app.verification.submission import from_form
+from primitives.evm import Address
+
+NOT_VERIFIED: Final = "Contract source code not verified"
+ALREADY: Final = "Contract source code already verified"
+PENDING: Final = "Pending in queue"
+PASSED: Final = "Pass - Verified"
+FAILED: Final = "Fail - Unable to verify"
+"""Exactly so: clients try once more then."""
+WRONG_ARGUMENTS: Final = f"{FAILED}. Please check for correct constructor argument"
+BUSY: Final = "Max rate limit reached"
+MOST_CREATIONS: Final = 5
+_PROXY_GUID: Final = "proxy-"
+
+
+def getabi(query: Query) -> Reply:
+    """Return the ABI of a contract as text: of one with the same code too, else one that somebody gave."""
+    known = verified.known(query.site.evm, query.address())
+    text = None if known is None else known.abi_text
+    return Reply.refusal(NOT_VERIFIED) if text is None else Reply.ok(text)
+
+
+def getsourcecode(query: Query) -> Reply:
+    """Return the sources of a contract, and whether it is a proxy, which is said of others as well."""
+    address = query.address()
+    evm = query.site.evm
+    known = verified.known(evm, address)
+    proxy = None if known is None else proxies.proxy(evm, address)
+    target = "" if proxy is None else text_of(proxy.implementations[0])
+    row = {**_sources(known), "Proxy": "0" if proxy is None else "1", "Implementation": target}
+    return Reply.ok([row])
+
+
+def getcontractcreation(query: Query) -> Reply:
+    """Return who created contracts, and how; of the genesis' no more than that. Addresses of others are left out."""
+    found = [
+        row
+        for address in query.addresses("contractaddresses", MOST_CREATIONS)
+        if (row := _creation(query, address)) is not None
+    ]
+    return Reply.ok(found or None)
+
+
+def verifysourcecode(query: Query) -> Reply:
+    """Take sources to be compiled, and return the GUID to ask by."""
+    query.must_post()
+    site = query.site
+    address = query.address("contractaddress")
+    try:
+        submission = from_form(address, query.form, most=site.settings.source_limit)
+        key = verification.submit(site, submission, client=query.client)
+    except SubmittedAlready as waiting:
+        return Reply.ok(waiting.key)
+    except NotDeployed:
+        return Reply.refusal(f"Unable to locate ContractCode at {text_of(address)}")
+    except AlreadyVerified:
+        return Reply.refusal(ALREADY)
+    except (TooManyWaiting, TooManyOfClient) as refusal:
+        return Reply.refusal(BUSY, reason=str(refusal))
+    except BadSubmission as refusal:
+        return Reply.refusal(str(refusal))
+    return Reply.ok(key)
+
+
+def checkverifystatus(query: Query) -> Reply:
+    """Return how a verification is; why it failed stands beside the answer, which clients compare as a whole."""
+    found = when_over(query.site, query.text("guid"))
+    if found is None:
+        return Reply.refusal("Unknown UID")
+    if not found.is_over:
+        return Reply.refusal(PENDING)
+    if found.has_passed:
+        return Reply.ok(PASSED)
+    if found.reason == AlreadyVerified.code:
+        return Reply.refusal("Already Verified")
+    text = WRONG_ARGUMENTS if found.reason == OtherArguments.code else FAILED
+    return Reply.refusal(text, reason=found.message)
+
+
+def verifyproxycontract(query: Query) -> Reply:
+    """Take a proxy, and return the GUID to ask by.
+
+    Unspecified: proxies are looked at whenever somebody asks for them, so nothing is kept: the GUID is the address.
+    """
+    query.must_post()
+    address = query.address()
+    expected = query.text("expectedimplementation").lower()
+    return Reply.ok(_PROXY_GUID + address.hex() + expected.removeprefix("0x"))
+
+
+def checkproxyverification(query: Query) -> Reply:
+    """Return whose code a proxy runs, by the GUID of `verifyproxycontract`."""
+    digits = query.text("guid").removeprefix(_PROXY_GUID)
+    address, expected = digits[:40], digits[40:]
+    query = query._replace(form={"address": "0x" + address})
+    found = proxies.proxy(query.site.evm, query.address())
+    names = [] if found is None else [one.hex() for one in found.implementations]
+    if not names or (expected and expected not in names):
+        return Reply.refusal(
+            "A corresponding implementation contract was unfortunately not detected for the proxy address."
+        )
+    return Reply.ok(
+        f"The proxy's (0x{address}) implementation contract is found at 0x{expected or names[0]} and is "
+        "successfully updated."
+    )
+
+
+def listcontracts(query: Query) -> Reply:
+    """Return verified contracts, the last first, as Blockscout does."""
+    wanted = query.range(count=10)
+    rows = verified.contracts(query.site.evm, count=wanted.skip + wanted.most)[wanted.skip :]
+    return Reply.ok([_listed(row) for row in rows])
+
+
+def supplyabi(query: Query) -> Reply:
+    """Take an ABI for a contract without its sources: `address`, `abi` (JSON), `contractname`.
+
+    Unspecified: Etherscan takes none. The action is named as the others are; the ABI serves names of calls, events
+    and errors, and getabi, and the contract is not verified by it.
+    """
+    query.must_post()
+    address = query.address()
+    try:
+        verification.supply_abi(
+            query.site, address, query.text("abi"), name=query.text("contractname")
+        )
+    except NotDeployed:
+        return Reply.refusal(f"Unable to locate ContractCode at {text_of(address)}")
+    except BadSubmission as refusal:
+        return Reply.refusal(str(refusal))
+    return Reply.ok("ABI supplied, not verified")
+
+
+def _sources(known: Known | None) -> dict[str, str]:
+    contract = None if known is None else known.contract
+    if known is None or contract is None:
+        return dict(_NOTHING)
+    given = msgspec.json.decode(contract.input)
+    settings = given["settings"]
+    optimizer = settings.get("optimizer") or {}
+    sources = given["sources"]
+    text = (
+        next(iter(sources.values()))["content"]
+        if contract.is_single_file
+        else "{" + contract.input + "}"
+    )
+    libraries = msgspec.json.decode(contract.libraries)
+    return {
+        **_NOTHING,
+        "SourceCode": text,
+        "ABI": contract.abi,
+        "ContractName": contract.name,
+        "CompilerVersion": f"v{contract.compiler}",
+        "CompilerType": "Solc-Json",
+        "OptimizationUsed": "1" if optimizer.get("enabled") else "0",
+        "Runs": str(optimizer.get("runs", 200)),
+        "ConstructorArguments": "" if contract.arguments is None else contract.arguments.hex(),
+        "EVMVersion": str(settings.get("evmVersion", "Default")),
+        "Library": ";".join(f"{name}:{at}" for name, at in libraries.items()),
+        "ContractFileName": contract.path,
+        "LicenseType": contract.license or "Unknown",
+        "SimilarMatch": "" if known.similar is None else text_of(known.similar),
+    }
+
+
+_NOTHING: Final[Mapping[str, str]] = {
+    "SourceCode": "", "ABI": NOT_VERIFIED, "ContractName": "", "CompilerVersion": "", "CompilerType": "",
+    "OptimizationUsed": "", "Runs": "", "ConstructorArguments": "", "EVMVersion": "Default", "Library": "",
+    "ContractFileName": "", "LicenseType": "Unknown", "Proxy": "0", "Implementation": "", "SwarmSource": "",
+    "SimilarMatch": "",
+}  # fmt: skip
+
+
+def _creation(query: Query, address: Address) -> dict[str, Any] | None:
+    evm = query.site.evm
+    found = creations.creation(evm, address)
+    if found is None:
+        if not creations.is_of_genesis(evm, address):
+            return None
+        return {
+            "contractAddress": text_of(address), "contractCreator": "GENESIS", "txHash": "GENESIS",
+            "blockNumber": "0", "timestamp": str(evm.genesis.timestamp), "contractFactory": "",
+            "creationBytecode": "",
+        }  # fmt: skip
+    code = creations.init_code(evm, address, found)
+    row = found.transaction
+    return {
+        "contractAddress": text_of(address),
+        "contractCreator": text_of(row.sender),
+        "txHash": text_of(row.hash),
+        "blockNumber": str(row.number),
+        "timestamp": str(row.timestamp),
+        "contractFactory": "" if found.factory is None else text_of(found.factory),
+        "creationBytecode": "" if code is None else text_of(code),
+    }
+
+
+def _listed(row: Any) -> dict[str, str]:
+    settings = msgspec.json.decode(row.input).get("settings", {})
+    optimizer = settings.get("optimizer") or {}
+    return {
+        "Address": text_of(row.address),
+        "ABI": row.abi,
+        "ContractName": row.name,
+        "CompilerVersion": f"v{row.compiler}",
+        "OptimizationUsed": "1" if optimizer.get("enabled") else "0",
+    }
+
+
+ACTIONS: Final = {
+    one.__name__: one
+    for one in (
+        getabi,
+        getsourcecode,
+        getcontractcreation,
+        verifysourcecode,
+        checkverifystatus,
+        verifyproxycontract,
+        checkproxyverification,
+        listcontracts,
+        supplyabi,
+    )
+}

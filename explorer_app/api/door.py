@@ -1,0 +1,138 @@
+"""What all these interfaces have in common: origins, the limit of requests, how bodies are read, JSON."""
+
+from collections.abc import Callable
+from functools import wraps
+from http import HTTPStatus
+from typing import Any, Concatenate, Final, ParamSpec
+
+import msgspec
+from asgiref.sync import async_to_sync
+from django.core.exceptions import BadRequest, SuspiciousOperation
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.views.decorators.csrf import csrf_exempt
+
+from explorer_app.apps import explorer
+from explorer_app.site import Explorer
+from jsonrpc.http import read_head
+
+_METHODS: Final = "GET, POST, OPTIONS"
+_FORM_OVERHEAD: Final = 2
+"""A source in a form has three bytes for some of one, and other fields beside it."""
+
+P = ParamSpec("P")
+Answer = Callable[Concatenate[Explorer, HttpRequest, P], HttpResponse]
+
+
+class BodyTooLarge(Exception):
+    """A body that is longer than any submission."""
+
+
+class MalformedForm(Exception):
+    """A body that is no form, or has too many fields."""
+
+
+def door(answer: Answer[P], limited: Callable[[], HttpResponse]) -> Callable[..., HttpResponse]:
+    """Make a view of what answers requests of any origin, by this process' explorer.
+
+    Args:
+        answer: Answers GET and POST.
+        limited: Answers who asks more often than clients may.
+    """
+
+    @wraps(answer)
+    def view(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        response = _respond(request, *args, **kwargs)
+        response["Access-Control-Allow-Origin"] = "*"
+        return response
+
+    def _respond(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        if request.method == "OPTIONS":
+            return _preflight()
+        if request.method not in {"GET", "HEAD", "POST"}:
+            return HttpResponse(status=HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": _METHODS})
+        site = explorer()
+        if not site.has_cchain:
+            return HttpResponse("this node takes no part in the C-Chain\n", "text/plain", 404)
+        if _too_often(site, request):
+            return limited()
+        return answer(site, request, *args, **kwargs)
+
+    exempt: Callable[..., HttpResponse] = csrf_exempt(view)
+    return exempt
+
+
+def client_of(site: Explorer, request: HttpRequest) -> str:
+    """Return the address of a client, as the node's limits know it."""
+    return site.rpc().gate.client(read_head(request))
+
+
+def read_body(site: Explorer, request: HttpRequest) -> bytes:
+    """Return a body; its limit is that of a submission, not Django's.
+
+    Raises:
+        BodyTooLarge: It is longer.
+    """
+    most = body_limit(site.settings.source_limit)
+    # Not `request.body`: Django's own limit would answer with a page of its own.
+    body = request.read(most + 1)
+    if len(body) > most:
+        raise BodyTooLarge
+    return body
+
+
+def body_limit(source_limit: int) -> int:
+    """Return how long a body may be, for sources so long."""
+    return source_limit * _FORM_OVERHEAD
+
+
+def read_form(site: Explorer, request: HttpRequest) -> dict[str, str]:
+    """Return the parameters of a request, in its address and its body; the body's win.
+
+    Raises:
+        BodyTooLarge: The body is longer than any submission.
+        MalformedForm: It is no form, or has too many fields.
+    """
+    found = {name: str(value) for name, value in request.GET.items()}
+    if request.method != "POST":
+        return found
+    try:
+        if request.content_type == "multipart/form-data":
+            given = request.POST
+        elif request.content_type == "application/json":
+            return found | _of_json(read_body(site, request))
+        else:
+            given = QueryDict(read_body(site, request), encoding="utf-8")
+        return found | {name: str(value) for name, value in given.items()}
+    except (SuspiciousOperation, BadRequest, UnicodeDecodeError) as error:
+        raise MalformedForm from error
+
+
+def json_response(value: Any, status: int = 200) -> HttpResponse:
+    """Return a value as JSON."""
+    return HttpResponse(msgspec.json.encode(value), "application/json", status)
+
+
+def _of_json(body: bytes) -> dict[str, str]:
+    if not body:
+        return {}
+    try:
+        found: dict[str, str] = msgspec.json.decode(body, type=dict[str, str])
+
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise MalformedForm from error
+    return found
+
+
+def _preflight() -> HttpResponse:
+    response = HttpResponse(status=HTTPStatus.NO_CONTENT)
+    response["Access-Control-Allow-Methods"] = _METHODS
+    response["Access-Control-Allow-Headers"] = "*"
+    response["Access-Control-Max-Age"] = "86400"
+    return response
+
+
+def _too_often(site: Explorer, request: HttpRequest) -> bool:
+    """Charge the client for a request, as for a call of the C-Chain's interface."""
+    endpoint, head = site.rpc(), read_head(request)
+    wait = endpoint.charge_now(head, 1)
+    return bool(async_to_sync(endpoint.charge)(head, 1) if wait is None else wait)

@@ -1,0 +1,125 @@
+"""Etherscan's interface: `module` and `action` choose what answers; all is status 200 and text (explorer.md 8)."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from django.http import HttpRequest, HttpResponse
+
+from cchain_app.forking.errors import UpstreamError
+from cchain_app.selectors.blocks import NoGenesis
+from explorer_app.api import (
+    account_actions,
+    block_actions,
+    contract_actions,
+    log_actions,
+    proxy_actions,
+    stats_actions,
+    token_actions,
+)
+from explorer_app.api.door import (
+    BodyTooLarge,
+    MalformedForm,
+    client_of,
+    door,
+    json_response,
+    read_form,
+)
+from explorer_app.api.replies import (
+    ActionError,
+    Bare,
+    Query,
+    Reply,
+    UnknownAction,
+    UnknownModule,
+    WrongChain,
+)
+from explorer_app.site import Explorer
+
+Action = Callable[[Query], Reply | Bare]
+
+MODULES: Final[Mapping[str, Mapping[str, Action]]] = {
+    "account": {**account_actions.ACTIONS, **token_actions.OF_ACCOUNTS},
+    "contract": contract_actions.ACTIONS,
+    "transaction": block_actions.OF_TRANSACTIONS,
+    "block": block_actions.ACTIONS,
+    "logs": log_actions.ACTIONS,
+    "proxy": proxy_actions.ACTIONS,
+    "stats": {**stats_actions.ACTIONS, **token_actions.OF_SUPPLY},
+    "gastracker": stats_actions.OF_GAS,
+    "token": token_actions.ACTIONS,
+}
+"""What answers, by module and action in lower case."""
+
+
+def answer(site: Explorer, request: HttpRequest) -> HttpResponse:
+    """Answer `/api`, Etherscan's first version."""
+    return _answer(site, request)
+
+
+def answer_v2(site: Explorer, request: HttpRequest) -> HttpResponse:
+    """Answer `/v2/api`, the second version: `chainid` must be this chain's; without, it is."""
+    return _answer(site, request)
+
+
+def chain_list(site: Explorer, request: HttpRequest) -> HttpResponse:
+    """List this chain, as the second version lists those that it knows."""
+    base = request.build_absolute_uri("/").rstrip("/")
+    chain_id = site.evm.genesis.config.chain_id
+    row = {
+        "chainname": f"C-Chain {chain_id}",
+        "chainid": str(chain_id),
+        "blockexplorer": f"{base}/",
+        "apiurl": f"{base}/v2/api?chainid={chain_id}",
+        "status": 1,
+        "comment": "",
+    }
+    return json_response({"comments": "", "totalcount": 1, "result": [row]})
+
+
+def solc_versions(site: Explorer, _request: HttpRequest) -> HttpResponse:
+    """List the compilers that are installed, as Solidity's own lists do."""
+    builds = [{"version": one.short} for one in site.compilers.versions()]
+    return json_response({"builds": builds})
+
+
+def _answer(site: Explorer, request: HttpRequest) -> HttpResponse:
+    try:
+        found = _act(site, request)
+    except ActionError as error:
+        found = error.reply
+    except BodyTooLarge:
+        found = Reply.refusal(f"The request is longer than {site.settings.source_limit} bytes")
+    except MalformedForm:
+        found = Reply.refusal("The form cannot be read")
+    except (NoGenesis, UpstreamError) as error:
+        found = Reply.refusal(f"The chain cannot be read now: {error}")
+    return json_response(found.json())
+
+
+def _act(site: Explorer, request: HttpRequest) -> Reply | Bare:
+    form = read_form(site, request)
+    _verify_chain(site, form)
+    module = MODULES.get(form.get("module", "").lower())
+    if module is None:
+        raise UnknownModule
+    action = module.get(form.get("action", "").lower())
+    if action is None:
+        raise UnknownAction
+    return action(Query(site, form, client_of(site, request), request.method == "POST"))
+
+
+def _verify_chain(site: Explorer, form: Mapping[str, str]) -> None:
+    """Refuse another chain's ID. Unspecified: in the first version's form too, where some clients send it."""
+    wanted = form.get("chainid", "").strip()
+    if wanted and wanted != str(site.evm.genesis.config.chain_id):
+        raise WrongChain
+
+
+def _limited() -> HttpResponse:
+    return json_response(Reply.refusal("Max rate limit reached").json())
+
+
+api: Final = door(answer, _limited)
+api_v2: Final = door(answer_v2, _limited)
+chains: Final = door(chain_list, _limited)
+compilers: Final = door(solc_versions, _limited)

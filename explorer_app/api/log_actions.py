@@ -1,0 +1,99 @@
+"""Etherscan's module `logs`: topics at their places, with `and` or `or` between each two."""
+
+from itertools import combinations
+from typing import ClassVar, Final
+
+from cchain_app.selectors import blocks
+from explorer_app.api.replies import LATEST, WINDOW, ActionError, Query, Reply, text_of
+from explorer_app.selectors import ledger
+from explorer_app.selectors.ledger import ListedLog, LogSearch, RangeTooLong, Span
+from primitives.hexadecimal import HexError, decode_fixed
+
+PLACES: Final = 4
+PAGE: Final = 1000
+
+
+class NothingToSearch(ActionError):
+    """Neither an address nor a topic."""
+
+    text: ClassVar[str] = "Error! Missing address or topics"
+
+
+class BadTopic(ActionError):
+    """A text that is no topic."""
+
+    text: ClassVar[str] = "Error! Invalid topic format"
+
+
+class TooManyBlocks(ActionError):
+    """More blocks than are searched without an index."""
+
+    text: ClassVar[str] = (
+        f"Error! More than {ledger.UNINDEXED_BLOCKS} blocks can be searched by address or topic0 only"
+    )
+
+
+def getlogs(query: Query) -> Reply:
+    """Return logs in the order of the chain.
+
+    Unspecified: topics that `or` connects, over others too, are one group of which any has to match; all groups have
+    to. Heights above the head are the head's.
+    """
+    address = query.address() if query.text("address") else None
+    groups = _groups(query)
+    if address is None and not groups:
+        raise NothingToSearch
+    head = blocks.head(query.site.evm).number
+    first = query.height("fromBlock", default=0)
+    last = min(query.height("toBlock", default=LATEST), head)
+    wanted = query.range(count=PAGE)
+    span = Span(first, last, wanted.skip, min(wanted.most, WINDOW))
+    try:
+        rows = ledger.logs(query.site.evm, LogSearch(address, groups), span)
+    except RangeTooLong as error:
+        raise TooManyBlocks from error
+    return Reply.rows([_log(row) for row in rows], "No records found")
+
+
+def _groups(query: Query) -> list[list[tuple[int, bytes]]]:
+    """Return the topics, those together of which one is enough."""
+    topics = {
+        place: _topic(query.text(f"topic{place}"))
+        for place in range(PLACES)
+        if query.text(f"topic{place}")
+    }
+    groups = {place: place for place in topics}
+    for one, other in combinations(topics, 2):
+        if query.text(f"topic{one}_{other}_opr").lower() == "or":
+            old, new = groups[other], groups[one]
+            groups = {at: new if group == old else group for at, group in groups.items()}
+    return [
+        [(place, topics[place]) for place, group in groups.items() if group == wanted]
+        for wanted in sorted(set(groups.values()))
+    ]
+
+
+def _topic(text: str) -> bytes:
+    try:
+        return decode_fixed(text, 32, "common.Hash")
+    except HexError as error:
+        raise BadTopic from error
+
+
+def _log(row: ListedLog) -> dict[str, object]:
+    return {
+        "address": text_of(row.address),
+        "topics": [text_of(one) for one in row.topics],
+        "data": text_of(row.data),
+        "blockNumber": hex(row.number),
+        "blockHash": text_of(row.block_hash),
+        "timeStamp": hex(row.timestamp),
+        "gasPrice": hex(row.price),
+        "gasUsed": hex(row.gas_used),
+        "logIndex": hex(row.place),
+        "transactionHash": text_of(row.transaction_hash),
+        "transactionIndex": hex(row.transaction_index),
+    }
+
+
+ACTIONS: Final = {"getlogs": getlogs}

@@ -1,0 +1,65 @@
+"""Etherscan's module `proxy`: a few methods of the C-Chain's JSON-RPC, asked by parameters of an address."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from explorer_app.api.replies import Bare, Query
+
+_TAG: Final = "latest"
+_CALL: Final = ("to", "from", "data", "value", "gas", "gasPrice")
+
+
+def ask(query: Query, method: str, params: list[Any]) -> Mapping[str, Any]:
+    """Return what the C-Chain's interface answers."""
+    body = msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+    answer = query.site.rpc().dispatcher.answer(body)
+    assert answer is not None  # it has an id
+    found: Mapping[str, Any] = msgspec.json.decode(answer)
+    return found
+
+
+def _tag(query: Query, name: str = "tag") -> str:
+    return query.text(name) or _TAG
+
+
+def _quantity(text: str) -> str:
+    """Return a number as JSON-RPC has it, where it was written in decimal."""
+    return hex(int(text)) if text.isdecimal() and text.isascii() and len(text) < 79 else text
+
+
+def _call(query: Query) -> dict[str, str]:
+    given = {name: query.text(name) for name in _CALL if query.text(name)}
+    return {
+        name: one if name in {"to", "from", "data"} else _quantity(one)
+        for name, one in given.items()
+    }
+
+
+PARAMS: Final[Mapping[str, Callable[[Query], list[Any]]]] = {
+    "eth_blockNumber": lambda _: [],
+    "eth_getBlockByNumber": lambda q: [_tag(q), q.text("boolean").lower() == "true"],
+    "eth_getBlockTransactionCountByNumber": lambda q: [_tag(q)],
+    "eth_getTransactionByHash": lambda q: [q.text("txhash")],
+    "eth_getTransactionByBlockNumberAndIndex": lambda q: [_tag(q), q.text("index")],
+    "eth_getTransactionReceipt": lambda q: [q.text("txhash")],
+    "eth_getTransactionCount": lambda q: [q.text("address"), _tag(q)],
+    "eth_getCode": lambda q: [q.text("address"), _tag(q)],
+    "eth_getStorageAt": lambda q: [q.text("address"), q.text("position"), _tag(q)],
+    "eth_call": lambda q: [_call(q), _tag(q)],
+    "eth_estimateGas": lambda q: [_call(q)],
+    "eth_gasPrice": lambda _: [],
+    "eth_sendRawTransaction": lambda q: [q.text("hex")],
+}  # fmt: skip
+"""The methods, and how their parameters are put together."""
+
+
+def _action(method: str, params: Callable[[Query], list[Any]]) -> Callable[[Query], Bare]:
+    def action(query: Query) -> Bare:
+        return Bare(ask(query, method, params(query)))
+
+    return action
+
+
+ACTIONS: Final = {method.lower(): _action(method, params) for method, params in PARAMS.items()}

@@ -1,0 +1,246 @@
+"""Sourcify's interface, version 2, and the one question of version 1 that Hardhat 2 asks (explorer.md 3 and 5)."""
+
+import uuid
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+from django.http import HttpRequest, HttpResponse
+
+from cchain_app.forking.errors import UpstreamError
+from cchain_app.selectors.blocks import NoGenesis
+from explorer_app.api.door import BodyTooLarge, client_of, door, json_response, read_body
+from explorer_app.api.sourcify_contract import FIELDS, FieldsUnknown, fields_of, minimal, nothing
+from explorer_app.api.waiting import when_over
+from explorer_app.selectors import verified
+from explorer_app.selectors.verified import Progress
+from explorer_app.services import verification
+from explorer_app.site import Explorer
+from explorer_app.verification.errors import (
+    AlreadyVerified,
+    BadSubmission,
+    NotDeployed,
+    Refusal,
+    SubmittedAlready,
+    TooManyOfClient,
+    TooManyWaiting,
+)
+from explorer_app.verification.submission import Submission, from_metadata, from_sourcify
+from primitives.evm import Address
+from primitives.hexadecimal import HexError, decode_address
+
+MOST_LISTED: Final = 200
+MOST_LOOKED_UP: Final = 20
+_STATUS: Final[Mapping[type[Refusal], int]] = {
+    AlreadyVerified: 409,
+    SubmittedAlready: 429,
+    TooManyWaiting: 429,
+    TooManyOfClient: 429,
+}
+"""Others are 400."""
+
+
+def error(
+    status: int, code: str, message: str, details: Mapping[str, Any] | None = None
+) -> HttpResponse:
+    """Return Sourcify's error object."""
+    return json_response({**error_object(code, message), **(details or {})}, status)
+
+
+def error_object(code: str, message: str) -> dict[str, str]:
+    """Return it as it stands in the answer about a verification."""
+    return {"customCode": code, "message": message, "errorId": str(uuid.uuid4())}
+
+
+def verify(site: Explorer, request: HttpRequest, chain: str, address: str) -> HttpResponse:
+    """Take a standard JSON input for a contract."""
+    return _submit(site, request, chain, address, _with_input)
+
+
+def verify_metadata(site: Explorer, request: HttpRequest, chain: str, address: str) -> HttpResponse:
+    """Take metadata and sources for a contract."""
+    return _submit(site, request, chain, address, _with_metadata)
+
+
+def verify_similar(site: Explorer, request: HttpRequest, chain: str, address: str) -> HttpResponse:
+    """Take sources of a contract with the same code.
+
+    Unspecified: such contracts have each other's sources without being asked, so nothing is left to find here.
+    """
+    refusal = _wrong(site, chain, address)
+    return refusal or error(
+        404, "no_similar_match_found", "Contracts with the same code share their sources already"
+    )
+
+
+def job(site: Explorer, request: HttpRequest, key: str) -> HttpResponse:
+    """Tell how a verification is."""
+    found = when_over(site, key.replace("-", ""))
+    if found is None:
+        return error(404, "job_not_found", f"No verification job found for ID {key[:64]}")
+    answer = {
+        "isJobCompleted": found.is_over,
+        "verificationId": found.key,
+        "jobStartTime": moment(found.submitted_at),
+        "contract": _outcome(site, found),
+    }
+    if found.finished_at is not None:
+        answer["jobFinishTime"] = moment(found.finished_at)
+        elapsed = found.finished_at - found.submitted_at
+        answer["compilationTime"] = str(round(elapsed.total_seconds() * 1000))
+    if found.is_over and not found.has_passed:
+        answer["error"] = {
+            **error_object(found.reason, found.message), **msgspec.json.decode(found.details)
+        }  # fmt: skip
+    return json_response(answer)
+
+
+def contract(site: Explorer, request: HttpRequest, chain: str, address: str) -> HttpResponse:
+    """Tell whether a contract is verified; with `fields` what is known of it."""
+    refusal = _wrong(site, chain, address)
+    if refusal is not None:
+        return refusal
+    wanted, omitted = (request.GET.get(name, "") for name in ("fields", "omit"))
+    if wanted and omitted:
+        return error(400, "invalid_parameter", "fields and omit exclude each other")
+    at = decode_address(address)
+    row = verified.own_contract(site.evm, at)
+    if row is None:
+        return json_response(nothing(chain, at), 404)
+    shown = minimal(chain, at, row)
+    if omitted:
+        names = [one for one in FIELDS if one not in omitted.split(",")]
+    else:
+        names = list(FIELDS) if wanted == "all" else [one for one in wanted.split(",") if one]
+    try:
+        return json_response({**shown, **fields_of(site, at, row, names)})
+    except FieldsUnknown as unknown:
+        return error(400, "invalid_parameter", str(unknown))
+
+
+def contract_on_all(site: Explorer, request: HttpRequest, address: str) -> HttpResponse:
+    """Tell on which chains a contract is verified: on this one, or on none."""
+    chain = _chain_id(site)
+    refusal = _wrong(site, chain, address)
+    if refusal is not None:
+        return refusal
+    at = decode_address(address)
+    row = verified.own_contract(site.evm, at)
+    return json_response({"results": [] if row is None else [minimal(chain, at, row)]})
+
+
+def contracts(site: Explorer, request: HttpRequest, chain: str) -> HttpResponse:
+    """List verified contracts, the last first; `afterMatchId` is where it goes on."""
+    if chain != _chain_id(site):
+        return _unsupported(chain)
+    after, limit = (request.GET.get(name, "") for name in ("afterMatchId", "limit"))
+    if any(text and not (text.isdecimal() and len(text) < 19) for text in (after, limit)):
+        return error(400, "invalid_parameter", "limit and afterMatchId are numbers")
+    rows = verified.contracts(
+        site.evm,
+        before=int(after) if after else None,
+        count=min(int(limit or MOST_LISTED), MOST_LISTED),
+    )
+    return json_response(
+        {"results": [minimal(chain, Address(bytes(row.address)), row) for row in rows]}
+    )
+
+
+def check_all(site: Explorer, request: HttpRequest) -> HttpResponse:
+    """Tell which addresses are verified, as version 1 did.
+
+    Unspecified: of version 1 this alone is answered, so that an enabled plug-in of Hardhat 2 does not fail.
+    """
+    chain = _chain_id(site)
+    asked = chain in request.GET.get("chainIds", "").split(",")
+    answers: list[dict[str, Any]] = []
+    for text in request.GET.get("addresses", "").split(",")[:MOST_LOOKED_UP]:
+        try:
+            row = verified.own_contract(site.evm, decode_address(text))
+        except HexError:
+            return error(400, "invalid_parameter", f"Invalid address: {text[:64]}")
+        if row is None or not asked:
+            answers.append({"address": text, "status": "false"})
+            continue
+        status = (
+            "perfect" if "exact_match" in {row.runtime_match, row.creation_match} else "partial"
+        )
+        answers.append({"address": text, "chainIds": [{"chainId": chain, "status": status}]})
+    return json_response(answers)
+
+
+def moment(at: datetime) -> str:
+    """Return a time as Sourcify writes it."""
+    return at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _with_input(site: Explorer, address: Address, body: bytes) -> Submission:
+    return from_sourcify(address, body, most=site.settings.source_limit)
+
+
+def _with_metadata(site: Explorer, address: Address, body: bytes) -> Submission:
+    return from_metadata(address, body, most=site.settings.source_limit)
+
+
+def _submit(
+    site: Explorer, request: HttpRequest, chain: str, address: str, read: Any
+) -> HttpResponse:
+    if request.method != "POST":
+        return HttpResponse(status=405, headers={"Allow": "POST, OPTIONS"})
+    refusal = _wrong(site, chain, address)
+    if refusal is not None:
+        return refusal
+    try:
+        submission = read(site, decode_address(address), read_body(site, request))
+        key = verification.submit(site, submission, client=client_of(site, request), both=True)
+    except BodyTooLarge:
+        return error(413, "invalid_parameter", "The request is too long")
+    except (BadSubmission, NotDeployed, AlreadyVerified) as refused:
+        status = _STATUS.get(type(refused), 400)
+        return error(status, refused.code, str(refused), refused.data)
+    return json_response({"verificationId": key}, 202)
+
+
+def _outcome(site: Explorer, found: Progress) -> dict[str, Any]:
+    chain = _chain_id(site)
+    if found.contract is None:
+        return nothing(chain, found.address)
+    return minimal(chain, found.address, found.contract)
+
+
+def _chain_id(site: Explorer) -> str:
+    return str(site.evm.genesis.config.chain_id)
+
+
+def _wrong(site: Explorer, chain: str, address: str) -> HttpResponse | None:
+    """Return the refusal of another chain, or of what is no address; None: both are right."""
+    try:
+        if chain != _chain_id(site):
+            return _unsupported(chain)
+        decode_address(address)
+    except HexError:
+        return error(400, "invalid_parameter", f"Invalid address: {address[:64]}")
+    except (NoGenesis, UpstreamError) as away:
+        return error(500, "internal_error", f"The chain cannot be read now: {away}")
+    return None
+
+
+def _unsupported(chain: str) -> HttpResponse:
+    return error(
+        400, "unsupported_chain", f"Chain {chain[:32]} is not supported: this node has another"
+    )
+
+
+def _limited() -> HttpResponse:
+    return error(429, "too_many_requests", "Too many requests: try again later")
+
+
+verify_view: Final = door(verify, _limited)
+metadata_view: Final = door(verify_metadata, _limited)
+similar_view: Final = door(verify_similar, _limited)
+job_view: Final = door(job, _limited)
+contract_view: Final = door(contract, _limited)
+all_chains_view: Final = door(contract_on_all, _limited)
+contracts_view: Final = door(contracts, _limited)
+check_all_view: Final = door(check_all, _limited)

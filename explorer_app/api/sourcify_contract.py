@@ -1,0 +1,170 @@
+"""A verified contract as Sourcify shows it: the members that are always there, and those that are asked for."""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC
+from typing import Any, Final
+
+import msgspec
+
+from explorer_app.selectors import accounts, creations, proxies, verified
+from explorer_app.site import Explorer
+from primitives.evm import Address
+from primitives.hashing import keccak256
+from primitives.hexadecimal import checksum_address
+
+
+class FieldsUnknown(Exception):
+    """A name of a field that there is not."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"There is no field {name[:64]!r}")
+
+
+def nothing(chain: str, address: Address) -> dict[str, Any]:
+    """Return what is said of a contract that is not verified."""
+    return {
+        "match": None, "creationMatch": None, "runtimeMatch": None,
+        "chainId": chain, "address": checksum_address(address),
+    }  # fmt: skip
+
+
+def minimal(chain: str, address: Address, row: Any) -> dict[str, Any]:
+    """Return what is always said of a verified contract."""
+    found = {row.runtime_match, row.creation_match}
+    return {
+        "match": "exact_match" if "exact_match" in found else "match",
+        "creationMatch": row.creation_match,
+        "runtimeMatch": row.runtime_match,
+        "chainId": chain,
+        "address": checksum_address(address),
+        "verifiedAt": row.verified_at.astimezone(UTC)
+        .isoformat(timespec="seconds")
+        .replace("+00:00", "Z"),
+        "matchId": str(row.pk),
+    }
+
+
+class _Shown:
+    """A contract of which fields are asked for."""
+
+    def __init__(self, site: Explorer, address: Address, row: Any) -> None:
+        self.site = site
+        self.address = address
+        self.row = row
+        self.input: Mapping[str, Any] = msgspec.json.decode(row.input)
+        self.artifacts: Mapping[str, Any] = msgspec.json.decode(row.artifacts)
+
+
+def fields_of(site: Explorer, address: Address, row: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Return fields of a contract; of `outer.inner` the inner one alone.
+
+    Raises:
+        FieldsUnknown: There is no such field.
+    """
+    shown = _Shown(site, address, row)
+    found: dict[str, Any] = {}
+    for name in names:
+        outer, _, inner = name.partition(".")
+        if outer not in FIELDS:
+            raise FieldsUnknown(name)
+        value = FIELDS[outer](shown)
+        if not inner:
+            found[outer] = value
+        elif isinstance(value, Mapping) and inner in value:
+            found.setdefault(outer, {})[inner] = value[inner]
+        else:
+            raise FieldsUnknown(name)
+    return found
+
+
+def _creation_bytecode(shown: _Shown) -> dict[str, Any]:
+    found = creations.creation(shown.site.evm, shown.address)
+    code = creations.init_code(shown.site.evm, shown.address, found)
+    return {"onchainBytecode": None if code is None else "0x" + code.hex()}
+
+
+def _runtime_bytecode(shown: _Shown) -> dict[str, Any]:
+    code = accounts.account(shown.site.evm, shown.address).code
+    values = {
+        "libraries": msgspec.json.decode(shown.row.libraries),
+        "immutables": msgspec.json.decode(shown.row.immutables),
+    }
+    return {"onchainBytecode": "0x" + code.hex(), "transformationValues": values}
+
+
+def _deployment(shown: _Shown) -> dict[str, Any]:
+    found = creations.creation(shown.site.evm, shown.address)
+    if found is None:
+        names = ("transactionHash", "blockNumber", "transactionIndex", "deployer")
+        return dict.fromkeys(names)
+    row = found.transaction
+    return {
+        "transactionHash": "0x" + row.hash.hex(),
+        "blockNumber": str(row.number),
+        "transactionIndex": str(row.position),
+        "deployer": checksum_address(found.factory or row.sender),
+    }
+
+
+def _compilation(shown: _Shown) -> dict[str, Any]:
+    row = shown.row
+    return {
+        "language": row.language,
+        "compiler": "solc",
+        "compilerVersion": row.compiler,
+        "compilerSettings": shown.input["settings"],
+        "name": row.name,
+        "fullyQualifiedName": f"{row.path}:{row.name}",
+    }
+
+
+def _source_ids(shown: _Shown) -> dict[str, Any]:
+    """Return the places of the sources in the order in which a compiler numbers them."""
+    return {path: {"id": place} for place, path in enumerate(sorted(shown.input["sources"]))}
+
+
+def _signatures(shown: _Shown) -> dict[str, list[dict[str, str]]]:
+    abi = verified.read_abi_text(shown.row.abi)
+    kinds = {"function": abi.functions, "event": abi.events, "error": abi.errors}
+    return {
+        kind: [
+            {
+                "signature": one.signature,
+                "signatureHash32": "0x" + keccak256(one.signature.encode()).hex(),
+                "signatureHash4": "0x" + one.selector.hex(),
+            }
+            for one in found
+        ]
+        for kind, found in kinds.items()
+    }
+
+
+def _proxy(shown: _Shown) -> dict[str, Any]:
+    found = proxies.proxy(shown.site.evm, shown.address)
+    if found is None:
+        return {"isProxy": False, "proxyType": None, "implementations": []}
+    named = []
+    for address in found.implementations:
+        row = verified.own_contract(shown.site.evm, address)
+        entry = {"address": checksum_address(address)}
+        named.append(entry if row is None else {**entry, "name": row.name})
+    return {"isProxy": True, "proxyType": f"{found.kind}Proxy", "implementations": named}
+
+
+FIELDS: Final[Mapping[str, Callable[[_Shown], Any]]] = {
+    "creationBytecode": _creation_bytecode,
+    "runtimeBytecode": _runtime_bytecode,
+    "deployment": _deployment,
+    "sources": lambda shown: shown.input["sources"],
+    "compilation": _compilation,
+    "abi": lambda shown: msgspec.json.decode(shown.row.abi),
+    "metadata": lambda shown: msgspec.json.decode(shown.row.metadata or "null"),
+    "storageLayout": lambda shown: shown.artifacts.get("storageLayout"),
+    "userdoc": lambda shown: shown.artifacts.get("userdoc"),
+    "devdoc": lambda shown: shown.artifacts.get("devdoc"),
+    "sourceIds": _source_ids,
+    "stdJsonInput": lambda shown: shown.input,
+    "signatures": _signatures,
+    "proxyResolution": _proxy,
+}  # fmt: skip
+"""What can be asked for. `stdJsonOutput` is not: the compiler's whole output is not kept."""

@@ -1,0 +1,28 @@
+"""Addresses of other explorers' interfaces. In front of the pages', none of which begins so."""
+
+from django.urls import URLPattern, path, re_path
+
+from explorer_app.api import etherscan, sourcify
+
+
+def _sourcify(prefix: str) -> list[URLPattern]:
+    return [
+        path(f"{prefix}v2/verify/<str:chain>/<str:address>", sourcify.verify_view),
+        path(f"{prefix}v2/verify/metadata/<str:chain>/<str:address>", sourcify.metadata_view),
+        path(f"{prefix}v2/verify/similarity/<str:chain>/<str:address>", sourcify.similar_view),
+        path(f"{prefix}v2/verify/<str:key>", sourcify.job_view),
+        path(f"{prefix}v2/contract/all-chains/<str:address>", sourcify.all_chains_view),
+        path(f"{prefix}v2/contract/<str:chain>/<str:address>", sourcify.contract_view),
+        path(f"{prefix}v2/contracts/<str:chain>", sourcify.contracts_view),
+        path(f"{prefix}check-all-by-addresses", sourcify.check_all_view),
+    ]
+
+
+urlpatterns: list[URLPattern] = [
+    re_path(r"^api/?$", etherscan.api),
+    re_path(r"^v2/api/?$", etherscan.api_v2),
+    path("v2/chainlist", etherscan.chains),
+    path("solcversions", etherscan.compilers),
+    *_sourcify(""),
+    *_sourcify("server/"),
+]

@@ -1,0 +1,127 @@
+"""Contracts whose sources are known, ABIs that somebody gave without them, and verifications that wait or are over.
+
+They belong to an address AND the code that is there: whatever else is deployed there later has none of it, and where
+a chain goes back and deploys the same again it has all of it. JSON is text here: texts of strangers may have what
+PostgreSQL's own JSON refuses.
+"""
+
+from django.db import models
+from typing_extensions import override
+
+from chaindb.fields import AddressField, BytesField, HashField
+
+
+class VerifiedContract(models.Model):
+    """One row is a contract whose sources were compiled to the code at its address."""
+
+    address = AddressField()
+    code_hash = HashField(help_text="Keccak-256 of the code that was there")
+    runtime_match = models.CharField(  # noqa: DJ001  # no match is something else than an empty word
+        max_length=12, null=True, help_text="exact_match or match; null: the runtime code differs"
+    )
+    creation_match = models.CharField(  # noqa: DJ001  # as above
+        max_length=12, null=True, help_text="Likewise; null also where it was not compared"
+    )
+    name = models.TextField()
+    path = models.TextField(help_text="Of its file")
+    language = models.CharField(max_length=10)
+    compiler = models.CharField(max_length=80, help_text="Version with its commit")
+    input = models.TextField(help_text="The compiler's standard JSON input that matches")
+    is_single_file = models.BooleanField(help_text="It was submitted as one file")
+    note = models.TextField(help_text="What of the input is not as it was submitted; else empty")
+    abi = models.TextField(help_text="JSON")
+    metadata = models.TextField(help_text="JSON, as the compiler made it")
+    artifacts = models.TextField(
+        help_text="JSON: documentation, layout of the storage, selectors by signature"
+    )
+    arguments = BytesField(null=True, help_text="Of the constructor; null: nobody knows them")
+    libraries = models.TextField(help_text="JSON: addresses that were filled in, by path:Name")
+    immutables = models.TextField(help_text="JSON: values by the ID of their declaration")
+    license = models.CharField(max_length=2, help_text="Etherscan's number; empty: none was given")
+    verified_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["address", "code_hash"], name="explorer_verified_once"),
+        ]
+        indexes = [models.Index(fields=["code_hash"], name="explorer_verified_code")]
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.name} at {self.address}"
+
+
+class SuppliedAbi(models.Model):
+    """One row is an ABI that somebody gave for a contract; nothing proves that it is the contract's."""
+
+    address = AddressField()
+    code_hash = HashField(help_text="Keccak-256 of the code that was there")
+    name = models.TextField(help_text="What they called the contract; may be empty")
+    abi = models.TextField(help_text="JSON")
+    supplied_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-id"]
+        verbose_name = "supplied ABI"
+        constraints = [
+            models.UniqueConstraint(fields=["address", "code_hash"], name="explorer_supplied_once"),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"ABI for {self.address}"
+
+
+class VerificationState(models.IntegerChoices):
+    """How far a verification is."""
+
+    WAITING = 0, "waiting"
+    RUNNING = 1, "running"
+    PASSED = 2, "passed"
+    FAILED = 3, "failed"
+
+
+class Verification(models.Model):
+    """One row is a submission; those that are over are kept for a day."""
+
+    id = models.CharField(max_length=32, primary_key=True, help_text="The GUID that clients ask by")
+    digest = HashField(help_text="SHA-256 of all that was submitted")
+    address = AddressField()
+    code_hash = HashField(help_text="Keccak-256 of the code that was there")
+    client = models.CharField(max_length=64, help_text="The address that it came from")
+    input = models.TextField(help_text="The compiler's standard JSON input")
+    compiler = models.CharField(max_length=80)
+    path = models.TextField()
+    name = models.TextField()
+    arguments = BytesField(null=True)
+    is_single_file = models.BooleanField()
+    knows_evm_version = models.BooleanField()
+    license = models.CharField(max_length=2)
+    state = models.SmallIntegerField(choices=VerificationState.choices)
+    worker = models.CharField(max_length=32, help_text="The process that took it last; else empty")
+    tries = models.SmallIntegerField(help_text="How often a process took it")
+    submitted_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    reason = models.CharField(
+        max_length=60, help_text="Why it failed, as Sourcify calls it; else empty"
+    )
+    message = models.TextField(help_text="Why it failed, for people; else empty")
+    details = models.TextField(help_text="JSON that is added to Sourcify's error; else {}")
+    contract = models.ForeignKey(VerifiedContract, models.SET_NULL, null=True, db_index=False)
+
+    class Meta:
+        ordering = ["-submitted_at"]
+        indexes = [
+            models.Index(
+                fields=["submitted_at"],
+                name="explorer_verifications_open",
+                condition=models.Q(state__lt=2),
+            ),
+            models.Index(fields=["finished_at"], name="explorer_verifications_over"),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.name} at {self.address}: {VerificationState(self.state).label}"

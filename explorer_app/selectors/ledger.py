@@ -1,0 +1,269 @@
+"""Transactions, calls inside of them, and logs in ranges of blocks, either way round: lists of whoever reads them all.
+
+Keys of rows come first, then rows as far as they may be long: inputs of transactions can be large.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import or_
+from typing import Any, Final, NamedTuple
+
+from django.db.models import Q, QuerySet
+
+from cchain_app import models
+from cchain_app.chain import EvmChain
+from cchain_app.models import Call, CallType
+from cchain_app.txs.codec import decode_unsigned
+from cchain_app.txs.errors import InvalidTransaction
+from chaindb.fields import row_id
+from primitives.evm import Address, Hash
+
+MOST_BYTES: Final = 25_000_000
+"""Of transactions in one list."""
+UNINDEXED_BLOCKS: Final = 10_000
+"""Blocks that are searched for logs of which nothing is known that an index has."""
+MINED_BLOCKS: Final = 100_000
+"""Blocks below the head that are searched for those of a miner: no index has them."""
+_AT_ONCE: Final = 500
+
+_LISTED: Final = (
+    "id", "hash", "block_id", "index", "block__timestamp", "block__hash", "sender", "to", "nonce", "value", "gas",
+    "raw", "receipt__succeeded", "receipt__gas_used", "receipt__cumulative_gas_used",
+    "receipt__effective_gas_price", "receipt__contract_address",
+)  # fmt: skip
+_LOGGED: Final = (
+    "address", "topic0", "topic1", "topic2", "topic3", "data", "block_id", "index", "block__hash",
+    "block__timestamp", "transaction__hash", "transaction__index",
+    "transaction__receipt__effective_gas_price", "transaction__receipt__gas_used",
+)  # fmt: skip
+
+
+class ListTooLong(Exception):
+    """A list that has more bytes than one answer may have."""
+
+
+class RangeTooLong(Exception):
+    """More blocks than can be searched without an index."""
+
+
+class Span(NamedTuple):
+    """What part of a list is wanted."""
+
+    first: int
+    """Height of the first block."""
+    last: int
+    """Of the last one, included."""
+    skip: int
+    most: int
+    descending: bool = False
+
+    @property
+    def keys(self) -> tuple[int, int]:
+        """The keys of rows of these blocks: from the first, below the second."""
+        return row_id(self.first), row_id(self.last + 1)
+
+
+class ListedTransaction(NamedTuple):
+    """A transaction with all that lists of other explorers have."""
+
+    id: int
+    hash: Hash
+    number: int
+    position: int
+    timestamp: int
+    block_hash: Hash
+    sender: Address
+    to: Address | None
+    nonce: int
+    value: int
+    gas: int
+    raw: bytes
+    succeeded: bool
+    gas_used: int
+    cumulative_gas_used: int
+    price: int
+    created: Address | None
+
+    @property
+    def data(self) -> bytes:
+        """Its input; of a type that this node does not make none."""
+        try:
+            return decode_unsigned(bytes(self.raw), blobs=True).data
+        except InvalidTransaction:
+            return b""
+
+
+class ListedLog(NamedTuple):
+    """A log with its place and what its transaction paid."""
+
+    address: Address
+    topic0: bytes | None
+    topic1: bytes | None
+    topic2: bytes | None
+    topic3: bytes | None
+    data: bytes
+    number: int
+    place: int
+    """Among the logs of its block."""
+    block_hash: Hash
+    timestamp: int
+    transaction_hash: Hash
+    transaction_index: int
+    price: int
+    gas_used: int
+
+    @property
+    def topics(self) -> list[bytes]:
+        """Those that it has."""
+        words = (self.topic0, self.topic1, self.topic2, self.topic3)
+        return [bytes(one) for one in words if one is not None]
+
+
+class LogSearch(NamedTuple):
+    """Which logs are looked for."""
+
+    address: Address | None
+    groups: Sequence[Sequence[tuple[int, bytes]]]
+    """Of each group one topic must be at its place: (place, topic)."""
+
+    @property
+    def has_index(self) -> bool:
+        """Whether an index leads to them: by their address, or by what they have first."""
+        alone = [group[0][0] for group in self.groups if len(group) == 1]
+        return self.address is not None or 0 in alone
+
+
+def transactions_of(chain: EvmChain, address: Address, span: Span) -> list[ListedTransaction]:
+    """Return transactions that an address sent or received, or that created it.
+
+    Raises:
+        ListTooLong: They have more than `MOST_BYTES`.
+    """
+    rows = chain.db.objects(models.Transaction)
+    created = chain.db.objects(models.Receipt).filter(contract_address=address)
+    keys = _merged(
+        [
+            rows.filter(sender=address),
+            rows.filter(to=address),
+            rows.filter(id__in=created.values("transaction_id")),
+        ],
+        span,
+    )
+    found: list[ListedTransaction] = []
+    size = 0
+    for start in range(0, len(keys), _AT_ONCE):
+        part = rows.filter(id__in=keys[start : start + _AT_ONCE]).values_list(*_LISTED)
+        for row in part.iterator():
+            found.append(ListedTransaction(*row))
+            size += len(found[-1].raw)
+            if size > MOST_BYTES:
+                raise ListTooLong
+    return sorted(found, key=lambda one: one.id, reverse=span.descending)
+
+
+def calls_of(chain: EvmChain, address: Address | None, span: Span) -> list[Call]:
+    """Return what transactions did inside: calls with value, creations and SELFDESTRUCTs, of an address or of all.
+
+    As far as calls are rows (NODE_TRACE_INDEX).
+    """
+    rows = _inner_calls(chain)
+    branches = [rows] if address is None else [rows.filter(sender=address), rows.filter(to=address)]
+    keys = _merged(branches, span)
+    found = _with_blocks(chain.db.objects(Call).filter(id__in=keys))
+    return sorted(found, key=lambda one: one.pk, reverse=span.descending)
+
+
+def calls_in(chain: EvmChain, transaction: int) -> list[Call]:
+    """Return the same of one transaction, by its key."""
+    rows = _inner_calls(chain).filter(transaction_id=transaction)
+    return list(_with_blocks(rows).order_by("index")[:_AT_ONCE])
+
+
+def logs(chain: EvmChain, search: LogSearch, span: Span) -> list[ListedLog]:
+    """Return logs.
+
+    Raises:
+        RangeTooLong: No index leads to them, and the blocks are too many.
+    """
+    if not search.has_index and span.last - span.first >= UNINDEXED_BLOCKS:
+        raise RangeTooLong
+    first, stop = span.keys
+    rows = chain.db.objects(models.Log).filter(id__gte=first, id__lt=stop)
+    if search.address is not None:
+        rows = rows.filter(address=search.address)
+    for group in search.groups:
+        rows = rows.filter(reduce(or_, (Q(**{f"topic{at}": topic}) for at, topic in group)))
+    ordered = rows.order_by("id").values_list(*_LOGGED)
+    return [ListedLog(*row) for row in ordered[span.skip : span.skip + span.most]]
+
+
+def mined_by(chain: EvmChain, miner: Address, head: int, span: Span) -> list[tuple[int, int]]:
+    """Return heights and times of blocks whose coinbase is an address, among the last `MINED_BLOCKS`."""
+    first = max(span.first, head - MINED_BLOCKS)
+    rows = chain.db.objects(models.Block).filter(
+        number__gte=first, number__lte=span.last, miner=miner
+    )
+    ordered = rows.order_by("-number" if span.descending else "number")
+    return list(ordered.values_list("number", "timestamp")[span.skip : span.skip + span.most])
+
+
+def tips(chain: EvmChain, heights: Iterable[int]) -> dict[int, int]:
+    """Return what the transactions of some blocks paid their coinbase, in wei."""
+    sums = dict.fromkeys(heights, 0)
+    if not sums:
+        return sums
+    rows = chain.db.objects(models.Receipt).filter(
+        transaction_id__gte=row_id(min(sums)), transaction_id__lt=row_id(max(sums) + 1)
+    )
+    fields = (
+        "transaction__block_id",
+        "gas_used",
+        "effective_gas_price",
+        "transaction__block__base_fee",
+    )
+    for number, gas_used, price, base_fee in rows.values_list(*fields).iterator():
+        if number in sums:
+            sums[number] += gas_used * (price - (base_fee or 0))
+    return sums
+
+
+def block_at(chain: EvmChain, timestamp: int, *, before: bool) -> int | None:
+    """Return the height of the last block up to a time, or of the first from it on; None: there is none."""
+    rows = chain.db.objects(models.Block)
+    found = (
+        rows.filter(timestamp__lte=timestamp).order_by("-timestamp", "-number")
+        if before
+        else rows.filter(timestamp__gte=timestamp).order_by("timestamp", "number")
+    )
+    return found.values_list("number", flat=True).first()
+
+
+def receipt(chain: EvmChain, tx_hash: Hash) -> tuple[int, bool] | None:
+    """Return key and success of a transaction, or None."""
+    rows = chain.db.objects(models.Receipt).filter(transaction__hash=tx_hash)
+    return rows.values_list("transaction_id", "succeeded").first()
+
+
+def _merged(branches: Sequence[QuerySet[Any]], span: Span) -> list[int]:
+    """Return the keys of a part of several lists that are read as one."""
+    first, stop = span.keys
+    end = span.skip + span.most
+    found: set[int] = set()
+    for branch in branches:
+        rows = branch.filter(id__gte=first, id__lt=stop)
+        ordered = rows.order_by("-id" if span.descending else "id")
+        found.update(ordered.values_list("id", flat=True)[:end])
+    return sorted(found, reverse=span.descending)[span.skip : end]
+
+
+def _inner_calls(chain: EvmChain) -> QuerySet[Call]:
+    """All but those that neither move value nor create nor destroy."""
+    worth = Q(creates=True) | Q(type=CallType.SELFDESTRUCT) | Q(value__gt=0)
+    moves = Q(type__in=[CallType.STATICCALL, CallType.DELEGATECALL])
+    return chain.db.objects(Call).filter(worth, depth__gt=0).exclude(moves)
+
+
+def _with_blocks(rows: QuerySet[Call]) -> QuerySet[Call]:
+    return rows.select_related("transaction__block").defer(
+        "transaction__raw", "transaction__block__header"
+    )

@@ -1,0 +1,133 @@
+"""Whose code a contract runs in its place: its code is looked at, then its slots, then it is asked (explorer.md 10).
+
+Nothing of it is kept: at the head a contract's code and slots are in memory. A contract that is not known is asked
+with little gas and time.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from cchain_app.blocks.assembly import env_of
+from cchain_app.chain import EvmChain
+from cchain_app.evm.engine import CallInterrupted, CallMessage, CallRejected
+from cchain_app.forking.errors import UpstreamError
+from cchain_app.selectors import blocks
+from cchain_app.selectors.state import StateAt, code_at, state_at
+from explorer_app.verification.proxies import (
+    ADMIN_SLOT,
+    FACETS,
+    FIRST_SLOT,
+    IMPLEMENTATION,
+    MASTER_COPY,
+    SLOTS,
+    Kind,
+    address_of,
+    addresses_of,
+    delegates,
+    target_in_code,
+)
+from primitives.evm import ZERO_ADDRESS, Address
+
+GAS: Final = 100_000
+SECONDS: Final = 0.2
+MOST_STEPS: Final = 3
+"""So far proxies of proxies are followed."""
+_INTRINSIC: Final = 25_000
+"""Gas of a transaction before it calls: added, so that the contract has all of `GAS`."""
+
+
+class Proxy(NamedTuple):
+    """A contract that runs other contracts' code."""
+
+    kind: Kind
+    implementations: tuple[Address, ...]
+    """One; of a diamond its facets."""
+    beacon: Address | None = None
+    """Who names the implementation."""
+    admin: Address | None = None
+    """Who may change it, where a slot says so."""
+    arguments: bytes = b""
+    """Of a clone."""
+
+
+def proxy(chain: EvmChain, address: Address) -> Proxy | None:
+    """Return how a contract is a proxy at the head, or None: it is none, or there is no contract."""
+    return _Contracts(chain).proxy(address)
+
+
+def implementations(chain: EvmChain, address: Address) -> tuple[Address, ...]:
+    """Return whose code a contract runs in the end, proxies of proxies followed; none where it is no proxy."""
+    contracts = _Contracts(chain)
+    found: tuple[Address, ...] = ()
+    wanted = address
+    for _ in range(MOST_STEPS):
+        step = contracts.proxy(wanted)
+        if step is None:
+            break
+        found = step.implementations
+        if len(found) != 1 or found[0] == address:
+            break
+        (wanted,) = found
+    return found
+
+
+class _Contracts:
+    """The contracts of a chain at its head."""
+
+    def __init__(self, chain: EvmChain) -> None:
+        self._chain = chain
+        self._head = blocks.head(chain)
+        self._state: StateAt = state_at(chain, self._head.number)
+
+    def proxy(self, address: Address) -> Proxy | None:
+        """Return how a contract is a proxy: the first rule that holds."""
+        code = code_at(self._state, address)
+        if not code:
+            return None
+        target = target_in_code(code)
+        if target is not None:
+            return Proxy(target.kind, (target.address,), arguments=target.arguments)
+        if not delegates(code):
+            return None  # it runs nobody's code
+        return next(self._by_state(address), None)
+
+    def _by_state(self, address: Address) -> Iterator[Proxy]:
+        for kind, slot in SLOTS:
+            named = self._contract(self._state.storage(address, slot))
+            if named is None:
+                continue
+            if kind is not Kind.BEACON:
+                yield Proxy(kind, (named,), admin=self._admin(address))
+                continue
+            behind = self._contract(self._ask(named, IMPLEMENTATION))
+            if behind is not None:
+                yield Proxy(kind, (behind,), beacon=named, admin=self._admin(address))
+        singleton = self._contract(self._state.storage(address, FIRST_SLOT))
+        if singleton is not None and self._contract(self._ask(address, MASTER_COPY)) == singleton:
+            yield Proxy(Kind.SAFE, (singleton,))
+        facets = addresses_of(self._ask(address, FACETS))
+        if facets and all(code_at(self._state, one) for one in facets):
+            yield Proxy(Kind.DIAMOND, tuple(facets))
+        claimed = self._contract(self._ask(address, IMPLEMENTATION))
+        if claimed is not None and claimed != address:
+            yield Proxy(Kind.CLAIMED, (claimed,))
+
+    def _contract(self, word: bytes) -> Address | None:
+        """Return the contract that a word names, or None."""
+        found = address_of(word)
+        return found if found is not None and code_at(self._state, found) else None
+
+    def _admin(self, address: Address) -> Address | None:
+        return address_of(self._state.storage(address, ADMIN_SLOT))
+
+    def _ask(self, to: Address, question: bytes) -> bytes:
+        """Return what a contract answers; nothing if it fails or takes too long."""
+        env = env_of(self._head.header, self._chain.config)
+        free = env if env.base_fee is None else replace(env, base_fee=0)
+        message = CallMessage(ZERO_ADDRESS, to, GAS + _INTRINSIC, 0, 0, question)
+        try:
+            found = self._chain.engine.call(free, message, self._state, time_limit=SECONDS)
+        except (CallRejected, CallInterrupted, UpstreamError):
+            return b""
+        return b"" if found.error is not None else bytes(found.output)

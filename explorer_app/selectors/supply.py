@@ -1,0 +1,35 @@
+"""How much of the C-Chain's coin there is, and what was burnt: sums over all rows, so only while they are few."""
+
+from typing import Final
+
+from cchain_app import models
+from cchain_app.chain import EvmChain
+
+MOST_ROWS: Final = 100_000
+"""Accounts, or blocks, that are summed for one answer."""
+
+
+class TooManyRows(Exception):
+    """There is more than is summed for one answer."""
+
+
+def total(chain: EvmChain) -> int:
+    """Return the sum of all balances at the head, in wei.
+
+    Raises:
+        TooManyRows: There are more than `MOST_ROWS` accounts.
+    """
+    rows = chain.db.objects(models.Account).order_by("address")
+    found = list(rows.values_list("balance", flat=True)[: MOST_ROWS + 1])
+    if len(found) > MOST_ROWS:
+        raise TooManyRows
+    return sum(found)
+
+
+def burnt(chain: EvmChain) -> int:
+    """Return what transactions have paid as base fees, in wei. Raises `TooManyRows`, of blocks."""
+    rows = chain.db.objects(models.Block).filter(gas_used__gt=0, base_fee__isnull=False)
+    found = list(rows.order_by("number").values_list("gas_used", "base_fee")[: MOST_ROWS + 1])
+    if len(found) > MOST_ROWS:
+        raise TooManyRows
+    return sum(gas * (base_fee or 0) for gas, base_fee in found)

@@ -1,0 +1,178 @@
+"""Contracts whose sources or ABIs are known, and verifications: for pages, and for whoever decodes by an ABI."""
+
+from datetime import datetime
+from typing import Final, NamedTuple
+
+import msgspec
+
+from cchain_app.chain import EvmChain
+from explorer_app.models import SuppliedAbi, Verification, VerificationState, VerifiedContract
+from explorer_app.names.abi_json import MalformedAbi, read_abi
+from explorer_app.names.book import NO_ABI, Abi
+from explorer_app.selectors import accounts, proxies
+from explorer_app.verification.comparing import Match
+from primitives.evm import Address, Hash
+from primitives.hashing import keccak256
+
+PAGE: Final = 25
+
+
+class Known(NamedTuple):
+    """What is known of the code at an address."""
+
+    address: Address
+    """That was asked for."""
+    code_hash: Hash
+    contract: VerifiedContract | None
+    """Its sources; of another address where that has the same code."""
+    supplied: SuppliedAbi | None
+    """An ABI that somebody gave; for addresses alone that have no sources."""
+
+    @property
+    def similar(self) -> Address | None:
+        """The other address that the sources were verified for; None: they are this one's."""
+        if self.contract is None or bytes(self.contract.address) == self.address:
+            return None
+        return Address(bytes(self.contract.address))
+
+    @property
+    def abi_text(self) -> str | None:
+        """The ABI as JSON, or None."""
+        if self.contract is not None:
+            return self.contract.abi
+        return None if self.supplied is None else self.supplied.abi
+
+    @property
+    def abi(self) -> Abi:
+        """The same as declarations; an empty one where there is none."""
+        return NO_ABI if self.abi_text is None else read_abi_text(self.abi_text)
+
+
+def known(chain: EvmChain, address: Address) -> Known | None:
+    """Return what is known of the contract that is at an address now; None where there is no code."""
+    found = accounts.account(chain, address)
+    if not found.is_contract:
+        return None
+    return known_code(chain, address, Hash(keccak256(found.code)))
+
+
+def known_code(chain: EvmChain, address: Address, code_hash: Hash) -> Known:
+    """Return the same for a code that is known already."""
+    rows = chain.db.objects(VerifiedContract).filter(code_hash=code_hash)
+    contract = rows.filter(address=address).first() or _best(chain, code_hash)
+    supplied = None
+    if contract is None:
+        given = chain.db.objects(SuppliedAbi).filter(address=address, code_hash=code_hash)
+        supplied = given.first()
+    return Known(address, code_hash, contract, supplied)
+
+
+def own_contract(chain: EvmChain, address: Address) -> VerifiedContract | None:
+    """Return the sources that were verified for the contract at this very address; None: none were."""
+    found = known(chain, address)
+    return None if found is None or found.similar is not None else found.contract
+
+
+def abi_of(chain: EvmChain, address: Address) -> Abi:
+    """Return by what the calls, events and errors of an address are decoded; an empty ABI where nothing is known.
+
+    Of a proxy the implementation's comes first, then its own; without sources of its own a contract has the ABI of
+    one with the same code, then one that somebody gave for it.
+    """
+    own = known(chain, address)
+    if own is None:
+        return NO_ABI
+    found = [
+        one.abi
+        for target in proxies.implementations(chain, address)
+        if (one := known(chain, target)) is not None
+    ]
+    found.append(own.abi)
+    return Abi(
+        tuple(one for abi in found for one in abi.functions),
+        tuple(one for abi in found for one in abi.events),
+        tuple(one for abi in found for one in abi.errors),
+    )
+
+
+def contracts(
+    chain: EvmChain, *, before: int | None = None, count: int = PAGE
+) -> list[VerifiedContract]:
+    """Return contracts with sources, the last verified first, before a key; without what is long of them."""
+    rows = chain.db.objects(VerifiedContract).defer("input", "metadata", "artifacts")
+    if before is not None:
+        rows = rows.filter(id__lt=before)
+    return list(rows.order_by("-id")[:count])
+
+
+def contract_by_key(chain: EvmChain, key: int) -> VerifiedContract | None:
+    """Return sources by the key of their row."""
+    return chain.db.objects(VerifiedContract).filter(pk=key).first()
+
+
+class Progress(NamedTuple):
+    """How far a verification is."""
+
+    key: str
+    address: Address
+    state: VerificationState
+    submitted_at: datetime
+    finished_at: datetime | None
+    reason: str
+    """Why it failed, as Sourcify calls it."""
+    message: str
+    """Why it failed, for people."""
+    details: str
+    """JSON."""
+    contract: VerifiedContract | None
+    """What it has found."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended."""
+        return self.state >= VerificationState.PASSED
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether the sources are the contract's."""
+        return self.state == VerificationState.PASSED
+
+
+def verification(chain: EvmChain, key: str) -> Progress | None:
+    """Return how far a verification is, by its GUID; None: it is unknown, or long over."""
+    rows = chain.db.objects(Verification).filter(pk=key).defer("input")
+    row = rows.select_related("contract").first()
+    if row is None:
+        return None
+    return Progress(
+        row.id,
+        Address(bytes(row.address)),
+        VerificationState(row.state),
+        row.submitted_at,
+        row.finished_at,
+        row.reason,
+        row.message,
+        row.details,
+        row.contract,
+    )
+
+
+def is_over(chain: EvmChain, key: str) -> bool:
+    """Say whether a verification has ended, or is unknown."""
+    rows = chain.db.objects(Verification).filter(pk=key, state__lt=VerificationState.PASSED)
+    return not rows.exists()
+
+
+def _best(chain: EvmChain, code_hash: Hash) -> VerifiedContract | None:
+    """Return the best sources for a code, whatever the address: exact ones first, then the first that came."""
+    rows = chain.db.objects(VerifiedContract).filter(code_hash=code_hash).order_by("id")
+    exact = rows.filter(runtime_match=Match.EXACT.value).first()
+    return exact or rows.filter(runtime_match__isnull=False).first()
+
+
+def read_abi_text(text: str) -> Abi:
+    """Return an ABI as declarations; an empty one if it has what no declaration can have."""
+    try:
+        return read_abi(msgspec.json.decode(text))
+    except MalformedAbi:
+        return NO_ABI

@@ -1,0 +1,284 @@
+"""Verifying contracts: taking submissions, working them off one after the other, taking ABIs without sources.
+
+A submission that was taken survives the end of the process: whoever worked on it has it again after that.
+"""
+
+import hashlib
+import logging
+import time
+import uuid
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+from celery import current_app
+from django.db import transaction
+
+from chaindb.locks import Lock
+from explorer_app.names.abi_json import MalformedAbi, read_abi
+from explorer_app.selectors import accounts, creations
+from explorer_app.site import Explorer
+from explorer_app.store import contracts as rows
+from explorer_app.store.contracts import Job
+from explorer_app.verification.attempts import Verified, verify
+from explorer_app.verification.comparing import Match, OnChain
+from explorer_app.verification.errors import (
+    AlreadyVerified,
+    GivenUp,
+    HasAbi,
+    HasSources,
+    NoAbi,
+    NotDeployed,
+    Refusal,
+    SubmittedAlready,
+    TooManyAbis,
+    TooManyOfClient,
+    TooManyWaiting,
+)
+from explorer_app.verification.submission import Submission
+from explorer_app.verification.versions import Version
+from primitives.evm import Address, Hash
+from primitives.hashing import keccak256
+from primitives.networks import LOCAL
+
+TASK: Final = "explorer_app.verify"
+KEPT: Final = timedelta(days=1)
+"""So long verifications that are over can be asked for."""
+MOST_TRIES: Final = 3
+"""So often a verification is begun again whose process has ended in its midst."""
+MOST_ABIS: Final = 10_000
+MOST_ABI: Final = 256 * 1024
+"""Bytes of an ABI that somebody gives."""
+_SLACK: Final = timedelta(seconds=30)
+
+_log: Final = logging.getLogger(__name__)
+
+
+def submit(
+    site: Explorer,
+    submission: Submission,
+    *,
+    client: str,
+    both: bool = False,
+) -> str:
+    """Take a submission; it is compiled later.
+
+    Unspecified: a client may have a tenth of what may wait, and the very same is not compiled twice at a time.
+
+    Args:
+        site: The explorer.
+        submission: What was submitted.
+        client: Who submits it.
+        both: Whether only an exact match of both codes cannot become better, as Sourcify has it.
+
+    Returns:
+        The GUID by which to ask how it is.
+
+    Raises:
+        NotDeployed: There is no contract at the address.
+        AlreadyVerified: It is verified, and no submission could match better.
+        UnknownCompiler: The compiler is not installed.
+        SubmittedAlready: The very same is waiting.
+        TooManyWaiting: There is no room.
+        TooManyOfClient: There is none for this client.
+    """
+    code_hash = _code_hash(site, submission.address)
+    site.compilers.require(submission.version)
+    _verify_worth(site, submission.address, code_hash, both=both)
+    digest = _digest(submission, code_hash)
+    db, most, now = site.evm.db, site.settings.verifications, datetime.now(UTC)
+    key = uuid.uuid4().hex
+    with db.atomic(durable=True):
+        db.acquire(Lock.VERIFICATION)
+        rows.forget_before(db, now - KEPT)
+        waiting = rows.open_with(db, digest)
+        if waiting is not None:
+            raise SubmittedAlready(waiting)
+        if rows.count_open(db) >= most:
+            raise TooManyWaiting(most)
+        if rows.count_open(db, client) >= max(1, most // 10):
+            raise TooManyOfClient(max(1, most // 10))
+        rows.add(db, key, submission, digest=digest, code_hash=code_hash, client=client, now=now)
+        transaction.on_commit(_request_work, using=db.alias, robust=True)
+    return key
+
+
+def work(site: Explorer, *, seconds: float) -> int:
+    """Work verifications off, those that came first; return how many. None is begun after so many seconds."""
+    until = time.monotonic() + seconds
+    done = 0
+    while (job := _take(site)) is not None:
+        _do(site, job)
+        done += 1
+        if time.monotonic() > until:
+            break
+    return done
+
+
+def supply_abi(site: Explorer, address: Address, text: str, *, name: str = "") -> None:
+    """Take an ABI for a contract whose sources are not there; it is shown as what it is, not verified.
+
+    Unspecified: on a local network it takes the place of the one before, elsewhere the first one stays, since anybody
+    can give one.
+
+    Raises:
+        NotDeployed: There is no contract at the address.
+        NoAbi: The text is no ABI.
+        HasSources: The contract is verified.
+        HasAbi: There is one.
+        TooManyAbis: There is no room.
+    """
+    abi = _abi(text)
+    code_hash = _code_hash(site, address)
+    db = site.evm.db
+    with db.atomic(durable=True):
+        db.acquire(Lock.VERIFICATION)
+        if rows.contract(db, address, code_hash) is not None:
+            raise HasSources
+        there = rows.is_supplied(db, address, code_hash)
+        if there and site.settings.network_id != LOCAL:
+            raise HasAbi
+        if not there and rows.count_supplied(db) >= MOST_ABIS:
+            raise TooManyAbis(MOST_ABIS)
+        rows.supply(
+            db,
+            address,
+            code_hash,
+            name=name[:200],
+            abi=msgspec.json.encode(abi).decode(),
+            now=datetime.now(UTC),
+        )
+
+
+def _abi(text: str) -> Any:
+    if len(text) > MOST_ABI:
+        raise NoAbi(f"it has more than {MOST_ABI} characters")
+    try:
+        found = msgspec.json.decode(text)
+        read_abi(found)
+    except MalformedAbi as error:
+        raise NoAbi(str(error)) from error
+    except (msgspec.DecodeError, RecursionError, ValueError) as error:
+        raise NoAbi("it is not JSON") from error
+    return found
+
+
+def _code_hash(site: Explorer, address: Address) -> Hash:
+    found = accounts.account(site.evm, address)
+    if not found.is_contract:
+        raise NotDeployed
+    return Hash(keccak256(found.code))
+
+
+def _verify_worth(site: Explorer, address: Address, code_hash: Hash, *, both: bool) -> None:
+    there = rows.contract(site.evm.db, address, code_hash)
+    if there is None:
+        return
+    exact = [one == Match.EXACT for one in (there.runtime_match, there.creation_match)]
+    if all(exact) if both else any(exact):
+        raise AlreadyVerified
+
+
+def _digest(submission: Submission, code_hash: Hash) -> bytes:
+    parts = (
+        submission.input,
+        submission.version,
+        submission.full_name,
+        submission.arguments,
+        submission.license,
+    )
+    digest = hashlib.sha256(msgspec.json.encode(parts))
+    digest.update(submission.address + code_hash)
+    return digest.digest()
+
+
+def _request_work() -> None:
+    """Ask for work at once. If the broker is away the beat's tick asks for it."""
+    try:
+        current_app.signature(TASK).apply_async(expires=60)
+    except Exception as error:  # whatever the broker says, the submission is stored
+        _log.warning("the broker is away; the next tick begins the verification: %s", error)
+
+
+def _take(site: Explorer) -> Job | None:
+    """Take the next verification, unless another process is at one."""
+    db, now = site.evm.db, datetime.now(UTC)
+    lease = timedelta(seconds=site.settings.solc_seconds) + _SLACK
+    with db.atomic(durable=True):
+        db.acquire(Lock.VERIFICATION)
+        if site.settings.profile == "production":
+            rows.give_back(db, started_before=now - lease)
+        else:  # all is one process: another one's has ended
+            rows.give_back(db, not_of=site.worker)
+        if rows.count_running(db):
+            return None
+        return rows.take(db, site.worker, now)
+
+
+def _do(site: Explorer, job: Job) -> None:
+    if rows.tries_of(site.evm.db, job.id) > MOST_TRIES:
+        _fail(site, job, GivenUp())
+        return
+    found = _Run(site, job)
+    try:
+        verified = found.verify()
+    except Refusal as refusal:
+        _fail(site, job, refusal)
+    except Exception:
+        _log.exception("a verification failed for a reason of the node's own")
+        _fail(site, job, GivenUp())
+    else:
+        _write(site, job, verified, found.version)
+
+
+class _Run:
+    """One verification: what is at the address, and all compilations."""
+
+    def __init__(self, site: Explorer, job: Job) -> None:
+        self._site = site
+        self._job = job
+        self._until = time.monotonic() + site.settings.solc_seconds
+        self.version: Version = job.submission.version
+        """With the compiler's own commit, once it has run."""
+
+    def verify(self) -> Verified:
+        """Return what was found. Raises `VerificationFailed`, and `UnknownCompiler`."""
+        return verify(self._job.submission, self._on_chain(), self._compile)
+
+    def _on_chain(self) -> OnChain:
+        evm, address = self._site.evm, self._job.submission.address
+        found = accounts.account(evm, address)
+        if not found.is_contract or keccak256(found.code) != self._job.code_hash:
+            raise NotDeployed
+        creation = creations.creation(evm, address)
+        return OnChain(found.code, creations.init_code(evm, address, creation))
+
+    def _compile(self, text: bytes) -> Any:
+        made = self._site.compilers.compile(self._job.submission.version, text, until=self._until)
+        self.version = made.version
+        return made.output
+
+
+def _fail(site: Explorer, job: Job, refusal: Refusal) -> None:
+    with site.evm.db.atomic(durable=True):
+        rows.fail(site.evm.db, job.id, refusal, datetime.now(UTC))
+
+
+def _write(site: Explorer, job: Job, verified: Verified, version: Version) -> None:
+    """Write what was found, unless what is there is as good."""
+    db, now = site.evm.db, datetime.now(UTC)
+    with db.atomic(durable=True):
+        db.acquire(Lock.VERIFICATION)
+        there = rows.contract(db, job.submission.address, job.code_hash)
+        if there is not None and _rank(there) >= verified.comparison.rank:
+            rows.fail(db, job.id, AlreadyVerified(), now)
+            return
+        contract = rows.write_contract(db, job, verified, version, now)
+        rows.succeed(db, job.id, contract, now)
+
+
+def _rank(there: Any) -> tuple[int, int]:
+    ranks = sorted(
+        0 if one is None else Match(one).rank for one in (there.runtime_match, there.creation_match)
+    )
+    return ranks[1], ranks[0]

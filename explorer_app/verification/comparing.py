@@ -1,0 +1,252 @@
+"""Whether a compiled code is the code at an address (explorer.md 6, whose steps stand at the functions). Pure."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final, NamedTuple
+
+from explorer_app.verification.arguments import are_arguments
+from explorer_app.verification.errors import (
+    FilesMissing,
+    NoMatch,
+    OtherArguments,
+    OtherLength,
+)
+from explorer_app.verification.metadata import hashes_in, section_of
+from explorer_app.verification.output import Code, Compiled, Place
+
+_PUSH20: Final = 0x73
+_PROTECTION: Final = bytes([_PUSH20]) + bytes(20)
+"""What the code of a library begins with; deployed, its own address stands there."""
+_INVALID: Final = 0xFE
+"""Between code and metadata."""
+
+
+class Match(StrEnum):
+    """How well a code matches, in Sourcify's words."""
+
+    EXACT = "exact_match"
+    """The sources are the very ones: their hash is in the code."""
+    PARTIAL = "match"
+    """The code does the same; comments, names of files or variables may differ."""
+
+    @property
+    def rank(self) -> int:
+        """The better the greater."""
+        return 2 if self is Match.EXACT else 1
+
+
+class OnChain(NamedTuple):
+    """The code of a contract as the chain has it."""
+
+    runtime: bytes
+    creation: bytes | None
+    """Init code with constructor arguments; None: nobody knows it."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a comparison has found. At least one of both codes matches."""
+
+    runtime: Match | None
+    creation: Match | None
+    arguments: bytes | None = None
+    """Of the constructor, where the creation code matches."""
+    libraries: Mapping[str, bytes] = field(default_factory=dict)
+    """Addresses that were filled in, by `path:Name`."""
+    immutables: Mapping[str, bytes] = field(default_factory=dict)
+    """Values that were filled in, by the ID of their declaration."""
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """How good it is as a whole: the better match of the two first."""
+        ranks = sorted(0 if one is None else one.rank for one in (self.runtime, self.creation))
+        return ranks[1], ranks[0]
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether one of both codes matches exactly."""
+        return Match.EXACT in {self.runtime, self.creation}
+
+
+class _Filled(NamedTuple):
+    code: bytes
+    libraries: Mapping[str, bytes]
+    immutables: Mapping[str, bytes]
+
+
+class _Differs(Exception):
+    """The places of one library or immutable have different values."""
+
+
+def compare(
+    compiled: Compiled,
+    chain: OnChain,
+    *,
+    given: bytes | None = None,
+    twin: Compiled | None = None,
+) -> Comparison:
+    """Compare a compiled contract with what the chain has.
+
+    Args:
+        compiled: The contract.
+        chain: The code at the address.
+        given: Constructor arguments that somebody claims; without, the chain's are taken.
+        twin: The same compiled from sources that differ in a blank: where the two differ there are hashes of
+            metadata. Without, only the one at the end of the code may be another one.
+
+    Raises:
+        OtherArguments: The code matches, the given arguments do not.
+        FilesMissing: The metadata match, and the code does not.
+        OtherLength: Nothing matches, and the code has another length.
+        NoMatch: Nothing matches.
+    """
+    runtime, filled = _runtime(compiled, chain.runtime, twin)
+    creation, arguments = None, None
+    linked = {} if filled is None else filled.libraries
+    if chain.creation is not None:
+        found = _creation(compiled, chain.creation, twin)
+        if found is not None:
+            creation, arguments, linked = found
+    if runtime is None and creation is None:
+        raise _reason(compiled, chain)
+    if given is not None and arguments is not None and given != arguments:
+        raise OtherArguments
+    immutables = {} if filled is None or runtime is None else filled.immutables
+    return Comparison(runtime, creation, arguments, linked, immutables)
+
+
+def may_need_twin(compiled: Compiled) -> bool:
+    """Say whether there are hashes within the code that only a second compilation can tell from data."""
+    return any(len(hashes_in(one.code)) > 1 for one in (compiled.runtime, compiled.creation))
+
+
+def _runtime(
+    compiled: Compiled, theirs: bytes, twin: Compiled | None
+) -> tuple[Match | None, _Filled | None]:
+    try:
+        filled = _fill(compiled.runtime, theirs)
+    except _Differs:
+        return None, None
+    ours = filled.code
+    if ours == theirs:
+        return _how_exact(ours), filled
+    places = _hash_places(compiled.runtime, None if twin is None else twin.runtime)
+    if _with_their_hashes(ours, theirs, places) == theirs:
+        return Match.PARTIAL, filled
+    inner = [one for one in places if one.start + one.length < len(ours) - _tail(ours)]
+    mine, other = _without_tail(ours), _without_tail(theirs)
+    if mine != ours and _with_their_hashes(mine, other, inner) == other:
+        return Match.PARTIAL, filled
+    return None, filled
+
+
+def _creation(
+    compiled: Compiled, theirs: bytes, twin: Compiled | None
+) -> tuple[Match, bytes, Mapping[str, bytes]] | None:
+    """Return how the creation code matches, the constructor arguments behind it, and libraries; None: it does not."""
+    try:
+        filled = _fill(compiled.creation, theirs)
+    except _Differs:
+        return None
+    ours = filled.code
+    arguments = theirs[len(ours) :]
+    if theirs.startswith(ours):
+        match = _how_exact(ours)
+    else:
+        places = _hash_places(compiled.creation, None if twin is None else twin.creation)
+        if _with_their_hashes(ours, theirs, places) != theirs[: len(ours)]:
+            return None
+        match = Match.PARTIAL
+    if not are_arguments(compiled.abi, arguments):
+        return None
+    return match, arguments, filled.libraries
+
+
+def _how_exact(ours: bytes) -> Match:
+    section = section_of(ours)
+    return Match.EXACT if section is not None and section.hash else Match.PARTIAL
+
+
+def _fill(code: Code, theirs: bytes) -> _Filled:
+    """Put in what is known after compilation only: steps 1 to 3.
+
+    Raises:
+        _Differs: One library or immutable has several values.
+    """
+    filled = bytearray(code.code)
+    if filled.startswith(_PROTECTION) and theirs[:1] == _PROTECTION[:1]:
+        filled[1:21] = theirs[1:21]
+    immutables = {
+        key: _fill_places(filled, theirs, places) for key, places in code.immutables.items()
+    }
+    libraries = {name: _fill_places(filled, theirs, places) for name, places in code.links.items()}
+    return _Filled(bytes(filled), libraries, immutables)
+
+
+def _fill_places(filled: bytearray, theirs: bytes, places: Sequence[Place]) -> bytes:
+    values = {theirs[start : start + length] for start, length in places}
+    if len(values) != 1:
+        raise _Differs
+    (value,) = values
+    for start, length in places:
+        if len(value) != length:
+            raise _Differs
+        filled[start : start + length] = value
+    return value
+
+
+def _hash_places(code: Code, twin: Code | None) -> list[Place]:
+    """Return where hashes of metadata are: at the end, and within where a twin shows that they are none of data."""
+    ours = code.code
+    found = []
+    end = len(ours) - _tail(ours)
+    for start, stop in hashes_in(ours):
+        at_end = start >= end
+        shown = (
+            twin is not None
+            and len(twin.code) == len(ours)
+            and twin.code[start:stop] != ours[start:stop]
+        )
+        if at_end or shown:
+            found.append(Place(start, stop - start))
+    return found
+
+
+def _with_their_hashes(ours: bytes, theirs: bytes, places: Sequence[Place]) -> bytes:
+    """Return a code with the chain's bytes at some places: step 5."""
+    changed = bytearray(ours)
+    for start, length in places:
+        part = theirs[start : start + length]
+        if len(part) == length:
+            changed[start : start + length] = part
+    return bytes(changed)
+
+
+def _tail(code: bytes) -> int:
+    section = section_of(code)
+    return 0 if section is None else section.length
+
+
+def _without_tail(code: bytes) -> bytes:
+    """Return a code without its metadata and what stands between: step 6."""
+    length = _tail(code)
+    if not length:
+        return code
+    rest = code[:-length]
+    return rest[:-1] if rest[-1:] == bytes([_INVALID]) else rest
+
+
+def _reason(compiled: Compiled, chain: OnChain) -> NoMatch:
+    ours, theirs = section_of(compiled.runtime.code), section_of(chain.runtime)
+    if ours is not None and theirs is not None and ours.hash and ours.hash == theirs.hash:
+        return FilesMissing()
+    if len(compiled.runtime.code) != len(chain.runtime):
+        return OtherLength(len(compiled.runtime.code), len(chain.runtime))
+    return NoMatch()
+
+
+def placed(comparison: Comparison) -> Iterator[tuple[str, Any]]:
+    """Yield what was filled in, as JSON has it: for rows."""
+    yield "libraries", {key: "0x" + one.hex() for key, one in comparison.libraries.items()}
+    yield "immutables", {key: "0x" + one.hex() for key, one in comparison.immutables.items()}

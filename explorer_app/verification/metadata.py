@@ -1,0 +1,105 @@
+"""The section that Solidity's compiler puts behind code: a CBOR map with a hash of the metadata. Pure.
+
+    … fe | a2 64 "ipfs" 58 22 1220… 64 "solc" 43 000825 | 0033
+
+The last two bytes are the length of what stands before them (explorer.md 6). A contract that creates others has
+theirs inside of its code.
+"""
+
+import re
+from typing import Final, NamedTuple
+
+Value = bytes | str | bool
+
+_LENGTH: Final = 2
+_MOST: Final = 512
+"""Bytes of a section: they have 128 at most."""
+_HASHES: Final = ("ipfs", "bzzr0", "bzzr1")
+_MARKS: Final = re.compile(
+    rb"(?:\x64ipfs\x58\x22(?=\x12\x20))(.{34})|(?:\x65bzzr[01]\x58\x20)(.{32})", re.DOTALL
+)
+
+_BYTES, _TEXT, _MAP, _SIMPLE = 2, 3, 5, 7
+_FALSE, _TRUE = 20, 21
+
+
+class _NoSection(Exception):
+    """Bytes that are no such map."""
+
+
+class Section(NamedTuple):
+    """The section behind a code."""
+
+    length: int
+    """Bytes that it has, with its own length behind it."""
+    values: dict[str, Value]
+
+    @property
+    def hash(self) -> bytes:
+        """The hash of the metadata; empty where it has none."""
+        for name in _HASHES:
+            found = self.values.get(name)
+            if isinstance(found, bytes):
+                return found
+        return b""
+
+
+def section_of(code: bytes) -> Section | None:
+    """Return the section at the end of a code, or None where there is none."""
+    if len(code) < _LENGTH:
+        return None
+    size = int.from_bytes(code[-_LENGTH:], "big")
+    if not 0 < size <= min(_MOST, len(code) - _LENGTH):
+        return None
+    try:
+        return Section(size + _LENGTH, _read_map(code[-_LENGTH - size : -_LENGTH]))
+    except _NoSection:
+        return None
+
+
+def hashes_in(code: bytes) -> list[tuple[int, int]]:
+    """Return where hashes of metadata may be in a code, as (from, to): what looks so may be other data."""
+    found = []
+    for one in _MARKS.finditer(code):
+        group = 1 if one[1] is not None else 2
+        found.append(one.span(group))
+    return found
+
+
+def _read_map(data: bytes) -> dict[str, Value]:
+    kind, count, place = _head(data, 0)
+    if kind != _MAP:
+        raise _NoSection
+    values: dict[str, Value] = {}
+    for _ in range(count):
+        name, place = _value(data, place)
+        value, place = _value(data, place)
+        if not isinstance(name, str):
+            raise _NoSection
+        values[name] = value
+    if place != len(data):
+        raise _NoSection
+    return values
+
+
+def _value(data: bytes, place: int) -> tuple[Value, int]:
+    kind, size, place = _head(data, place)
+    if kind == _SIMPLE and size in {_FALSE, _TRUE}:
+        return size == _TRUE, place
+    part = data[place : place + size]
+    if kind not in {_BYTES, _TEXT} or len(part) < size:
+        raise _NoSection
+    return part if kind == _BYTES else part.decode("utf-8", "replace"), place + size
+
+
+def _head(data: bytes, place: int) -> tuple[int, int, int]:
+    """Return kind and size of the item at a place, and where its content begins."""
+    if place >= len(data):
+        raise _NoSection
+    kind, size = data[place] >> 5, data[place] & 0x1F
+    if size < 24:
+        return kind, size, place + 1
+    width = {24: 1, 25: 2}.get(size)
+    if width is None or place + 1 + width > len(data):
+        raise _NoSection
+    return kind, int.from_bytes(data[place + 1 : place + 1 + width], "big"), place + 1 + width

@@ -1,0 +1,116 @@
+"""What a compiler put out for one contract, as values. Pure."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from explorer_app.verification.errors import (
+    AmbiguousContract,
+    CompilerErrors,
+    NoCompilerOutput,
+    NoSuchContract,
+    NothingCompiled,
+)
+
+_LIBRARY: Final = re.compile(r"__.{36}__", re.DOTALL)
+_MOST_ERRORS: Final = 20
+_MOST_ERROR: Final = 1000
+
+
+class Place(NamedTuple):
+    """Bytes of a code that are filled in later."""
+
+    start: int
+    length: int
+
+
+@dataclass(frozen=True)
+class Code:
+    """A compiled code, with zeros where something is filled in later."""
+
+    code: bytes
+    links: Mapping[str, Sequence[Place]] = field(default_factory=dict)
+    """Where addresses of libraries belong, by `path:Name`."""
+    immutables: Mapping[str, Sequence[Place]] = field(default_factory=dict)
+    """Where immutables belong, by the ID of their declaration."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """One contract of a compiler's output."""
+
+    path: str
+    name: str
+    creation: Code
+    runtime: Code
+    abi: Sequence[Mapping[str, Any]]
+    metadata: str
+    """JSON, as it was hashed."""
+    others: Mapping[str, Any]
+    """`devdoc`, `userdoc`, `storageLayout` and `methodIdentifiers`, where the compiler makes them."""
+
+
+def read_output(output: Any, path: str, name: str) -> Compiled:
+    """Return a contract of a compiler's standard JSON output.
+
+    Args:
+        output: The output, as JSON reads it.
+        path: Of the contract's file; empty: whichever has one of that name.
+        name: The contract's.
+
+    Raises:
+        CompilerErrors: The compiler has found errors.
+        NoCompilerOutput: The output has another shape.
+        NoSuchContract: The contract is not there.
+        AmbiguousContract: Several files have one of that name.
+        NothingCompiled: It has no code.
+    """
+    if not isinstance(output, Mapping):
+        raise NoCompilerOutput
+    errors = [
+        str(one.get("formattedMessage") or one.get("message"))[:_MOST_ERROR]
+        for one in output.get("errors", ())
+        if one.get("severity") == "error"
+    ]
+    if errors:
+        raise CompilerErrors(errors[:_MOST_ERRORS])
+    contracts = output.get("contracts", {})
+    files = [one for one in ([path] if path else contracts) if name in contracts.get(one, {})]
+    if not files:
+        raise NoSuchContract(f"{path}:{name}" if path else name)
+    if len(files) > 1:
+        raise AmbiguousContract(name)
+    try:
+        return _compiled(files[0], name, contracts[files[0]][name])
+    except (KeyError, TypeError, ValueError) as error:
+        raise NoCompilerOutput from error
+
+
+def _compiled(path: str, name: str, found: Mapping[str, Any]) -> Compiled:
+    evm = found["evm"]
+    creation, runtime = _code(evm["bytecode"]), _code(evm["deployedBytecode"])
+    if not creation.code:
+        raise NothingCompiled
+    others = {key: found[key] for key in ("devdoc", "userdoc", "storageLayout") if found.get(key)}
+    others["methodIdentifiers"] = evm.get("methodIdentifiers", {})
+    return Compiled(
+        path, name, creation, runtime, found.get("abi", []), found.get("metadata", ""), others
+    )
+
+
+def _code(found: Mapping[str, Any]) -> Code:
+    digits = _LIBRARY.sub("0" * 40, found["object"])
+    links = {
+        f"{path}:{name}": _places(places)
+        for path, libraries in found.get("linkReferences", {}).items()
+        for name, places in libraries.items()
+    }
+    immutables = {
+        key: _places(places) for key, places in found.get("immutableReferences", {}).items()
+    }
+    return Code(bytes.fromhex(digits), links, immutables)
+
+
+def _places(places: Sequence[Mapping[str, int]]) -> tuple[Place, ...]:
+    return tuple(Place(one["start"], one["length"]) for one in places)

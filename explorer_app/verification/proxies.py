@@ -1,0 +1,149 @@
+"""How a contract shows that another one's code runs in its place (explorer.md 10): by its code, else by a slot. Pure.
+
+Whoever reads the slots and asks the contract is `selectors.proxies`.
+"""
+
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from primitives.evm import Address, Slot, Word
+
+
+class Kind(StrEnum):
+    """The kinds of proxies, by their usual names."""
+
+    MINIMAL = "EIP1167"
+    CLONE = "Clone with immutable arguments"
+    EIP1967 = "EIP1967"
+    BEACON = "EIP1967 beacon"
+    EIP1822 = "EIP1822"
+    OPEN_ZEPPELIN = "OpenZeppelin"
+    SAFE = "Safe"
+    DIAMOND = "EIP2535"
+    CLAIMED = "Implementation getter"
+    """implementation() answers, and nothing else says so: of the least trust."""
+
+
+class SlotRule(NamedTuple):
+    """A slot that names the implementation, or a beacon that does."""
+
+    kind: Kind
+    slot: Slot
+
+
+def _slot(text: str) -> Slot:
+    return Slot(bytes.fromhex(text))
+
+
+SLOTS: Final = (
+    SlotRule(Kind.EIP1967, _slot("360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc")),
+    SlotRule(Kind.BEACON, _slot("a3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50")),
+    SlotRule(Kind.EIP1822, _slot("c5f16f0fcc639fa48a6947836d9850f504798523bf8c9a3a87d5876cf622bcf7")),
+    SlotRule(Kind.OPEN_ZEPPELIN, _slot("7050c9e0f4ca769c69bd3a8ef740bc37934f8e2c036e5a723fd8ee048ed3f8c3")),
+)  # fmt: skip
+"""In the order in which they count."""
+
+ADMIN_SLOT: Final = _slot("b53127684a568b3173ae13b9f8a6016e243e63b6e8ee1178d6a717850b5d6103")
+FIRST_SLOT: Final = Slot(bytes(32))
+"""Where a Safe has its singleton."""
+
+IMPLEMENTATION: Final = bytes.fromhex("5c60da1b")
+"""The selector of implementation()."""
+MASTER_COPY: Final = bytes.fromhex("a619486e")
+"""masterCopy(): a Safe's proxy answers it itself."""
+FACETS: Final = bytes.fromhex("52ef6b2c")
+"""facetAddresses() of a diamond."""
+MOST_FACETS: Final = 100
+
+_DELEGATECALL: Final = 0xF4
+_PUSH1, _PUSH32 = 0x60, 0x7F
+_ADDRESS: Final = 20
+
+_MINIMAL_START: Final = bytes.fromhex("363d3d373d3d3d363d")
+_MINIMAL_END: Final = bytes.fromhex("5af43d82803e903d91602b57fd5bf3")
+_CLONES: Final = (
+    (bytes.fromhex("3d3d3d3d363d3d37363d73"), bytes.fromhex("5af43d3d93803e602a57fd5bf3")),
+    (bytes.fromhex("363d3d373d3d3d363d73"), bytes.fromhex("5af43d3d93803e602a57fd5bf3")),
+)
+_WITH_ARGUMENTS: Final = bytes.fromhex("3d3d3d3d363d3d3761")
+
+
+class Target(NamedTuple):
+    """Whose code a contract runs, as its own code says."""
+
+    kind: Kind
+    address: Address
+    arguments: bytes = b""
+    """What stands behind the code of a clone."""
+
+
+def target_in_code(code: bytes) -> Target | None:
+    """Return the implementation that a minimal proxy or a clone has in its code; None: it is none."""
+    return _minimal(code) or _clone(code)
+
+
+def address_of(word: Word | bytes) -> Address | None:
+    """Return the address that a slot or an answer has; None for zero, and for what is no address."""
+    if len(word) != 32 or any(word[:12]) or not any(word):
+        return None
+    return Address(bytes(word[12:]))
+
+
+def addresses_of(data: bytes) -> list[Address]:
+    """Return the addresses of an answer that is an array of them: at most `MOST_FACETS`; none for another answer."""
+    if len(data) < 64 or int.from_bytes(data[:32], "big") != 32:
+        return []
+    count = int.from_bytes(data[32:64], "big")
+    words = [data[at : at + 32] for at in range(64, len(data), 32)]
+    if not 0 < count <= min(len(words), MOST_FACETS):
+        return []
+    found = [address_of(one) for one in words[:count]]
+    return [one for one in found if one is not None] if None not in found else []
+
+
+def delegates(code: bytes) -> bool:
+    """Say whether there is a DELEGATECALL in a code: without, it runs nobody else's."""
+    place = 0
+    while place < len(code):
+        instruction = code[place]
+        if instruction == _DELEGATECALL:
+            return True
+        place += 1 + (instruction - _PUSH1 + 1 if _PUSH1 <= instruction <= _PUSH32 else 0)
+    return False
+
+
+def _minimal(code: bytes) -> Target | None:
+    """EIP-1167, with an address of 20 bytes, or of fewer where it begins with zeros."""
+    if not code.startswith(_MINIMAL_START) or len(code) < len(_MINIMAL_START) + 1:
+        return None
+    size = code[len(_MINIMAL_START)] - _PUSH1 + 1
+    first = len(_MINIMAL_START) + 1
+    if not 0 < size <= _ADDRESS or code[first + size :] != _end(size):
+        return None
+    return Target(Kind.MINIMAL, Address(code[first : first + size].rjust(_ADDRESS, b"\0")))
+
+
+def _end(size: int) -> bytes:
+    """Return what stands behind an address: it jumps over itself, and is nearer to the beginning behind a short one."""
+    jump = 0x2B - (_ADDRESS - size)
+    return _MINIMAL_END.replace(b"\x60\x2b", bytes([0x60, jump]))
+
+
+def _clone(code: bytes) -> Target | None:
+    for start, end in _CLONES:
+        stop = len(start) + _ADDRESS
+        if code.startswith(start) and code[stop : stop + len(end)] == end:
+            rest = code[stop + len(end) :]
+            kind = Kind.CLONE if rest else Kind.MINIMAL
+            return Target(kind, Address(code[len(start) : stop]), rest)
+    if code.startswith(_WITH_ARGUMENTS):
+        return _clone_with_arguments(code)
+    return None
+
+
+def _clone_with_arguments(code: bytes) -> Target | None:
+    """Find the address before the DELEGATECALL of a clone that appends its arguments to the call data."""
+    at = code.find(bytes([0x5A, _DELEGATECALL]))
+    if at < _ADDRESS + 1 or code[at - _ADDRESS - 1] != 0x73:
+        return None
+    return Target(Kind.CLONE, Address(code[at - _ADDRESS : at]), code[at + 2 :])

@@ -1,0 +1,102 @@
+"""The input with which a compiler is started, made of what was submitted; and inputs that may fit better. Pure."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from explorer_app.verification.submission import Submission
+from explorer_app.verification.versions import Version
+
+_SINCE_LAYOUT: Final = (0, 5, 13)
+_SINCE_IMMUTABLES: Final = (0, 6, 5)
+_ALWAYS: Final = (
+    "abi", "metadata", "devdoc", "userdoc", "evm.methodIdentifiers",
+    "evm.bytecode.object", "evm.bytecode.linkReferences",
+    "evm.deployedBytecode.object", "evm.deployedBytecode.linkReferences",
+)  # fmt: skip
+MOST_EVM_VERSIONS: Final = 5
+"""So many rules are tried where nobody says for which a single file was compiled."""
+
+
+class Attempt(NamedTuple):
+    """An input that is worth compiling."""
+
+    input: Mapping[str, Any]
+    what: str
+    """What is different from what was submitted; empty: nothing."""
+
+
+def prepared(given: Mapping[str, Any], version: Version, path: str, name: str) -> bytes:
+    """Return the text that a compiler reads: all as submitted, but for what is to be put out.
+
+    That is no part of the metadata, and without it a compiler does less.
+    """
+    wanted = list(_ALWAYS)
+    if version.number >= _SINCE_LAYOUT:
+        wanted.append("storageLayout")
+    if version.number >= _SINCE_IMMUTABLES:
+        wanted.append("evm.deployedBytecode.immutableReferences")
+    selection = {path or "*": {name: wanted}}
+    settings = {**given.get("settings", {}), "outputSelection": selection}
+    return msgspec.json.encode({**given, "settings": settings})
+
+
+def with_other_texts(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an input of the same code whose sources differ: where its code differs, metadata are.
+
+    Yul has no comments that a compiler would hash; its code has no metadata either.
+    """
+    sources = {path: {"content": one["content"] + " "} for path, one in given["sources"].items()}
+    return {**given, "sources": sources}
+
+
+def alternatives(submission: Submission) -> Iterator[Attempt]:
+    """Yield inputs that may match where the submitted one matches in part: other metadata, the same code.
+
+    First without the addresses of libraries, which many link afterwards; then with other ends of lines.
+    """
+    given = submission.input
+    if submission.libraries:
+        settings = {key: value for key, value in given["settings"].items() if key != "libraries"}
+        yield Attempt({**given, "settings": settings}, "without the addresses of libraries")
+    contents = [one["content"] for one in given["sources"].values()]
+    if any("\r\n" in one for one in contents):
+        yield Attempt(_changed(given, _unix), "with LF at the ends of lines")
+    elif any("\n" in one for one in contents):
+        yield Attempt(_changed(given, _dos), "with CRLF at the ends of lines")
+    if all(one.endswith("\n") for one in contents):
+        yield Attempt(_changed(given, _open), "without the last end of line")
+    else:
+        yield Attempt(_changed(given, _closed), "with an end of line at the end")
+
+
+def other_rules(submission: Submission) -> Iterator[Attempt]:
+    """Yield inputs for other rules of the EVM, where a single file came without saying for which it was compiled."""
+    if not submission.is_single_file or submission.knows_evm_version:
+        return
+    given = submission.input
+    for name in submission.version.evm_versions()[1 : MOST_EVM_VERSIONS + 1]:
+        settings = {**given["settings"], "evmVersion": name}
+        yield Attempt({**given, "settings": settings}, f"for the rules of {name}")
+
+
+def _changed(given: Mapping[str, Any], change: Any) -> dict[str, Any]:
+    sources = {path: {"content": change(one["content"])} for path, one in given["sources"].items()}
+    return {**given, "sources": sources}
+
+
+def _unix(text: str) -> str:
+    return text.replace("\r\n", "\n")
+
+
+def _dos(text: str) -> str:
+    return _unix(text).replace("\n", "\r\n")
+
+
+def _open(text: str) -> str:
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _closed(text: str) -> str:
+    return text if text.endswith("\n") else text + "\n"

@@ -1,0 +1,306 @@
+"""What somebody submits for an address: sources, compiler, settings, and which contract of them it is. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from explorer_app.verification.errors import (
+    MalformedArguments,
+    NoContractName,
+    NoJson,
+    NoSources,
+    NotAnObject,
+    SourceElsewhere,
+    TooLarge,
+    UnknownCodeFormat,
+    UnsupportedLanguage,
+)
+from explorer_app.verification.versions import Version
+from primitives.evm import Address
+
+STANDARD_JSON: Final = "solidity-standard-json-input"
+SINGLE_FILE: Final = "solidity-single-file"
+LANGUAGES: Final = ("Solidity", "Yul")
+MOST_NAME: Final = 1024
+"""Characters of a contract's name with its path."""
+MOST_ARGUMENTS: Final = 256 * 1024
+"""Digits of constructor arguments."""
+MOST_SOURCES: Final = 10_000
+MOST_SETTINGS: Final = 512 * 1024
+"""Bytes of a compiler's settings: remappings and libraries may be many."""
+_LIBRARIES: Final = 10
+_DEFAULT: Final = ("", "default")
+
+
+@dataclass(frozen=True)
+class Submission:
+    """Sources that are said to be a contract's."""
+
+    address: Address
+    input: Mapping[str, Any]
+    """The compiler's standard JSON input."""
+    version: Version
+    path: str
+    """Of the file with the contract; empty where only the name is known."""
+    name: str
+    arguments: bytes | None = None
+    """Of the constructor; None: nobody says."""
+    is_single_file: bool = False
+    """It was one file, and what the form does not say of the settings may have been different."""
+    knows_evm_version: bool = True
+    license: str = ""
+    """Etherscan's number of a licence."""
+
+    @property
+    def full_name(self) -> str:
+        """`path:Name`."""
+        return f"{self.path}:{self.name}" if self.path else self.name
+
+    @property
+    def libraries(self) -> Mapping[str, Any]:
+        """Addresses of libraries that the settings name."""
+        found = self.input.get("settings", {}).get("libraries") or {}
+        return found if isinstance(found, Mapping) else {}
+
+
+class _Source(msgspec.Struct):
+    content: str | None = None
+
+
+class _Input(msgspec.Struct):
+    language: str = "Solidity"
+    sources: dict[str, _Source] = {}
+    settings: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class _Request(msgspec.Struct, rename="camel"):
+    """Sourcify's."""
+
+    std_json_input: msgspec.Raw = msgspec.Raw(b"null")
+    compiler_version: str = ""
+    contract_identifier: str = ""
+    creation_transaction_hash: str = ""
+
+
+def read_json(text: str | bytes, type_: Any = Any) -> Any:
+    """Read JSON that a stranger sends, as a type: what that does not have costs no memory.
+
+    Raises:
+        NoJson: It is none, or nested too deeply.
+        NotAnObject: It has another shape.
+    """
+    try:
+        return msgspec.json.decode(text, type=type_)
+    except msgspec.ValidationError as error:
+        raise NotAnObject(str(error)) from error
+    except (msgspec.DecodeError, RecursionError, ValueError) as error:
+        raise NoJson from error
+
+
+def from_form(address: Address, form: Mapping[str, str], *, most: int) -> Submission:
+    """Read Etherscan's form of a submission (explorer.md 2, 3 and 8).
+
+    Unspecified: `sourceCode` in double braces, as answers have it, is read too. Unnamed optimisation is off, with
+    200 runs.
+
+    Args:
+        address: The contract's.
+        form: What was sent.
+        most: Bytes that the source may have.
+
+    Raises:
+        BadSubmission: It cannot be read; which class says why.
+    """
+    source = form.get("sourceCode", "")
+    if len(source) > most:
+        raise TooLarge(most)
+    if not source.strip():
+        raise NoSources
+    code_format = form.get("codeformat", SINGLE_FILE).strip().lower()
+    if code_format == "vyper-json" or form.get("compilerversion", "").startswith("vyper"):
+        raise UnsupportedLanguage("Vyper")
+    if code_format not in {STANDARD_JSON, SINGLE_FILE}:
+        raise UnknownCodeFormat
+    version = Version.parse(form.get("compilerversion", "").strip())
+    path, name = split_name(form.get("contractname", ""))
+    arguments = read_arguments(form)
+    rest = (version, path, name, arguments)
+    if code_format == STANDARD_JSON:
+        text = source.strip()
+        if text.startswith("{{") and text.endswith("}}"):
+            text = text[1:-1]
+        return Submission(address, read_input(text), *rest, license=_license(form))
+    path = path or f"{name}.sol"
+    evm_version = form.get("evmversion", form.get("evmVersion", "")).strip().lower()
+    return Submission(
+        address,
+        _single_file(path, source, form, evm_version),
+        version,
+        path,
+        name,
+        arguments,
+        is_single_file=True,
+        knows_evm_version=evm_version not in _DEFAULT,
+        license=_license(form),
+    )
+
+
+def from_sourcify(address: Address, body: bytes, *, most: int) -> Submission:
+    """Read Sourcify's form of a submission (explorer.md 5). Raises as `from_form`."""
+    if len(body) > most:
+        raise TooLarge(most)
+    request: _Request = read_json(body, _Request)
+    given = bytes(request.std_json_input)
+    if given.startswith(b'"'):
+        given = read_json(given, str).encode()
+    if given == b"null":
+        raise NoSources
+    version = Version.parse(request.compiler_version)
+    path, name = split_name(request.contract_identifier)
+    return Submission(address, read_input(given), version, path, name)
+
+
+class _Compiler(msgspec.Struct, frozen=True):
+    version: str = ""
+
+
+class _Metadata(msgspec.Struct):
+    compiler: _Compiler = _Compiler()
+    language: str = "Solidity"
+    settings: dict[str, Any] = {}
+    sources: dict[str, msgspec.Raw] = {}
+
+
+class _WithMetadata(msgspec.Struct):
+    metadata: msgspec.Raw = msgspec.Raw(b"{}")
+    sources: dict[str, str] = {}
+
+
+def from_metadata(address: Address, body: bytes, *, most: int) -> Submission:
+    """Read a contract's metadata with its sources, as Sourcify takes them.
+
+    The metadata's settings are a compiler's, but for the compilation target, which says the contract.
+
+    Raises:
+        BadSubmission: It cannot be read; which class says why.
+    """
+    if len(body) > most:
+        raise TooLarge(most)
+    request: _WithMetadata = read_json(body, _WithMetadata)
+    if len(request.metadata) > MOST_SETTINGS:
+        raise NotAnObject(f"the metadata have more than {MOST_SETTINGS} bytes")
+    metadata: _Metadata = read_json(bytes(request.metadata), _Metadata)
+    target = metadata.settings.get("compilationTarget")
+    if not isinstance(target, dict) or len(target) != 1:
+        raise NoContractName
+    ((path, name),) = target.items()
+    settings = {key: one for key, one in metadata.settings.items() if key != "compilationTarget"}
+    if isinstance(settings.get("libraries"), dict):
+        settings["libraries"] = _nested(settings["libraries"])
+    given = {
+        "language": metadata.language,
+        "sources": {one: {"content": request.sources.get(one)} for one in metadata.sources},
+        "settings": settings,
+    }
+    version = Version.parse(metadata.compiler.version)
+    path, name = split_name(f"{path}:{name}")
+    return Submission(address, read_input(msgspec.json.encode(given)), version, path, name)
+
+
+def read_input(text: str | bytes) -> Mapping[str, Any]:
+    """Read a standard JSON input: its language, sources and settings. What the settings say is the compiler's affair.
+
+    Raises:
+        NoJson: It is no JSON.
+        NotAnObject: It, or a part of it, is of another shape, or has too many sources or settings.
+        UnsupportedLanguage: It is in a language that is not compiled here.
+        NoSources: It has no source.
+        SourceElsewhere: A source is not in it.
+    """
+    found: _Input = read_json(text, _Input)
+    if found.language not in LANGUAGES:
+        raise UnsupportedLanguage(found.language)
+    if not found.sources:
+        raise NoSources
+    if len(found.sources) > MOST_SOURCES or len(found.settings) > MOST_SETTINGS:
+        raise NotAnObject(f"more than {MOST_SOURCES} sources, or {MOST_SETTINGS} bytes of settings")
+    sources = {}
+    for path, source in found.sources.items():
+        if source.content is None:
+            raise SourceElsewhere(path)
+        sources[path] = {"content": source.content}
+    settings = read_json(bytes(found.settings), dict[str, Any])
+    if not isinstance(settings.get("libraries", {}), dict):
+        raise NotAnObject("the libraries are no object")
+    return {"language": found.language, "sources": sources, "settings": settings}
+
+
+def split_name(text: str) -> tuple[str, str]:
+    """Return path and name of `path:Name`; the path is empty where there is none.
+
+    Raises:
+        NoContractName: There is no name, or it is too long to be one, or has what cannot be printed.
+    """
+    path, _, name = text.strip().rpartition(":")
+    if not name or len(text) > MOST_NAME or not text.isprintable():
+        raise NoContractName
+    return path, name
+
+
+def read_arguments(form: Mapping[str, str]) -> bytes | None:
+    """Return constructor arguments of a form, in either spelling; None where there are none.
+
+    Raises:
+        MalformedArguments: They are no hex.
+        TooLarge: They are longer than init code can be.
+    """
+    for name in ("constructorArguements", "constructorArguments"):
+        digits = form.get(name, "").strip().removeprefix("0x")
+        if len(digits) > MOST_ARGUMENTS:
+            raise TooLarge(MOST_ARGUMENTS // 2)
+        if digits:
+            try:
+                return bytes.fromhex(digits)
+            except ValueError as error:
+                raise MalformedArguments from error
+    return None
+
+
+def _license(form: Mapping[str, str]) -> str:
+    text = form.get("licenseType", "").strip()
+    return text if text.isdecimal() and text.isascii() and len(text) <= 2 else ""
+
+
+def _single_file(
+    path: str, source: str, form: Mapping[str, str], evm_version: str
+) -> dict[str, Any]:
+    runs = form.get("runs", "").strip()
+    settings: dict[str, Any] = {
+        "optimizer": {
+            "enabled": form.get("optimizationUsed", "0").strip() == "1",
+            "runs": int(runs) if runs.isdecimal() and len(runs) < 12 else 200,
+        }
+    }
+    if evm_version not in _DEFAULT:
+        settings["evmVersion"] = evm_version
+    if form.get("viaIR", "").strip().lower() == "true":
+        settings["viaIR"] = True
+    libraries = {}
+    for number in range(1, _LIBRARIES + 1):
+        name = form.get(f"libraryname{number}", "").strip()
+        if name:
+            libraries[name] = form.get(f"libraryaddress{number}", "").strip()
+    if libraries:
+        settings["libraries"] = {path: libraries}
+    return {"language": "Solidity", "sources": {path: {"content": source}}, "settings": settings}
+
+
+def _nested(libraries: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return metadata's `file:Name` → address as settings have it."""
+    found: dict[str, dict[str, Any]] = {}
+    for full_name, address in libraries.items():
+        path, _, name = full_name.rpartition(":")
+        found.setdefault(path, {})[name] = address
+    return found

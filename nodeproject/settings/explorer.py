@@ -1,0 +1,31 @@
+"""The settings of the explorer's verification of contracts."""
+
+from dataclasses import dataclass
+
+from nodeproject.settings.flags import flag
+from nodeproject.settings.history import HistorySettings
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorerSettings(HistorySettings):
+    """What an operator can set of verifications, with its defaults: a part of `NodeSettings`."""
+
+    solc_directory: str = flag(
+        "",
+        "Directory with Solidity's compilers, npm's packages `solc` in its `node_modules`, also by other names: "
+        "`npm install solc-0.8.20@npm:solc@0.8.20`. Empty: contracts are not verified, ABIs can be given.",
+    )
+    solc_seconds: float = flag(
+        120.0,
+        "Most seconds for the verification of a contract, with all its compilations.",
+        least=1,
+    )
+    solc_memory: int = flag(
+        2_000_000_000, "Most bytes of memory that a compiler may have.", least=64 * 1024 * 1024
+    )
+    source_limit: int = flag(
+        10_000_000, "Largest submission of a contract's sources, in bytes.", least=1
+    )
+    verifications: int = flag(
+        100, "Most verifications that may wait; a tenth of them of one client.", least=1
+    )

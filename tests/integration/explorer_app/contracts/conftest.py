@@ -1,0 +1,108 @@
+"""A chain with contracts to verify, an explorer whose compilers answer as recorded, and a client that asks it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from cchain_app.txs.transaction import contract_address
+from explorer_app.services import verification
+from explorer_app.site import Explorer
+from nodeproject.apps import this_node
+from primitives.evm import Address
+from tests.builders.compilers import RecordedCompilers
+from tests.conformance.explorer_samples import Sample
+from tests.integration.conftest import Chain
+
+GAS = 3_000_000
+
+
+@dataclass
+class Explored:
+    """A chain, asked as an explorer's clients ask."""
+
+    chain: Chain
+    client: Client = field(default_factory=lambda: Client(headers={"host": "localhost"}))
+
+    @property
+    def site(self) -> Explorer:
+        """The explorer of this process."""
+        return this_node().explorer
+
+    def create(self, init_code: bytes) -> Address:
+        """Create a contract, and return its address."""
+        sent, block = self.chain.do(to=None, value=0, data=init_code, gas=GAS)
+        (receipt,) = block.receipts
+        assert receipt.succeeded
+        return contract_address(sent.sender, sent.nonce)
+
+    def deploy(self, name: str) -> Sample:
+        """Deploy what a sample is made of, step by step."""
+        addresses: dict[str, str] = {}
+        for step in Sample(name, {}).steps:
+            init_code = Sample(name, addresses).init_code(step["name"])
+            addresses[step["name"]] = self.create(init_code).hex()
+        return Sample(name, addresses)
+
+    def get(self, path: str = "/api", **params: object) -> Any:
+        """Ask by GET, and return what the answer says."""
+        return self.client.get(path, params).json()
+
+    def post(self, path: str = "/api", **form: object) -> Any:
+        """Ask by a form, and return what the answer says."""
+        return self.client.post(path, urlencoded(form), FORM).json()
+
+    def form(self, found: Sample, **changes: str) -> dict[str, str]:
+        """Return the form with which a sample is submitted."""
+        fields = found.fields
+        return {
+            "module": "contract",
+            "action": "verifysourcecode",
+            "contractaddress": "0x" + found.addresses[fields["verify"]],
+            "sourceCode": json.dumps(fields["standardJson"]),
+            "codeformat": "solidity-standard-json-input",
+            "contractname": fields["contractName"],
+            "compilerversion": fields["compilerVersion"],
+            "constructorArguements": fields["constructorArguments"],
+            **changes,
+        }
+
+    def work(self) -> int:
+        """Work off what was submitted."""
+        return verification.work(self.site, seconds=60)
+
+    def verified(self, name: str) -> Sample:
+        """Deploy a sample and have it verified."""
+        found = self.deploy(name)
+        guid = self.post(**self.form(found))["result"]
+        assert self.work() == 1
+        assert self.status(guid) == PASSED
+        return found
+
+    def status(self, guid: str) -> Mapping[str, Any]:
+        """Return how a verification is."""
+        answer: Mapping[str, Any] = self.get(
+            module="contract", action="checkverifystatus", guid=guid
+        )
+        return answer
+
+
+FORM = "application/x-www-form-urlencoded"
+PASSED = {"status": "1", "message": "OK", "result": "Pass - Verified"}
+
+
+def urlencoded(form: Mapping[str, object]) -> str:
+    """Return a form as clients send it."""
+    from urllib.parse import urlencode
+
+    return urlencode(form)
+
+
+@pytest.fixture
+def explored(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Explored:
+    """The local chain, and compilers that answer as recorded; nobody works in the background."""
+    monkeypatch.setattr(this_node().explorer, "compilers", RecordedCompilers())
+    return Explored(chain)

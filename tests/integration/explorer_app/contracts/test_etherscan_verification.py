@@ -1,0 +1,387 @@
+"""Verification as forge and hardhat ask for it, by Etherscan's interface, held against what they were recorded to take."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from cchain_app.services.calls import index_calls
+from explorer_app.api import waiting
+from explorer_app.models import Verification, VerificationState, VerifiedContract
+from explorer_app.services import verification
+from nodeproject.apps import this_node
+from tests.builders.compilers import RecordedCompilers
+from tests.conformance.explorer_samples import NAMES, VECTORS
+from tests.integration.explorer_app.contracts.conftest import FORM, PASSED, Explored
+
+UNVERIFIED = {"status": "0", "message": "NOTOK", "result": "Contract source code not verified"}
+ADDRESS = "0x" + "5f" * 20
+
+
+def exchange(key: str) -> list[dict[str, Any]]:
+    """Return the steps of a recorded exchange."""
+    recorded = json.loads((VECTORS / "exchanges.json").read_text())["exchanges"]
+    (steps,) = (one["steps"] for one in recorded if one["id"] == key)
+    return steps
+
+
+def refused(text: str) -> dict[str, str]:
+    return {"status": "0", "message": "NOTOK", "result": text}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_deployed_contract_is_verified(explored: Explored, name: str) -> None:
+    found = explored.verified(name)
+    fields = found.fields
+    (row,) = VerifiedContract.objects.all()
+
+    expected = "exact_match" if name == "linked" else fields["expectedMatch"]
+    assert row.runtime_match == row.creation_match == expected
+    asked = {"module": "contract", "address": "0x" + found.addresses[fields["verify"]]}
+    assert json.loads(explored.get(action="getabi", **asked)["result"]) == fields["abi"]
+    (source,) = explored.get(action="getsourcecode", **asked)["result"]
+    assert source["ContractName"] == fields["contractName"].rpartition(":")[2]
+    assert source["CompilerVersion"] == fields["compilerVersion"]
+    assert source["ConstructorArguments"] == fields["constructorArguments"]
+    assert json.loads(source["SourceCode"][1:-1])["sources"] == fields["standardJson"]["sources"]
+    optimizer = fields["standardJson"]["settings"]["optimizer"]
+    assert source["OptimizationUsed"] == str(int(optimizer["enabled"]))
+    assert source["Runs"] == str(optimizer["runs"])
+    assert source["EVMVersion"] == fields["standardJson"]["settings"]["evmVersion"]
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["forge-custom", "forge-etherscan-v2", "hardhat2-etherscan", "hardhat3-etherscan", "hardhat3-blockscout"],
+)  # fmt: skip
+def test_what_clients_were_recorded_to_send_is_answered_as_they_take_it(
+    explored: Explored, key: str
+) -> None:
+    address = "0x" + explored.create(bytes.fromhex("600160005360016000f3")).hex()
+    steps = exchange(key)
+    for step in steps[:2]:
+        request = step["request"]
+        path = request["path"].replace(recorded_address(steps), address)
+        form = {
+            name: address if name == "contractaddress" else value
+            for name, value in request.get("form", {}).items()
+        }
+        answered = explored.post(path, **form) if form else explored.client.get(path).json()
+        expected = step["response"]["json"]
+        assert answered.keys() == expected.keys()
+        if isinstance(expected["result"], list) or expected["status"] == "0":
+            assert answered == expected
+        else:
+            assert answered["status"] == expected["status"]
+            assert answered["message"] == expected["message"]
+            assert answered["result"].isalnum()
+
+
+def recorded_address(steps: list[dict[str, Any]]) -> str:
+    """Return the address as the first question of an exchange writes it."""
+    return str(steps[0]["request"]["path"].rpartition("address=")[2].partition("&")[0])
+
+
+def test_what_waits_is_pending(explored: Explored, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "SECONDS", 0.0)
+    found = explored.deploy("counter")
+
+    guid = explored.post(**explored.form(found))["result"]
+
+    assert explored.status(guid) == refused("Pending in queue")
+    explored.work()
+    assert explored.status(guid) == PASSED
+
+
+def test_the_same_twice_at_a_time_is_one_verification(explored: Explored) -> None:
+    found = explored.deploy("counter")
+
+    first, second = (explored.post(**explored.form(found)) for _ in range(2))
+
+    assert first == second
+    assert explored.work() == 1
+
+
+def test_an_exact_match_cannot_become_better(explored: Explored) -> None:
+    found = explored.verified("counter")
+
+    assert explored.post(**explored.form(found)) == refused("Contract source code already verified")
+
+
+def test_a_partial_match_is_replaced_by_a_better_one_alone(explored: Explored) -> None:
+    found = explored.verified("comment")
+    given = found.fields["standardJson"]
+    again = explored.post(**explored.form(found))["result"]
+    explored.work()
+    assert explored.status(again)["result"] == "Already Verified"
+
+    path, old, new = found.fields["exactVariant"]["replace"]
+    given["sources"][path]["content"] = given["sources"][path]["content"].replace(old, new)
+    better = explored.post(**explored.form(found, sourceCode=json.dumps(given)))["result"]
+    explored.work()
+
+    assert explored.status(better) == PASSED
+    assert VerifiedContract.objects.get().runtime_match == "exact_match"
+
+
+def test_another_contract_fails_and_says_why_beside_the_words_that_clients_compare(
+    explored: Explored,
+) -> None:
+    found, other = explored.deploy("counter"), explored.deploy("vault")
+    at = "0x" + other.addresses["vault"]
+
+    guid = explored.post(**explored.form(found, contractaddress=at))["result"]
+    explored.work()
+
+    answered = dict(explored.status(guid))
+    assert answered.pop("reason").startswith("The compiled code has ")
+    assert answered == refused("Fail - Unable to verify")
+    assert not VerifiedContract.objects.exists()
+
+
+def test_arguments_that_are_not_the_chains_are_named(explored: Explored) -> None:
+    found = explored.deploy("vault")
+
+    guid = explored.post(**explored.form(found, constructorArguements="00" * 32))["result"]
+    explored.work()
+
+    assert explored.status(guid)["result"] == (
+        "Fail - Unable to verify. Please check for correct constructor argument"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"contractaddress": ADDRESS}, f"Unable to locate ContractCode at {ADDRESS}"),
+        ({"contractaddress": "0x1"}, "Error! Invalid address format"),
+        ({"codeformat": "other"}, "Missing or unsupported codeformat"),
+        ({"contractname": ""}, "Contract name missing"),
+        ({"sourceCode": "{"}, "The source is not valid JSON"),
+        ({"compilerversion": "what"}, "Invalid or not supported solc version 'what', see /solcversions for list"),
+        ({"action": "other"}, "Error! Missing Or invalid Action name"),
+        ({"module": "other"}, "Error! Missing Or invalid Module name"),
+        ({"chainid": "1"}, "Missing or unsupported chainid parameter (required for v2 api), please see "
+         "/v2/chainlist for the list of supported chainids"),
+    ],
+)  # fmt: skip
+def test_what_is_malformed_is_refused_at_once(
+    explored: Explored, changes: dict[str, str], text: str
+) -> None:
+    found = explored.deploy("counter")
+
+    assert explored.post(**explored.form(found, **changes)) == refused(text)
+    assert not Verification.objects.exists()
+
+
+def test_what_is_written_is_sent_by_post(explored: Explored) -> None:
+    found = explored.deploy("counter")
+
+    assert (
+        explored.get(**explored.form(found))["result"] == "Error! This action needs a POST request"
+    )
+
+
+def test_a_compiler_that_is_not_there_is_named_with_how_it_is_installed(
+    explored: Explored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = explored.deploy("counter")
+    monkeypatch.setattr(this_node().explorer, "compilers", RecordedCompilers("0.8.20"))
+
+    answered = explored.post(**explored.form(found))["result"]
+
+    assert answered.startswith("Invalid or not supported solc version 0.8.37, see /solcversions")
+    assert "npm install solc-0.8.37@npm:solc@0.8.37" in answered
+    assert explored.get("/solcversions") == {"builds": [{"version": "0.8.20"}]}
+
+
+@pytest.mark.node_settings(source_limit=1000)
+def test_a_submission_has_a_limit(explored: Explored, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = explored.deploy("counter")
+    monkeypatch.setattr(this_node().explorer, "compilers", RecordedCompilers())
+
+    small = explored.form(found, sourceCode="x" * 1001)
+    assert explored.post(**small)["result"] == "The submission is longer than 1000 bytes"
+    large = explored.form(found, sourceCode="x" * 5000)
+    assert explored.post(**large)["result"] == "The request is longer than 1000 bytes"
+
+
+@pytest.mark.node_settings(verifications=20)
+def test_a_client_may_have_a_tenth_of_what_may_wait(
+    explored: Explored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(this_node().explorer, "compilers", RecordedCompilers())
+    found = explored.deploy("counter")
+    for runs in ("1", "2"):
+        form = explored.form(found, contractname=f"src/Counter.sol:Counter{runs}")
+        assert explored.post(**form)["status"] == "1"
+
+    answered = explored.post(**explored.form(found))
+
+    assert answered["result"] == "Max rate limit reached"
+    assert answered["reason"].startswith("2 of your verifications are waiting")
+
+
+def test_an_unknown_guid_is_said_to_be_so(explored: Explored) -> None:
+    assert explored.status("nosuch") == refused("Unknown UID")
+
+
+def test_what_is_not_verified_has_no_abi_and_no_source(explored: Explored) -> None:
+    (expected,) = exchange("hardhat3-etherscan")[0]["response"]["json"]["result"]
+    for address in (ADDRESS, "0x" + explored.create(bytes.fromhex("600160005360016000f3")).hex()):
+        asked = {"module": "contract", "address": address}
+        assert explored.get(action="getabi", **asked) == UNVERIFIED
+        assert explored.get(action="getsourcecode", **asked)["result"] == [expected]
+
+
+def test_the_same_code_elsewhere_has_the_same_sources(explored: Explored) -> None:
+    first = explored.verified("counter")
+    second = explored.deploy("counter")
+
+    asked = {"module": "contract", "address": "0x" + second.addresses["counter"]}
+    (source,) = explored.get(action="getsourcecode", **asked)["result"]
+
+    assert source["SimilarMatch"] == "0x" + first.addresses["counter"]
+    assert source["ContractName"] == "Counter"
+    assert json.loads(explored.get(action="getabi", **asked)["result"]) == first.fields["abi"]
+
+
+def test_a_creation_is_told_with_its_code(explored: Explored) -> None:
+    found = explored.deploy("counter")
+    address = "0x" + found.addresses["counter"]
+
+    (row,) = explored.get(
+        module="contract", action="getcontractcreation", contractaddresses=address
+    )["result"]
+
+    recorded = exchange("cast-creation-code")[0]["response"]["json"]["result"][0]
+    assert row.keys() == recorded.keys()
+    assert row["contractAddress"] == address
+    assert row["contractFactory"] == ""
+    assert row["creationBytecode"] == found.steps[0]["data"]
+    nobody = explored.get(
+        module="contract", action="getcontractcreation", contractaddresses=ADDRESS
+    )
+    assert nobody == {"status": "1", "message": "OK", "result": None}
+
+
+def test_a_contract_that_a_factory_created_is_verified_by_both_codes(explored: Explored) -> None:
+    init_code = explored.deploy("counter").init_code("counter")
+    # Returns nothing; its constructor creates what stands behind it.
+    size = f"61{len(init_code):04x}"
+    creates = bytes.fromhex(f"{size}6016600039{size}60006000f05060016000f3")
+    factory = explored.create(creates + init_code)
+    index_calls(explored.site.evm, seconds=60)
+    from cchain_app.models import Call
+
+    created = Call.objects.filter(creates=True, depth=1).get()
+    fields = explored.deploy("counter")
+    address = created.to
+    assert address is not None
+
+    guid = explored.post(**explored.form(fields, contractaddress=str(address)))["result"]
+    explored.work()
+
+    assert explored.status(guid) == PASSED
+    assert VerifiedContract.objects.get().creation_match == "exact_match"
+    (row,) = explored.get(
+        module="contract", action="getcontractcreation", contractaddresses=str(address)
+    )["result"]
+    assert row["contractFactory"] == "0x" + factory.hex()
+    assert row["creationBytecode"] == "0x" + init_code.hex()
+
+
+def test_an_abi_can_be_given_without_sources(explored: Explored) -> None:
+    found = explored.deploy("counter")
+    address = "0x" + found.addresses["counter"]
+    give = {"module": "contract", "action": "supplyabi", "address": address}
+
+    answered = explored.post(**give, abi=json.dumps(found.fields["abi"]))
+
+    assert answered == {"status": "1", "message": "OK", "result": "ABI supplied, not verified"}
+    asked = {"module": "contract", "address": address}
+    assert json.loads(explored.get(action="getabi", **asked)["result"]) == found.fields["abi"]
+    (source,) = explored.get(action="getsourcecode", **asked)["result"]
+    assert source["SourceCode"] == source["ContractName"] == ""
+    assert explored.post(**give, abi="{}")["result"].startswith("The ABI cannot be read")
+    assert explored.post(**give, abi="[" * 10)["result"].endswith("it is not JSON")
+    assert explored.post(**give | {"address": ADDRESS}, abi="[]")["result"].startswith("Unable to")
+
+    guid = explored.post(**explored.form(found))["result"]
+    explored.work()
+    assert explored.status(guid) == PASSED
+    assert explored.post(**give, abi="[]")["result"].startswith("The contract is verified")
+
+
+def test_a_verification_whose_process_ended_is_begun_again_and_not_for_ever(
+    explored: Explored,
+) -> None:
+    found = explored.deploy("counter")
+    guid = explored.post(**explored.form(found))["result"]
+    taken = {"state": VerificationState.RUNNING, "worker": "another", "tries": 1}
+    long_ago = datetime.now(UTC) - timedelta(hours=1)
+    Verification.objects.filter(pk=guid).update(**taken, started_at=long_ago)
+
+    assert explored.work() == 1
+    assert explored.status(guid) == PASSED
+
+    VerifiedContract.objects.all().delete()
+    guid = explored.post(**explored.form(found))["result"]
+    Verification.objects.filter(pk=guid).update(
+        **taken | {"tries": verification.MOST_TRIES}, started_at=long_ago
+    )
+    explored.work()
+    assert explored.status(guid)["reason"] == "The node could not finish the verification"
+
+
+def test_one_verification_is_worked_on_at_a_time(explored: Explored) -> None:
+    form = explored.form(explored.deploy("counter"))
+    guid = explored.post(**form)["result"]
+    explored.post(**explored.form(explored.deploy("vault")))
+    now = {"state": VerificationState.RUNNING, "started_at": datetime.now(UTC)}
+    Verification.objects.filter(pk=guid).update(**now, worker=explored.site.worker)
+
+    assert explored.work() == 0
+
+
+def test_what_was_over_a_day_ago_is_forgotten(explored: Explored) -> None:
+    explored.verified("counter")
+    Verification.objects.update(finished_at=datetime.now(UTC) - timedelta(days=1, seconds=1))
+
+    explored.post(**explored.form(explored.deploy("vault")))
+
+    assert [one.name for one in Verification.objects.all()] == ["Vault"]
+
+
+def test_other_code_at_the_address_is_not_what_was_verified(explored: Explored) -> None:
+    found = explored.verified("counter")
+    VerifiedContract.objects.update(code_hash=bytes(32))
+
+    address = "0x" + found.addresses["counter"]
+
+    assert explored.get(module="contract", action="getabi", address=address) == UNVERIFIED
+
+
+def test_answers_are_for_every_origin(explored: Explored) -> None:
+    answered = explored.client.get("/api/", {"module": "contract"}, headers={"origin": "http://a"})
+    asked = explored.client.options("/api", headers={"origin": "http://a"})
+
+    assert answered["Access-Control-Allow-Origin"] == "*"
+    assert asked.status_code == 204
+    assert asked["Access-Control-Allow-Methods"] == "GET, POST, OPTIONS"
+
+
+def test_a_form_has_a_limited_number_of_fields(explored: Explored) -> None:
+    body = "&".join(f"a{number}=1" for number in range(2000))
+
+    assert explored.client.post("/api", body, FORM).json() == refused("The form cannot be read")
+
+
+# In production Redis counts, from the loop of the server, of which a test has none.
+@pytest.mark.node_settings(rate_limit=2, profile="embedded")
+def test_clients_are_limited_as_at_the_chains_interface(explored: Explored) -> None:
+    answers = [explored.get(module="stats", action="ethprice")["result"] for _ in range(3)]
+
+    assert answers[-1] == "Max rate limit reached"
+    assert "Max rate limit reached" not in answers[:2]

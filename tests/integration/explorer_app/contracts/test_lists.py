@@ -1,0 +1,346 @@
+"""Etherscan's lists and figures, held against what the chain's own interface says of the same."""
+
+from typing import Any
+
+import pytest
+
+from cchain_app.services.calls import index_calls
+from tests.builders.transactions import RECIPIENT, SENDER
+from tests.conformance.explorer_samples import Sample
+from tests.integration.conftest import Rpc
+from tests.integration.explorer_app.contracts.conftest import Explored
+
+SET = bytes.fromhex("3fb5c1cb")
+"""setNumber(uint256) of the sample `counter`."""
+ME = "0x" + SENDER.hex()
+TO = "0x" + RECIPIENT.hex()
+
+
+def account(explored: Explored, action: str, **params: object) -> Any:
+    return explored.get(module="account", action=action, **params)
+
+
+@pytest.fixture
+def counter(explored: Explored) -> Sample:
+    """The sample `counter`, called once with success and once without, and a transfer."""
+    found = explored.deploy("counter")
+    to = bytes.fromhex(found.addresses["counter"])
+    explored.chain.do(to=to, value=0, data=SET + (7).to_bytes(32, "big"), gas=100_000)
+    explored.chain.do(to=to, value=5, data=SET + (8).to_bytes(32, "big"), gas=100_000)
+    explored.chain.do(value=9)
+    return found
+
+
+MEMBERS = {
+    "blockNumber", "timeStamp", "hash", "nonce", "blockHash", "transactionIndex", "from", "to", "value", "gas",
+    "gasPrice", "isError", "txreceipt_status", "input", "contractAddress", "cumulativeGasUsed", "gasUsed",
+    "confirmations", "methodId", "functionName",
+}  # fmt: skip
+
+
+def test_transactions_are_listed_with_all_members_as_text(
+    explored: Explored, counter: Sample, rpc: Rpc
+) -> None:
+    answered = account(explored, "txlist", address=ME)
+
+    assert (answered["status"], answered["message"]) == ("1", "OK")
+    rows = answered["result"]
+    assert [row["nonce"] for row in rows] == ["0", "1", "2", "3"]
+    for row in rows:
+        assert row.keys() == MEMBERS
+        assert all(isinstance(value, str) for value in row.values())
+        receipt = rpc("eth_getTransactionReceipt", row["hash"])
+        sent = rpc("eth_getTransactionByHash", row["hash"])
+        assert int(row["gasUsed"]) == int(receipt["gasUsed"], 16)
+        assert int(row["cumulativeGasUsed"]) == int(receipt["cumulativeGasUsed"], 16)
+        assert int(row["gasPrice"]) == int(receipt["effectiveGasPrice"], 16)
+        assert row["txreceipt_status"] == str(int(receipt["status"], 16))
+        assert row["isError"] == str(1 - int(receipt["status"], 16))
+        assert (row["blockHash"], row["input"]) == (receipt["blockHash"], sent["input"])
+        assert row["value"] == str(int(sent["value"], 16))
+    created, called, failed, paid = rows
+    assert (created["to"], created["contractAddress"]) == ("", "0x" + counter.addresses["counter"])
+    assert (called["methodId"], failed["isError"]) == ("0x3fb5c1cb", "1")
+    assert (paid["methodId"], paid["functionName"], paid["confirmations"]) == ("0x", "", "1")
+
+
+def test_a_contract_has_the_transaction_that_created_it(
+    explored: Explored, counter: Sample
+) -> None:
+    rows = account(explored, "txlist", address="0x" + counter.addresses["counter"])["result"]
+
+    assert [row["nonce"] for row in rows] == ["0", "1", "2"]
+
+
+def test_a_function_is_named_as_it_is_declared(explored: Explored, counter: Sample) -> None:
+    data = bytes.fromhex("a9059cbb") + RECIPIENT.rjust(32, b"\0") + bytes(32)
+    explored.chain.do(data=data, gas=50_000)
+
+    (row,) = account(explored, "txlist", address=ME, startblock=5)["result"]
+
+    assert row["functionName"].startswith("transfer(address ")
+
+
+@pytest.mark.parametrize(
+    ("params", "nonces"),
+    [
+        ({"sort": "desc"}, "3210"),
+        ({"page": 1, "offset": 3}, "012"),
+        ({"page": 2, "offset": 3}, "3"),
+        ({"page": 2, "offset": 3, "sort": "desc"}, "0"),
+        ({"startblock": 2, "endblock": 3}, "12"),
+        ({"startBlock": 2, "endBlock": "latest"}, "123"),
+        ({"endblock": 99_999_999}, "0123"),
+    ],
+)
+def test_a_part_of_a_list_can_be_asked_for(
+    explored: Explored, counter: Sample, params: dict[str, object], nonces: str
+) -> None:
+    rows = account(explored, "txlist", address=ME, **params)["result"]
+
+    assert "".join(row["nonce"] for row in rows) == nonces
+
+
+@pytest.mark.parametrize(
+    ("params", "text"),
+    [
+        ({"address": "0x1"}, "Error! Invalid address format"),
+        ({"address": ME, "page": 2, "offset": 10_000}, "Result window is too large, PageNo x Offset size must be "
+         "less than or equal to 10000"),
+        ({"address": ME, "page": "x"}, "Error! Invalid parameter"),
+        ({"address": ME, "startblock": "-1"}, "Error! Invalid parameter"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_listed_is_refused(
+    explored: Explored, params: dict[str, object], text: str
+) -> None:
+    assert account(explored, "txlist", **params) == {
+        "status": "0", "message": "NOTOK", "result": text,
+    }  # fmt: skip
+
+
+def test_an_empty_list_says_so(explored: Explored) -> None:
+    nothing = {"status": "0", "message": "No transactions found", "result": []}
+
+    assert account(explored, "txlist", address=TO) == nothing
+    assert account(explored, "txsBeaconWithdrawal", address=TO) == nothing
+    internal = account(explored, "txlistinternal", address=TO)
+    assert internal["message"] == "No internal transactions found"
+
+
+@pytest.mark.usefixtures("counter")
+def test_balances_are_those_of_a_height(explored: Explored, rpc: Rpc) -> None:
+    now, before = (int(rpc("eth_getBalance", ME, tag), 16) for tag in ("latest", "0x1"))
+
+    assert account(explored, "balance", address=ME, tag="latest")["result"] == str(now)
+    assert account(explored, "balance", address=ME, tag="0x1")["result"] == str(before)
+    assert account(explored, "balancemulti", address=f"{ME},{TO}")["result"] == [
+        {"account": ME, "balance": str(now)},
+        {"account": TO, "balance": "9"},
+    ]
+
+
+def test_calls_inside_of_transactions_are_listed(explored: Explored) -> None:
+    inner = bytes.fromhex("600160005360016000f3")
+    size = f"61{len(inner):04x}"
+    factory = explored.create(
+        bytes.fromhex(f"{size}6016600039{size}60006000f05060016000f3") + inner
+    )
+    index_calls(explored.site.evm, seconds=60)
+
+    (row,) = account(explored, "txlistinternal", address="0x" + factory.hex())["result"]
+
+    assert row.keys() == {
+        "blockNumber", "timeStamp", "hash", "from", "to", "value", "contractAddress", "input", "type", "gas",
+        "gasUsed", "traceId", "isError", "errCode",
+    }  # fmt: skip
+    assert (row["type"], row["from"], row["to"]) == ("create", "0x" + factory.hex(), "")
+    assert row["traceId"] == "0"
+    by_address = account(explored, "txlistinternal", address=row["contractAddress"])["result"]
+    by_range = account(explored, "txlistinternal", startblock=0, endblock=5)["result"]
+    assert by_address == by_range == [row]
+    (alone,) = account(explored, "txlistinternal", txhash=row["hash"])["result"]
+    assert alone == {name: row[name] for name in row.keys() - {"hash", "traceId"}}
+
+
+def test_logs_are_found_by_address_and_topics(
+    explored: Explored, counter: Sample, rpc: Rpc
+) -> None:
+    address = "0x" + counter.addresses["counter"]
+    (expected,) = rpc("eth_getLogs", {"fromBlock": "0x0", "address": address})
+    first, second = expected["topics"]
+    other = "0x" + "11" * 32
+
+    def found(**params: object) -> Any:
+        return explored.get(module="logs", action="getLogs", **params)
+
+    (row,) = found(address=address)["result"]
+    same = {"address", "topics", "data", "blockNumber", "blockHash", "transactionHash", "logIndex"}
+    assert {name: row[name] for name in same} == {name: expected[name] for name in same}
+    assert row["transactionIndex"] == "0x0"
+    for params in (
+        {"topic0": first},
+        {"topic0": first, "topic1": second, "topic0_1_opr": "and"},
+        {"address": address, "topic0": other, "topic1": second, "topic0_1_opr": "or"},
+        {"address": address, "fromBlock": 0, "toBlock": "latest"},
+        {"address": address, "toBlock": 99_999_999},
+    ):
+        assert found(**params)["result"] == [row]
+    for params in (
+        {"topic0": first, "topic1": other},
+        {"address": address, "topic0": other},
+        {"address": address, "toBlock": 1},
+    ):
+        assert found(**params) == {"status": "0", "message": "No records found", "result": []}
+    assert found()["result"] == "Error! Missing address or topics"
+    assert found(topic0="0x1")["result"] == "Error! Invalid topic format"
+
+
+def test_logs_that_no_index_has_are_searched_in_few_blocks(
+    explored: Explored, monkeypatch: pytest.MonkeyPatch, counter: Sample
+) -> None:
+    monkeypatch.setattr("explorer_app.selectors.ledger.UNINDEXED_BLOCKS", 2)
+    sender = "0x" + SENDER.hex().zfill(64)
+
+    def found(**params: object) -> Any:
+        return explored.get(module="logs", action="getLogs", topic1=sender, **params)["result"]
+
+    assert found(fromBlock=0, toBlock=3).startswith("Error! More than ")
+    assert len(found(fromBlock=2, toBlock=3)) == 1
+
+
+def test_a_failure_and_its_status_are_told(explored: Explored, counter: Sample) -> None:
+    rows = account(explored, "txlist", address=ME)["result"]
+
+    def told(action: str, row: dict[str, str]) -> Any:
+        return explored.get(module="transaction", action=action, txhash=row["hash"])["result"]
+
+    assert told("getstatus", rows[1]) == {"isError": "0", "errDescription": ""}
+    assert told("getstatus", rows[2]) == {"isError": "1", "errDescription": "execution reverted"}
+    assert [told("gettxreceiptstatus", row)["status"] for row in rows] == ["1", "1", "0", "1"]
+    assert told("gettxreceiptstatus", {"hash": "0x" + "11" * 32}) == {"status": ""}
+    assert told("getstatus", {"hash": "0x1"}) == "Error! Invalid transaction hash"
+
+
+@pytest.mark.usefixtures("counter")
+def test_blocks_are_rewarded_with_tips(explored: Explored, rpc: Rpc) -> None:
+    block = rpc("eth_getBlockByNumber", "0x4", False)
+    tip = 21_000 * 10**9
+
+    reward = explored.get(module="block", action="getblockreward", blockno=4)["result"]
+
+    assert (reward["blockReward"], reward["blockMiner"]) == (str(tip), block["miner"])
+    mined = account(explored, "getminedblocks", address=block["miner"])["result"]
+    assert [row["blockNumber"] for row in mined] == ["4", "3", "2", "1"]
+    assert mined[0]["blockReward"] == str(tip)
+    missing = explored.get(module="block", action="getblockreward", blockno=9)
+    assert missing["status"] == "0"
+
+
+@pytest.mark.usefixtures("counter")
+def test_blocks_are_found_by_their_time(explored: Explored, rpc: Rpc) -> None:
+    at = int(rpc("eth_getBlockByNumber", "0x3", False)["timestamp"], 16)
+
+    def found(timestamp: int, **params: str) -> Any:
+        asked = {"module": "block", "action": "getblocknobytime", "timestamp": timestamp}
+        return explored.get(**asked, **params)["result"]
+
+    assert found(at) == found(at, closest="after") == "3"
+    assert found(at + 1000) == "4"
+    assert found(at + 1000, closest="after") == "Error! No closest block found"
+    countdown = explored.get(module="block", action="getblockcountdown", blockno=14)["result"]
+    assert (countdown["CurrentBlock"], countdown["RemainingBlock"]) == ("4", "10")
+    passed = explored.get(module="block", action="getblockcountdown", blockno=4)["result"]
+    assert passed == "Error! Block number already pass"
+
+
+def test_methods_of_the_chains_interface_answer_without_an_envelope(
+    explored: Explored, counter: Sample, rpc: Rpc
+) -> None:
+    address = "0x" + counter.addresses["counter"]
+
+    def asked(action: str, **params: object) -> Any:
+        return explored.get(module="proxy", action=action, **params)
+
+    assert asked("eth_blockNumber") == {"jsonrpc": "2.0", "id": 1, "result": "0x4"}
+    assert asked("eth_getcode", address=address)["result"] == rpc("eth_getCode", address, "latest")
+    block = asked("eth_getBlockByNumber", tag="0x1", boolean="false")["result"]
+    assert block == rpc("eth_getBlockByNumber", "0x1", False)
+    number = asked("eth_call", to=address, data="0x8381f58a", tag="latest")["result"]
+    assert int(number, 16) == 7
+    assert asked("eth_getTransactionCount", address=ME, tag="latest")["result"] == "0x4"
+    assert asked("eth_getStorageAt", address=address, position="0x0", tag="latest")["result"]
+    assert asked("eth_estimateGas", to=TO, value="1", **{"from": ME})["result"] == "0x5208"
+    assert "error" in asked("eth_getTransactionReceipt", txhash="0x1")
+    raw = explored.chain.make(value=3).raw
+    sent = explored.post(module="proxy", action="eth_sendRawTransaction", hex="0x" + raw.hex())
+    assert len(sent["result"]) == 66
+
+
+@pytest.mark.usefixtures("counter")
+def test_supply_and_gas_are_told(explored: Explored, rpc: Rpc) -> None:
+    genesis = sum(one.balance for one in explored.site.evm.genesis.alloc.values())
+    burnt = sum(
+        int(block["gasUsed"], 16) * int(block["baseFeePerGas"], 16)
+        for block in (rpc("eth_getBlockByNumber", hex(one), False) for one in range(5))
+    )
+
+    supply = explored.get(module="stats", action="ethsupply2")["result"]
+
+    assert supply["BurntFees"] == str(burnt)
+    assert explored.get(module="stats", action="ethsupply")["result"] == supply["EthSupply"]
+    assert int(supply["EthSupply"]) == genesis - burnt
+    price = explored.get(module="stats", action="ethprice")["result"]
+    assert (price["ethusd"], price["ethbtc"]) == ("0", "0")
+    oracle = explored.get(module="gastracker", action="gasoracle")["result"]
+    assert float(oracle["SafeGasPrice"]) <= float(oracle["ProposeGasPrice"])
+    proposed = int(float(oracle["ProposeGasPrice"]) * 10**9 + 0.5)
+    assert proposed == int(rpc("eth_gasPrice"), 16)
+    waits = [
+        explored.get(module="gastracker", action="gasestimate", gasprice=one)["result"]
+        for one in (proposed, 0)
+    ]
+    assert waits == ["1", "3600"]
+
+
+def test_lists_are_refused_while_they_are_too_long(
+    explored: Explored, monkeypatch: pytest.MonkeyPatch, counter: Sample
+) -> None:
+    monkeypatch.setattr("explorer_app.selectors.ledger.MOST_BYTES", 100)
+    monkeypatch.setattr("explorer_app.selectors.supply.MOST_ROWS", 1)
+    text = "Query Timeout occured. Please select a smaller result dataset"
+
+    assert account(explored, "txlist", address=ME)["result"] == text
+    for action in ("ethsupply", "ethsupply2"):
+        assert explored.get(module="stats", action=action)["result"] == text
+
+
+def test_tokens_say_what_they_have_themselves(explored: Explored) -> None:
+    found = explored.deploy("oldtoken")
+    token = "0x" + found.addresses["oldtoken"]
+    supply = int(found.fields["constructorArguments"], 16)
+
+    told = account(explored, "tokenbalance", contractaddress=token, address=ME)["result"]
+    assert told == str(supply)
+    told = explored.get(module="stats", action="tokensupply", contractaddress=token)["result"]
+    assert told == str(supply)
+    no_token = account(explored, "tokenbalance", contractaddress=TO, address=ME)["result"]
+    assert no_token == "Error! The contract is no token"
+    unlisted = account(explored, "tokentx", address=ME)["result"]
+    assert unlisted == "Error! This node has no index of tokens"
+
+
+def test_the_second_version_lists_this_chain_alone(explored: Explored) -> None:
+    (row,) = explored.get("/v2/chainlist")["result"]
+
+    assert (row["chainid"], row["status"]) == ("43112", 1)
+    assert row["apiurl"].endswith("/v2/api?chainid=43112")
+
+
+def test_verified_contracts_are_listed_as_blockscout_does(explored: Explored) -> None:
+    found = explored.verified("counter")
+
+    (row,) = explored.get(module="contract", action="listcontracts")["result"]
+
+    assert (row["Address"], row["ContractName"]) == ("0x" + found.addresses["counter"], "Counter")
+    assert row["CompilerVersion"] == found.fields["compilerVersion"]

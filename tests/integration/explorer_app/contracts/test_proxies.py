@@ -1,0 +1,155 @@
+"""Whose code runs in a contract's place, and by which ABI it is decoded."""
+
+import json
+
+import pytest
+
+from explorer_app.names.book import NO_ABI
+from explorer_app.selectors import proxies
+from explorer_app.selectors.verified import abi_of
+from explorer_app.verification.proxies import ADMIN_SLOT, SLOTS, Kind
+from primitives.evm import Address
+from tests.integration.explorer_app.contracts.conftest import Explored
+
+DELEGATES = bytes.fromhex("60006000600060006000 5a f4 00".replace(" ", ""))
+"""A code that has a DELEGATECALL, and does nothing sensible."""
+
+
+def deployer(code: bytes, *, slots: dict[bytes, bytes] | None = None) -> bytes:
+    """Return init code that writes some slots and leaves a code."""
+    writes = b"".join(
+        b"\x7f" + value + b"\x7f" + slot + b"\x55" for slot, value in (slots or {}).items()
+    )
+    head = len(writes) + 13
+    copy = bytes.fromhex(f"61{len(code):04x}61{head:04x}600039") + bytes.fromhex(
+        f"61{len(code):04x}6000f3"
+    )
+    assert len(copy) == 15
+    copy = bytes.fromhex(f"61{len(code):04x}61{len(writes) + 15:04x}600039") + copy[9:]
+    return writes + copy + code
+
+
+def answers(value: bytes) -> bytes:
+    """Return a code that answers a word, whatever it is asked."""
+    return b"\x7f" + value + bytes.fromhex("60005260206000f3")
+
+
+def word(address: Address) -> bytes:
+    return address.rjust(32, b"\0")
+
+
+@pytest.fixture
+def target(explored: Explored) -> Address:
+    return explored.create(deployer(b"\x00"))
+
+
+@pytest.mark.parametrize("rule", [one for one in SLOTS if one.kind is not Kind.BEACON])
+def test_a_slot_names_the_implementation(
+    explored: Explored, target: Address, rule: tuple[Kind, bytes]
+) -> None:
+    kind, slot = rule
+    admin = b"\x77" * 20
+    slots = {slot: word(target), ADMIN_SLOT: word(Address(admin))}
+
+    found = proxies.proxy(explored.site.evm, explored.create(deployer(DELEGATES, slots=slots)))
+
+    assert found is not None
+    assert (found.kind, found.implementations, found.admin) == (kind, (target,), admin)
+
+
+def test_a_beacon_is_asked_for_the_implementation(explored: Explored, target: Address) -> None:
+    beacon = explored.create(deployer(answers(word(target))))
+    slots = {SLOTS[1].slot: word(beacon)}
+
+    found = proxies.proxy(explored.site.evm, explored.create(deployer(DELEGATES, slots=slots)))
+
+    assert found is not None
+    assert (found.kind, found.implementations, found.beacon) == (Kind.BEACON, (target,), beacon)
+
+
+def test_a_minimal_proxy_needs_no_slot(explored: Explored, target: Address) -> None:
+    code = (
+        bytes.fromhex("363d3d373d3d3d363d73")
+        + target
+        + bytes.fromhex("5af43d82803e903d91602b57fd5bf3")
+    )
+
+    found = proxies.proxy(explored.site.evm, explored.create(deployer(code)))
+
+    assert found is not None
+    assert (found.kind, found.implementations) == (Kind.MINIMAL, (target,))
+
+
+@pytest.mark.parametrize("value", [b"\x77" * 20, b"\1" + bytes(31)])
+def test_a_slot_without_a_contract_says_nothing(explored: Explored, value: bytes) -> None:
+    slots = {SLOTS[0].slot: value.rjust(32, b"\0")}
+
+    assert (
+        proxies.proxy(explored.site.evm, explored.create(deployer(DELEGATES, slots=slots))) is None
+    )
+
+
+def test_who_delegates_nothing_is_no_proxy(explored: Explored, target: Address) -> None:
+    slots = {SLOTS[0].slot: word(target)}
+
+    assert proxies.proxy(explored.site.evm, explored.create(deployer(b"\x00", slots=slots))) is None
+
+
+def test_an_answer_alone_counts_last(explored: Explored, target: Address) -> None:
+    code = answers(word(target)) + DELEGATES
+
+    found = proxies.proxy(explored.site.evm, explored.create(deployer(code)))
+
+    assert found is not None
+    assert (found.kind, found.implementations) == (Kind.CLAIMED, (target,))
+
+
+def test_a_contract_that_runs_for_ever_is_given_up(explored: Explored) -> None:
+    code = bytes.fromhex("5b600056") + DELEGATES
+
+    assert proxies.proxy(explored.site.evm, explored.create(deployer(code))) is None
+
+
+def test_proxies_of_proxies_are_followed_a_few_steps(explored: Explored, target: Address) -> None:
+    wanted = target
+    for _ in range(2):
+        wanted = explored.create(deployer(DELEGATES, slots={SLOTS[0].slot: word(wanted)}))
+
+    assert proxies.implementations(explored.site.evm, wanted) == (target,)
+
+
+def test_a_proxy_decodes_by_its_implementations_abi_first(explored: Explored) -> None:
+    found = explored.verified("proxy")
+    proxy, box = (Address(bytes.fromhex(found.addresses[name])) for name in ("proxy", "box"))
+    own = abi_of(explored.site.evm, proxy)
+    form = explored.form(found, contractaddress="0x" + box.hex(), contractname="src/Box.sol:Box")
+    explored.post(**form | {"constructorArguements": ""})
+    explored.work()
+
+    both = abi_of(explored.site.evm, proxy)
+
+    (also,) = found.fields["alsoVerify"]
+    assert also["contractName"] == "src/Box.sol:Box"
+    inner = abi_of(explored.site.evm, box)
+    assert inner.functions
+    assert both.functions == (*inner.functions, *own.functions)
+    assert abi_of(explored.site.evm, Address(b"\x5f" * 20)) is NO_ABI
+    asked = {"module": "contract", "action": "getsourcecode", "address": "0x" + proxy.hex()}
+    (row,) = explored.get(**asked)["result"]
+    assert (row["Proxy"], row["Implementation"]) == ("1", "0x" + box.hex())
+
+
+def test_a_proxy_is_confirmed_as_etherscan_does(explored: Explored) -> None:
+    found = explored.deploy("proxy")
+    proxy, box = ("0x" + found.addresses[name] for name in ("proxy", "box"))
+
+    def check(address: str, **more: str) -> str:
+        form = {"module": "contract", "action": "verifyproxycontract", "address": address, **more}
+        guid = explored.post(**form)["result"]
+        answered = explored.get(module="contract", action="checkproxyverification", guid=guid)
+        return json.dumps(answered)
+
+    assert f"The proxy's ({proxy}) implementation contract is found at {box} and is" in check(proxy)
+    assert box in check(proxy, expectedimplementation=box)
+    assert "unfortunately not detected" in check(proxy, expectedimplementation=proxy)
+    assert "unfortunately not detected" in check(box)

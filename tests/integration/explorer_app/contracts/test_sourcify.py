@@ -1,0 +1,228 @@
+"""Verification by Sourcify's interface, as forge and hardhat 3 ask for it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from explorer_app.api import waiting
+from primitives.evm import Address
+from primitives.hexadecimal import checksum_address
+from tests.conformance.explorer_samples import Sample
+from tests.integration.explorer_app.contracts.conftest import Explored
+
+CHAIN = "43112"
+NOBODY = "0x" + "5f" * 20
+JSON = "application/json"
+
+
+def at(found: Sample) -> str:
+    """Return a sample's address as clients write it."""
+    return checksum_address(Address(bytes.fromhex(found.addresses[found.fields["verify"]])))
+
+
+def body(found: Sample, **changes: Any) -> dict[str, Any]:
+    fields = found.fields
+    return {
+        "stdJsonInput": fields["standardJson"],
+        "compilerVersion": fields["compilerVersion"].removeprefix("v"),
+        "contractIdentifier": fields["contractName"],
+        **changes,
+    }
+
+
+def submit(explored: Explored, found: Sample, prefix: str = "", **changes: Any) -> Any:
+    path = f"{prefix}/v2/verify/{CHAIN}/{at(found)}"
+    return explored.client.post(path, json.dumps(body(found, **changes)), JSON)
+
+
+def job(explored: Explored, answered: Any) -> Any:
+    key = answered.json()["verificationId"]
+    return explored.client.get(f"/v2/verify/{key}").json()
+
+
+def nothing(address: str) -> dict[str, Any]:
+    members = dict.fromkeys(("match", "creationMatch", "runtimeMatch"))
+    return {**members, "chainId": CHAIN, "address": address}
+
+
+@pytest.mark.parametrize("prefix", ["", "/server"])
+@pytest.mark.parametrize("letter", ["", "v"])
+def test_a_standard_input_is_taken_and_verified(
+    explored: Explored, prefix: str, letter: str
+) -> None:
+    found = explored.deploy("counter")
+    there = explored.client.get(f"{prefix}/v2/contract/{CHAIN}/{at(found)}")
+    assert (there.status_code, there.json()) == (404, nothing(at(found)))
+
+    version = letter + found.fields["compilerVersion"].removeprefix("v")
+    answered = submit(explored, found, prefix, compilerVersion=version)
+    assert answered.status_code == 202
+    explored.work()
+
+    ended = job(explored, answered)
+    assert ended["isJobCompleted"] is True
+    assert ended["jobStartTime"].endswith("Z")
+    assert ended["jobFinishTime"].endswith("Z")
+    assert "error" not in ended
+    exact = dict.fromkeys(("match", "creationMatch", "runtimeMatch"), "exact_match")
+    assert ended["contract"].items() >= exact.items()
+    shown = explored.client.get(f"{prefix}/v2/contract/{CHAIN}/{at(found)}")
+    assert shown.status_code == 200
+    assert shown.json() == ended["contract"]
+
+
+def test_what_is_not_over_is_said_to_be_so(
+    explored: Explored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "SECONDS", 0.0)
+    found = explored.deploy("counter")
+
+    started = job(explored, submit(explored, found))
+
+    assert started["isJobCompleted"] is False
+    assert started["contract"] == nothing(at(found))
+    again = submit(explored, found)
+    assert again.status_code == 429
+    assert again.json()["customCode"] == "duplicate_verification_request"
+
+
+def test_a_failure_has_its_code(explored: Explored) -> None:
+    found = explored.deploy("counter")
+    source = {"src/Counter.sol": {"content": "contract Counter { uint }"}}
+
+    answered = submit(explored, found, stdJsonInput={"language": "Solidity", "sources": source})
+    explored.work()
+
+    error = job(explored, answered)["error"]
+    assert error["customCode"] == "compiler_error"
+    (said,) = error["errorData"]["compilerErrors"]
+    assert "Expected identifier" in said["message"]
+    assert error["errorId"]
+
+
+def test_what_is_exact_cannot_become_better(explored: Explored) -> None:
+    found = explored.verified("counter")
+
+    answered = submit(explored, found)
+
+    assert answered.status_code == 409
+    assert answered.json()["customCode"] == "already_verified"
+
+
+@pytest.mark.parametrize(
+    ("path", "sent", "status", "code"),
+    [
+        ("/v2/verify/1/ADDRESS", {}, 400, "unsupported_chain"),
+        ("/v2/verify/43112/0x1", {}, 400, "invalid_parameter"),
+        ("/v2/verify/43112/ADDRESS", "{", 400, "invalid_json"),
+        ("/v2/verify/43112/ADDRESS", "[]", 400, "invalid_parameter"),
+        ("/v2/verify/43112/ADDRESS", {"stdJsonInput": None}, 400, "missing_source"),
+        ("/v2/verify/43112/ADDRESS", {"compilerVersion": "0.7.0"}, 400, "invalid_compiler_version"),
+        ("/v2/verify/43112/ADDRESS", {"contractIdentifier": ""}, 400, "invalid_compilation_target"),
+        (f"/v2/verify/43112/{NOBODY}", {}, 400, "contract_not_deployed"),
+    ],
+)
+def test_what_cannot_be_verified_has_a_status_and_a_code(
+    explored: Explored, path: str, sent: Any, status: int, code: str
+) -> None:
+    found = explored.deploy("counter")
+    text = sent if isinstance(sent, str) else json.dumps(body(found, **sent))
+
+    answered = explored.client.post(path.replace("ADDRESS", at(found)), text, JSON)
+
+    assert answered.status_code == status
+    assert answered.json().keys() >= {"customCode", "message", "errorId"}
+    assert answered.json()["customCode"] == code
+
+
+def test_a_verification_that_nobody_knows_is_not_found(explored: Explored) -> None:
+    answered = explored.client.get("/v2/verify/00000000-0000-0000-0000-000000000000")
+
+    assert answered.status_code == 404
+    assert answered.json()["customCode"] == "job_not_found"
+
+
+def test_metadata_and_sources_verify_as_well(explored: Explored) -> None:
+    found = explored.verified("counter")
+    metadata = explored.client.get(
+        f"/v2/contract/{CHAIN}/{at(found)}", {"fields": "metadata"}
+    ).json()["metadata"]
+    other = explored.deploy("counter")
+    sources = {
+        path: one["content"] for path, one in found.fields["standardJson"]["sources"].items()
+    }
+
+    answered = explored.client.post(
+        f"/v2/verify/metadata/{CHAIN}/{at(other)}",
+        json.dumps({"metadata": metadata, "sources": sources}),
+        JSON,
+    )
+    explored.work()
+
+    assert job(explored, answered)["contract"]["match"] == "exact_match"
+
+
+def test_fields_tell_all_that_is_known(explored: Explored) -> None:
+    found = explored.verified("proxy")
+    path = f"/v2/contract/{CHAIN}/{at(found)}"
+
+    shown = explored.client.get(path, {"fields": "all"}).json()
+
+    fields = found.fields
+    assert shown["abi"] == fields["abi"]
+    assert shown["sources"] == fields["standardJson"]["sources"]
+    assert shown["stdJsonInput"]["settings"]["optimizer"]["runs"] == 999_999
+    assert shown["compilation"]["fullyQualifiedName"] == fields["contractName"]
+    assert shown["compilation"]["compilerVersion"] == fields["compilerVersion"].removeprefix("v")
+    assert shown["creationBytecode"]["onchainBytecode"] == "0x" + found.init_code("proxy").hex()
+    assert shown["metadata"]["settings"]["compilationTarget"] == {"src/Proxy.sol": "Proxy"}
+    assert shown["signatures"]["function"] == [] or shown["signatures"]
+    assert shown["proxyResolution"] == {
+        "isProxy": True,
+        "proxyType": "EIP1967Proxy",
+        "implementations": [
+            {"address": checksum_address(Address(bytes.fromhex(found.addresses["box"])))}
+        ],
+    }
+    assert shown["deployment"]["deployer"] == checksum_address(explored.chain.make().sender)
+    one = explored.client.get(path, {"fields": "compilation.name,abi"}).json()
+    assert one["compilation"] == {"name": "Proxy"}
+    without = explored.client.get(path, {"omit": "abi"}).json()
+    assert without.keys() == shown.keys() - {"abi"}
+
+
+@pytest.mark.parametrize(
+    "query", [{"fields": "abi", "omit": "abi"}, {"fields": "other"}, {"fields": "abi.other"}]
+)
+def test_fields_that_there_are_not_are_refused(explored: Explored, query: dict[str, str]) -> None:
+    found = explored.verified("counter")
+
+    answered = explored.client.get(f"/v2/contract/{CHAIN}/{at(found)}", query)
+
+    assert answered.status_code == 400
+    assert answered.json()["customCode"] == "invalid_parameter"
+
+
+def test_verified_contracts_are_listed(explored: Explored) -> None:
+    first, second = explored.verified("counter"), explored.verified("vault")
+
+    listed = explored.client.get(f"/v2/contracts/{CHAIN}", {"limit": "1"}).json()["results"]
+    assert [one["address"] for one in listed] == [at(second)]
+    after = {"afterMatchId": listed[0]["matchId"]}
+    rest = explored.client.get(f"/v2/contracts/{CHAIN}", after).json()["results"]
+    assert [one["address"] for one in rest] == [at(first)]
+    everywhere = explored.client.get(f"/v2/contract/all-chains/{at(first)}").json()
+    assert everywhere["results"] == rest
+
+
+def test_hardhat_2_hears_which_addresses_are_verified(explored: Explored) -> None:
+    found = explored.verified("counter")
+    asked = {"addresses": f"{at(found)},{NOBODY}", "chainIds": CHAIN}
+
+    answered = explored.client.get("/check-all-by-addresses", asked).json()
+
+    assert answered == [
+        {"address": at(found), "chainIds": [{"chainId": CHAIN, "status": "perfect"}]},
+        {"address": NOBODY, "status": "false"},
+    ]

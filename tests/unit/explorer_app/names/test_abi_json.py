@@ -1,0 +1,68 @@
+"""ABIs as compilers write them, and what is none."""
+
+from typing import Any
+
+import pytest
+
+from explorer_app.names.abi_json import MalformedAbi, read_abi
+
+ABI: list[dict[str, Any]] = [
+    {"type": "constructor", "inputs": [{"name": "a", "type": "address"}]},
+    {
+        "type": "function",
+        "name": "pay",
+        "inputs": [
+            {"name": "to", "type": "tuple[]", "components": [{"name": "who", "type": "address"}]},
+            {"name": "", "type": "uint256"},
+        ],
+    },
+    {"name": "old", "constant": True, "inputs": [], "outputs": []},
+    {
+        "type": "event",
+        "name": "Paid",
+        "inputs": [{"name": "to", "type": "address", "indexed": True}],
+    },
+    {"type": "event", "name": "Hidden", "anonymous": True, "inputs": []},
+    {"type": "error", "name": "Poor", "inputs": []},
+    {"type": "receive"},
+    {"type": "fallback"},
+]
+
+
+def test_functions_events_and_errors_are_declarations() -> None:
+    found = read_abi(ABI)
+
+    assert [one.signature for one in found.functions] == ["pay((address)[],uint256)", "old()"]
+    assert found.functions[0].parameters[0].members[0].name == "who"
+    assert [one.signature for one in found.events] == ["Paid(address)"]
+    assert found.events[0].parameters[0].indexed
+    assert [one.signature for one in found.errors] == ["Poor()"]
+
+
+def nested(depth: int) -> dict[str, Any]:
+    inner = {"type": "uint256", "name": ""}
+    for _ in range(depth):
+        inner = {"type": "tuple", "name": "", "components": [inner]}
+    return inner
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        None,
+        "[]",
+        {},
+        [1],
+        [{"type": "other"}],
+        [{"type": "function", "name": "not a name", "inputs": []}],
+        [{"type": "function", "inputs": []}],
+        [{"type": "function", "name": "f", "inputs": 1}],
+        [{"type": "function", "name": "f", "inputs": [{"name": "a"}]}],
+        [{"type": "function", "name": "f", "inputs": [{"type": "tuple"}]}],
+        [{"type": "function", "name": "f", "inputs": [nested(20)]}],
+        [{"type": "function", "name": "f", "inputs": []}] * 5000,
+    ],
+)
+def test_what_is_no_abi_is_refused(given: Any) -> None:
+    with pytest.raises(MalformedAbi):
+        read_abi(given)

@@ -1,0 +1,72 @@
+"""Who works verifications off: in production the worker itself, in the embedded profile a thread beside it."""
+
+import threading
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from explorer_app import tasks
+from explorer_app.services import verification
+
+
+class Work:
+    """Stands in for the work: it takes until it is let go."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Event()
+        self.let_go = threading.Event()
+        self.threads: list[threading.Thread] = []
+
+    def __call__(self, _site: Any, *, seconds: float) -> int:
+        self.threads.append(threading.current_thread())
+        self.begun.set()
+        assert self.let_go.wait(60)
+        return 3
+
+
+@pytest.fixture
+def work(monkeypatch: pytest.MonkeyPatch) -> Work:
+    made = Work()
+    monkeypatch.setattr(verification, "work", made)
+    return made
+
+
+def site(monkeypatch: pytest.MonkeyPatch, profile: str, *, has_cchain: bool = True) -> Any:
+    settings = SimpleNamespace(profile=profile)
+    made = SimpleNamespace(settings=settings, has_cchain=has_cchain, verifying=threading.Lock())
+    monkeypatch.setattr(tasks, "explorer", lambda: made)
+    return made
+
+
+def test_in_production_the_worker_does_it(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    site(monkeypatch, "production")
+    work.let_go.set()
+
+    assert tasks.verify() == {"verifications": 3}
+    assert work.threads == [threading.current_thread()]
+
+
+def test_in_the_embedded_profile_one_thread_does_it_while_the_worker_goes_on(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = site(monkeypatch, "embedded")
+
+    tasks.verify()
+    assert work.begun.wait(60)
+    tasks.verify()  # the thread is at it
+
+    (thread,) = work.threads
+    assert thread is not threading.current_thread()
+    work.let_go.set()
+    thread.join(60)
+    assert not made.verifying.locked()
+
+
+def test_without_the_c_chain_there_is_nothing_to_verify(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site(monkeypatch, "embedded", has_cchain=False)
+
+    assert tasks.verify() == {"verifications": 0}
+    assert not work.threads

@@ -1,0 +1,190 @@
+"""Submissions as forge, hardhat and people send them, and why some are refused."""
+
+import json
+from typing import Any
+
+import pytest
+
+from explorer_app.verification.errors import (
+    BadSubmission,
+    MalformedArguments,
+    MalformedVersion,
+    NoContractName,
+    NoJson,
+    NoSources,
+    NotAnObject,
+    SourceElsewhere,
+    TooLarge,
+    UnknownCodeFormat,
+    UnsupportedLanguage,
+)
+from explorer_app.verification.submission import (
+    SINGLE_FILE,
+    STANDARD_JSON,
+    from_form,
+    from_metadata,
+    from_sourcify,
+)
+from explorer_app.verification.versions import Version
+from primitives.evm import Address
+
+ANY = Address(bytes(20))
+INPUT = {"language": "Solidity", "sources": {"a.sol": {"content": "contract A {}"}}, "settings": {}}
+FORM = {
+    "sourceCode": json.dumps(INPUT),
+    "codeformat": STANDARD_JSON,
+    "contractname": "a.sol:A",
+    "compilerversion": "v0.8.37+commit.f401782d",
+}
+
+
+def read(**changes: str) -> Any:
+    return from_form(ANY, {**FORM, **changes}, most=10_000)
+
+
+def test_a_form_has_input_name_and_compiler() -> None:
+    found = read()
+
+    assert (found.path, found.name, found.full_name) == ("a.sol", "A", "a.sol:A")
+    assert found.version == (0, 8, 37, "f401782d")
+    assert found.input == INPUT
+    assert found.arguments is None
+
+
+@pytest.mark.parametrize("name", ["constructorArguements", "constructorArguments"])
+@pytest.mark.parametrize("prefix", ["", "0x"])
+def test_constructor_arguments_come_in_both_spellings(name: str, prefix: str) -> None:
+    assert read(**{name: prefix + "00ff"}).arguments == b"\0\xff"
+
+
+def test_answers_double_braces_are_read_back() -> None:
+    assert read(sourceCode="{" + json.dumps(INPUT) + "}").input == INPUT
+
+
+def test_a_single_file_has_its_settings_in_the_form() -> None:
+    found = read(
+        sourceCode="contract A {}",
+        codeformat=SINGLE_FILE,
+        contractname="A",
+        optimizationUsed="1",
+        runs="999",
+        evmversion="london",
+        libraryname1="L",
+        libraryaddress1="0x" + "11" * 20,
+        viaIR="true",
+    )
+
+    assert found.input["sources"] == {"A.sol": {"content": "contract A {}"}}
+    assert found.input["settings"] == {
+        "optimizer": {"enabled": True, "runs": 999},
+        "evmVersion": "london",
+        "viaIR": True,
+        "libraries": {"A.sol": {"L": "0x" + "11" * 20}},
+    }
+    assert found.knows_evm_version
+
+
+@pytest.mark.parametrize(
+    ("changes", "refusal"),
+    [
+        ({"sourceCode": ""}, NoSources),
+        ({"sourceCode": "{"}, NoJson),
+        ({"sourceCode": "[" * 5_000}, NotAnObject),
+        ({"sourceCode": "[]"}, NotAnObject),
+        ({"sourceCode": "{}"}, NoSources),
+        ({"sourceCode": " " * 10_001}, TooLarge),
+        ({"sourceCode": '{"sources": {"a": 1}}'}, NotAnObject),
+        ({"sourceCode": '{"sources": {"a": {"urls": ["http://a"]}}}'}, SourceElsewhere),
+        ({"sourceCode": '{"sources": {"a": {"content": ""}}, "settings": 1}'}, NotAnObject),
+        ({"sourceCode": '{"language": "Vyper", "sources": {}}'}, UnsupportedLanguage),
+        ({"codeformat": "vyper-json"}, UnsupportedLanguage),
+        ({"codeformat": "other"}, UnknownCodeFormat),
+        ({"contractname": ""}, NoContractName),
+        ({"contractname": "a.sol:"}, NoContractName),
+        ({"contractname": "A" * 2000}, NoContractName),
+        ({"contractname": "a.sol:A\0"}, NoContractName),
+        ({"sourceCode": '{"sources": {"a": {"content": "\\ud800"}}}'}, NoJson),
+        (
+            {"sourceCode": '{"sources": {"a": {"content": ""}}, "settings": {"libraries": 1}}'},
+            NotAnObject,
+        ),
+        ({"compilerversion": ""}, MalformedVersion),
+        ({"compilerversion": "0.8"}, MalformedVersion),
+        ({"constructorArguments": "0"}, MalformedArguments),
+        ({"constructorArguments": "zz"}, MalformedArguments),
+        ({"constructorArguments": "00" * 200_000}, TooLarge),
+    ],
+)
+def test_what_cannot_be_verified_is_refused_with_its_reason(
+    changes: dict[str, str], refusal: type[BadSubmission]
+) -> None:
+    with pytest.raises(refusal) as raised:
+        read(**changes)
+    assert type(raised.value) is refusal
+
+
+def test_sourcifys_form_has_the_same_parts() -> None:
+    body = {
+        "stdJsonInput": INPUT,
+        "compilerVersion": "0.8.37+commit.f401782d",
+        "contractIdentifier": "a.sol:A",
+    }
+
+    assert from_sourcify(ANY, json.dumps(body).encode(), most=10_000) == read()
+    with pytest.raises(NotAnObject):
+        from_sourcify(ANY, b"[]", most=10_000)
+    with pytest.raises(MalformedVersion):
+        from_sourcify(ANY, json.dumps({**body, "compilerVersion": ""}).encode(), most=10_000)
+    with pytest.raises(NotAnObject):
+        from_sourcify(ANY, json.dumps({**body, "compilerVersion": None}).encode(), most=10_000)
+    with pytest.raises(NoSources):
+        from_sourcify(ANY, b"{}", most=10_000)
+    with pytest.raises(TooLarge):
+        from_sourcify(ANY, bytes(10_001), most=10_000)
+    text = {**body, "stdJsonInput": json.dumps(INPUT)}
+    assert from_sourcify(ANY, json.dumps(text).encode(), most=10_000) == read()
+
+
+def test_metadata_name_contract_compiler_and_settings() -> None:
+    metadata = {
+        "compiler": {"version": "0.8.37+commit.f401782d"},
+        "language": "Solidity",
+        "settings": {
+            "compilationTarget": {"a.sol": "A"},
+            "libraries": {"l.sol:L": "0x" + "11" * 20},
+            "evmVersion": "paris",
+        },
+        "sources": {"a.sol": {"keccak256": "0x"}},
+    }
+    body = {"metadata": metadata, "sources": {"a.sol": "contract A {}", "more.sol": ""}}
+
+    found = from_metadata(ANY, json.dumps(body).encode(), most=10_000)
+
+    assert found.full_name == "a.sol:A"
+    assert found.input["sources"] == INPUT["sources"]
+    assert found.input["settings"] == {
+        "libraries": {"l.sol": {"L": "0x" + "11" * 20}},
+        "evmVersion": "paris",
+    }
+    with pytest.raises(SourceElsewhere):
+        from_metadata(ANY, json.dumps({**body, "sources": {}}).encode(), most=10_000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["0.8.37", "v0.8.37", "0.8.37+commit.f401782d", "v0.8.37+commit.f401782d.Emscripten.clang",
+     "0.8.37+commit.f401782d.Linux.g++"],
+)  # fmt: skip
+def test_versions_come_with_and_without_a_commit(text: str) -> None:
+    found = Version.parse(text)
+
+    assert found.short == "0.8.37"
+    assert found.commit == ("f401782d" if "commit" in text else "")
+    assert found.is_built_as(Version.parse("0.8.37+commit.f401782d"))
+    assert not Version(0, 8, 37, "aaaaaaaa").is_built_as(Version.parse("0.8.37+commit.f401782d"))
+
+
+def test_a_compilers_default_rules_come_first() -> None:
+    assert Version(0, 8, 20).evm_versions()[:3] == ["shanghai", "paris", "london"]
+    assert Version(0, 8, 37).evm_versions()[0] == "osaka"
+    assert Version(0, 4, 11).evm_versions() == []
