@@ -10,7 +10,8 @@ from cchain_app.selectors import blocks
 from explorer_app.models import Token, TokenBalance, TokenItem, TokenTransfer
 from explorer_app.selectors.cchain import PAGE
 from explorer_app.store import tokens as rows
-from explorer_app.store.tokens import Progress, item_key
+from explorer_app.store.token_holdings import item_key
+from explorer_app.store.tokens import Progress
 from explorer_app.tokens.events import Kind
 from explorer_app.tokens.texts import likeness
 from primitives.evm import ZERO_ADDRESS, Address

@@ -13,7 +13,7 @@ from django.db.models import F, Q
 from chaindb.database import Database
 from chaindb.fields import UInt256Field, for_database, row_id
 from explorer_app import models
-from explorer_app.store import tokens
+from explorer_app.store import token_holdings, tokens
 from explorer_app.tokens.events import Kind, Transfer, changes
 from primitives.evm import Address
 
@@ -82,8 +82,8 @@ def _take_back(db: Database, undone: Iterable[tuple[Address, Transfer]]) -> None
         for contract, transfer in undone
         for change in changes(transfer)
     ]
-    tokens.add(db, taken)
-    keys = list({tokens.balance_key(*one) for one in taken})
+    token_holdings.add(db, taken)
+    keys = list({token_holdings.balance_key(*one) for one in taken})
     for start in range(0, len(keys), _KEYS_AT_ONCE):
         _trust_sums(db, Q(key__in=keys[start : start + _KEYS_AT_ONCE]))
 
@@ -101,9 +101,9 @@ def _give_back(db: Database, undone: Iterable[tuple[Address, Transfer]]) -> None
         moved[contract].update(transfer.token_ids)
     for contract, token_ids in moved.items():
         owners = _owners(db, contract, token_ids)
-        gone = ((tokens.item_key(contract, one),) for one in token_ids - owners.keys())
+        gone = ((token_holdings.item_key(contract, one),) for one in token_ids - owners.keys())
         db.delete(models.TokenItem, ("key",), gone)
-        tokens.set_owners(db, {(contract, one): owner for one, owner in owners.items()})
+        token_holdings.set_owners(db, {(contract, one): owner for one, owner in owners.items()})
 
 
 def _owners(db: Database, contract: Address, token_ids: set[int]) -> dict[int, Address]:

@@ -6,14 +6,14 @@ killed goes on in the middle of a block. What contracts are asked is compared wi
 before the chain went back is not written.
 """
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from chaindb.database import Database, Row
 from chaindb.fields import height_of, row_id
 from explorer_app import models
-from explorer_app.tokens.events import Change, Kind, Transfer, changes
+from explorer_app.store import token_holdings
+from explorer_app.tokens.events import Kind, Transfer, changes
 from explorer_app.tokens.texts import likeness
 from primitives.evm import Address
 
@@ -31,8 +31,6 @@ INSERT INTO explorer_app_tokenprogress (id, next_log, next_transfer) VALUES (%s,
 ON CONFLICT (id) DO NOTHING
 """
 _TOKENS: Final = "SELECT address, first_erc20_log FROM explorer_app_token WHERE address IN ({keys})"
-_BALANCES: Final = "SELECT key, summed, amount FROM explorer_app_tokenbalance WHERE key IN ({keys})"
-
 _KIND: Final = "SELECT kind FROM explorer_app_token WHERE address = %s"
 _ASK_HOLDERS: Final = """
 UPDATE explorer_app_tokenbalance SET to_ask = %s WHERE key IN (
@@ -53,11 +51,6 @@ _TRANSFER: Final = (
     "id", "transaction", "contract", "log_index", "kind", "sender", "to", "token_id", "last_token_id", "value",
     "hidden",
 )  # fmt: skip
-_BALANCE: Final = (
-    "key", "contract", "holder", "kind", "token_id", "summed", "amount", "differs", "to_ask",
-)  # fmt: skip
-_ITEM: Final = ("key", "contract", "token_id", "owner")
-
 FIRST: Final = row_id(1)
 """The first key: nothing was executed in the genesis block."""
 
@@ -66,9 +59,6 @@ NOW: Final = 0
 
 MOST_ASKED_AGAIN: Final = 1000
 """Holders of a contract that has become a token who are asked for, those who have most."""
-
-MODULUS: Final = 2**256
-"""Sums are kept modulo this, as contracts may reckon: whoever lies with amounts breaks nothing."""
 
 
 class Progress(NamedTuple):
@@ -187,8 +177,10 @@ def write_transfers(
         _note_tokens(db, placed)
         rows = (_transfer_row(key, one) for key, one in zip(keys, placed, strict=True))
         db.insert(models.TokenTransfer, _TRANSFER, rows)
-        add(db, ((one.contract, change) for one in placed for change in changes(one.transfer)))
-        set_owners(db, _owners(placed))
+        token_holdings.add(
+            db, ((one.contract, change) for one in placed for change in changes(one.transfer))
+        )
+        token_holdings.set_owners(db, _owners(placed))
     return after
 
 
@@ -234,7 +226,7 @@ def write_balances(
     """
     with db.atomic():
         hold(db, before)
-        known = _balances(db, [one.key for one in answers])
+        known = token_holdings.sums(db, [one.key for one in answers])
         told = [
             (one.amount, height, one.amount != known[one.key][0], False, one.key)
             for one in answers
@@ -259,60 +251,12 @@ def hold(db: Database, before: Progress) -> None:
         raise ProgressMoved
 
 
-def balance_key(contract: Address, change: Change) -> bytes:
-    """Return the key of the balance that a change is of."""
-    token_id = b"" if change.token_id is None else change.token_id.to_bytes(32, "big")
-    return contract + change.holder + change.kind.to_bytes(2, "big") + token_id
-
-
-def item_key(contract: Address, token_id: int) -> bytes:
-    """Return the key of a token of a collection."""
-    return contract + token_id.to_bytes(32, "big")
-
-
-def add(db: Database, changed: Iterable[tuple[Address, Change]]) -> None:
-    """Add changes to balances."""
-    added: defaultdict[bytes, int] = defaultdict(int)
-    whose: dict[bytes, tuple[Address, Change]] = {}
-    for contract, change in changed:
-        key = balance_key(contract, change)
-        added[key] += change.amount
-        whose[key] = contract, change
-    known = _balances(db, list(added))
-    rows: list[Row] = []
-    for key, amount in added.items():
-        contract, change = whose[key]
-        summed, shown = known.get(key, (0, 0))
-        rows.append((
-            key, contract, change.holder, change.kind, change.token_id, (summed + amount) % MODULUS,
-            min(max(shown + amount, 0), MODULUS - 1), False, True,
-        ))  # fmt: skip
-    db.insert(models.TokenBalance, _BALANCE, (row for row in rows if row[0] not in known))
-    old = ((*row[5:7], True, row[0]) for row in rows if row[0] in known)
-    db.update(models.TokenBalance, ("key",), ("summed", "amount", "to_ask"), old)
-
-
-def set_owners(db: Database, owners: Mapping[tuple[Address, int], Address]) -> None:
-    """Write whose tokens of collections are now."""
-    rows = (
-        (item_key(contract, token_id), contract, token_id, owner)
-        for (contract, token_id), owner in owners.items()
-    )
-    db.upsert(models.TokenItem, _ITEM, rows)
-
-
 def _owners(placed: Iterable[PlacedTransfer]) -> dict[tuple[Address, int], Address]:
     return {
         (one.contract, token_id): one.transfer.to
         for one in placed
         for token_id in one.transfer.token_ids
     }
-
-
-def _balances(db: Database, keys: Sequence[bytes]) -> dict[bytes, tuple[int, int]]:
-    """Return sums and amounts of balances by their keys."""
-    found = db.rows_by_keys(_BALANCES, keys)
-    return {bytes(key): (int(summed), int(amount)) for key, summed, amount in found}
 
 
 def _keys(placed: Iterable[PlacedTransfer], first: int) -> Iterator[int]:

@@ -1,0 +1,70 @@
+"""What holders have of tokens, and who owns which: rows that follow from transfers.
+
+Who calls holds the progress (`tokens.hold`): nobody else writes them meanwhile.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from chaindb.database import Database, Row
+from explorer_app import models
+from explorer_app.tokens.events import Change
+from primitives.evm import Address
+
+_BALANCES: Final = "SELECT key, summed, amount FROM explorer_app_tokenbalance WHERE key IN ({keys})"
+_BALANCE: Final = (
+    "key", "contract", "holder", "kind", "token_id", "summed", "amount", "differs", "to_ask",
+)  # fmt: skip
+_ITEM: Final = ("key", "contract", "token_id", "owner")
+
+MODULUS: Final = 2**256
+"""Sums are kept modulo this, as contracts may reckon: whoever lies with amounts breaks nothing."""
+
+
+def balance_key(contract: Address, change: Change) -> bytes:
+    """Return the key of the balance that a change is of."""
+    token_id = b"" if change.token_id is None else change.token_id.to_bytes(32, "big")
+    return contract + change.holder + change.kind.to_bytes(2, "big") + token_id
+
+
+def item_key(contract: Address, token_id: int) -> bytes:
+    """Return the key of a token of a collection."""
+    return contract + token_id.to_bytes(32, "big")
+
+
+def add(db: Database, changed: Iterable[tuple[Address, Change]]) -> None:
+    """Add changes to balances."""
+    added: defaultdict[bytes, int] = defaultdict(int)
+    whose: dict[bytes, tuple[Address, Change]] = {}
+    for contract, change in changed:
+        key = balance_key(contract, change)
+        added[key] += change.amount
+        whose[key] = contract, change
+    known = sums(db, list(added))
+    rows: list[Row] = []
+    for key, amount in added.items():
+        contract, change = whose[key]
+        summed, shown = known.get(key, (0, 0))
+        rows.append((
+            key, contract, change.holder, change.kind, change.token_id, (summed + amount) % MODULUS,
+            min(max(shown + amount, 0), MODULUS - 1), False, True,
+        ))  # fmt: skip
+    db.insert(models.TokenBalance, _BALANCE, (row for row in rows if row[0] not in known))
+    old = ((*row[5:7], True, row[0]) for row in rows if row[0] in known)
+    db.update(models.TokenBalance, ("key",), ("summed", "amount", "to_ask"), old)
+
+
+def set_owners(db: Database, owners: Mapping[tuple[Address, int], Address]) -> None:
+    """Write whose tokens of collections are now."""
+    rows = (
+        (item_key(contract, token_id), contract, token_id, owner)
+        for (contract, token_id), owner in owners.items()
+    )
+    db.upsert(models.TokenItem, _ITEM, rows)
+
+
+def sums(db: Database, keys: Sequence[bytes]) -> dict[bytes, tuple[int, int]]:
+    """Return sums and amounts of balances by their keys."""
+    found = db.rows_by_keys(_BALANCES, keys)
+    return {bytes(key): (int(summed), int(amount)) for key, summed, amount in found}
