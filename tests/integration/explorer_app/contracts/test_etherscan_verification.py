@@ -127,6 +127,24 @@ def test_a_partial_match_is_replaced_by_a_better_one_alone(explored: Explored) -
     assert VerifiedContract.objects.get().runtime_match == "exact_match"
 
 
+def test_a_single_file_keeps_its_text_and_its_licence(explored: Explored) -> None:
+    found = explored.deploy("counter")
+    (source,) = found.fields["standardJson"]["sources"].values()
+    form = explored.form(
+        found, sourceCode=source["content"], codeformat="solidity-single-file", contractname="Counter",
+        optimizationUsed="0", runs="200", licenseType="3",
+    )  # fmt: skip
+
+    guid = explored.post(**form)["result"]
+    explored.work()
+
+    assert explored.status(guid) == PASSED
+    address = "0x" + found.addresses["counter"]
+    (row,) = explored.get(module="contract", action="getsourcecode", address=address)["result"]
+    assert row["SourceCode"] == source["content"]
+    assert (row["LicenseType"], row["EVMVersion"]) == ("MIT", "paris")
+
+
 def test_another_contract_fails_and_says_why_beside_the_words_that_clients_compare(
     explored: Explored,
 ) -> None:

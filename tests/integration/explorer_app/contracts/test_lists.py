@@ -138,7 +138,9 @@ def test_balances_are_those_of_a_height(explored: Explored, rpc: Rpc) -> None:
     ]
 
 
-def test_calls_inside_of_transactions_are_listed(explored: Explored) -> None:
+def test_calls_inside_of_transactions_are_listed(
+    explored: Explored, monkeypatch: pytest.MonkeyPatch
+) -> None:
     inner = bytes.fromhex("600160005360016000f3")
     size = f"61{len(inner):04x}"
     factory = explored.create(
@@ -157,6 +159,9 @@ def test_calls_inside_of_transactions_are_listed(explored: Explored) -> None:
     by_address = account(explored, "txlistinternal", address=row["contractAddress"])["result"]
     by_range = account(explored, "txlistinternal", startblock=0, endblock=5)["result"]
     assert by_address == by_range == [row]
+    monkeypatch.setattr("explorer_app.selectors.ledger.UNINDEXED_BLOCKS", 1)
+    too_many = account(explored, "txlistinternal", startblock=0)["result"]
+    assert too_many.startswith("Query Timeout occured")
     (alone,) = account(explored, "txlistinternal", txhash=row["hash"])["result"]
     assert alone == {name: row[name] for name in row.keys() - {"hash", "traceId"}}
 
