@@ -47,7 +47,10 @@ def txlist(query: Query) -> Reply:
 
 
 def txlistinternal(query: Query) -> Reply:
-    """Return calls with value, creations and SELFDESTRUCTs inside of transactions: of an address, one, or all."""
+    """Return calls with value, creations and SELFDESTRUCTs inside of transactions: of an address, one, or all.
+
+    Unspecified: those of all are looked for in as many blocks as logs without an index are.
+    """
     evm = query.site.evm
     if query.text("txhash"):
         found = ledger.receipt(evm, query.hash())
@@ -56,7 +59,12 @@ def txlistinternal(query: Query) -> Reply:
         rows = ledger.calls_in(evm, found[0])
         return Reply.rows([_call(row, of_one=True) for row in rows], _NO_CALLS)
     address = query.address() if query.text("address") else None
-    rows = ledger.calls_of(evm, address, span_of(query.range()))
+    span = span_of(query.range())
+    if address is None:
+        span = span._replace(last=min(span.last, blocks.head(evm).number))
+        if span.last - span.first >= ledger.UNINDEXED_BLOCKS:
+            raise TooMuch
+    rows = ledger.calls_of(evm, address, span)
     return Reply.rows([_call(row) for row in rows], _NO_CALLS)
 
 

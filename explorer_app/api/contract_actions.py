@@ -31,6 +31,12 @@ FAILED: Final = "Fail - Unable to verify"
 WRONG_ARGUMENTS: Final = f"{FAILED}. Please check for correct constructor argument"
 BUSY: Final = "Max rate limit reached"
 MOST_CREATIONS: Final = 5
+LICENSES: Final[Mapping[str, str]] = {
+    "1": "None", "2": "Unlicense", "3": "MIT", "4": "GNU GPLv2", "5": "GNU GPLv3", "6": "GNU LGPLv2.1",
+    "7": "GNU LGPLv3", "8": "BSD-2-Clause", "9": "BSD-3-Clause", "10": "MPL-2.0", "11": "OSL-3.0",
+    "12": "Apache-2.0", "13": "GNU AGPLv3", "14": "BSL 1.1",
+}  # fmt: skip
+"""By the number with which a submission names one."""
 _PROXY_GUID: Final = "proxy-"
 
 
@@ -179,7 +185,7 @@ def _sources(known: Known | None) -> dict[str, str]:
         "EVMVersion": str(settings.get("evmVersion", "Default")),
         "Library": ";".join(f"{name}:{at}" for name, at in libraries.items()),
         "ContractFileName": contract.path,
-        "LicenseType": contract.license or "Unknown",
+        "LicenseType": LICENSES.get(contract.license, "Unknown"),
         "SimilarMatch": "" if known.similar is None else text_of(known.similar),
     }
 

@@ -11,6 +11,8 @@ from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.views.decorators.csrf import csrf_exempt
 
+from cchain_app.forking.errors import UpstreamError
+from cchain_app.selectors.blocks import NoGenesis
 from explorer_app.apps import explorer
 from explorer_app.site import Explorer
 from jsonrpc.http import read_head
@@ -31,12 +33,17 @@ class MalformedForm(Exception):
     """A body that is no form, or has too many fields."""
 
 
-def door(answer: Answer[P], limited: Callable[[], HttpResponse]) -> Callable[..., HttpResponse]:
+def door(
+    answer: Answer[P],
+    limited: Callable[[], HttpResponse],
+    away: Callable[[Exception], HttpResponse],
+) -> Callable[..., HttpResponse]:
     """Make a view of what answers requests of any origin, by this process' explorer.
 
     Args:
         answer: Answers GET and POST.
         limited: Answers who asks more often than clients may.
+        away: Answers while there is no chain yet, or a fork's remote node does not answer.
     """
 
     @wraps(answer)
@@ -55,7 +62,10 @@ def door(answer: Answer[P], limited: Callable[[], HttpResponse]) -> Callable[...
             return HttpResponse("this node takes no part in the C-Chain\n", "text/plain", 404)
         if _too_often(site, request):
             return limited()
-        return answer(site, request, *args, **kwargs)
+        try:
+            return answer(site, request, *args, **kwargs)
+        except (NoGenesis, UpstreamError) as error:
+            return away(error)
 
     exempt: Callable[..., HttpResponse] = csrf_exempt(view)
     return exempt

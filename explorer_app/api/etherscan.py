@@ -5,8 +5,6 @@ from typing import Final
 
 from django.http import HttpRequest, HttpResponse
 
-from cchain_app.forking.errors import UpstreamError
-from cchain_app.selectors.blocks import NoGenesis
 from explorer_app.api import (
     account_actions,
     block_actions,
@@ -91,8 +89,6 @@ def _answer(site: Explorer, request: HttpRequest) -> HttpResponse:
         found = Reply.refusal(f"The request is longer than {site.settings.source_limit} bytes")
     except MalformedForm:
         found = Reply.refusal("The form cannot be read")
-    except (NoGenesis, UpstreamError) as error:
-        found = Reply.refusal(f"The chain cannot be read now: {error}")
     return json_response(found.json())
 
 
@@ -119,7 +115,11 @@ def _limited() -> HttpResponse:
     return json_response(Reply.refusal("Max rate limit reached").json())
 
 
-api: Final = door(answer, _limited)
-api_v2: Final = door(answer_v2, _limited)
-chains: Final = door(chain_list, _limited)
-compilers: Final = door(solc_versions, _limited)
+def _away(error: Exception) -> HttpResponse:
+    return json_response(Reply.refusal(f"The chain cannot be read now: {error}").json())
+
+
+api: Final = door(answer, _limited, _away)
+api_v2: Final = door(answer_v2, _limited, _away)
+chains: Final = door(chain_list, _limited, _away)
+compilers: Final = door(solc_versions, _limited, _away)

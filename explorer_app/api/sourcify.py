@@ -4,12 +4,11 @@ import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
+from urllib.parse import quote
 
 import msgspec
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
-from cchain_app.forking.errors import UpstreamError
-from cchain_app.selectors.blocks import NoGenesis
 from explorer_app.api.door import BodyTooLarge, client_of, door, json_response, read_body
 from explorer_app.api.sourcify_contract import FIELDS, FieldsUnknown, fields_of, minimal, nothing
 from explorer_app.api.waiting import when_over
@@ -170,6 +169,11 @@ def check_all(site: Explorer, request: HttpRequest) -> HttpResponse:
     return json_response(answers)
 
 
+def page(_site: Explorer, _request: HttpRequest, chain: str, address: str) -> HttpResponse:
+    """Lead to a contract's page: clients print such links."""
+    return HttpResponseRedirect(f"/address/{quote(address, safe='')}?tab=contract")
+
+
 def moment(at: datetime) -> str:
     """Return a time as Sourcify writes it."""
     return at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
@@ -221,8 +225,6 @@ def _wrong(site: Explorer, chain: str, address: str) -> HttpResponse | None:
         decode_address(address)
     except HexError:
         return error(400, "invalid_parameter", f"Invalid address: {address[:64]}")
-    except (NoGenesis, UpstreamError) as away:
-        return error(500, "internal_error", f"The chain cannot be read now: {away}")
     return None
 
 
@@ -236,11 +238,16 @@ def _limited() -> HttpResponse:
     return error(429, "too_many_requests", "Too many requests: try again later")
 
 
-verify_view: Final = door(verify, _limited)
-metadata_view: Final = door(verify_metadata, _limited)
-similar_view: Final = door(verify_similar, _limited)
-job_view: Final = door(job, _limited)
-contract_view: Final = door(contract, _limited)
-all_chains_view: Final = door(contract_on_all, _limited)
-contracts_view: Final = door(contracts, _limited)
-check_all_view: Final = door(check_all, _limited)
+def _away(reason: Exception) -> HttpResponse:
+    return error(503, "internal_error", f"The chain cannot be read now: {reason}")
+
+
+verify_view: Final = door(verify, _limited, _away)
+metadata_view: Final = door(verify_metadata, _limited, _away)
+similar_view: Final = door(verify_similar, _limited, _away)
+job_view: Final = door(job, _limited, _away)
+contract_view: Final = door(contract, _limited, _away)
+all_chains_view: Final = door(contract_on_all, _limited, _away)
+contracts_view: Final = door(contracts, _limited, _away)
+check_all_view: Final = door(check_all, _limited, _away)
+page_view: Final = door(page, _limited, _away)

@@ -15,6 +15,8 @@ def _sourcify(prefix: str) -> list[URLPattern]:
         path(f"{prefix}v2/contract/<str:chain>/<str:address>", sourcify.contract_view),
         path(f"{prefix}v2/contracts/<str:chain>", sourcify.contracts_view),
         path(f"{prefix}check-all-by-addresses", sourcify.check_all_view),
+        path(f"{prefix}repo-ui/<str:chain>/<str:address>", sourcify.page_view),
+        path(f"{prefix}contracts/full_match/<str:chain>/<str:address>/", sourcify.page_view),
     ]
 
 

@@ -3,9 +3,11 @@
 import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
+from cchain_app.selectors.blocks import NoGenesis
 from cchain_app.services.calls import index_calls
 from explorer_app.api import waiting
 from explorer_app.models import Verification, VerificationState, VerifiedContract
@@ -125,6 +127,24 @@ def test_a_partial_match_is_replaced_by_a_better_one_alone(explored: Explored) -
     assert VerifiedContract.objects.get().runtime_match == "exact_match"
 
 
+def test_a_single_file_keeps_its_text_and_its_licence(explored: Explored) -> None:
+    found = explored.deploy("counter")
+    (source,) = found.fields["standardJson"]["sources"].values()
+    form = explored.form(
+        found, sourceCode=source["content"], codeformat="solidity-single-file", contractname="Counter",
+        optimizationUsed="0", runs="200", licenseType="3",
+    )  # fmt: skip
+
+    guid = explored.post(**form)["result"]
+    explored.work()
+
+    assert explored.status(guid) == PASSED
+    address = "0x" + found.addresses["counter"]
+    (row,) = explored.get(module="contract", action="getsourcecode", address=address)["result"]
+    assert row["SourceCode"] == source["content"]
+    assert (row["LicenseType"], row["EVMVersion"]) == ("MIT", "paris")
+
+
 def test_another_contract_fails_and_says_why_beside_the_words_that_clients_compare(
     explored: Explored,
 ) -> None:
@@ -151,27 +171,31 @@ def test_arguments_that_are_not_the_chains_are_named(explored: Explored) -> None
     )
 
 
-@pytest.mark.parametrize(
-    ("changes", "text"),
-    [
-        ({"contractaddress": ADDRESS}, f"Unable to locate ContractCode at {ADDRESS}"),
-        ({"contractaddress": "0x1"}, "Error! Invalid address format"),
-        ({"codeformat": "other"}, "Missing or unsupported codeformat"),
-        ({"contractname": ""}, "Contract name missing"),
-        ({"sourceCode": "{"}, "The source is not valid JSON"),
-        ({"compilerversion": "what"}, "Invalid or not supported solc version 'what', see /solcversions for list"),
-        ({"action": "other"}, "Error! Missing Or invalid Action name"),
-        ({"module": "other"}, "Error! Missing Or invalid Module name"),
-        ({"chainid": "1"}, "Missing or unsupported chainid parameter (required for v2 api), please see "
-         "/v2/chainlist for the list of supported chainids"),
-    ],
-)  # fmt: skip
-def test_what_is_malformed_is_refused_at_once(
-    explored: Explored, changes: dict[str, str], text: str
-) -> None:
+MALFORMED: list[tuple[dict[str, str], str]] = [
+    ({"contractaddress": ADDRESS}, f"Unable to locate ContractCode at {ADDRESS}"),
+    ({"contractaddress": "0x1"}, "Error! Invalid address format"),
+    ({"codeformat": "other"}, "Missing or unsupported codeformat"),
+    ({"contractname": ""}, "Contract name missing"),
+    ({"sourceCode": "{"}, "The source is not valid JSON"),
+    (
+        {"compilerversion": "what"},
+        "Invalid or not supported solc version 'what', see /solcversions for list",
+    ),
+    ({"action": "other"}, "Error! Missing Or invalid Action name"),
+    ({"module": "other"}, "Error! Missing Or invalid Module name"),
+    (
+        {"chainid": "1"},
+        "Missing or unsupported chainid parameter (required for v2 api), please see "
+        "/v2/chainlist for the list of supported chainids",
+    ),
+]
+
+
+def test_what_is_malformed_is_refused_at_once(explored: Explored) -> None:
     found = explored.deploy("counter")
 
-    assert explored.post(**explored.form(found, **changes)) == refused(text)
+    for changes, text in MALFORMED:
+        assert explored.post(**explored.form(found, **changes)) == refused(text)
     assert not Verification.objects.exists()
 
 
@@ -385,3 +409,14 @@ def test_clients_are_limited_as_at_the_chains_interface(explored: Explored) -> N
 
     assert answers[-1] == "Max rate limit reached"
     assert "Max rate limit reached" not in answers[:2]
+
+
+def test_while_there_is_no_chain_every_question_is_refused(
+    explored: Explored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cchain_app.selectors.blocks.head", Mock(side_effect=NoGenesis))
+
+    answered = explored.get(module="contract", action="getabi", address=ADDRESS)
+    assert answered["result"].startswith("The chain cannot be read now")
+    sourcify = explored.client.get(f"/v2/contract/43112/{ADDRESS}")
+    assert (sourcify.status_code, sourcify.json()["customCode"]) == (503, "internal_error")

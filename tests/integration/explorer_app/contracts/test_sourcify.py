@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from explorer_app.api import waiting
+from nodeproject.apps import this_node
 from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
 from tests.conformance.explorer_samples import Sample
@@ -46,8 +47,7 @@ def nothing(address: str) -> dict[str, Any]:
     return {**members, "chainId": CHAIN, "address": address}
 
 
-@pytest.mark.parametrize("prefix", ["", "/server"])
-@pytest.mark.parametrize("letter", ["", "v"])
+@pytest.mark.parametrize(("prefix", "letter"), [("", ""), ("/server", "v")])
 def test_a_standard_input_is_taken_and_verified(
     explored: Explored, prefix: str, letter: str
 ) -> None:
@@ -110,30 +110,28 @@ def test_what_is_exact_cannot_become_better(explored: Explored) -> None:
     assert answered.json()["customCode"] == "already_verified"
 
 
-@pytest.mark.parametrize(
-    ("path", "sent", "status", "code"),
-    [
-        ("/v2/verify/1/ADDRESS", {}, 400, "unsupported_chain"),
-        ("/v2/verify/43112/0x1", {}, 400, "invalid_parameter"),
-        ("/v2/verify/43112/ADDRESS", "{", 400, "invalid_json"),
-        ("/v2/verify/43112/ADDRESS", "[]", 400, "invalid_parameter"),
-        ("/v2/verify/43112/ADDRESS", {"stdJsonInput": None}, 400, "missing_source"),
-        ("/v2/verify/43112/ADDRESS", {"compilerVersion": "0.7.0"}, 400, "invalid_compiler_version"),
-        ("/v2/verify/43112/ADDRESS", {"contractIdentifier": ""}, 400, "invalid_compilation_target"),
-        (f"/v2/verify/43112/{NOBODY}", {}, 400, "contract_not_deployed"),
-    ],
-)
-def test_what_cannot_be_verified_has_a_status_and_a_code(
-    explored: Explored, path: str, sent: Any, status: int, code: str
-) -> None:
+REFUSED: list[tuple[str, Any, int, str]] = [
+    ("/v2/verify/1/ADDRESS", {}, 400, "unsupported_chain"),
+    ("/v2/verify/43112/0x1", {}, 400, "invalid_parameter"),
+    ("/v2/verify/43112/ADDRESS", "{", 400, "invalid_json"),
+    ("/v2/verify/43112/ADDRESS", "[]", 400, "invalid_parameter"),
+    ("/v2/verify/43112/ADDRESS", {"stdJsonInput": None}, 400, "missing_source"),
+    ("/v2/verify/43112/ADDRESS", {"compilerVersion": "0.7.0"}, 400, "invalid_compiler_version"),
+    ("/v2/verify/43112/ADDRESS", {"contractIdentifier": ""}, 400, "invalid_compilation_target"),
+    (f"/v2/verify/43112/{NOBODY}", {}, 400, "contract_not_deployed"),
+]
+
+
+def test_what_cannot_be_verified_has_a_status_and_a_code(explored: Explored) -> None:
     found = explored.deploy("counter")
-    text = sent if isinstance(sent, str) else json.dumps(body(found, **sent))
+    for path, sent, status, code in REFUSED:
+        text = sent if isinstance(sent, str) else json.dumps(body(found, **sent))
 
-    answered = explored.client.post(path.replace("ADDRESS", at(found)), text, JSON)
+        answered = explored.client.post(path.replace("ADDRESS", at(found)), text, JSON)
 
-    assert answered.status_code == status
-    assert answered.json().keys() >= {"customCode", "message", "errorId"}
-    assert answered.json()["customCode"] == code
+        assert answered.status_code == status
+        assert answered.json().keys() >= {"customCode", "message", "errorId"}
+        assert answered.json()["customCode"] == code
 
 
 def test_a_verification_that_nobody_knows_is_not_found(explored: Explored) -> None:
@@ -192,16 +190,13 @@ def test_fields_tell_all_that_is_known(explored: Explored) -> None:
     assert without.keys() == shown.keys() - {"abi"}
 
 
-@pytest.mark.parametrize(
-    "query", [{"fields": "abi", "omit": "abi"}, {"fields": "other"}, {"fields": "abi.other"}]
-)
-def test_fields_that_there_are_not_are_refused(explored: Explored, query: dict[str, str]) -> None:
+def test_fields_that_there_are_not_are_refused(explored: Explored) -> None:
     found = explored.verified("counter")
+    for query in ({"fields": "abi", "omit": "abi"}, {"fields": "other"}, {"fields": "abi.other"}):
+        answered = explored.client.get(f"/v2/contract/{CHAIN}/{at(found)}", query)
 
-    answered = explored.client.get(f"/v2/contract/{CHAIN}/{at(found)}", query)
-
-    assert answered.status_code == 400
-    assert answered.json()["customCode"] == "invalid_parameter"
+        assert answered.status_code == 400
+        assert answered.json()["customCode"] == "invalid_parameter"
 
 
 def test_verified_contracts_are_listed(explored: Explored) -> None:
@@ -226,3 +221,26 @@ def test_hardhat_2_hears_which_addresses_are_verified(explored: Explored) -> Non
         {"address": at(found), "chainIds": [{"chainId": CHAIN, "status": "perfect"}]},
         {"address": NOBODY, "status": "false"},
     ]
+
+
+def test_links_that_clients_print_lead_to_the_contracts_page(explored: Explored) -> None:
+    for path in ("/repo-ui/{}/{}", "/server/repo-ui/{}/{}", "/contracts/full_match/{}/{}/"):
+        answered = explored.client.get(path.format(CHAIN, NOBODY))
+
+        assert answered.status_code == 302
+        assert answered["Location"] == f"/address/{NOBODY}?tab=contract"
+
+
+def test_sources_may_be_longer_than_what_is_sent_to_pages(explored: Explored) -> None:
+    from nodeproject.asgi import body_limit
+
+    settings = this_node().settings
+    for path in (
+        "/api",
+        "/v2/api/",
+        f"/v2/verify/{CHAIN}/{NOBODY}",
+        f"/server/v2/verify/{CHAIN}/{NOBODY}",
+    ):
+        assert body_limit(settings, path) == 2 * settings.source_limit
+    for path in ("/admin/", "/apis", "/txs"):
+        assert body_limit(settings, path) == settings.page_body_limit
