@@ -1,6 +1,7 @@
 """The page of an address of the C-Chain: what it has, what it did, and what its contract is."""
 
 from collections.abc import Sequence
+from json import loads
 from typing import Any, Final, NamedTuple
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -8,9 +9,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from adminkit.terms import parse_term
 from cchain_app.selectors import calls as chain_calls
 from explorer_app.names.decoding import Decoded
-from explorer_app.selectors import accounts, cchain, platform, tokens
+from explorer_app.selectors import accounts, cchain, platform, proxies, tokens, verified
 from explorer_app.selectors.accounts import AccountFacts
 from explorer_app.selectors.cchain import PAGE
+from explorer_app.selectors.verified import Known
 from explorer_app.site import Explorer
 from explorer_app.views.cchain import lines
 from explorer_app.views.page import cchain_page, list_pages, read_number, rendered
@@ -19,6 +21,11 @@ from primitives.evm import Address
 from primitives.ids import ShortID
 
 SHOWN: Final = {"": "All", "sent": "Sent", "received": "Received"}
+MOST_SOURCE: Final = 64 * 1024
+"""Characters of a file of sources on a page."""
+
+MOST_FILES: Final = 60
+
 MOST_CODE: Final = 24 * 1024
 """Bytes of code on a page: the most that a contract may have."""
 
@@ -118,20 +125,35 @@ def _inner(site: Explorer, request: HttpRequest, found: AccountFacts) -> dict[st
 def _events(site: Explorer, request: HttpRequest, found: AccountFacts) -> dict[str, Any]:
     before = read_number(request.GET.get("before"))
     rows = cchain.logs_by(site.evm, found.address, before=before)
+    abi = verified.abi_of(site.evm, found.address)
     events = []
     for row in rows:
         words = (row.topic0, row.topic1, row.topic2, row.topic3)
         topics = [bytes(one) for one in words if one is not None]
         data = bytes(row.data)
-        named = site.names.event(topics, data)
+        named = site.names.event(topics, data, abi)
         events.append(LoggedEvent(row.transaction.hash, row.block_id, topics, data, named))
     return {"events": events, **list_pages(request, rows, PAGE, lambda row: row.pk)}
 
 
 def _contract(site: Explorer, _request: HttpRequest, found: AccountFacts) -> dict[str, Any]:
     slots = accounts.slots(site.evm, found.address)
+    known = verified.known(site.evm, found.address)
     return {
+        "known": known,
+        "sources": _sources(known),
+        "proxy": proxies.proxy(site.evm, found.address),
         "code": found.code[:MOST_CODE],
         "slots": slots[: accounts.SLOTS],
         "has_more_slots": len(slots) > accounts.SLOTS,
     }
+
+
+def _sources(known: Known | None) -> list[tuple[str, str]]:
+    """Return the files of a verified contract: paths and contents, each cut off."""
+    if known is None or known.contract is None:
+        return []
+    given = loads(known.contract.input).get("sources", {})
+    return [(path, str(one.get("content", ""))[:MOST_SOURCE]) for path, one in given.items()][
+        :MOST_FILES
+    ]

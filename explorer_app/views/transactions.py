@@ -12,10 +12,12 @@ from cchain_app.selectors import pool as chain_pool
 from cchain_app.transaction_log.reasons import Failure, failure_of
 from cchain_app.txs.codec import decode_unsigned
 from cchain_app.txs.errors import InvalidTransaction
+from explorer_app.names.book import NO_ABI
 from explorer_app.names.decoding import Decoded
 from explorer_app.selectors import cchain, traces
 from explorer_app.selectors.cchain import TransactionRow
 from explorer_app.site import Explorer
+from explorer_app.views.abis import Abis
 from explorer_app.views.cchain import method
 from explorer_app.views.page import cchain_page, rendered
 from primitives.evm import Address, Hash
@@ -102,11 +104,12 @@ def _waiting(site: Explorer, request: HttpRequest, wanted: Hash) -> HttpResponse
 def _overview(site: Explorer, row: TransactionRow) -> dict[str, Any]:
     decoded = _decode(row.raw)
     data = decoded.data if decoded else b""
-    call = site.names.call(data) if row.to is not None else None
+    abis = Abis(site)
+    call = site.names.call(data, abis.of(row.to)) if row.to is not None else None
     before, after = cchain.neighbours(site.evm, row)
     logs = cchain.logs_of(site.evm, row, count=MOST_LOGS)
     head = chain_blocks.head(site.evm)
-    events = [_event(site, one.address, one.index, _topics(one), bytes(one.data)) for one in logs]
+    events = [_event(site, abis, one) for one in logs]
     return {
         "method": method(site, row),
         "call": call,
@@ -177,10 +180,11 @@ def _topics(log: Any) -> list[bytes]:
     return [bytes(one) for one in words if one is not None]
 
 
-def _event(
-    site: Explorer, address: bytes, index: int, topics: Sequence[bytes], data: bytes
-) -> Event:
-    return Event(address, index, topics, data, site.names.event(topics, data))
+def _event(site: Explorer, abis: Abis, log: Any) -> Event:
+    topics = _topics(log)
+    data = bytes(log.data)
+    decoded = site.names.event(topics, data, abis.of(log.address))
+    return Event(log.address, log.index, topics, data, decoded)
 
 
 def _is_transfer(event: Event) -> bool:
@@ -188,14 +192,16 @@ def _is_transfer(event: Event) -> bool:
 
 
 def _call_lines(site: Explorer, frames: Sequence[Frame]) -> Iterator[CallLine]:
+    abis = Abis(site)
     for place, frame in enumerate(frames):
         creates = frame.type.startswith("CREATE")
+        abi = NO_ABI if creates else abis.of(frame.to)
         failed = failure_of(_alone(frames, place), site.known) if frame.error else None
         yield CallLine(
             frame,
             min(frame.depth, _DEEPEST),
-            None if creates else site.names.call(frame.input),
-            "" if creates else site.names.method(frame.input),
+            None if creates else site.names.call(frame.input, abi),
+            "" if creates else site.names.method(frame.input, abi),
             failed.reason if failed and failed.frame is None else "",
         )
 

@@ -1,0 +1,34 @@
+"""By which ABIs a page decodes: those of the contracts on it, a bounded number of them, each looked up once."""
+
+from typing import Final
+
+from explorer_app.names.book import NO_ABI, Abi
+from explorer_app.selectors import verified
+from explorer_app.site import Explorer
+from primitives.evm import Address
+
+MOST: Final = 8
+"""Contracts of a page whose ABI is looked for; of a proxy that means calls."""
+
+
+class Abis:
+    """The ABIs of contracts, for one page.
+
+    Args:
+        site: Whose pages these are.
+    """
+
+    def __init__(self, site: Explorer) -> None:
+        self._chain = site.evm
+        self._found: dict[bytes, Abi] = {}
+
+    def of(self, address: bytes | None) -> Abi:
+        """Return the ABI of a contract; an empty one where none is known, and beyond the first `MOST`."""
+        if address is None:
+            return NO_ABI
+        key = bytes(address)
+        if key not in self._found:
+            if len(self._found) >= MOST:
+                return NO_ABI
+            self._found[key] = verified.abi_of(self._chain, Address(key))
+        return self._found[key]

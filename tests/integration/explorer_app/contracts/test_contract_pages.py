@@ -1,0 +1,42 @@
+"""Pages of a verified contract: its sources, and calls, events and failures by its own names."""
+
+from http import HTTPStatus
+
+from tests.integration.explorer_app.contracts.conftest import Explored
+from tests.integration.platform_app.conftest import PChain
+
+SET = bytes.fromhex("3fb5c1cb")
+"""setNumber(uint256) of the sample `counter`."""
+
+
+def page(explored: Explored, path: str, **parameters: str) -> str:
+    response = explored.client.get(path, parameters)
+    assert response.status_code == HTTPStatus.OK
+    return response.content.decode()
+
+
+def test_a_contract_has_its_sources_and_its_calls_have_their_names(
+    pchain: PChain, explored: Explored
+) -> None:
+    found = explored.deploy("counter")
+    address = "0x" + found.addresses["counter"]
+    sent, _ = explored.chain.do(
+        to=bytes.fromhex(found.addresses["counter"]),
+        value=0,
+        data=SET + (7).to_bytes(32),
+        gas=100_000,
+    )
+    before = page(explored, f"/address/{address}", tab="contract")
+    unnamed = page(explored, f"/tx/0x{sent.hash.hex()}")
+    explored.post(**explored.form(found))
+    explored.work()
+    after = page(explored, f"/address/{address}", tab="contract")
+    named = page(explored, f"/tx/0x{sent.hash.hex()}")
+
+    assert "Nobody has verified its sources" in before
+    assert "by its selector" in unnamed or "setNumber" not in unnamed
+    assert ">verified<" in after
+    assert "function setNumber" in after
+    assert "called <b>setNumber</b> of" in named
+    assert "by its selector" not in named
+    assert "setNumber" in page(explored, f"/tx/0x{sent.hash.hex()}", tab="calls")
