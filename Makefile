@@ -112,6 +112,11 @@ test-native: $(STAMPS)/runtime  ## The native engine's own tests
 e2e: setup-test  ## Real clients against the running node
 	$(SCRATCH) $(PYTEST) tests/e2e -n 2 --dist loadscope  # as tests/e2e/sharing.py has it
 
+# Some sixty megabytes, and minutes: so it is no part of `test`, which tries the fork of a geth where it is there.
+.PHONY: geth
+geth:  ## Build go-ethereum into build/bin, where there is a Go toolchain: a peer that a test forks
+	GOBIN=$(CURDIR)/build/bin go install -trimpath github.com/ethereum/go-ethereum/cmd/geth@v1.17.10
+
 .PHONY: soak
 soak: $(STAMPS)/dev native system-packages  ## Fifty runs of five voters under load and all faults; 75 to 100 minutes
 	$(SCRATCH) $(PYTHON) -m tests.e2e.soak

@@ -1,6 +1,7 @@
-"""A chain that is a fork of a running one, of this node's and of Anvil's; geth has no package to install here."""
+"""A chain that is a fork of a running one: of this node's, of Anvil's, and of geth's where `make geth` has built it."""
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,7 +13,9 @@ from eth_utils import to_checksum_address
 
 from tests.e2e.conftest import RICH_KEY
 from tests.e2e.transactions import Sender, wait_for_receipts
+from tests.servers import geth
 from tests.servers.anvil import Anvil
+from tests.servers.geth import Geth
 from tests.servers.node import RunningNode
 from tests.servers.process import ServerDied
 
@@ -40,18 +43,32 @@ class Remote:
     def _send(self, raw: str) -> dict[str, Any]:
         sent = self.running.rpc("eth_sendRawTransaction", raw)
         while (found := self.running.rpc("eth_getTransactionReceipt", sent)) is None:
-            pass
+            time.sleep(0.02)
         receipt: dict[str, Any] = found
         assert receipt["status"] == "0x1"
         return receipt
 
 
-@pytest.fixture(params=["this node", "anvil"])
+REMOTES = (
+    "this node",
+    "anvil",
+    pytest.param(
+        "geth",
+        marks=pytest.mark.skipif(not geth.BINARY.exists(), reason="`make geth` takes minutes"),
+    ),
+)
+
+
+@pytest.fixture(params=REMOTES)
 def remote(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Remote]:
     """A remote chain."""
     if request.param == "anvil":
         with Anvil(tmp_path, "--chain-id", "777") as anvil:
             yield Remote(anvil, f"{anvil.url}/?key=s3cr3tk3y", ANVILS_KEY)
+        return
+    if request.param == "geth":
+        with Geth(tmp_path) as running:
+            yield Remote(running, f"{running.url}/?key=s3cr3tk3y", geth.KEY)
         return
     with RunningNode(tmp_path / "remote") as node:
         node.start()
@@ -61,7 +78,10 @@ def remote(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Remote]:
 @pytest.fixture
 def fork(remote: Remote, tmp_path: Path) -> Iterator[RunningNode]:
     """A node that is a fork of it."""
-    with RunningNode(tmp_path / "fork", env={"NODE_FORK_URL": remote.url}) as node:
+    env = {"NODE_FORK_URL": remote.url}
+    if isinstance(remote.running, Geth):  # which makes an empty block now and then
+        env["NODE_FORK_BLOCK_NUMBER"] = str(remote.head)
+    with RunningNode(tmp_path / "fork", env=env) as node:
         node.start()
         yield node
 
