@@ -141,7 +141,7 @@ def transactions_of(chain: EvmChain, address: Address, span: Span) -> list[Liste
     """
     rows = chain.db.objects(models.Transaction)
     created = chain.db.objects(models.Receipt).filter(contract_address=address)
-    keys = _merged(
+    keys = merged_keys(
         [
             rows.filter(sender=address),
             rows.filter(to=address),
@@ -168,7 +168,7 @@ def calls_of(chain: EvmChain, address: Address | None, span: Span) -> list[Call]
     """
     rows = _inner_calls(chain)
     branches = [rows] if address is None else [rows.filter(sender=address), rows.filter(to=address)]
-    keys = _merged(branches, span)
+    keys = merged_keys(branches, span)
     found = _with_blocks(chain.db.objects(Call).filter(id__in=keys))
     return sorted(found, key=lambda one: one.pk, reverse=span.descending)
 
@@ -244,7 +244,7 @@ def receipt(chain: EvmChain, tx_hash: Hash) -> tuple[int, bool] | None:
     return rows.values_list("transaction_id", "succeeded").first()
 
 
-def _merged(branches: Sequence[QuerySet[Any]], span: Span) -> list[int]:
+def merged_keys(branches: Sequence[QuerySet[Any]], span: Span) -> list[int]:
     """Return the keys of a part of several lists that are read as one."""
     first, stop = span.keys
     end = span.skip + span.most

@@ -22,6 +22,9 @@ TokenRow = Token
 TransferRow = TokenTransfer
 """A transfer, likewise."""
 
+BalanceRow = TokenBalance
+"""What a holder has, likewise."""
+
 MOST_COUNTED: Final = 10_000
 """So far rows are counted for a page; beyond, there are more."""
 

@@ -5,11 +5,14 @@ from typing import Any
 import pytest
 
 from cchain_app.services.calls import index_calls
+from explorer_app.services.tokens import index_tokens
 from tests.builders.transactions import RECIPIENT, SENDER
 from tests.conformance.explorer_samples import Sample
 from tests.integration.conftest import Rpc
 from tests.integration.explorer_app.contracts.conftest import Explored
 
+TRANSFER = bytes.fromhex("a9059cbb")
+NOW = 1_790_000_000
 SET = bytes.fromhex("3fb5c1cb")
 """setNumber(uint256) of the sample `counter`."""
 ME = "0x" + SENDER.hex()
@@ -331,6 +334,42 @@ def test_tokens_say_what_they_have_themselves(explored: Explored) -> None:
     assert no_token == "Error! The contract is no token"
     unlisted = account(explored, "tokentx", address=ME)["result"]
     assert unlisted == "Error! This node has no index of tokens"
+
+
+def test_tokens_are_listed_from_rows(explored: Explored) -> None:
+    found = explored.deploy("oldtoken")
+    at = bytes.fromhex(found.addresses["oldtoken"])
+    token = "0x" + found.addresses["oldtoken"]
+    supply = int(found.fields["constructorArguments"], 16)
+    sent, _ = explored.chain.do(
+        to=at, value=0, data=TRANSFER + RECIPIENT.rjust(32, b"\0") + (5).to_bytes(32), gas=100_000
+    )
+    while index_tokens(explored.chain.evm, seconds=60, now=NOW):
+        pass
+
+    (row,) = account(explored, "tokentx", address=TO)["result"]
+    assert row == account(explored, "tokentx", contractaddress=token, sort="desc")["result"][0]
+    assert (row["hash"], row["from"], row["to"]) == ("0x" + sent.hash.hex(), ME, TO)
+    assert (row["value"], row["contractAddress"], row["input"]) == ("5", token, "deprecated")
+    assert (
+        account(explored, "tokentx", address=TO, startblock=99)["message"]
+        == "No transactions found"
+    )
+    assert account(explored, "tokennfttx", address=TO)["result"] == []
+    (held,) = account(explored, "addresstokenbalance", address=TO)["result"]
+    assert (held["TokenAddress"], held["TokenQuantity"]) == (token, "5")
+    assert account(explored, "addresstokennftbalance", address=TO)["result"] == []
+    (info,) = explored.get(module="token", action="tokeninfo", contractaddress=token)["result"]
+    assert (info["tokenType"], info["totalSupply"]) == ("ERC-20", str(supply))
+    holders = explored.get(module="token", action="tokenholderlist", contractaddress=token)[
+        "result"
+    ]
+    assert [one["TokenHolderQuantity"] for one in holders] == [str(supply - 5), "5"]
+    count = explored.get(module="token", action="tokenholdercount", contractaddress=token)
+    assert count["result"] == "2"
+    assert account(explored, "tokentx")["result"] == "Error! Invalid address format"
+    nobody = explored.get(module="token", action="tokeninfo", contractaddress=TO)["result"]
+    assert nobody == "Error! The contract is no token"
 
 
 def test_the_second_version_lists_this_chain_alone(explored: Explored) -> None:
