@@ -14,6 +14,9 @@ from health_app.result import Report
 from jsonrpc.http import Endpoint
 from platform_app.chain import PlatformChain
 
+EXECUTING: Final = 2
+"""Pages of a process for which transactions are executed at the same time: of eight threads, which all pages share."""
+
 HELD: Final = 2
 """Requests of a process that wait for the end of a verification at the same time; others hear at once how far it is."""
 
@@ -96,6 +99,8 @@ class Explorer:
         """This process, among those that verify."""
         self.verifying: Final = threading.Lock()
         """Held in this process while verifications are worked off."""
+        self.executing: Final = threading.BoundedSemaphore(EXECUTING)
+        """Has a place for each page for which a transaction is executed again."""
         self.holding: Final = threading.BoundedSemaphore(HELD)
         """Has a place for each request that waits for the end of a verification."""
 

@@ -16,6 +16,7 @@ from explorer_app.names.book import NO_ABI
 from explorer_app.names.decoding import Decoded
 from explorer_app.selectors import cchain, traces
 from explorer_app.selectors.cchain import TransactionRow
+from explorer_app.selectors.traces import Traced
 from explorer_app.site import Explorer
 from explorer_app.views.abis import Abis
 from explorer_app.views.cchain import method
@@ -30,6 +31,8 @@ MOST_CHANGES: Final = 300
 _DEEPEST: Final = 12
 """Frames below it are not indented any further."""
 _HASH_BYTES: Final = 32
+_PATIENCE: Final = 2.0
+"""Seconds that a page waits until it may execute a transaction."""
 _MOST_INPUT: Final = 16 * 1024
 _TYPES: Final = ("legacy", "access list", "dynamic fee", "blob", "set code")
 
@@ -128,7 +131,7 @@ def _overview(site: Explorer, row: TransactionRow) -> dict[str, Any]:
 
 
 def _calls(site: Explorer, row: TransactionRow) -> dict[str, Any]:
-    found = traces.traced(site.evm, row.number, row.position)
+    found = _traced(site, row)
     frames = found.trace.frames if found.trace else ()
     return {
         "trouble": found.trouble,
@@ -139,7 +142,7 @@ def _calls(site: Explorer, row: TransactionRow) -> dict[str, Any]:
 
 
 def _state(site: Explorer, row: TransactionRow) -> dict[str, Any]:
-    found = traces.traced(site.evm, row.number, row.position, state=True)
+    found = _traced(site, row, state=True)
     touched = found.trace.state if found.trace else None
     changes = list(_changes(touched)) if touched else []
     return {
@@ -151,6 +154,16 @@ def _state(site: Explorer, row: TransactionRow) -> dict[str, Any]:
 
 def _raw(_site: Explorer, row: TransactionRow) -> dict[str, Any]:
     return {"envelope_hex": "0x" + bytes(row.raw).hex()}
+
+
+def _traced(site: Explorer, row: TransactionRow, *, state: bool = False) -> Traced:
+    """Execute a transaction again, or say that others are being executed for as long as somebody waits."""
+    if not site.executing.acquire(timeout=_PATIENCE):
+        return Traced(None, "Other transactions are being executed again: try again in a moment.")
+    try:
+        return traces.traced(site.evm, row.number, row.position, state=state)
+    finally:
+        site.executing.release()
 
 
 def _decode(raw: bytes) -> Any:
@@ -170,7 +183,7 @@ def _text(data: bytes) -> str:
 
 
 def _failure(site: Explorer, row: TransactionRow) -> Failure:
-    found = traces.traced(site.evm, row.number, row.position)
+    found = _traced(site, row)
     named = failure_of(found.trace.frames, site.known) if found.trace else None
     return named or Failure(found.trouble or "It failed.")
 

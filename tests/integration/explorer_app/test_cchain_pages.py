@@ -6,6 +6,8 @@ import pytest
 
 from cchain_app.services.calls import index_calls
 from explorer_app.selectors.cchain import PAGE
+from explorer_app.views import transactions
+from nodeproject.apps import this_node
 from primitives.hexadecimal import checksum_address
 from tests.builders.transactions import RECIPIENT, SENDER
 from tests.integration.admin_pages import Browse
@@ -146,6 +148,20 @@ def test_calls_are_a_tree_with_what_they_moved(made: TracedChain, browse: Browse
     assert 'class="d1"' in text
     assert "SELFDESTRUCT" in text
     assert checked(CREATED) in text
+
+
+def test_strangers_cannot_have_all_threads_execute_transactions(
+    made: TracedChain, browse: Browse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = this_node().explorer
+    monkeypatch.setattr(transactions, "_PATIENCE", 0.01)
+    with site.executing, site.executing:
+        busy = browse("/tx/" + made.hash("count"), tab="calls").text
+        failed = browse("/tx/" + made.hash("revert")).text
+
+    assert "try again in a moment" in busy
+    assert "try again in a moment" in failed
+    assert "try again" not in browse("/tx/" + made.hash("count"), tab="calls").text
 
 
 def test_state_changes_are_before_and_after(made: TracedChain, browse: Browse) -> None:
