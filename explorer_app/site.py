@@ -4,7 +4,7 @@ import threading
 import uuid
 from collections.abc import Callable
 from functools import cached_property
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from cchain_app.chain import EvmChain
 from cchain_app.transaction_log.known import KnownSignatures
@@ -37,6 +37,14 @@ class Settings(Protocol):
         """Whether transfers and holders of tokens are written as rows."""
 
     @property
+    def faucet(self) -> int:
+        """Coins that the faucet gives at once; 0: there is none."""
+
+    @property
+    def faucet_key_file(self) -> str:
+        """The file with the key that it pays with; empty: the local network's own."""
+
+    @property
     def solc_directory(self) -> str:
         """Where Solidity's compilers are; empty: there are none."""
 
@@ -61,6 +69,32 @@ class Settings(Protocol):
         """The letters of the chains that the node takes part in."""
 
 
+class Given(NamedTuple):
+    """Coins that were given."""
+
+    chain: str
+    """C or P."""
+    address: str
+    """As it was asked for."""
+    transaction: str
+    """Hash or ID."""
+    coins: int
+
+
+class Tap(Protocol):
+    """What gives coins to whoever asks."""
+
+    coins: int
+    """So many at once."""
+
+    def give(self, text: str, client: str) -> Given:
+        """Give coins to an address of either chain.
+
+        Raises:
+            FaucetError: Nothing is given, and why.
+        """
+
+
 class Explorer:
     """Pages about both chains of a node.
 
@@ -76,6 +110,9 @@ class Explorer:
 
     compilers: Compilers
     """Solidity's, as far as they are there; `services.composition` sets it."""
+
+    faucet: Tap | None
+    """Gives coins; None: there is none. Likewise."""
 
     def __init__(
         self,

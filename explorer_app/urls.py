@@ -6,6 +6,7 @@ from explorer_app.views import (
     addresses,
     cchain,
     connect,
+    faucet,
     front,
     platform,
     search,
@@ -43,4 +44,5 @@ urlpatterns = [
     path("search", search.search, name="search"),
     path("suggest", search.suggest, name="suggest"),
     path("connect", connect.connect, name="connect"),
+    path("faucet", faucet.faucet, name="faucet"),
 ]

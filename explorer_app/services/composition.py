@@ -1,14 +1,39 @@
 """Puts the explorer together with what differs by its settings."""
 
+import logging
 from pathlib import Path
+from typing import Final
 
 from explorer_app.services.compiling import Limits, NpmCompilers
+from explorer_app.services.faucet import Faucet, read_key
 from explorer_app.site import Explorer
+from primitives.keys import EWOQ_KEY
+from primitives.networks import LOCAL
+
+_log: Final = logging.getLogger(__name__)
 
 
 def compose(site: Explorer) -> Explorer:
-    """Give an explorer its compilers, and return it."""
+    """Give an explorer its compilers and its faucet, and return it."""
     settings = site.settings
     directory = Path(settings.solc_directory) if settings.solc_directory else None
+    site.faucet = _faucet(site)
     site.compilers = NpmCompilers(directory, Limits(settings.solc_seconds, settings.solc_memory))
     return site
+
+
+def _faucet(site: Explorer) -> Faucet | None:
+    """Return the faucet; None where there is no key for it, or NODE_FAUCET is 0.
+
+    A key that cannot be read is told in the log, and there is no faucet: the node goes on without.
+    """
+    settings = site.settings
+    evm = site.evm if site.has_cchain else None
+    key: bytes | None = EWOQ_KEY if settings.network_id == LOCAL else None
+    if settings.faucet_key_file:
+        try:
+            key = read_key(Path(settings.faucet_key_file))
+        except (OSError, ValueError) as error:
+            _log.error("there is no faucet: %s", error)
+            return None
+    return Faucet(evm, site.platform, key, settings.faucet) if key and settings.faucet else None

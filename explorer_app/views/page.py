@@ -7,7 +7,8 @@ from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods, require_safe
 
 from cchain_app.selectors.blocks import NoGenesis
 from explorer_app.apps import explorer
@@ -33,7 +34,10 @@ def page(show: Shown[P]) -> View:
     Nothing but GET and HEAD; what scripts, styles and connections a page may have stands in its headers; a chain
     without a genesis is a page that is not there yet (503).
     """
+    return require_safe(_view(show))
 
+
+def _view(show: Shown[P]) -> View:
     @wraps(show)
     def view(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         try:
@@ -44,7 +48,13 @@ def page(show: Shown[P]) -> View:
         response["Content-Security-Policy"] = _POLICY
         return response
 
-    return require_safe(view)
+    return view
+
+
+def form_page(show: Shown[P]) -> View:
+    """Make a page that takes a form by POST, too: of any site, since it gives nothing that is the visitor's."""
+    made: View = csrf_exempt(require_http_methods(["GET", "HEAD", "POST"])(_view(show)))
+    return made
 
 
 def cchain_page(show: Shown[P]) -> View:
@@ -75,6 +85,7 @@ def rendered(
         "network_name": name_of(network),
         "is_local": network == LOCAL,
         "has_cchain": site.has_cchain,
+        "has_faucet": site.faucet is not None,
     }
     return render(request, f"explorer/{template}", {**frame, **context}, status=status)
 

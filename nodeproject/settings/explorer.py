@@ -10,6 +10,17 @@ from nodeproject.settings.history import HistorySettings
 class ExplorerSettings(HistorySettings):
     """What an operator can set of verifications, with its defaults: a part of `NodeSettings`."""
 
+    faucet: int = flag(
+        10,
+        "Coins that the faucet (page `/faucet`, `POST /faucet`) gives an address at once, on either chain: on a local "
+        "network, and where NODE_FAUCET_KEY_FILE names a key. 0: there is none.",
+        least=0,
+        most=1_000_000,
+    )
+    faucet_key_file: str = flag(
+        "",
+        "File with the private key, in hex, that the faucet pays with. Default: the local network's own.",
+    )
     solc_directory: str = flag(
         "",
         "Directory with Solidity's compilers, npm's packages `solc` in its `node_modules`, also by other names: "

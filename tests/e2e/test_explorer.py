@@ -72,6 +72,9 @@ def test_every_page_in_a_browser(node: CheckedNode, sender: Sender, tmp_path: Pa
         "supply": "/p/supply",
         "subnets": "/p/subnets",
         "connect": "/connect",
+        "faucet": "/faucet",
+        "tokens": "/tokens",
+        "address-tokens": f"/address/{sender.address}?tab=tokens",
         "search": "/search?q=0",
     }
     given = {"base": base_of(node), "pages": pages, "screenshots": str(tmp_path)}

@@ -1,0 +1,60 @@
+"""The faucet: a page with a form, and JSON for programs."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from json import JSONDecodeError, loads
+from typing import Any, Final
+
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+
+from explorer_app.services.faucet import FaucetError, NoAddress, NotGiven, TooOften
+from explorer_app.site import Explorer
+from explorer_app.views.page import form_page, rendered
+from jsonrpc.http import read_head
+
+_JSON: Final = "application/json"
+_MOST_TEXT: Final = 120
+_STATUS: Final[Mapping[type[FaucetError], HTTPStatus]] = {
+    NoAddress: HTTPStatus.BAD_REQUEST,
+    TooOften: HTTPStatus.TOO_MANY_REQUESTS,
+    NotGiven: HTTPStatus.SERVICE_UNAVAILABLE,
+}
+
+
+@form_page
+def faucet(site: Explorer, request: HttpRequest) -> HttpResponse:
+    """Show the form; of a POST with `address`, as a form or as JSON, give coins and say so in the same form."""
+    if site.faucet is None:
+        raise Http404
+    context: dict[str, Any] = {"section": "faucet", "coins": site.faucet.coins}
+    if request.method != "POST":
+        return rendered(site, request, "faucet.html", context)
+    wants_json = request.content_type == _JSON
+    address = _address(request, wants_json=wants_json)
+    try:
+        given = site.faucet.give(address, site.rpc().gate.client(read_head(request)))
+    except FaucetError as error:
+        status = _STATUS[type(error)]
+        if wants_json:
+            response: HttpResponse = JsonResponse({"error": str(error)}, status=status)
+        else:
+            context |= {"address": address, "error": str(error)}
+            response = rendered(site, request, "faucet.html", context, status)
+        if isinstance(error, TooOften):
+            response["Retry-After"] = f"{error.seconds:.0f}"
+        return response
+    if wants_json:
+        return JsonResponse(given._asdict())
+    return rendered(site, request, "faucet.html", {**context, "given": given})
+
+
+def _address(request: HttpRequest, *, wants_json: bool) -> str:
+    """Return what was sent as an address, cut off; empty for none."""
+    if not wants_json:
+        return request.POST.get("address", "").strip()[:_MOST_TEXT]
+    try:
+        found = loads(request.body)
+    except (JSONDecodeError, UnicodeDecodeError, RecursionError):
+        return ""
+    text = found.get("address", "") if isinstance(found, dict) else ""
+    return text.strip()[:_MOST_TEXT] if isinstance(text, str) else ""

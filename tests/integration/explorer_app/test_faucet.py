@@ -1,0 +1,134 @@
+"""The faucet: coins on both chains, by a form and by JSON, and not too often."""
+
+from dataclasses import replace
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from chaindb import clock
+from explorer_app.services import faucet
+from explorer_app.services.composition import compose
+from explorer_app.services.faucet import OF_CLIENT, PAUSE, TooOften, Turns
+from nodeproject.apps import this_node
+from nodeproject.node import Node
+from platform_app.apps import platform_chain
+from platform_app.selectors import outputs
+from primitives.addresses import format_address
+from primitives.hexadecimal import checksum_address
+from primitives.ids import ShortID
+from tests.builders.transactions import RECIPIENT
+from tests.integration.conftest import Chain
+from tests.integration.platform_app.conftest import PChain
+
+SOMEBODY = ShortID(b"\x11" * 20)
+
+
+@pytest.fixture(autouse=True)
+def opened(pchain: PChain, chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A faucet that nobody has asked yet, and the chains' clock."""
+    monkeypatch.setattr(clock, "now", lambda: pchain.now)
+    compose(this_node().explorer)
+
+
+def ask(client: Client, address: object) -> Any:
+    return client.post("/faucet", {"address": address}, content_type="application/json")
+
+
+def test_an_address_of_the_c_chain_gets_coins(chain: Chain, client: Client) -> None:
+    answer = ask(client, "0x" + RECIPIENT.hex())
+    block = chain.mine()
+
+    (sent,) = block.transactions
+    assert answer.status_code == HTTPStatus.OK
+    assert answer.json() == {
+        "chain": "C", "address": "0x" + RECIPIENT.hex(), "transaction": "0x" + sent.hash.hex(), "coins": 10,
+    }  # fmt: skip
+    assert (sent.to, sent.value) == (RECIPIENT, 10 * 10**18)
+    assert block.receipts[0].succeeded
+
+
+def test_an_address_of_the_p_chain_gets_coins(pchain: PChain, client: Client) -> None:
+    text = format_address("P", platform_chain().config.hrp, SOMEBODY)
+    answer = ask(client, text)
+    pchain.now += 1
+    pchain.build()
+
+    assert answer.json()["chain"] == "P"
+    owned = outputs.balance(platform_chain(), [SOMEBODY], now=pchain.now).funds
+    assert owned[pchain.asset_id].unlocked == 10 * pchain.network.unit
+
+
+def test_the_form_says_what_was_sent_and_leads_there(client: Client) -> None:
+    page = client.post("/faucet", {"address": checksum_address(RECIPIENT)})
+
+    assert page.status_code == HTTPStatus.OK
+    assert b'href="/tx/0x' in page.content
+    assert b'href="/faucet"' in client.get("/").content
+
+
+@pytest.mark.parametrize("address", ["", "nobody", "0x12", "NodeID-1", None, 7, ["0x"], "<b>"])
+def test_what_is_no_address_gets_nothing(client: Client, address: object) -> None:
+    answer = ask(client, address)
+
+    assert answer.status_code == HTTPStatus.BAD_REQUEST
+    assert answer.json() == {"error": "this is no address of the C-Chain or the P-Chain"}
+    assert client.post("/faucet", b"{", content_type="application/json").status_code == 400
+
+
+def test_an_address_gets_some_once_a_minute(client: Client) -> None:
+    assert ask(client, "0x" + RECIPIENT.hex()).status_code == HTTPStatus.OK
+    again = ask(client, checksum_address(RECIPIENT))
+
+    assert again.status_code == HTTPStatus.TOO_MANY_REQUESTS
+    assert 0 < int(again["Retry-After"]) <= PAUSE
+    assert "ask again in" in again.json()["error"]
+
+
+def test_turns_are_counted_for_addresses_and_clients() -> None:
+    turns = Turns()
+    for number in range(OF_CLIENT):
+        turns.take(b"C%d" % number, "somebody", float(number))
+    with pytest.raises(TooOften) as failure:
+        turns.take(b"another", "somebody", 20.0)
+    assert failure.value.seconds == 3580
+    turns.take(b"another", "else", 20.0)
+    with pytest.raises(TooOften):
+        turns.take(b"another", "third", 20.0 + PAUSE - 1)
+    turns.take(b"another", "third", 20.0 + PAUSE)
+    turns.take(b"C0", "somebody", 3600.0)
+
+
+def test_what_came_to_nothing_takes_no_turn(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(faucet, "GAS", 1)
+    refused = ask(client, "0x" + RECIPIENT.hex())
+    monkeypatch.undo()
+
+    assert refused.status_code == HTTPStatus.SERVICE_UNAVAILABLE
+    assert "intrinsic gas" in refused.json()["error"]
+    assert ask(client, "0x" + RECIPIENT.hex()).status_code == HTTPStatus.OK
+
+
+@pytest.mark.node_settings(faucet=0)
+def test_where_it_is_switched_off_there_is_none(client: Client) -> None:
+    assert ask(client, "0x" + RECIPIENT.hex()).status_code == HTTPStatus.NOT_FOUND
+    assert client.get("/faucet").status_code == HTTPStatus.NOT_FOUND
+    assert b"Faucet" not in client.get("/").content
+
+
+def test_elsewhere_it_needs_a_key(
+    node_settings: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    elsewhere = replace(node_settings, network_id=5)
+    assert Node(elsewhere).explorer.faucet is None
+    good, bad = tmp_path / "key", tmp_path / "bad"
+    good.write_text("0x" + "11" * 32 + "\n")
+    bad.write_text("s3cr3tk3y")
+    assert Node(replace(elsewhere, faucet_key_file=str(good))).explorer.faucet is not None
+    assert Node(replace(elsewhere, faucet_key_file=str(bad))).explorer.faucet is None
+    assert "holds no private key" in caplog.text
+    assert "s3cr3t" not in caplog.text
