@@ -50,7 +50,7 @@ OF_CLIENT: Final = 10
 """Times an hour that a client may ask with success."""
 _HOUR: Final = 3600.0
 _ATTEMPTS: Final = 5
-"""Nonces that are tried where other processes send for the same account."""
+"""Further nonces that are tried where other processes send for the same account."""
 _TAKEN: Final = (AlreadyKnown, NonceTooLow, ReplacementUnderpriced)
 _MOST_REMEMBERED: Final = 10_000
 _MOST_COINS: Final = 1024
@@ -189,12 +189,13 @@ class Faucet:
             value=self.coins * WEI,
             max_fee_per_gas=2 * (blocks.base_fee_after(chain, head) or 0) + TIP,
         )
+        (outcome,) = transactions.submit(chain, [sign_transaction(sent, self._key)])
         for _ in range(_ATTEMPTS):
-            (outcome,) = transactions.submit(chain, [sign_transaction(sent, self._key)])
             if not isinstance(outcome, _TAKEN):
                 break
             own = secp256k1.address_of_private_key(self._key)
             sent = replace(sent, nonce=pool.next_nonce(chain, own))
+            (outcome,) = transactions.submit(chain, [sign_transaction(sent, self._key)])
         if isinstance(outcome, Exception):
             raise NotGiven(str(outcome)) from outcome
         return "0x" + outcome.hex()
