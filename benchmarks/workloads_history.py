@@ -1,8 +1,10 @@
-"""A chain with a history is searched for its calls. The node alone: peers keep no calls to search."""
+"""A chain with a history is searched for its calls, and looked at in the explorer. The node alone: peers have neither."""
 
 import re
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from statistics import median
 
 from benchmarks import node
 from benchmarks.growth import grow_accounts, grow_blocks
@@ -17,6 +19,10 @@ from benchmarks.workloads_read import repeat
 
 CATCH_UP = 120.0
 """Seconds that the index of calls has to reach the head."""
+VIEWS = 40
+"""Times that a page is fetched."""
+WARM_UP = 5
+"""First ones that do not count."""
 INDEXED = re.compile(r"^svc_cchain_calls_height (\S+)$", re.MULTILINE)
 
 
@@ -64,6 +70,47 @@ def _indexed_height(scene: Scene) -> int:
     return int(float(found[1])) if found else -1
 
 
+def _page(path: Callable[[Scene], str]) -> Callable[[Scene], Measurement]:
+    """Return what measures a page of the explorer: one reader, a connection for each page, as its server sees it."""
+
+    def measure(scene: Scene) -> Measurement:
+        note = grow_blocks(scene).note
+        where = path(scene)
+        times = []
+        for _ in range(VIEWS):
+            began = time.perf_counter()
+            text = page(scene.server.endpoint, where)
+            times.append(time.perf_counter() - began)
+            if "</html>" not in text:
+                raise WrongAnswer(f"{where} is no page: {text[:100]}")
+        return Measurement(1e3 * median(times[WARM_UP:]), note=note)
+
+    return measure
+
+
+def _busy_address(_: Scene) -> str:
+    return f"/address/{account('filler').text}"
+
+
+def _last_transaction(scene: Scene) -> str:
+    block = scene.client.call("eth_getBlockByNumber", hex(grow_blocks(scene).reached), False)
+    return f"/tx/{block['transactions'][0]}"
+
+
+def _pages() -> tuple[Workload, ...]:
+    rows: tuple[tuple[str, str, Callable[[Scene], str]], ...] = (
+        ("explorer-front", "explorer: front page, median", lambda _: "/"),
+        ("explorer-blocks", "explorer: list of blocks, median", lambda _: "/blocks"),
+        ("explorer-transaction", "explorer: transaction, median", _last_transaction),
+        ("explorer-address", "explorer: address with thousands of transactions, median", _busy_address),
+        ("explorer-validators", "explorer: validators, median", lambda _: "/p/validators"),
+    )  # fmt: skip
+    return tuple(
+        Workload(name, title, "ms", _page(path), None, Bar(100), Better.LESS)
+        for name, title, path in rows
+    )
+
+
 HISTORY = (
     Workload(
         "trace-filter",
@@ -74,4 +121,5 @@ HISTORY = (
         Bar(20),
         Better.LESS,
     ),
+    *_pages(),
 )
