@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable, Sequence
 from functools import reduce, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlencode
 
 from django.contrib.admin.utils import flatten_fieldsets
 from django.contrib.admin.views.main import ChangeList
@@ -70,7 +71,8 @@ class ReadOnlyModelAdmin(ThemedModelAdmin):
     """A click must not sort a million rows by a column without index."""
     unique_hash: str | None = None
     """The unique field by which a row's page is found too, besides its key."""
-    view_on_site = False
+    found_by: str | None = None
+    """The field whose value leads to the row's page in the explorer, by its search; None: `unique_hash`, empty: none."""
 
     def list_note(self) -> str:
         """Return what the list says above its first page; nothing for most."""
@@ -83,6 +85,12 @@ class ReadOnlyModelAdmin(ThemedModelAdmin):
     def read_term(self, text: str) -> Any:
         """Read what a person typed into the search box; `branches` takes what it returns."""
         return parse_term(text)
+
+    @override
+    def view_on_site(self, obj: Any) -> str | None:
+        """Return where the explorer shows a row; None of rows that it has no page for."""
+        field = self.unique_hash if self.found_by is None else self.found_by
+        return f"/search?{urlencode({'q': str(getattr(obj, field))})}" if field else None
 
     def read_hash(self, text: str) -> bytes | None:
         """Read a value of `unique_hash` in a page's address; None for a text that is none."""

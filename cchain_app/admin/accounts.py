@@ -28,6 +28,7 @@ MOST_SLOTS = 50
 class AccountAdmin(RowsAdmin):
     """All accounts by address."""
 
+    found_by = "address"
     list_display = ("short_address", "kind", "short_balance", "nonce_text", "transactions")
     ordering = ("address",)
     search_fields = ("address",)

@@ -40,6 +40,7 @@ class TokenRowsAdmin(ReadOnlyModelAdmin):
 class TokenAdmin(TokenRowsAdmin):
     """Contracts that have emitted a transfer, the latest first."""
 
+    found_by = "address"
     list_display = ("short_address", "standard", "name_text", "symbol_text", "first_block")
     ordering = ("-first_log",)
     search_fields = ("address",)

@@ -54,6 +54,7 @@ def address(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
         raise Http404
     context: dict[str, Any] = {
         "account": found,
+        "looked_at": text,
         "address": Address(wanted),
         "platform_forms": platform.forms_of(site.platform, ShortID(wanted)),
         "tab": tab,

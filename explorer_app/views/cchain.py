@@ -72,6 +72,7 @@ def block(site: Explorer, request: HttpRequest, height: str) -> HttpResponse:
     context = {
         "section": "blocks",
         "found": found,
+        "looked_at": str(found.hash),
         "first": site.evm.first_number,
         "head": chain_blocks.head(site.evm).number,
         "burned": None if found.base_fee is None else found.base_fee * found.gas_used,

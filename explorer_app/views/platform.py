@@ -47,7 +47,15 @@ def block(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     rows = platform.txs_of_block(site.platform, found.height, first=first)
     more = list_pages(request, rows, PAGE, lambda row: row.position + 1)
     tip = site.platform.tip()
-    context = _with_unit(site, section="p-txs", found=found, tip=tip.height, rows=rows, **more)
+    context = _with_unit(
+        site,
+        section="p-txs",
+        found=found,
+        tip=tip.height,
+        rows=rows,
+        looked_at=str(found.block_id),
+        **more,
+    )
     return rendered(site, request, "p_block.html", context)
 
 
@@ -63,7 +71,7 @@ def tx(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     row, raw = found
     signed = platform.read(raw)
     context = _with_unit(
-        site, section="p-txs", row=row, raw=raw[:MOST_JSON], size=len(raw),
+        site, section="p-txs", row=row, raw=raw[:MOST_JSON], size=len(raw), looked_at=str(wanted),
         stay=staking.stay_of(site.platform, wanted),
     )  # fmt: skip
     if signed is not None:

@@ -81,7 +81,9 @@ def tx(site: Explorer, request: HttpRequest, tx_hash: str) -> HttpResponse:
     tab = request.GET.get("tab", "")
     if tab not in TABS:
         raise Http404
-    context: dict[str, Any] = {"section": "txs", "tx": row, "tab": tab, "tabs": TABS.items()}
+    context: dict[str, Any] = {
+        "section": "txs", "tx": row, "tab": tab, "tabs": TABS.items(), "looked_at": "0x" + bytes(row.hash).hex(),
+    }  # fmt: skip
     show = {"": _overview, "calls": _calls, "state": _state, "raw": _raw}[tab]
     return rendered(site, request, "tx.html", {**context, **show(site, row)})
 

@@ -34,6 +34,7 @@ def validator(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     context = {
         "section": "validators",
         "node": str(node_id),
+        "looked_at": str(node_id),
         "current": rows.get(node_id),
         "is_own": str(node_id) == site.node_id(),
         "total": stakers.current_validators(site.platform).weight,
@@ -110,6 +111,7 @@ def subnet(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     context = {
         "section": "subnets",
         "subnet": found,
+        "looked_at": str(subnet_id),
         "keys": platform.control_keys(site.platform, subnet_id),
         "chains": platform.blockchains(site.platform, subnet_id),
     }

@@ -52,6 +52,7 @@ class OuterBlockAdmin(IdentifierAdmin):
         Choice("all", "All", tuple(branch for one in _CHAINS for branch in one.branches)),
     )
     unique_hash = "block_id"
+    found_by = ""  # peers know the block by this ID, the explorer by that of what is inside
     fieldsets = (
         (None, {"fields": ("of_chain", "neighbours", "full_id", "what", "inside")}),
         ("Proposal", {"fields": ("full_proposer", "moment", "validators_as_of", "full_era")}),

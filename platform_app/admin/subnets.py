@@ -32,6 +32,7 @@ _NAMED = 3
 class SubnetAdmin(IdentifierAdmin):
     """All subnets, the latest first."""
 
+    found_by = "subnet_id"
     list_display = ("short_id", "control", "locked", "blockchain_names", "created")
     ordering = ("-position",)
     search_fields = ("subnet_id",)
@@ -174,6 +175,7 @@ def _blockchain_names(subnet_ids: Sequence[ID]) -> dict[ID, list[tuple[ID, str]]
 class BlockchainAdmin(IdentifierAdmin):
     """All blockchains but the P-Chain itself, the latest first."""
 
+    found_by = "blockchain_id"
     list_display = ("display_name", "short_id", "network", "machine", "genesis", "created")
     ordering = ("-position",)
     search_fields = ("blockchain_id", "subnet_id")

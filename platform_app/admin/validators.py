@@ -20,6 +20,7 @@ from platform_app.models import Delegator, Phase, Staker, Validator
 class ValidatorAdmin(StakerAdmin):
     """Stays of nodes among the validators of subnets."""
 
+    found_by = "node"
     choices = phases(is_delegator=False)
     is_delegator = False
     list_display = (
@@ -129,6 +130,7 @@ class ValidatorAdmin(StakerAdmin):
 class DelegatorAdmin(StakerAdmin):
     """Delegations, the latest first."""
 
+    found_by = "node"
     choices = phases(is_delegator=True)
     is_delegator = True
     list_display = ("short_tx", "validator", "state", "stake", "period", "reward")

@@ -3,6 +3,7 @@
 from http import HTTPStatus
 
 import pytest
+from django.test import Client
 
 from cchain_app.services.calls import index_calls
 from explorer_app.selectors.cchain import PAGE
@@ -277,3 +278,20 @@ def test_a_local_network_shows_its_keys(pchain: PChain, chain: Chain, browse: Br
     assert "PrivateKey-" in text
     for client in ("curl", "ethers", "viem", "web3.py", "cast"):
         assert client in text
+
+
+def test_the_explorer_leads_to_the_admin_and_back(
+    made: TracedChain, browse: Browse, admin_client: Client
+) -> None:
+    assert made.block is not None
+    for path, name in (
+        ("/tx/" + made.hash("transfer"), made.hash("transfer")),
+        ("/block/2", hexed(made.block.hash)),
+        (f"/address/{hexed(RECIPIENT)}", hexed(RECIPIENT)),
+    ):
+        assert f'href="/admin/jump/?q={name}"' in browse(path).text
+        row = admin_client.get("/admin/jump/", {"q": name}, follow=True)
+        assert f'href="/search?q={name}"' in row.content.decode()
+        back = admin_client.get("/search", {"q": name})
+        assert back.status_code == HTTPStatus.FOUND
+        assert back["Location"].lower().endswith(name)
