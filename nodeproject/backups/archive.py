@@ -39,7 +39,11 @@ _DAMAGE: Final = (
     zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError,
     msgspec.DecodeError, struct.error,
 )  # fmt: skip
-"""What a damaged file raises, or one that is no backup."""
+"""What a damaged file raises, or one that is no backup.
+
+`zipfile` says with a NotImplementedError that a part is compressed in a way it does not know, with a RuntimeError that
+one is encrypted, and with a KeyError that one is missing: flags and names of parts are bytes of the file.
+"""
 
 
 class ArchiveWriter:

@@ -1,7 +1,6 @@
 """A chain that is a fork of a running one: of this node's, of Anvil's, and of geth's where `make geth` has built it."""
 
 import json
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,6 +11,7 @@ from eth_account import Account
 from eth_utils import to_checksum_address
 
 from tests.e2e.conftest import RICH_KEY
+from tests.e2e.network import wait_for
 from tests.e2e.transactions import Sender, wait_for_receipts
 from tests.servers import geth
 from tests.servers.anvil import Anvil
@@ -42,9 +42,11 @@ class Remote:
 
     def _send(self, raw: str) -> dict[str, Any]:
         sent = self.running.rpc("eth_sendRawTransaction", raw)
-        while (found := self.running.rpc("eth_getTransactionReceipt", sent)) is None:
-            time.sleep(0.02)
-        receipt: dict[str, Any] = found
+        wait_for(
+            lambda: self.running.rpc("eth_getTransactionReceipt", sent) is not None,
+            f"a block with {sent}",
+        )
+        receipt: dict[str, Any] = self.running.rpc("eth_getTransactionReceipt", sent)
         assert receipt["status"] == "0x1"
         return receipt
 

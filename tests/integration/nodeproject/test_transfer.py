@@ -68,7 +68,10 @@ def another_version(of: NodeSettings) -> Iterator[None]:
         MigrationRecorder(source.connection).record_applied(*last)
 
 
-@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="it is a move to PostgreSQL")
+@pytest.mark.skipif(
+    "connection.vendor != 'postgresql'",
+    reason="it moves to PostgreSQL: `make test` runs it on that database",
+)
 def test_all_rows_are_moved_in_parts_and_verified_or_none(sqlite: NodeSettings) -> None:
     empty = {table.name: table.count(SECOND) for table in tables.all_tables()}
 

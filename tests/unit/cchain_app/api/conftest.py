@@ -3,13 +3,12 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from cchain_app.api import EvmRpc, registry
+from cchain_app.api import registry
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.development.conditions import Conditions
@@ -111,24 +110,23 @@ Rpc = Callable[..., Any]
 
 
 def dispatcher() -> Dispatcher:
-    """Return the methods of the process's door; under other settings it is another one."""
-    rpc = this_node().evm_rpc
-    return _dispatcher(rpc, is_development=rpc.chain.is_development)
-
-
-@lru_cache(maxsize=2)
-def _dispatcher(rpc: EvmRpc, *, is_development: bool) -> Dispatcher:
-    """Return what the chain serves, as it is now: a test may say that it is no chain of development."""
-    return Dispatcher(registry(rpc))
+    """Return the methods of the process's door as they are now: a test may have changed what its chain is."""
+    return Dispatcher(registry(this_node().evm_rpc))
 
 
 @pytest.fixture
 def rpc(memory_chain: MemoryChain) -> Rpc:
-    """Ask the dispatcher, and hold every result against the published schema."""
+    """Ask the dispatcher, and hold every result against the published schema.
+
+    It is made with the test's first call: by then the test has said what its chain is.
+    """
+    made: list[Dispatcher] = []
 
     def ask(method: str, *params: Any) -> Any:
+        if not made:
+            made.append(dispatcher())
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        answer = dispatcher().answer(json.dumps(body).encode())
+        answer = made[0].answer(json.dumps(body).encode())
         assert answer is not None
         shown = json.loads(answer)
         if "error" in shown:
