@@ -6,6 +6,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.evm.tracing import Recording, TraceTimedOut, TraceTooLarge, TransactionTrace
 from cchain_app.selectors import blocks, tracing
 from cchain_app.selectors.tracing import GenesisNotTraceable, TraceDiffers
+from cchain_app.store.history import HistoryPruned
 from cchain_app.txs.errors import InvalidTransaction
 
 SECONDS: Final = 2.0
@@ -38,5 +39,7 @@ def traced(chain: EvmChain, number: int, index: int, *, state: bool = False) -> 
         return Traced(tracing.trace_transaction(chain, block, index, recording, time_limit=SECONDS))
     except (TraceTimedOut, TraceTooLarge):
         return Traced(None, "It does too much to be executed again in the time of a page.")
+    except HistoryPruned:
+        return Traced(None, "The state before it was given up (NODE_HISTORY_STATE).")
     except (TraceDiffers, InvalidTransaction, GenesisNotTraceable):
         return Traced(None, "It cannot be executed again.")

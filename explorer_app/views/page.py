@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
+from http import HTTPStatus
 from typing import Any, Concatenate, Final, ParamSpec
 from urllib.parse import urlencode
 
@@ -10,6 +11,7 @@ from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
+from cchain_app.forking.errors import UpstreamError
 from cchain_app.selectors.blocks import NoGenesis
 from explorer_app.apps import explorer
 from explorer_app.site import Explorer
@@ -32,7 +34,7 @@ def page(show: Shown[P]) -> View:
     """Make a view of a function that shows something of this process' explorer.
 
     Nothing but GET and HEAD; what scripts, styles and connections a page may have stands in its headers; a chain
-    without a genesis is a page that is not there yet (503).
+    without a genesis is a page that is not there yet (503), and so is what a fork's other chain does not tell.
     """
     return require_safe(_view(show))
 
@@ -43,12 +45,21 @@ def _view(show: Shown[P]) -> View:
         try:
             response = show(explorer(), request, *args, **kwargs)
         except (NoGenesis, NoPlatformGenesis):
-            response = HttpResponse("the chain has no genesis yet\n", "text/plain", 503)
-            response["Retry-After"] = "1"
+            response = _not_now("the chain has no genesis yet")
+        except UpstreamError as error:
+            response = _not_now(str(error))
         response["Content-Security-Policy"] = _POLICY
         return response
 
     return view
+
+
+def _not_now(words: str) -> HttpResponse:
+    response = HttpResponse(
+        f"{words}\n", "text/plain; charset=utf-8", HTTPStatus.SERVICE_UNAVAILABLE
+    )
+    response["Retry-After"] = "1"
+    return response
 
 
 def form_page(show: Shown[P]) -> View:

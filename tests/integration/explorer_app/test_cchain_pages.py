@@ -1,11 +1,17 @@
 """Pages of the C-Chain: what they say, to everybody, in a bounded number of statements."""
 
 from http import HTTPStatus
+from unittest.mock import Mock
 
 import pytest
 from django.test import Client
 
+from cchain_app.evm.tracing import TraceTimedOut
+from cchain_app.forking.errors import UpstreamAway
+from cchain_app.selectors import tracing
+from cchain_app.selectors.tracing import TraceDiffers
 from cchain_app.services.calls import index_calls
+from cchain_app.store.history import StatePruned
 from explorer_app.selectors.cchain import PAGE
 from explorer_app.views import transactions
 from nodeproject.apps import this_node
@@ -149,6 +155,24 @@ def test_calls_are_a_tree_with_what_they_moved(made: TracedChain, browse: Browse
     assert 'class="d1"' in text
     assert "SELFDESTRUCT" in text
     assert checked(CREATED) in text
+
+
+def test_what_cannot_be_executed_any_more_says_why(
+    made: TracedChain, browse: Browse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = "/tx/" + made.hash("revert")
+    for error, words in (
+        (StatePruned(1, bytes(32)), "was given up"),
+        (TraceTimedOut(), "in the time of a page"),
+        (TraceDiffers(made.sent["revert"].hash, "gas"), "cannot be executed again"),
+    ):
+        monkeypatch.setattr(tracing, "trace_transaction", Mock(side_effect=error))
+        assert words in browse(path).text
+        assert words in browse(path, tab="state").text
+    monkeypatch.setattr(tracing, "trace_transaction", Mock(side_effect=UpstreamAway("it is away")))
+    page = browse(path)
+    assert (page.status, page.response["Retry-After"]) == (HTTPStatus.SERVICE_UNAVAILABLE, "1")
+    assert "away" in page.text
 
 
 def test_strangers_cannot_have_all_threads_execute_transactions(
