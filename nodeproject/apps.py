@@ -1,4 +1,7 @@
-"""The project as an app: its system checks, and the node of this process for those whom nobody can give it."""
+"""The project as an app: its system checks, and the node of this process for those whom nobody can give it.
+
+Beside it, Daphne as an app that is not loaded where it does not serve.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -14,6 +17,17 @@ from platform_app.apps import use as use_platform_chain
 
 if TYPE_CHECKING:
     from nodeproject.node import Node
+
+
+class DaphneConfig(AppConfig):
+    """Daphne's app without its own configuration, which loads all of Twisted at each start.
+
+    That is for `NODE_SERVER=daphne` and `runserver`, which load what they need themselves.
+    """
+
+    name = "daphne"
+    verbose_name = "Daphne"
+    default = False
 
 
 class NodeConfig(AppConfig):

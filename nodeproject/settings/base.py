@@ -48,7 +48,7 @@ ALLOWED_HOSTS = ["*"]  # NODE_ALLOWED_HOSTS is for the gate: before Django, for 
 APPEND_SLASH = False  # a redirect would drop the body of a POST
 
 INSTALLED_APPS = [
-    "daphne",
+    "nodeproject.apps.DaphneConfig",
     "unfold",
     "django.contrib.admin",
     "django.contrib.auth",
@@ -137,10 +137,7 @@ if NODE.admin_https:
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {
-        "text": {"()": "nodeproject.log_format.text_formatter"},
-        "json": {"()": "nodeproject.log_format.json_formatter"},
-    },
+    "formatters": {NODE.log_format: {"()": f"nodeproject.log_format.{NODE.log_format}_formatter"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": NODE.log_format}},
     "root": {"handlers": ["console"], "level": NODE.logged_level},
     # One line a task or a tick would drown what an operator looks for.
