@@ -1,66 +1,10 @@
-"""Pages of rows that have identifiers, and what a person types into their search boxes.
-
-An identifier is the P-Chain's: an ID, a node ID or an address. Those of the C-Chain are in `terms`.
-"""
-
-from typing import NamedTuple, TypeVar
+"""Pages of rows that have identifiers of the P-Chain: IDs, node IDs or addresses."""
 
 from typing_extensions import override
 
+from adminkit.identifier_terms import Term, read_term
 from adminkit.read_only import ReadOnlyModelAdmin
-from adminkit.terms import parse_term
-from primitives.addresses import SEPARATOR, AddressError, parse_address
-from primitives.cb58 import Cb58Error
-from primitives.ids import ID, FixedId, IdError, NodeID, ShortID
-
-Identifier = TypeVar("Identifier", bound=FixedId)
-
-
-class Term(NamedTuple):
-    """A search text, read; all but the text are None for one that is nothing of the kind."""
-
-    text: str = ""
-    id: ID | None = None
-    """Of a transaction, block, UTXO, subnet or blockchain: their texts look alike."""
-    node_id: NodeID | None = None
-    address: ShortID | None = None
-    number: int | None = None
-
-
-def read_term(text: str) -> Term:
-    """Read a text: cb58, bech32 with any chain and prefix or without chain, 0x hex, or a number.
-
-    Twenty bytes in hex may be an address or a node.
-    """
-    text = text.strip()
-    term = Term(text)
-    if text.startswith(NodeID.PREFIX):
-        return term._replace(node_id=_read(NodeID, text))
-    plain = parse_term(text)
-    if plain.address is not None:
-        return term._replace(node_id=NodeID(plain.address), address=ShortID(plain.address))
-    if plain.hash is not None:
-        return term._replace(id=ID(plain.hash))
-    if plain.number is not None:
-        return term._replace(number=plain.number)
-    if (found := _read(ID, text)) is not None:
-        return term._replace(id=found)
-    return term._replace(address=_read(ShortID, text) or _read_bech32(text))
-
-
-def _read(kind: type[Identifier], text: str) -> Identifier | None:
-    try:
-        return kind.parse(text)
-    except (Cb58Error, IdError):
-        return None
-
-
-def _read_bech32(text: str) -> ShortID | None:
-    with_chain = text if SEPARATOR in text else f"P{SEPARATOR}{text}"
-    try:
-        return parse_address(with_chain).short_id
-    except AddressError:
-        return None
+from primitives.ids import ID
 
 
 class IdentifierAdmin(ReadOnlyModelAdmin):

@@ -64,6 +64,7 @@ class RawDoor:
         other_body: bytes of a body at another path, or says how many of that path.
         stall_seconds: how long a client may take for each part of a long answer.
         pages: paths of interfaces at which the other application has a page, for GET and HEAD.
+        load_others: is awaited before another path is looked at.
     """
 
     def __init__(
@@ -81,8 +82,10 @@ class RawDoor:
         other_body: int | Callable[[str], int] = 262_144,
         stall_seconds: float = STALL_SECONDS,
         pages: Collection[str] = (),
+        load_others: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._pages = frozenset(pages)
+        self._load_others = load_others
         self._endpoints = dict(endpoints)
         self._fallback = fallback
         self._workers = workers
@@ -153,6 +156,8 @@ class RawDoor:
 
     async def _elsewhere(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer for another path what needs no application there; it gets no body but a whole one."""
+        if self._load_others is not None:
+            await self._load_others()
         gate = self._gate
         if gate is None:
             return await self._fallback(scope, receive, send)

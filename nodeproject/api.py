@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 from ninja import NinjaAPI
+from ninja.openapi.docs import ABS_TPL_PATH, Swagger
 
 from chaindb.chains import Chain
 from explorer_app.views.front import front
@@ -17,7 +18,20 @@ from nodeproject.apps import this_node
 from nodeproject.doors import Doors
 from primitives.product import NAME
 
-api = NinjaAPI(title=NAME, version="1", docs_url=plain.DOCUMENTS[0], openapi_url=plain.DOCUMENTS[1])
+
+class OwnSwagger(Swagger):
+    """The page with its scripts from here: where ninja is no installed app it would have them from elsewhere."""
+
+    template_cdn = str(ABS_TPL_PATH / "swagger.html")
+
+
+api = NinjaAPI(
+    title=NAME,
+    version="1",
+    docs=OwnSwagger(),
+    docs_url=plain.DOCUMENTS[0],
+    openapi_url=plain.DOCUMENTS[1],
+)
 
 _OTHER_METHODS: Final = ("GET", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE")
 _NOT_GET: Final = ("HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")

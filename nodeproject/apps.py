@@ -1,13 +1,17 @@
 """The project as an app: its system checks, and the node of this process for those whom nobody can give it.
 
-Beside it, Daphne as an app that is not loaded where it does not serve.
+Beside it, Daphne and the admin as apps that are not loaded where they do not serve.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.apps import AppConfig, apps
 from django.conf import settings
+from django.contrib.admin import autodiscover
+from django.contrib.admin.apps import SimpleAdminConfig
+from django.contrib.admin.checks import check_admin_app, check_dependencies
+from django.core import checks
 from typing_extensions import override
 
 from cchain_app.apps import use as use_evm_chain
@@ -30,11 +34,38 @@ class DaphneConfig(AppConfig):
     default = False
 
 
+class ThemeConfig(AppConfig):
+    """The admin's theme without its own configuration, which loads its forms at once; `AdminConfig` names its site."""
+
+    name = "unfold"
+    verbose_name = "Theme"
+    default = False
+
+
+class AdminConfig(SimpleAdminConfig):
+    """Django's admin, whose pages are loaded with the URLs (`urls.py`): few of the node's processes show any."""
+
+    default = False
+    default_site = "unfold.sites.UnfoldAdminSite"
+
+    @override
+    def ready(self) -> None:
+        checks.register(check_dependencies, checks.Tags.admin)
+        checks.register(check_pages, checks.Tags.admin)
+
+
+def check_pages(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
+    """Django's check of all pages of the admin, once they are there."""
+    autodiscover()
+    return check_admin_app(app_configs, **kwargs)
+
+
 class NodeConfig(AppConfig):
     """Name and label of the project's own commands, and the node of this process."""
 
     name = "nodeproject"
     verbose_name = "Node"
+    default = True
 
     node: "Node"
 

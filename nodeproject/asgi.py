@@ -3,6 +3,8 @@
 Its life is that of the process: the follower and the health checks begin and end with it.
 """
 
+import asyncio
+import gc
 import logging
 from collections.abc import Mapping
 from functools import partial
@@ -12,7 +14,7 @@ import django
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.core.asgi import get_asgi_application
 from django.db import DatabaseError
-from django.urls import Resolver404, path, re_path, resolve
+from django.urls import Resolver404, get_resolver, path, re_path, resolve
 
 from nodeproject.profile import choose_settings
 
@@ -100,6 +102,7 @@ class Application:
             takes_body=takes_body,
             other_body=partial(body_limit, node.settings),
             pages=[ROOT],
+            load_others=Pages().load,
         )
         self._door = PlainDoor(node.plain.front, raw, node.plain.workers)
 
@@ -161,6 +164,30 @@ def takes_body(path: str) -> bool:
     except Resolver404:
         return False
     return True
+
+
+class Pages:
+    """The pages that Django shows, admin and explorer, which the first request for one of them loads.
+
+    That takes a second of a processor. A node of a test suite is asked for none, and what starts without them
+    answers sooner. The event loop does not wait for it.
+    """
+
+    def __init__(self) -> None:
+        self._loading: asyncio.Task[None] | None = None
+
+    async def load(self) -> None:
+        """Load them, once for all who ask meanwhile."""
+        if self._loading is None or (self._loading.done() and self._loading.exception()):
+            self._loading = asyncio.create_task(asyncio.to_thread(load_pages))
+        if not self._loading.done():
+            await asyncio.shield(self._loading)
+
+
+def load_pages() -> None:
+    """Import all that the URLs lead to, and keep it out of the collector's sight."""
+    get_resolver().url_patterns  # noqa: B018  # it imports
+    gc.freeze()
 
 
 class _Nowhere:

@@ -18,6 +18,7 @@ from network_app.snowman.parameters import (
     InvalidParameters,
     parameters_of,
 )
+from nodeproject.cli import CHECKS
 from nodeproject.concurrency import DJANGO_THREADS
 from nodeproject.settings.databases import is_postgresql
 from nodeproject.settings.flags import unknown
@@ -33,7 +34,7 @@ OTHER_THREADS = DJANGO_THREADS + 4
 runs views, those that make plain pages, and the follower's."""
 
 
-@register()
+@register(*CHECKS)
 def check_genesis(**_kwargs: Any) -> list[CheckMessage]:
     """The genesis file can be read, and its chain ID is the network's."""
     node = settings.NODE
@@ -64,7 +65,7 @@ def check_genesis(**_kwargs: Any) -> list[CheckMessage]:
     return []
 
 
-@register()
+@register(*CHECKS)
 def check_block_interval(**_kwargs: Any) -> list[CheckMessage]:
     """Beat's table of the production profile keeps whole seconds."""
     node = settings.NODE
@@ -80,7 +81,7 @@ def check_block_interval(**_kwargs: Any) -> list[CheckMessage]:
     ]
 
 
-@register()
+@register(*CHECKS)
 def check_voting(**_kwargs: Any) -> list[CheckMessage]:
     """Where the validators vote nothing else decides, and by these parameters something can be decided."""
     node = settings.NODE
@@ -130,7 +131,7 @@ def check_voting(**_kwargs: Any) -> list[CheckMessage]:
     return found
 
 
-@register()
+@register(*CHECKS)
 def check_database_pool(**_kwargs: Any) -> list[CheckMessage]:
     """No thread that holds a connection waits for one that waits for a connection."""
     node = settings.NODE
@@ -146,7 +147,7 @@ def check_database_pool(**_kwargs: Any) -> list[CheckMessage]:
     ]
 
 
-@register()
+@register(*CHECKS)
 def check_engine(**_kwargs: Any) -> list[CheckMessage]:
     """The EVM engine that was chosen can be had."""
     try:
@@ -159,7 +160,7 @@ def check_engine(**_kwargs: Any) -> list[CheckMessage]:
     return []
 
 
-@register()
+@register(*CHECKS)
 def check_ports(**_kwargs: Any) -> list[CheckMessage]:
     """HTTP and peers do not share a port."""
     if settings.NODE.http_port == settings.NODE.staking_port:
@@ -173,7 +174,7 @@ def check_ports(**_kwargs: Any) -> list[CheckMessage]:
     return []
 
 
-@register()
+@register(*CHECKS)
 def check_identity(**_kwargs: Any) -> list[CheckMessage]:
     """Every machine of the production profile has the files that say which node this is."""
     node = settings.NODE
@@ -190,7 +191,7 @@ def check_identity(**_kwargs: Any) -> list[CheckMessage]:
     ]
 
 
-@register()
+@register(*CHECKS)
 def check_bootstrappers(**_kwargs: Any) -> list[CheckMessage]:
     """A node follows others, not itself."""
     own = GIVEN.own_bootstrap
@@ -206,7 +207,7 @@ def check_bootstrappers(**_kwargs: Any) -> list[CheckMessage]:
     ]
 
 
-@register()
+@register(*CHECKS)
 def check_addresses(**_kwargs: Any) -> list[CheckMessage]:
     """Addresses and the producer are such, and others can reach the address that they are told."""
     try:
@@ -228,7 +229,7 @@ def check_addresses(**_kwargs: Any) -> list[CheckMessage]:
     return []
 
 
-@register()
+@register(*CHECKS)
 def check_variables(**_kwargs: Any) -> list[CheckMessage]:
     """Variables that look like settings are such: a misspelled one has no effect.
 

@@ -22,6 +22,12 @@ from nodeproject.settings.options import Contradiction, add_options, environment
 START: Final = "runnode"
 """The command that runs the node."""
 
+CHECKS: Final = ("node",)
+"""The tag of the node's own system checks (`checks.py`), which its commands run.
+
+Django's look at code, which only changes with a release, and at URLs, which loads all pages; `make lint` runs them.
+"""
+
 USAGE: Final = "%(prog)s [--port PORT] [--host ADDRESS] [--data-dir DIRECTORY] [--block-time SECONDS | --no-mining] [...]"
 
 NO_PORT_FOR_PEERS: Final = "0"
@@ -75,6 +81,7 @@ def apply(arguments: Sequence[str], environ: MutableMapping[str, str], program: 
 class StartCommand(BaseCommand):
     """The start command as far as its command line goes, which is read before Django is set up."""
 
+    requires_system_checks = CHECKS
     help = "Run the node: in the embedded profile with its workers, in production the web server."
 
     @override

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import psycopg
 from django.db import DatabaseError, connection
 from django.db.migrations.loader import MigrationLoader
 
@@ -39,6 +38,8 @@ def verify_reachable() -> None:
     """
     if connection.vendor != "postgresql":
         return
+    import psycopg  # a node on SQLite has no use for it
+
     entry = connection.settings_dict
     try:
         psycopg.connect(

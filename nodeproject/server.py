@@ -112,9 +112,10 @@ def _daphne(listening: Listening) -> None:
 
     from jsonrpc.http import by_path
     from nodeproject.apps import this_node
-    from nodeproject.asgi import application, takes_body
+    from nodeproject.asgi import application, load_pages, takes_body
     from nodeproject.daphne_protocol import BoundedFactory, BoundedRequest, ClosingProtocol
 
+    load_pages()  # whose body is read is asked at once there
     node = settings.NODE
     interfaces = by_path(this_node().doors.endpoints())
 

@@ -9,6 +9,8 @@ from nodeproject.logins import login
 from nodeproject.pages import jump
 from nodeproject.snapshots.view import snapshots
 
+admin.autodiscover()
+
 handler500 = "nodeproject.pages.server_error"
 
 urlpatterns: list[URLPattern | URLResolver] = [

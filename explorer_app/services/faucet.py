@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from adminkit.identifiers import read_term
+from adminkit.identifier_terms import read_term
 from adminkit.terms import parse_term
 from cchain_app.chain import EvmChain
 from cchain_app.pool.errors import AlreadyKnown, NonceTooLow, ReplacementUnderpriced

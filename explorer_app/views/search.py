@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
-from adminkit.identifiers import read_term
+from adminkit.identifier_terms import read_term
 from adminkit.terms import parse_term
 from chaindb.fields import HexBytes
 from explorer_app.selectors import accounts, cchain, platform

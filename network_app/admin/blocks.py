@@ -10,7 +10,8 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit.changelist import Branch, Choice, KeysetChangeList
-from adminkit.identifiers import IdentifierAdmin, Term
+from adminkit.identifier_terms import Term
+from adminkit.identifiers import IdentifierAdmin
 from adminkit.read_only import asked_once
 from cchain_app.models import Block as CChainBlock
 from network_app.admin import display

@@ -9,7 +9,8 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.identifiers import IdentifierAdmin, Term
+from adminkit.identifier_terms import Term
+from adminkit.identifiers import IdentifierAdmin
 from network_app import selectors
 from network_app.admin import display
 from network_app.models import ChainSync, SyncPhase

@@ -12,7 +12,8 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit.changelist import Choice
-from adminkit.identifiers import IdentifierAdmin, Term
+from adminkit.identifier_terms import Term
+from adminkit.identifiers import IdentifierAdmin
 from chaindb import clock
 from network_app import selectors
 from network_app.admin import display

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import tempfile
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
@@ -47,17 +48,19 @@ DEBUG = False
 ALLOWED_HOSTS = ["*"]  # NODE_ALLOWED_HOSTS is for the gate: before Django, for all paths alike
 APPEND_SLASH = False  # a redirect would drop the body of a POST
 
+_NINJA = Path(str(distribution("django-ninja").locate_file("ninja")))
+"""Its page of documented paths, which is all that is wanted of it as an app; an app is loaded by every process."""
+
 INSTALLED_APPS = [
     "nodeproject.apps.DaphneConfig",
-    "unfold",
-    "django.contrib.admin",
+    "nodeproject.apps.ThemeConfig",
+    "nodeproject.apps.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "channels",
-    "ninja",
     "django_celery_beat",
     "nodeproject",
     "chaindb",
@@ -89,7 +92,7 @@ METRICS_DIRECTORY: Path | None = None
 TEMPLATES: list[dict[str, Any]] = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "nodeproject/templates"],
+        "DIRS": [BASE_DIR / "nodeproject/templates", _NINJA / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -121,6 +124,7 @@ LOGIN_FAILURES = {
 """The cache in which each web process counts failed logins; two entries for who is locked."""
 
 STATIC_URL = "/static/"
+STATICFILES_DIRS = [_NINJA / "static"]
 WHITENOISE_USE_FINDERS = True  # no collectstatic before the first start
 
 SECURE_CONTENT_TYPE_NOSNIFF = True

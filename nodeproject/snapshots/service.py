@@ -13,7 +13,6 @@ from chaindb import clock, generation
 from chaindb.chains import Chain
 from chaindb.snapshots.errors import UnreadableSnapshot
 from chaindb.snapshots.port import Copies, verified
-from chaindb.snapshots.postgresql import PostgresqlCopies
 from chaindb.snapshots.sqlite import SqliteCopies
 from network_app import selectors as network
 from network_app.node import NodeNetwork
@@ -153,6 +152,10 @@ class Snapshots:
 
     def _copies(self) -> Copies:
         if self._db.connection.vendor == "postgresql":
+            from chaindb.snapshots.postgresql import (
+                PostgresqlCopies,
+            )  # a node on SQLite has no use for it
+
             return PostgresqlCopies(self._db)
         return SqliteCopies(self._db, self._settings.directory / "snapshots")
 

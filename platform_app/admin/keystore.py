@@ -10,7 +10,8 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.identifiers import IdentifierAdmin, Term
+from adminkit.identifier_terms import Term
+from adminkit.identifiers import IdentifierAdmin
 from adminkit.read_only import asked_once
 from platform_app.admin import display
 from platform_app.models import KeystoreKey, KeystoreUser

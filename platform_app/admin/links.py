@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from adminkit.identifiers import read_term
+from adminkit.identifier_terms import read_term
 from adminkit.links import Pages
 from adminkit.terms import parse_term
 from platform_app.apps import platform_chain

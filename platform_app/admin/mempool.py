@@ -5,7 +5,8 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.identifiers import IdentifierAdmin, Term
+from adminkit.identifier_terms import Term
+from adminkit.identifiers import IdentifierAdmin
 from adminkit.read_only import asked_once
 from platform_app.admin import display, flows
 from platform_app.admin.transactions import OpenedTxAdmin

@@ -12,7 +12,8 @@ from typing_extensions import override
 from adminkit.changelist import Choice
 from adminkit.exports import Cells
 from adminkit.formats import format_iso
-from adminkit.identifiers import IdentifierAdmin, Term
+from adminkit.identifier_terms import Term
+from adminkit.identifiers import IdentifierAdmin
 from adminkit.read_only import asked_once
 from platform_app.admin import display, flows, links, staker_facts
 from platform_app.admin.staker_facts import Facts

@@ -10,7 +10,8 @@ from django.db.models.functions import RowNumber
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.identifiers import IdentifierAdmin, Term
+from adminkit.identifier_terms import Term
+from adminkit.identifiers import IdentifierAdmin
 from adminkit.read_only import asked_once
 from chaindb import clock
 from chaindb.fields import height_of

@@ -11,7 +11,8 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit.changelist import Choice
-from adminkit.identifiers import IdentifierAdmin, Term
+from adminkit.identifier_terms import Term
+from adminkit.identifiers import IdentifierAdmin
 from adminkit.read_only import asked_once
 from chaindb.fields import HEIGHTS, row_id
 from platform_app.admin import decoded, display, flows, links

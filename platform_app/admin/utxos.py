@@ -10,7 +10,8 @@ from typing_extensions import override
 
 from adminkit.changelist import Branch, Elsewhere
 from adminkit.display import box
-from adminkit.identifiers import IdentifierAdmin, Term
+from adminkit.identifier_terms import Term
+from adminkit.identifiers import IdentifierAdmin
 from adminkit.read_only import asked_once
 from platform_app.admin import display, flows, links
 from platform_app.admin.transactions import read

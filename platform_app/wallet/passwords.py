@@ -2,9 +2,6 @@
 
 from math import prod
 
-from zxcvbn import zxcvbn  # type: ignore[import-untyped]  # it has no types
-from zxcvbn.matching import L33T_TABLE  # type: ignore[import-untyped]  # likewise
-
 from platform_app.wallet.errors import (
     MAX_PASSWORD_SIZE,
     EmptyPassword,
@@ -55,11 +52,16 @@ def _judged(password: str) -> str:
 
 def _readings(text: str) -> int:
     """Return about how many ways there are to read the symbols of a text as letters."""
+    from zxcvbn.matching import L33T_TABLE  # type: ignore[import-untyped]  # as in `_score`
+
     found = (sum(symbol in text for symbol in symbols) for symbols in L33T_TABLE.values())
     return prod(count or 1 for count in found)
 
 
 def _score(text: str) -> int:
+    # Its dictionaries are megabytes, which a node needs that makes users.
+    from zxcvbn import zxcvbn  # type: ignore[import-untyped]  # it has no types
+
     score = zxcvbn(text)["score"]
     assert isinstance(score, int)
     return score

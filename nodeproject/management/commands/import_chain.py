@@ -26,6 +26,7 @@ from cchain_app.services.genesis import begin_import
 from cchain_app.services.importing import Imported, NotMerged, import_blocks, let_make_blocks
 from chainvm.port import HeadMoved
 from nodeproject.apps import this_node
+from nodeproject.cli import CHECKS
 from nodeproject.initialise import initialise_or_explain
 from nodeproject.process import CannotStart, claim_directory
 
@@ -35,6 +36,7 @@ _STANDARD_INPUT = "-"
 class Command(BaseCommand):
     """Executes every block anew and checks all that its header says."""
 
+    requires_system_checks = CHECKS
     help = (
         "Import a chain that others made: geth's genesis file, and files as `geth export` writes them, "
         "into an empty data directory. Each block is executed anew and verified. Blocks that are there "

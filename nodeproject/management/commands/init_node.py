@@ -6,12 +6,14 @@ from django.core.management.base import BaseCommand
 from typing_extensions import override
 
 from nodeproject.apps import this_node
+from nodeproject.cli import CHECKS
 from nodeproject.initialise import initialise_or_explain
 
 
 class Command(BaseCommand):
     """Makes tables, genesis and admin user where they are missing."""
 
+    requires_system_checks = CHECKS
     help = "Make tables, genesis and admin user where they are missing."
 
     @override

@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from typing_extensions import override
 
+from nodeproject.cli import CHECKS
 from nodeproject.settings.flags import table
 from nodeproject.settings.node import NodeSettings
 from nodeproject.settings.options import option_table
@@ -31,6 +32,7 @@ def flags_markdown() -> str:
 class Command(BaseCommand):
     """Prints the tables."""
 
+    requires_system_checks = CHECKS
     help = (
         "Print the tables of NODE_… variables, and of flags with names of their own, in Markdown."
     )

@@ -20,6 +20,7 @@ from chaindb import clock
 from chaindb.chains import Chain, present
 from explorer_app.selectors import tokens
 from network_app import selectors
+from nodeproject.cli import CHECKS
 from nodeproject.facts import print_facts
 from platform_app.apps import platform_chain
 from platform_app.chain import NoGenesis
@@ -32,6 +33,7 @@ TIMEOUT = 5.0
 class Command(BaseCommand):
     """Prints a table of what the database says, and whether the RPC answers."""
 
+    requires_system_checks = CHECKS
     help = "Show heads, pool and health of the node."
 
     @override

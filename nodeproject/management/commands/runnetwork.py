@@ -14,12 +14,14 @@ from network_app.producer import MalformedProducer
 from network_app.runtime import RunningNetwork
 from network_app.snowman.parameters import InvalidParameters
 from nodeproject.apps import this_node
+from nodeproject.cli import CHECKS
 from platform_app.chain import NoGenesis
 
 
 class Command(BaseCommand):
     """Connects to peers until it is interrupted."""
 
+    requires_system_checks = CHECKS
     help = "Talk to other nodes: the peer network of the production profile."
 
     @override

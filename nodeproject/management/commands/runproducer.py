@@ -10,12 +10,14 @@ from typing_extensions import override
 
 from nodeproject import process
 from nodeproject.apps import this_node
+from nodeproject.cli import CHECKS
 from nodeproject.producer import producers
 
 
 class Command(BaseCommand):
     """Makes blocks until it is interrupted."""
 
+    requires_system_checks = CHECKS
     help = "Make both chains' blocks: a process of the production profile."
 
     @override

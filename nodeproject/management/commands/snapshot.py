@@ -17,6 +17,7 @@ from typing_extensions import override
 from adminkit.formats import format_time, shorten
 from chaindb.snapshots.errors import SnapshotRefused
 from nodeproject.apps import this_node
+from nodeproject.cli import CHECKS
 from nodeproject.database_faults import explained
 from nodeproject.snapshots.manifest import Head
 from nodeproject.snapshots.service import Snapshot, Unreadable
@@ -28,6 +29,7 @@ WIDTH = 120
 class Command(BaseCommand):
     """Keeps states of the whole node under names, also while it runs."""
 
+    requires_system_checks = CHECKS
     help = "Save the node as it is under a name, and go back to it: both chains, keystore, clock, pools."
 
     @override

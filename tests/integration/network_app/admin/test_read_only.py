@@ -42,6 +42,7 @@ def test_there_is_no_changing(admin_client: Client, model: str) -> None:
 
 
 def test_every_model_of_the_network_in_the_admin_is_read_only() -> None:
+    admin.autodiscover()
     ours = {
         model: model_admin
         for model, model_admin in admin.site._registry.items()

@@ -82,6 +82,7 @@ def test_a_page_has_no_field_and_no_button_to_send(admin_client: Client, model: 
 
 
 def test_every_model_of_the_chain_in_the_admin_is_read_only() -> None:
+    admin.autodiscover()
     ours = {
         model: model_admin
         for model, model_admin in admin.site._registry.items()
