@@ -1,21 +1,20 @@
 """Which tables go into a backup and to another database: all but those that every start makes by itself.
 
-Left out are sessions (people log in again), Celery's schedule (the settings make it) and Django's list of migrations,
-which is compared instead.
+An app's tables are among them unless the app is named here, so that no new one can be forgotten.
 """
 
+from collections.abc import Iterator
 from typing import Final
 
-from django.apps import apps
+from django.apps import AppConfig, apps
 from django.db.migrations.recorder import MigrationRecorder
 
 from chaindb.database import Database
 from chaindb.rows import Table
 from nodeproject.backups.errors import NotEmpty
 
-_APPS: Final = (
-    "contenttypes", "auth", "admin", "chaindb", "platform_app", "cchain_app", "network_app", "health_app",
-)  # fmt: skip
+_LEFT_OUT: Final = frozenset({"sessions", "django_celery_beat"})
+"""People log in again, and the settings make Celery's schedule. Django's list of migrations is compared instead."""
 _MADE: Final = frozenset({"django_content_type", "auth_permission"})
 """Tables that migrating fills."""
 _OF_PEOPLE: Final = frozenset(
@@ -24,11 +23,12 @@ _OF_PEOPLE: Final = frozenset(
         "auth_user_groups",
         "auth_user_user_permissions",
         "django_admin_log",
+        "explorer_app_verification",
         "platform_app_keystoreuser",
         "platform_app_keystorekey",
     }
 )
-"""Tables with what passwords and keys become."""
+"""Tables with what passwords and keys become, and with addresses of those who submitted sources."""
 
 
 def all_tables(*, keys: bool = True) -> list[Table]:
@@ -39,8 +39,8 @@ def all_tables(*, keys: bool = True) -> list[Table]:
     """
     found = [
         Table(model)
-        for app in _APPS
-        for model in apps.get_app_config(app).get_models(include_auto_created=True)
+        for app in _apps()
+        for model in app.get_models(include_auto_created=True)
         if model._meta.managed and not model._meta.proxy
     ]
     wanted = [table for table in found if keys or table.name not in _OF_PEOPLE]
@@ -49,8 +49,9 @@ def all_tables(*, keys: bool = True) -> list[Table]:
 
 def migrations(db: Database) -> tuple[str, ...]:
     """Return the migrations by which a database's tables were made, of the apps that have them."""
+    carried = {app.label for app in _apps()}
     applied = MigrationRecorder(db.connection).applied_migrations()
-    return tuple(sorted(f"{app}.{name}" for app, name in applied if app in _APPS))
+    return tuple(sorted(f"{app}.{name}" for app, name in applied if app in carried))
 
 
 def make_room(db: Database) -> None:
@@ -64,3 +65,7 @@ def make_room(db: Database) -> None:
             raise NotEmpty(table.name)
     for name in ("auth_permission", "django_content_type"):
         db.execute(f'DELETE FROM "{name}"')  # noqa: S608  # as above
+
+
+def _apps() -> Iterator[AppConfig]:
+    return (app for app in apps.get_app_configs() if app.label not in _LEFT_OUT)

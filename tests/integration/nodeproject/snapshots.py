@@ -16,9 +16,11 @@ from nodeproject.snapshots import tables
 from nodeproject.snapshots.service import Restored, Snapshots
 from platform_app.apps import platform_chain
 from platform_app.services import keystore
+from tests.builders import puppet
 from tests.builders.evm_chains import produce
-from tests.builders.transactions import SENDER
+from tests.builders.transactions import RECIPIENT, SENDER
 from tests.integration.conftest import Chain
+from tests.integration.explorer_app.token_chain import NOBODY, TokenChain, erc20, erc721
 from tests.integration.platform_app.conftest import PChain
 
 Rows = dict[str, list[str]]
@@ -73,6 +75,14 @@ class Scene:
     def send(self) -> None:
         """Put a transaction into the C-Chain's pool."""
         self.chain.send(self.chain.make())
+
+    def use_tokens(self) -> None:
+        """Deploy a coin and a collection, mint of both, and index that: two blocks, of two transactions each."""
+        tokens = TokenChain(self.chain)
+        coin, cats = tokens.deploy_many([puppet.of_erc20(), puppet.of_erc721()])
+        minted = (coin, erc20(NOBODY, RECIPIENT, 100)), (cats, erc721(NOBODY, RECIPIENT, 1))
+        tokens.call_each(minted)
+        tokens.index()
 
     def change_everything(self, name: str) -> None:
         """Change rows of all that a snapshot has."""

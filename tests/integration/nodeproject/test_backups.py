@@ -5,6 +5,7 @@ import threading
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from cchain_app.selectors import blocks
 from chaindb.connections import release
 from chaindb.database import Database
+from explorer_app.models import SuppliedAbi, Verification, VerificationState, VerifiedContract
 from health_app import services as health
 from health_app.result import CheckResult
 from nodeproject.apps import this_node
@@ -41,6 +43,8 @@ from tests.builders import bytecode
 from tests.builders.transactions import SENDER
 from tests.integration.nodeproject.snapshots import Scene
 
+CLIENT = "203.0.113.9"
+"""Of who submitted sources."""
 ALIASES = ("default", "second")
 SECOND = Database("second")
 
@@ -75,6 +79,8 @@ def saved(scene: Scene, tmp_path: Path) -> Path:
     created = bytecode.created(SENDER, scene.chain.nonce)
     scene.chain.do(to=None, data=contract, gas=500_000, value=0)
     scene.chain.do(to=created, data=bytecode.words(1, 2**256 - 1), gas=100_000, value=0)
+    scene.use_tokens()
+    explain(created)
     scene.change_everything("alice")
     get_user_model().objects.create_superuser("ada", "", "a password of hers")
     health.record("network", _failing("alone"))
@@ -82,6 +88,30 @@ def saved(scene: Scene, tmp_path: Path) -> Path:
     path.parent.mkdir()
     save(path)
     return path
+
+
+def explain(contract: bytes) -> None:
+    """Let a contract's sources be known, and its ABI; somebody has submitted them."""
+    now, code_hash = datetime(2026, 1, 2, tzinfo=UTC), bytes(31) + b"\x01"
+    texts = {
+        "name": "Store",
+        "path": "Store.sol",
+        "compiler": "0.8.28+commit.7893614a",
+        "license": "",
+    }
+    verified = VerifiedContract.objects.create(
+        **texts, address=contract, code_hash=code_hash, runtime_match="match", language="Solidity", input="{}",
+        is_single_file=False, note="", abi="[]", metadata="{}", artifacts="{}", arguments=b"\x00\xff",
+        libraries="{}", immutables="{}", verified_at=now,
+    )  # fmt: skip
+    SuppliedAbi.objects.create(
+        address=contract, code_hash=code_hash, name="", abi="[]", supplied_at=now
+    )
+    Verification.objects.create(
+        **texts, id="a", digest=bytes(32), address=contract, code_hash=code_hash, client=CLIENT, input="{}",
+        is_single_file=False, knows_evm_version=True, state=VerificationState.PASSED, worker="", tries=1,
+        submitted_at=now, finished_at=now, reason="", message="", details="{}", contract=verified,
+    )  # fmt: skip
 
 
 def _failing(words: str) -> CheckResult:
@@ -102,6 +132,7 @@ def test_every_row_and_file_is_restored_into_an_empty_database(
     assert before["cchain_app_storageslot"]
     assert before["cchain_app_pooltransaction"]
     assert before["health_app_healthchange"]
+    assert all(rows for name, rows in before.items() if name.startswith("explorer_app_"))
 
     manifest = service.restore(settings_of_second, SECOND, saved)
 
@@ -119,6 +150,20 @@ def test_every_row_and_file_is_restored_into_an_empty_database(
     assert {name: kept.rows for name, kept in manifest.tables.items() if kept.rows} == counts(
         Database()
     )
+
+
+def test_every_table_is_saved_but_those_that_are_named_here() -> None:
+    carried = {table.name for table in tables.all_tables()}
+    assert set(connection.introspection.table_names()) - carried == {
+        "django_migrations",
+        "django_session",
+        "django_celery_beat_clockedschedule",
+        "django_celery_beat_crontabschedule",
+        "django_celery_beat_intervalschedule",
+        "django_celery_beat_periodictask",
+        "django_celery_beat_periodictasks",
+        "django_celery_beat_solarschedule",
+    }
 
 
 def test_the_next_row_of_a_restored_table_has_a_key_of_its_own(
@@ -144,7 +189,8 @@ def test_without_keys_there_is_nothing_of_keys_and_people_in_it(
     signer = this_node().settings.signer_path.read_bytes()
     with zipfile.ZipFile(path) as file:
         names = file.namelist()
-        assert not any(signer in file.read(name) for name in names)
+        for secret in (signer, CLIENT.encode()):
+            assert not any(secret in file.read(name) for name in names)
     assert not [name for name in names if "keystore" in name or "auth_user" in name]
     assert not [name for name in names if name.startswith(("files/staking", "files/admin"))]
 
@@ -152,7 +198,8 @@ def test_without_keys_there_is_nothing_of_keys_and_people_in_it(
 
     assert rows(SECOND, keys=False) == rows(Database(), keys=False)
     assert not settings_of_second.signer_path.exists()
-    assert "auth_user" not in counts(SECOND)
+    assert {"auth_user", "explorer_app_verification"}.isdisjoint(counts(SECOND))
+    assert "explorer_app_verifiedcontract" in counts(SECOND)
 
 
 def test_a_backup_that_was_made_while_others_write_is_of_one_moment(
@@ -255,7 +302,7 @@ def test_what_is_not_as_it_was_saved_is_not_kept(
     before = counts(SECOND)
     for words, difference in (
         ("the state should be .* accounts and storage make the state root", {"of_rows": _richer}),
-        ("the number of rows of cchain_app_transaction should be 3", {"of_rows": _fewer}),
+        ("the number of rows of cchain_app_transaction should be 7", {"of_rows": _fewer}),
         ("where the chains stand should be", {"of_manifest": _another_head}),
     ):
         path = changed(**difference)
@@ -368,7 +415,7 @@ def test_without_a_chain_there_is_nothing_to_save(scene: Scene, tmp_path: Path) 
 def test_the_commands_say_what_they_did_and_why_not(saved: Path, tmp_path: Path) -> None:
     out = StringIO()
     call_command("backup", str(tmp_path / "again"), "--without-keys", stdout=out)
-    assert f"Saved {tmp_path}/again: C-Chain at 3, P-Chain at 1, " in out.getvalue()
+    assert f"Saved {tmp_path}/again: C-Chain at 5, P-Chain at 1, " in out.getvalue()
     assert "It has no keys: the node's identity and the keystore are not in it." in out.getvalue()
     with pytest.raises(CommandError, match=r"^There is a file .*/again already"):
         call_command("backup", str(tmp_path / "again"))
