@@ -20,7 +20,7 @@ from cchain_app.blocks.receipt import Receipt
 from cchain_app.evm.engine import ExecutedBlock, Log, StateChanges
 from cchain_app.evm.trie import TrieUpdate
 from cchain_app.processing import VerifiedBlock
-from cchain_app.store import forked, state
+from cchain_app.store import forked, history, state
 from cchain_app.txs.codec import decode_unsigned, with_sender
 from cchain_app.txs.transaction import Transaction
 from chaindb.database import Database, Row
@@ -198,6 +198,7 @@ def forget_above(db: Database, number: int) -> None:
     """
     first = models.row_id(number + 1)
     db.execute(_NO_CALLS_FROM, (first, first))
+    history.begin_anew_above(db, number)
     for statement in _FORGET_FROM:
         db.execute(statement, (first,))
     db.execute("DELETE FROM cchain_app_block WHERE number > %s", (number,))

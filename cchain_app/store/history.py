@@ -15,6 +15,7 @@ from chaindb.database import Database
 
 _FIRST_STATE: Final = "SELECT first_state FROM cchain_app_kepthistory WHERE id = 1"
 _FIRST_CALL: Final = "SELECT first_call FROM cchain_app_kepthistory WHERE id = 1"
+_CALLS_ABOVE: Final = "UPDATE cchain_app_kepthistory SET first_call = %s WHERE first_call > %s"
 _ROOT: Final = "SELECT state_root FROM cchain_app_block WHERE number = %s"
 _STATE_TABLES: Final = ("cchain_app_accountchange", "cchain_app_storagechange")
 _CALL_TABLES: Final = ("cchain_app_call",)
@@ -88,6 +89,11 @@ def keep_states_from(db: Database, number: int) -> None:
 def keep_calls_from(db: Database, number: int) -> None:
     """Let no calls of blocks before this one be rows any more; the caller holds the chain's lock."""
     _keep(db, "first_call", number)
+
+
+def begin_anew_above(db: Database, number: int) -> None:
+    """Let the calls of all blocks above a height be rows again: other blocks come there, whose calls nobody gave up."""
+    db.execute(_CALLS_ABOVE, (number + 1, number + 1))
 
 
 def delete_changes(db: Database, most: int) -> int:

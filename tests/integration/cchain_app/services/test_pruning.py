@@ -354,6 +354,25 @@ def test_calls_that_go_while_they_are_searched_are_not_left_out_silently(
     assert caught.value.message == str(CallsPruned(1))
 
 
+@keeps_calls
+def test_calls_of_blocks_in_the_place_of_pruned_ones_are_kept(counted: Chain, rpc: Any) -> None:
+    calls.index_calls(counted.evm, seconds=LONG)
+    prune(counted)
+    assert found_calls.indexed(counted.evm) == range(FLOOR, HEIGHT + 1)
+    left = FLOOR - KEPT
+
+    rpc("anvil_rollback", HEIGHT - left)
+    counted.nonce = left
+    while head(counted) < left + KEPT:
+        counted.do(to=COUNTER, gas=100_000, value=0)
+    calls.index_calls(counted.evm, seconds=LONG)
+    prune(counted)
+
+    kept = range(left + 1, left + KEPT + 1)
+    assert found_calls.indexed(counted.evm) == kept
+    assert [models.height_of(one.id) for one in models.Call.objects.order_by("id")] == [*kept]
+
+
 @pytest.mark.node_settings(history_state=KEPT, history_calls=KEPT, trace_index="on")
 def test_the_task_does_both(counted: Chain) -> None:
     assert tasks.index_calls() == {"blocks": HEIGHT}
