@@ -59,10 +59,12 @@ class PostgresqlCopies:
 
     Args:
         db: The database.
+        held_first: Tables of which others, with no lock of the chains, lock a row before they write to any other.
     """
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, held_first: Sequence[str] = ()) -> None:
         self._db = db
+        self._held_first = held_first
 
     def names(self) -> list[str]:
         """Return the names of all that are there, in order."""
@@ -133,11 +135,15 @@ class PostgresqlCopies:
             self._db.execute(f"DROP SCHEMA {self._quote(_schema(name))} CASCADE")
 
     def _lock(self, tables: Sequence[str]) -> None:
-        """Keep all others from writing; the locks of the chains come first, so that nobody is half-way."""
+        """Keep all others from writing; the locks that they take first come first, so that nobody is half-way."""
         for lock in _LOCKS:
             self._db.acquire(lock)
-        listed = ", ".join(self._quote(table) for table in tables)
-        self._db.execute(f"LOCK TABLE {listed} IN SHARE ROW EXCLUSIVE MODE")
+        if self._held_first:  # this mode, unlike the other one, waits for who has locked a row
+            self._db.execute(f"LOCK TABLE {self._listed(self._held_first)} IN EXCLUSIVE MODE")
+        self._db.execute(f"LOCK TABLE {self._listed(tables)} IN SHARE ROW EXCLUSIVE MODE")
+
+    def _listed(self, tables: Sequence[str]) -> str:
+        return ", ".join(map(self._quote, tables))
 
     def _verify_there(self, name: str) -> None:
         if verified(name) not in self.names():

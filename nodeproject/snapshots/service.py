@@ -152,11 +152,10 @@ class Snapshots:
 
     def _copies(self) -> Copies:
         if self._db.connection.vendor == "postgresql":
-            from chaindb.snapshots.postgresql import (
-                PostgresqlCopies,
-            )  # a node on SQLite has no use for it
+            # A node on SQLite has no use for it.
+            from chaindb.snapshots.postgresql import PostgresqlCopies
 
-            return PostgresqlCopies(self._db)
+            return PostgresqlCopies(self._db, tables.HELD_FIRST)
         return SqliteCopies(self._db, self._settings.directory / "snapshots")
 
     def _describe(self, name: str) -> Manifest:

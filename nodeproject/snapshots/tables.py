@@ -1,7 +1,8 @@
-"""Which tables a snapshot is of: the chains' rows with outer blocks, keystore, clock and pools.
+"""Which tables a snapshot is of: the chains' rows with outer blocks, keystore, clock, pools and the index of tokens.
 
 What a process says of itself stays as it is: peers, how far it is, its votes, the history of its health. So do
-people who may open the admin, what they did there, and the schedule.
+people who may open the admin, what they did there, the schedule, and sources and ABIs, which are of a code wherever
+it is deployed.
 """
 
 from typing import Final
@@ -12,7 +13,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from chaindb.database import Database
 from chaindb.models import Generation
 
-_APPS: Final = ("chaindb", "platform_app", "cchain_app", "network_app")
+_APPS: Final = ("chaindb", "platform_app", "cchain_app", "network_app", "explorer_app")
 _KEPT: Final = frozenset(
     {
         Generation._meta.label,  # Django documents it
@@ -22,8 +23,14 @@ _KEPT: Final = frozenset(
         "network_app.FetchedBlock",
         "network_app.ChainConsensus",
         "network_app.BlockDecision",
+        "explorer_app.VerifiedContract",
+        "explorer_app.SuppliedAbi",
+        "explorer_app.Verification",
     }
 )
+
+HELD_FIRST: Final = ("cchain_app_callprogress", "explorer_app_tokenprogress")
+"""Those of which a writer that comes behind the blocks locks a row before it writes to any other."""
 
 
 def tables() -> list[str]:

@@ -82,7 +82,11 @@ class Scene:
         coin, cats = tokens.deploy_many([puppet.of_erc20(), puppet.of_erc721()])
         minted = (coin, erc20(NOBODY, RECIPIENT, 100)), (cats, erc721(NOBODY, RECIPIENT, 1))
         tokens.call_each(minted)
-        tokens.index()
+        self.index_tokens()
+
+    def index_tokens(self) -> None:
+        """Let the index of tokens reach the head."""
+        TokenChain(self.chain).index()
 
     def change_everything(self, name: str) -> None:
         """Change rows of all that a snapshot has."""

@@ -1,6 +1,7 @@
 """Named snapshots: a node goes back to where it was, wholly, whoever reads and writes meanwhile."""
 
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -8,8 +9,10 @@ from django.db import connection
 
 from cchain_app.selectors import blocks, pool
 from cchain_app.services.by_hand import set_chain_id
+from cchain_app.store import calls
 from chaindb import clock, generation
 from chaindb.connections import release
+from chaindb.database import Database
 from chainvm.port import HeadMoved
 from nodeproject.apps import this_node
 from nodeproject.snapshots import tables
@@ -18,6 +21,7 @@ from platform_app.selectors import stakers
 from platform_app.services import keystore
 from primitives.ids import PRIMARY_NETWORK_ID
 from tests.builders.transactions import SENDER
+from tests.integration.explorer_app import token_chain
 from tests.integration.nodeproject.snapshots import Scene, rows
 from tests.integration.patience import SECONDS
 
@@ -82,6 +86,76 @@ def test_blocks_go_on_from_the_snapshot(scene: Scene) -> None:
     assert [one.hash for one in second.transactions] == [one.hash for one in first.transactions]
     assert scene.pchain.build()
     this_node().network.evm.rows.raws(1, second.number, 1 << 20)
+
+
+def test_the_index_of_tokens_is_that_of_the_moment_and_goes_on(scene: Scene) -> None:
+    scene.use_tokens()
+    before = token_chain.everything()
+    assert all(before.values())
+    scene.snapshots.save("a")
+    scene.use_tokens()
+    scene.use_tokens()
+    assert token_chain.everything() != before
+
+    scene.restore("a")
+    assert token_chain.everything() == before
+
+    scene.use_tokens()
+    gone_on = token_chain.everything()
+    assert len(gone_on["tokens"]) == 2 * len(before["tokens"])
+    token_chain.forget()
+    scene.index_tokens()
+    assert token_chain.everything() == gone_on
+
+
+_WAITS = "SELECT 1 FROM pg_locks WHERE NOT granted AND pid <> pg_backend_pid() LIMIT 1"
+
+
+@pytest.mark.skipif(
+    "connection.vendor != 'postgresql'",
+    reason="SQLite has one writer at a time, and no rows to lock",
+)
+@pytest.mark.parametrize(
+    ("progress", "written"),
+    [
+        ("cchain_app_callprogress", "cchain_app_call"),
+        ("explorer_app_tokenprogress", "explorer_app_token"),
+    ],
+)
+def test_who_writes_behind_the_blocks_is_waited_for(
+    scene: Scene, progress: str, written: str
+) -> None:
+    scene.use_tokens()
+    calls.begin(platform_chain().db)
+    scene.snapshots.save("a")
+    holding = threading.Event()
+    failures: list[BaseException] = []
+
+    def write() -> None:
+        db = Database()
+        try:
+            with db.atomic():
+                db.rows(f"SELECT 1 FROM {progress} FOR UPDATE")
+                holding.set()
+                until = time.monotonic() + SECONDS
+                while db.row(_WAITS) is None:
+                    assert time.monotonic() < until, "nobody waits"
+                db.execute(f"DELETE FROM {written}")
+        except BaseException as error:
+            failures.append(error)
+        finally:
+            holding.set()
+            connection.close()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        assert holding.wait(SECONDS)
+        scene.restore("a")
+    finally:
+        writer.join()
+    assert failures == []
+    assert token_chain.transfers()
 
 
 def test_the_chain_id_is_that_of_the_moment(scene: Scene) -> None:
