@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Any, Final
+from typing import IO, Any, BinaryIO, Final
 
 import msgspec
 
@@ -95,12 +95,7 @@ def writing(path: Path) -> Iterator[ArchiveWriter]:
     if path.exists():
         raise FileExists(path)
     part = path.with_name(f".{path.name}.partial")
-    descriptor = os.open(part, os.O_RDWR | os.O_CREAT, 0o600)
-    with os.fdopen(descriptor, "r+b") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise FileInUse(path) from error
+    with _alone(part, path) as file:
         file.truncate()
         try:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as zipped:
@@ -111,6 +106,39 @@ def writing(path: Path) -> Iterator[ArchiveWriter]:
         finally:
             part.unlink(missing_ok=True)
     to_disk(path.parent)
+
+
+def _alone(part: Path, path: Path) -> BinaryIO:
+    """Open the file that a backup is written to, with nobody else at it, and no backup that is finished.
+
+    Raises:
+        FileInUse: Another process writes it.
+    """
+    while True:
+        file = os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT, 0o600), "r+b")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            file.close()
+            raise FileInUse(path) from error
+        if _is_only_name(part, file):
+            return file
+        file.close()
+
+
+def _is_only_name(part: Path, file: BinaryIO) -> bool:
+    """Say whether a locked file has this name and no other; a name that a kill has left of a backup goes."""
+    opened = os.fstat(file.fileno())
+    try:
+        is_there = os.path.samestat(opened, part.stat())
+    except FileNotFoundError:
+        is_there = False
+    if not is_there:
+        return False  # whoever had it locked has finished, and it is a backup by now
+    if opened.st_nlink > 1:
+        part.unlink()  # the kill came when it had its own name already
+        return False
+    return True
 
 
 def _name(part: Path, path: Path) -> None:

@@ -1,6 +1,7 @@
 """A backup holds the whole node as of one moment, and is restored where nothing is, or not at all."""
 
 import json
+import os
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
@@ -244,6 +245,39 @@ def test_it_overwrites_nothing_and_one_writes_at_a_time(scene: Scene, tmp_path: 
     free = tmp_path / "b"
     with archive.writing(free), pytest.raises(FileInUse, match="another process writes"):
         save(free)
+
+
+def test_a_finished_backup_that_still_has_its_first_name_is_left_alone(
+    saved: Path, tmp_path: Path
+) -> None:
+    kept, content = saved.with_name("kept"), saved.read_bytes()
+    os.link(saved, saved.with_name(f".{saved.name}.partial"))  # killed when it was whole
+    saved.rename(kept)
+    save(saved)
+    assert kept.read_bytes() == content
+    assert sorted(saved.parent.iterdir()) == sorted([kept, saved])
+    assert saved.stat().st_nlink == kept.stat().st_nlink == 1
+
+
+def test_a_backup_that_is_finished_while_another_one_begins_is_left_alone(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other, part = saved.with_name("other"), saved.with_name(".other.partial")
+    content = saved.read_bytes()
+    os.link(saved, part)  # somebody is writing it, and is about to give it another name
+    locked: list[bool] = []
+
+    def wait(*_: object) -> None:
+        if not locked:
+            part.unlink()
+        locked.append(part.exists())
+
+    monkeypatch.setattr(archive.fcntl, "flock", wait)
+    save(other)
+    assert saved.read_bytes() == content
+    assert locked == [False, True]
+    with archive.reading(other) as found:
+        assert found.manifest.tables
 
 
 def test_who_fails_leaves_no_file(
