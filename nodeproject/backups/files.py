@@ -50,8 +50,13 @@ def verify_free(files: Mapping[Path, bytes]) -> None:
 
 
 def write(files: Mapping[Path, bytes]) -> None:
-    """Write files for their owner alone, each whole or not at all, and see that they are on the disk."""
+    """Write files for their owner alone, each whole or not at all, and see that they are on the disk.
+
+    One that has its content already is left alone: it may be mounted, and nobody may write it then.
+    """
     for path, content in files.items():
+        if path.exists() and path.read_bytes() == content:
+            continue
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         with os.fdopen(descriptor, "wb") as file:

@@ -361,8 +361,10 @@ def test_where_something_is_nothing_is_restored(
     with pytest.raises(OtherFile, match="is there already and is not the backup's"):
         service.restore(settings_of_second, SECOND, saved)
     assert other.read_bytes() == b"of another node"
-    other.write_bytes(this_node().settings.signer_path.read_bytes())  # a restore was killed here
+    other.write_bytes(this_node().settings.signer_path.read_bytes())  # killed here, or mounted
+    before_it = other.stat()
     service.restore(settings_of_second, SECOND, saved)
+    assert os.path.samestat(other.stat(), before_it)
     assert rows(SECOND) == before
 
 
