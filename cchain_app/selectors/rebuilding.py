@@ -1,7 +1,7 @@
 """The state trie built anew of the rows of accounts and slots, to see whether these are the head's state.
 
 It needs neither the nodes that are stored nor anything that the process remembers. The trie may be larger than memory:
-it grows in a temporary file.
+it grows in a file of its own.
 
 StateDiffers
 ├── RootDiffers     accounts and slots make another state root than the head's
@@ -11,6 +11,7 @@ StateDiffers
 
 from collections.abc import Iterator, Sequence
 from itertools import islice, zip_longest
+from pathlib import Path
 from typing import Final
 
 from cchain_app.development.changes import before
@@ -70,15 +71,18 @@ class CodeMissing(StateDiffers):
         self.address = address
 
 
-def verify_state(db: Database, trie: StateTrie) -> Hash | None:
+def verify_state(db: Database, trie: StateTrie, directory: Path) -> Hash | None:
     """See that the rows are the head's state, and return its root; None where there is no chain.
 
     Args:
         db: Where the chain is; within a transaction, so that all is of one moment.
         trie: Makes the nodes; one that remembers nothing.
+        directory: Where there is room for a trie as large as the one that is stored.
 
     Raises:
         StateDiffers: By a subclass.
+        ScratchUnusable: There is no room, or the trie cannot be written or read there.
+        OSError: Nothing can be written there.
     """
     pointer = stored.head_pointer(db)
     if pointer is None:
@@ -87,7 +91,7 @@ def verify_state(db: Database, trie: StateTrie) -> Hash | None:
     head = stored.load_block(db, number)
     pinned = fork is not None and fork.number == number
     wanted = EMPTY_ROOT if pinned else head.header.state_root
-    with scratch_nodes() as nodes:
+    with scratch_nodes(directory) as nodes:
         try:
             found = _build(db, trie, nodes, number, is_fork=fork is not None)
         except TrieError as error:

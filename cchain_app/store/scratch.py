@@ -1,12 +1,22 @@
 """Trie nodes in a file of their own that nobody else sees: a trie is built there that may be larger than memory."""
 
+import os
 import sqlite3
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from pathlib import Path
 
 _AT_ONCE = 500
 """Keys in one statement."""
+
+
+class ScratchUnusable(Exception):
+    """The file cannot be written or read."""
+
+    def __init__(self, directory: Path, reason: object) -> None:
+        super().__init__(f"a file in {directory} cannot be written or read ({reason})")
+        self.directory = directory
 
 
 class ScratchNodes:
@@ -41,10 +51,24 @@ class ScratchNodes:
 
 
 @contextmanager
-def scratch_nodes() -> Iterator[ScratchNodes]:
-    """Give nodes, none at first, in a temporary file that goes with them."""
-    with (
-        tempfile.NamedTemporaryFile(prefix="trie-") as file,
-        closing(sqlite3.connect(file.name, isolation_level=None)) as connection,
-    ):
-        yield ScratchNodes(connection)
+def scratch_nodes(directory: Path) -> Iterator[ScratchNodes]:
+    """Give nodes, none at first, in a file that is gone with the process, whatever ends it.
+
+    Args:
+        directory: Where there is room for it.
+
+    Raises:
+        ScratchUnusable: The file cannot be written or read.
+        OSError: It cannot be made.
+    """
+    descriptor, name = tempfile.mkstemp(prefix=".trie-", dir=directory)
+    os.close(descriptor)
+    try:
+        with closing(sqlite3.connect(name, isolation_level=None)) as connection:
+            nodes = ScratchNodes(connection)
+            Path(name).unlink()  # it is open, and lives on without a name
+            yield nodes
+    except sqlite3.Error as error:
+        raise ScratchUnusable(directory, error) from error
+    finally:
+        Path(name).unlink(missing_ok=True)

@@ -12,6 +12,7 @@ BackupRefused
 ├── NotEmpty            there are rows where it is to be restored
 ├── OtherFile           a file that it has is there, with other content
 ├── NotTheSame          what was restored is not what was saved
+├── NotVerified         nobody can say whether it is
 ├── NoSource            there is no SQLite database
 └── NeedsPostgresql     the settings name no PostgreSQL database
 """
@@ -127,6 +128,16 @@ class NotTheSame(BackupRefused):
         self.what = what
         self.saved = saved
         self.here = here
+
+
+class NotVerified(BackupRefused):
+    """There is no room to verify what was written."""
+
+    def __init__(self, reason: object) -> None:
+        super().__init__(
+            f"the state that was written cannot be verified, and nothing was kept: {reason}; make room there for a "
+            "second state trie, and begin again"
+        )
 
 
 class NoSource(BackupRefused):

@@ -85,7 +85,7 @@ def restore(settings: NodeSettings, db: Database, path: Path, *, told: Told = st
             fill(db, lambda table: archive.rows(table.name), tuple(manifest.tables), told)
             told("Verifying")
             counts = {name: kept.rows for name, kept in manifest.tables.items()}
-            verify(db, manifest.standing, counts, settings.engine)
+            verify(db, manifest.standing, counts, settings)
             files.write(written)
         db.flush()
     return manifest

@@ -54,7 +54,7 @@ def transfer(settings: NodeSettings, target: Database, *, told: Told = str) -> S
             with target.atomic(durable=True):
                 fill(target, lambda table: table.read(source), tuple(names), told)
                 told("Verifying")
-                verify(target, standing, names, settings.engine)
+                verify(target, standing, names, settings)
     return standing
 
 

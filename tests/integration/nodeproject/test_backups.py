@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
 from cchain_app.selectors import blocks
+from cchain_app.store import scratch
 from chaindb.connections import release
 from chaindb.database import Database
 from explorer_app.models import SuppliedAbi, Verification, VerificationState, VerifiedContract
@@ -33,6 +35,7 @@ from nodeproject.backups.errors import (
     NoChainYet,
     NotEmpty,
     NotTheSame,
+    NotVerified,
     OtherFile,
     OtherNetwork,
     OtherTables,
@@ -345,6 +348,22 @@ def test_what_is_not_as_it_was_saved_is_not_kept(
         path.unlink()
         assert counts(SECOND) == before
         assert not settings_of_second.signer_path.exists()
+
+
+def test_what_cannot_be_verified_is_not_kept(
+    saved: Path, settings_of_second: NodeSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = counts(SECOND)
+
+    def full(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(scratch.ScratchNodes, "write", full)
+    words = rf"nothing was kept: a file in {settings_of_second.directory} cannot be .*disk is full"
+    with pytest.raises(NotVerified, match=words):
+        service.restore(settings_of_second, SECOND, saved)
+    assert counts(SECOND) == before
+    assert list(settings_of_second.directory.iterdir()) == []
 
 
 def test_where_something_is_nothing_is_restored(

@@ -6,6 +6,8 @@ anew by the specification's code in the end, and the state at each height is ask
 
 import copy
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -16,6 +18,7 @@ from cchain_app.selectors.rebuilding import verify_state
 from tests.builders.bytecode import assemble
 from tests.integration.recomputed import assert_recomputes
 
+TEMPORARY = Path(gettempdir())
 ACCOUNTS = ["0x" + f"{one:02x}" * 20 for one in (0xA1, 0xA2, 0xA3)]
 _WORDS = st.integers(0, 3)
 ECRECOVER = "0x" + "00" * 19 + "01"
@@ -151,7 +154,7 @@ class Session:
         answer = self.rpc("eth_call", {"to": ECRECOVER, "data": f"0x{RECOVERY.hex()}"}, "latest")
         assert answer == (f"0x{self.signer[2:]:>064}" if self.signer else "0x")
         assert_recomputes(self.chain.evm)
-        verify_state(self.chain.evm.db, PythonStateTrie())
+        verify_state(self.chain.evm.db, PythonStateTrie(), TEMPORARY)
 
     def _send(self, **fields: Any) -> None:
         """Make a block with a transaction of the well-known key's account."""
@@ -189,7 +192,9 @@ def test_a_sequence_ends_as_the_model_says(rpc, chain, operations):
     session = Session(rpc, chain)
     for operation in operations:
         session.run(operation)
-    verify_state(chain.evm.db, PythonStateTrie())  # with what was changed by hand on the head
+    verify_state(
+        chain.evm.db, PythonStateTrie(), TEMPORARY
+    )  # with what was changed by hand on the head
     session.rpc("anvil_mine", 1)
     session._next_height()
     session.check()

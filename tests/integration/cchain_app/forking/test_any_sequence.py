@@ -5,6 +5,8 @@ In the end a block is made, and its state root is that of a trie of all that cha
 
 import copy
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -19,6 +21,7 @@ from primitives.evm import ZERO_WORD, Address, Slot
 from primitives.hashing import EMPTY_ROOT
 from tests.integration.cchain_app.forking.conftest import COUNTER, PIN, RICH
 
+TEMPORARY = Path(gettempdir())
 NEW = "0x" + "ab" * 20
 """Does not exist upstream."""
 ACCOUNTS = (RICH, NEW, COUNTER)
@@ -125,11 +128,14 @@ class Session:
         for (account, place), value in self.model.slots.items():
             assert int(self.rpc("eth_getStorageAt", account, hex(place), "latest"), 16) == value
         verify_state(
-            self.forked.evm.db, PythonStateTrie()
+            self.forked.evm.db, PythonStateTrie(), TEMPORARY
         )  # with what was changed by hand on the head
         block = self.forked.mine()
         assert block.header.state_root == root_of_changes(self.forked.evm.db)
-        assert verify_state(self.forked.evm.db, PythonStateTrie()) == block.header.state_root
+        assert (
+            verify_state(self.forked.evm.db, PythonStateTrie(), TEMPORARY)
+            == block.header.state_root
+        )
 
 
 def root_of_changes(db: Any) -> bytes:

@@ -1,14 +1,19 @@
 """The state trie that is built anew of the rows is the head's, and says where the rows are not."""
 
+import sqlite3
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 
 from cchain_app import models
 from cchain_app.evm.select import select_trie
 from cchain_app.selectors import rebuilding
 from cchain_app.selectors.rebuilding import CodeMissing, NodesDiffer, RootDiffers, verify_state
 from cchain_app.services import by_hand
+from cchain_app.store import scratch
+from cchain_app.store.scratch import ScratchUnusable, scratch_nodes
 from chaindb.database import Database
 from primitives.evm import Address, Hash, Slot, Word
 from tests.builders import bytecode
@@ -19,7 +24,8 @@ CONTRACT = bytecode.created(SENDER, 0)
 
 def verified(chain: Any) -> Hash | None:
     """Return the root of the rows, made by the trie that the settings choose."""
-    return verify_state(chain.evm.db, select_trie(chain.evm.node.engine, cached=False))
+    trie = select_trie(chain.evm.node.engine, cached=False)
+    return verify_state(chain.evm.db, trie, settings.NODE.directory)
 
 
 def store(chain: Any, slot: int, value: int) -> None:
@@ -38,12 +44,12 @@ def with_storage(chain: Any) -> Any:
 @pytest.mark.parametrize("engine", ["native", "reference"])
 @pytest.mark.parametrize("part", [1, 3, 5_000])
 def test_the_root_is_the_heads_however_many_rows_are_taken_together(
-    with_storage: Any, engine: str, part: int, monkeypatch: pytest.MonkeyPatch
+    with_storage: Any, engine: str, part: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(rebuilding, "_PART", part)
     store(with_storage, 3, 0)  # a slot that goes
     head = with_storage.mine()
-    found = verify_state(with_storage.evm.db, select_trie(engine, cached=False))
+    found = verify_state(with_storage.evm.db, select_trie(engine, cached=False), tmp_path)
     assert found == head.header.state_root
 
 
@@ -106,5 +112,34 @@ def test_code_that_is_missing_is_found(with_storage: Any) -> None:
     models.Code.objects.create(hash=account.code_hash, code=code.code)
 
 
-def test_without_a_chain_there_is_no_root(db: None, node_settings: Any) -> None:
-    assert verify_state(Database(), select_trie("auto", cached=False)) is None
+def test_without_a_chain_there_is_no_root(db: None, node_settings: Any, tmp_path: Path) -> None:
+    assert verify_state(Database(), select_trie("auto", cached=False), tmp_path) is None
+
+
+def test_the_file_of_the_trie_is_gone_with_its_process_whatever_ends_that(tmp_path: Path) -> None:
+    key, found = b"a" * 40, b"\xc0"
+    with scratch_nodes(tmp_path) as nodes:
+        nodes.write({key: found})
+        assert list(tmp_path.iterdir()) == []
+        assert nodes.nodes([key]) == [found]
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+def test_without_room_for_the_trie_nothing_is_said_of_the_rows(
+    with_storage: Any, engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Path] = []
+    connect = sqlite3.connect
+
+    def small(path: str, **named: Any) -> sqlite3.Connection:
+        opened.append(Path(path))
+        made = connect(path, **named)
+        made.execute("PRAGMA max_page_count = 2")  # as on a disk that is full
+        return made
+
+    monkeypatch.setattr(scratch.sqlite3, "connect", small)
+    trie = select_trie(engine, cached=False)
+    with pytest.raises(ScratchUnusable, match=rf"in {tmp_path} cannot be written .*disk is full"):
+        verify_state(with_storage.evm.db, trie, tmp_path)
+    assert [path.parent for path in opened] == [tmp_path]
+    assert list(tmp_path.iterdir()) == []
