@@ -27,6 +27,17 @@ async function tried(page, method, params) {
   return shown
 }
 
+/** What is shown of an answer that has a million numbers. */
+async function longOne(page, method) {
+  const answer = { jsonrpc: '2.0', id: 1, result: [...Array(1_000_000).keys()] }
+  await page.route('**/ext/bc/C/rpc', (route) => route.fulfill({ json: answer }))
+  const shown = await tried(page, method)
+  await page.unroute('**/ext/bc/C/rpc')
+  const end = shown.lastIndexOf('\n')
+  const isBegun = JSON.stringify(answer, null, 2).startsWith(shown.slice(0, end))
+  return { isBegun, length: end, words: shown.slice(end + 1) }
+}
+
 const CSS_escape = (name) => name.replace('.', '\\.')
 
 /** Looks for methods and tries some, on a desk by day and on a phone by night. */
@@ -63,6 +74,7 @@ async function onDesk(page, base, screenshots) {
   found.big = await tried(page, 'platform.getFeeConfig')
   found.refused = await tried(page, 'eth_getBalance', '["0x12", "latest"]')
   found.nonsense = await tried(page, 'eth_chainId', '[')
+  found.long = await longOne(page, 'eth_accounts')
   await page.goto(`${base}/ext/docs#eth_getBalance`)
   found.named = await page.locator('#eth_getBalance h4').first().isVisible()
   found.curl = await page.innerText('#eth_getBalance .call')

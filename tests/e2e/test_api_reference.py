@@ -28,5 +28,9 @@ def test_methods_are_found_and_tried_on_a_desk_and_on_a_phone(
     assert json.loads(found["big"])["result"]["weights"] == [1, 1000, 1000, 4]
     assert json.loads(found["refused"])["error"]["code"] == -32602
     assert found["nonsense"].startswith("These params are no JSON")
+    long = found["long"]
+    assert long["isBegun"]
+    assert 1 << 18 < long["length"] < 1 << 20
+    assert long["words"].endswith(" more characters: the call above, in a shell, shows them all")
     assert found["named"]
     assert f"{given['base']}/ext/bc/C/rpc" in found["curl"]

@@ -89,25 +89,33 @@ async function ask(method, params) {
       method: 'POST', headers: { 'content-type': 'application/json' }, body: call,
     })
     const text = await answer.text()
-    if (!answer.ok) return { text: `${answer.status}: ${text}`, failed: true }
+    if (!answer.ok) return { text: `${answer.status}: ${text.slice(0, MOST_SHOWN)}`, failed: true }
     return { text: indented(text), failed: 'error' in JSON.parse(text) }
   } catch (error) {
     return { text: `The node did not answer: ${error.message}`, failed: true }
   }
 }
 
+/** So many characters of an answer are shown, and so many levels of it are set off: a trace may have megabytes. */
+const [MOST_SHOWN, MOST_LEVELS] = [1 << 18, 64]
+
 /** JSON with line breaks; numbers stay as they came, also those that a script cannot hold. */
 function indented(text) {
+  const shown = []
   let depth = 0
-  let shown = ''
-  for (const [part] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},:]|[^"[\]{},:\s]+/g)) {
-    if ('}]'.includes(part)) depth -= 1
-    if (('}]'.includes(part) && !/[[{]$/.test(shown)) || /[[{,]$/.test(shown) && !'}]'.includes(part))
-      shown += `\n${'  '.repeat(depth)}`
+  let last = ''
+  for (const [part] of text.slice(0, MOST_SHOWN).matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},:]|[^"[\]{},:\s]+/g)) {
+    const [opened, closes] = ['{['.includes(last), '}]'.includes(part)]
+    if (closes) depth -= 1
+    if (last && (closes ? !opened : opened || last === ','))
+      shown.push('\n', '  '.repeat(Math.min(depth, MOST_LEVELS)))
     if ('{['.includes(part)) depth += 1
-    shown += part === ':' ? ': ' : part
+    shown.push(part === ':' ? ': ' : part)
+    last = part
   }
-  return shown || text
+  const more = text.length - MOST_SHOWN
+  if (more > 0) shown.push(`\n… and ${more} more characters: the call above, in a shell, shows them all`)
+  return shown.join('') || text
 }
 
 for (const one of methods) one.addEventListener('toggle', () => one.open && prepare(one))
