@@ -126,8 +126,6 @@ class Front:
             return self._gate.refuse(HTTPStatus.NOT_FOUND, text, head)
         if head.method in {"GET", "HEAD"}:
             return found
-        if path in self._absent:
-            return self._gate.refuse(HTTPStatus.NOT_FOUND, self._absent[path], head)
         allow = (b"allow", _METHODS.encode())
         text = f"{_METHODS} only, received {head.method}"
         return self._gate.refuse(HTTPStatus.METHOD_NOT_ALLOWED, text, head, allow)
