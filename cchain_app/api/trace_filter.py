@@ -53,6 +53,8 @@ def trace_filter(rpc: EvmRpc, search: TraceSearch) -> Raw:
     Raises:
         JsonRpcError: -32602, the range is upside down, or of too many blocks; -32003, there is more than
             an answer may have; -32000, it takes too long.
+        StatePruned: A block is to be executed before which the state was given up.
+        CallsPruned: Calls of these blocks are given up while they are searched.
     """
     first, last = _range(rpc, search)
     indexed = _indexed(rpc, first, last)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from cchain_app.api.errors import HISTORY_PRUNED, SERVER_ERROR
 from nodeproject.openrpc.document import whole
 from tests.unit.nodeproject.openrpc.described import MAINNET, interfaces
 
@@ -72,6 +73,13 @@ def test_each_code_of_an_error_stands_once(document: dict[str, Any]) -> None:
         codes = [one["code"] for one in method["errors"]]
         assert len(codes) == len(set(codes)), method["name"]
         assert all(isinstance(one["message"], str) and one["message"] for one in method["errors"])
+
+
+def test_a_search_says_that_history_may_have_been_given_up() -> None:
+    (found,) = [one for one in DOCUMENTS[0]["methods"] if one["name"] == "trace_filter"]
+    told = {one["code"]: one["message"] for one in found["errors"]}
+    assert "state was given up" in told[SERVER_ERROR]
+    assert "Calls of these blocks are given up" in told[HISTORY_PRUNED]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
