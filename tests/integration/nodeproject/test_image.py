@@ -80,6 +80,36 @@ def test_what_is_copied_compiles_and_is_clean_for_production(image: Path, tmp_pa
     assert "SESSION_COOKIE_SECURE" in warned.stderr
 
 
+_COMPILE = """
+import json, time
+from explorer_app.apps import explorer
+found = explorer().compilers
+source = {"Empty.sol": {"content": "contract Empty {}"}}
+text = json.dumps({"language": "Solidity", "sources": source, "settings": {"outputSelection": {"*": {"*": ["abi"]}}}})
+for version in found.versions():
+    made = found.compile(version, text.encode(), until=time.monotonic() + 60)
+    print(made.version.long, json.dumps(made.output["contracts"]))
+"""
+
+
+def test_a_compiler_that_is_put_into_the_volume_is_found_and_runs(
+    image: Path, tmp_path: Path
+) -> None:
+    environment = deployed.image_environment()
+    volume = environment["NODE_DATA_DIR"]
+    place = tmp_path / Path(environment["NODE_SOLC_DIRECTORY"]).relative_to(volume)
+    (place / "node_modules").mkdir(parents=True)
+    (place / "node_modules/solc").symlink_to(ROOT / "tests/clients/node_modules/solc-0.8.28")
+    settings = {"NODE_DATA_DIR": str(tmp_path), "NODE_SOLC_DIRECTORY": str(place)}
+
+    done = run(image, f"python manage.py shell -c {shlex.quote(_COMPILE)}", **settings)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == (
+        '0.8.28+commit.7893614a {"Empty.sol": {"Empty": {"abi": []}}}'
+    )
+
+
 class _Answer(BaseHTTPRequestHandler):
     """Says that readiness is what the server's `status` is."""
 

@@ -69,10 +69,21 @@ def dockerfile() -> list[tuple[str, str]]:
     return [(word, rest) for word, _, rest in (line.strip().partition(" ") for line in lines)]
 
 
+def last_stage() -> list[tuple[str, str]]:
+    """Return the instructions of the stage that is run."""
+    found = dockerfile()
+    return found[max(place for place, (word, _) in enumerate(found) if word == "FROM") :]
+
+
+def image_environment() -> dict[str, str]:
+    """Return the variables that the image sets."""
+    (found,) = [rest for word, rest in last_stage() if word == "ENV"]
+    return dict(one.split("=", 1) for one in found.split())
+
+
 def copied() -> Iterator[tuple[str, str]]:
     """Yield what the image's last stage has of the checkout: from where, and where to."""
-    last = max(place for place, (word, _) in enumerate(dockerfile()) if word == "FROM")
-    for word, rest in dockerfile()[last:]:
+    for word, rest in last_stage():
         if word == "COPY" and not rest.startswith("--from"):
             *sources, target = rest.split()
             for source in sources:

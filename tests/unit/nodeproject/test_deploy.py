@@ -177,9 +177,35 @@ def test_the_image_is_built_in_one_stage_and_run_in_another_by_nobody() -> None:
     (health,) = [rest for word, rest in steps if word == "HEALTHCHECK"]
     assert health.endswith('CMD ["python", "deploy/healthcheck.py"]')
     assert ("CMD", '["python", "manage.py", "runnode"]') in steps
-    environment = next(rest for word, rest in steps if word == "ENV").split()
-    names = {one.partition("=")[0] for one in environment}
-    assert {name for name in names if name.startswith("NODE_")} <= SETTINGS
+    names = {name for name in deployed.image_environment() if name.startswith("NODE_")}
+    assert names <= SETTINGS
+
+
+def test_the_image_can_run_compilers_that_are_put_into_its_volume() -> None:
+    steps = deployed.last_stage()
+    (installing,) = [rest for word, rest in steps if word == "RUN" and "apt-get install" in rest]
+    installed = installing.split("apt-get install")[1].split("&&")[0].split()
+    assert {"python3", "nodejs"} <= set(installed)
+    place = deployed.image_environment()["NODE_SOLC_DIRECTORY"]
+    (volume,) = [rest for word, rest in steps if word == "VOLUME"]
+    assert Path(place).parent == Path(volume)
+    told = (ROOT / "docs/verification.md").read_text()
+    assert f"--prefix {place} " in told
+    assert f"kubectl cp {Path(place).name} node-0:{volume} " in told
+    assert all(f"node:{volume}" in one["volumes"] for one in _composed_nodes())
+    for one in deployed.in_pod():
+        assert int(one.environment["NODE_SOLC_MEMORY"]) < _memory_of_worker() // 2
+
+
+def _composed_nodes() -> list[dict[str, Any]]:
+    return [one for one in deployed.compose()["services"].values() if one["image"] == "nunatak"]
+
+
+def _memory_of_worker() -> int:
+    (worker,) = [one for one in deployed.pod()["containers"] if one["name"] == "worker"]
+    size = worker["resources"]["limits"]["memory"]
+    assert size.endswith("Gi")
+    return int(size.removesuffix("Gi")) << 30
 
 
 def test_the_compiler_of_the_image_is_new_enough_for_the_engine() -> None:
