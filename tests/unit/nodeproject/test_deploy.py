@@ -1,5 +1,7 @@
 """What deploy/ says fits the node: commands that exist, settings that it has, ports and paths that answer."""
 
+import re
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from django.core.management import get_commands
 from django.urls import resolve
 
 from health_app.metrics.sharing import VARIABLE
+from nodeproject.settings.databases import database
 from nodeproject.settings.flags import table
 from nodeproject.settings.node import NodeSettings
 from tests.unit.nodeproject import deployed
@@ -86,6 +89,17 @@ def test_compose_knows_all_that_it_names() -> None:
     for url, service in (("NODE_DATABASE_URL", "postgresql"), ("NODE_REDIS_URL", "redis")):
         value = services["web"]["environment"][url]
         assert service in value.replace("@", "/").replace(":", "/").split("/")
+
+
+def test_a_password_that_is_made_as_composes_first_lines_say_stands_in_its_url() -> None:
+    text = (DEPLOY / "compose.yml").read_text()
+    (recipe,) = set(re.findall(r"POSTGRES_PASSWORD=\$\(([^)]+)\)", text))
+    assert f"`{recipe}`" in (ROOT / "docs/operations.md").read_text()
+    made = subprocess.run(recipe.split(), capture_output=True, text=True, check=True).stdout.strip()
+    url = deployed.compose()["services"]["web"]["environment"]["NODE_DATABASE_URL"]
+    given = re.sub(r"\$\{POSTGRES_PASSWORD:\?[^}]+\}", made, url)
+    assert len(made) == 48
+    assert database(NodeSettings(database_url=given))["PASSWORD"] == made
 
 
 def test_compose_gives_no_password_and_no_port_to_strangers() -> None:
