@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from django.conf import settings as django_settings
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 from django.db import connection
@@ -182,6 +183,19 @@ def test_the_next_row_of_a_restored_table_has_a_key_of_its_own(
 def test_the_file_is_for_its_owner_alone_and_nothing_is_left_beside_it(saved: Path) -> None:
     assert saved.stat().st_mode & 0o777 == 0o600
     assert list(saved.parent.iterdir()) == [saved]
+
+
+def test_keys_of_sessions_and_of_the_faucet_are_not_in_it(scene: Scene, tmp_path: Path) -> None:
+    key = tmp_path / "faucet.key"
+    key.write_text("5a" * 32)
+    node, path = this_node(), tmp_path / "node.backup"
+    settings = replace(node.settings, faucet_key_file=str(key))
+    service.backup(settings, node.platform_chain.db, path)
+    with zipfile.ZipFile(path) as file:
+        parts = [file.read(name) for name in file.namelist()]
+    assert node.settings.signer_path.read_bytes() in parts
+    for secret in (django_settings.SECRET_KEY.encode(), key.read_bytes(), bytes.fromhex("5a" * 32)):
+        assert not any(secret in part for part in parts)
 
 
 def test_without_keys_there_is_nothing_of_keys_and_people_in_it(
