@@ -30,8 +30,6 @@ from health_app.result import CheckResult
 from nodeproject.apps import this_node
 from nodeproject.backups import archive, service, tables
 from nodeproject.backups.errors import (
-    FileExists,
-    FileInUse,
     LaterFormat,
     NoChainYet,
     NotEmpty,
@@ -251,50 +249,6 @@ def test_a_backup_that_was_made_while_others_write_is_of_one_moment(
     assert heights == sorted(heights)
     service.restore(settings_of_second, SECOND, tmp_path / f"{len(made) - 1}.backup")
     assert len(rows(SECOND)["cchain_app_block"]) == heights[-1] + 1
-
-
-def test_it_overwrites_nothing_and_one_writes_at_a_time(scene: Scene, tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.write_bytes(b"something else")
-    with pytest.raises(FileExists, match=r"there is a file .*/a already"):
-        save(path)
-    assert path.read_bytes() == b"something else"
-    free = tmp_path / "b"
-    with archive.writing(free), pytest.raises(FileInUse, match="another process writes"):
-        save(free)
-
-
-def test_a_finished_backup_that_still_has_its_first_name_is_left_alone(
-    saved: Path, tmp_path: Path
-) -> None:
-    kept, content = saved.with_name("kept"), saved.read_bytes()
-    os.link(saved, saved.with_name(f".{saved.name}.partial"))  # killed when it was whole
-    saved.rename(kept)
-    save(saved)
-    assert kept.read_bytes() == content
-    assert sorted(saved.parent.iterdir()) == sorted([kept, saved])
-    assert saved.stat().st_nlink == kept.stat().st_nlink == 1
-
-
-def test_a_backup_that_is_finished_while_another_one_begins_is_left_alone(
-    saved: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other, part = saved.with_name("other"), saved.with_name(".other.partial")
-    content = saved.read_bytes()
-    os.link(saved, part)  # somebody is writing it, and is about to give it another name
-    locked: list[bool] = []
-
-    def wait(*_: object) -> None:
-        if not locked:
-            part.unlink()
-        locked.append(part.exists())
-
-    monkeypatch.setattr(archive.fcntl, "flock", wait)
-    save(other)
-    assert saved.read_bytes() == content
-    assert locked == [False, True]
-    with archive.reading(other) as found:
-        assert found.manifest.tables
 
 
 def test_who_fails_leaves_no_file(
