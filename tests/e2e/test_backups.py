@@ -3,15 +3,22 @@
 import json
 import shutil
 import threading
+import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import requests
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
+from eth_utils.address import to_checksum_address
 
+from explorer_app.tokens.events import TRANSFER
+from primitives.ids import ID
+from tests.builders import puppet
+from tests.builders.bytecode import words
 from tests.e2e.checked import CheckedNode
 from tests.e2e.conftest import CHAIN_ID, RICH_KEY, MakeNode
 from tests.e2e.platform_client import PlatformClient
@@ -21,13 +28,53 @@ PAUSE = 0.05
 """Seconds between two transfers: each makes a block, and all are executed anew in the end."""
 STRANGER = "0x000000000000000000000000000000000000dEaD"
 PASSWORD = "correct horse battery staple 7"
+ABI = [{"type": "function", "name": "totalSupply", "inputs": [], "outputs": [{"type": "uint256"}]}]
+SECONDS = 60.0
+"""Until the index of tokens, which comes behind the blocks, is said to have stopped."""
+OF_EXPLORER = ("token", "tokentransfer", "tokenbalance", "tokenprogress", "suppliedabi")
 
 Counts = dict[str, int]
 
 
+def deploy_token(node: CheckedNode, sender: Sender) -> str:
+    """Deploy a token and give its ABI; return its address."""
+    code = puppet.deployed(puppet.of_erc20())
+    with node.client() as client:
+        sent = sender.sign({"data": code, "gas": 2_000_000})
+        (receipt,) = wait_for_receipts(client, [client.call("eth_sendRawTransaction", sent)])
+    token = str(receipt["contractAddress"])
+    answered = explorer(node, action="supplyabi", address=token, abi=json.dumps(ABI))
+    assert answered == "ABI supplied, not verified"
+    return token
+
+
+def explorer(node: CheckedNode, **form: str) -> Any:
+    """Ask the explorer's interface about a contract."""
+    url = f"http://127.0.0.1:{node.port}/api"
+    return requests.post(url, {"module": "contract", **form}, timeout=SECONDS).json()["result"]
+
+
+def mint(sender: Sender, token: str) -> str:
+    """Return the next transaction with which a token tells of some that is new."""
+    told = puppet.emit((TRANSFER, bytes(20), bytes.fromhex(STRANGER[2:])), words(1))
+    return sender.sign({"to": to_checksum_address(token), "data": told, "gas": 200_000})
+
+
+def wait_for_tokens(node: CheckedNode, *, all_of_them: bool) -> None:
+    """Wait until the transfer of the first log is a row, or those of all logs are."""
+    deadline = time.monotonic() + SECONDS
+    while True:
+        found = counts(node, ["explorer_app_tokentransfer", "cchain_app_log"])
+        written, logs = found.values()
+        if written == logs if all_of_them else written:
+            return
+        assert time.monotonic() < deadline, found
+        time.sleep(PAUSE)
+
+
 @contextmanager
-def load(node: CheckedNode, sender: Sender) -> Iterator[list[str]]:
-    """Have transfers sent one after the other, as long as the body runs; give the hashes of those that were taken."""
+def load(node: CheckedNode, sender: Sender, token: str) -> Iterator[list[str]]:
+    """Have coins and tokens sent in turn, as long as the body runs; give the hashes of what was taken."""
     ending = threading.Event()
     taken: list[str] = []
     failures: list[BaseException] = []
@@ -37,7 +84,9 @@ def load(node: CheckedNode, sender: Sender) -> Iterator[list[str]]:
         try:
             with node.client() as client:
                 while not ending.wait(PAUSE):
-                    sent = [client.call("eth_sendRawTransaction", sender.transfer(STRANGER))]
+                    is_coin = len(taken) % 2
+                    made = sender.transfer(STRANGER) if is_coin else mint(sender, token)
+                    sent = [client.call("eth_sendRawTransaction", made)]
                     wait_for_receipts(client, sent)
                     taken.extend(sent)
                     under_way.set()
@@ -49,6 +98,7 @@ def load(node: CheckedNode, sender: Sender) -> Iterator[list[str]]:
     thread.start()
     try:
         assert under_way.wait(120)
+        assert failures == []
         yield taken
     finally:
         ending.set()
@@ -66,6 +116,27 @@ def counts(node: CheckedNode, tables: list[str]) -> Counts:
     """Return how many rows a node's tables have."""
     with node.database() as ask:
         return {table: ask(f'SELECT count(*) FROM "{table}"')[0][0] for table in tables}
+
+
+def heads(node: CheckedNode) -> tuple[Any, ...]:
+    """Return the head of each chain by a node's rows, and the state root, as a manifest has them."""
+    with node.database() as ask:
+        ((number, block_hash, root),) = ask(
+            "SELECT number, hash, state_root FROM cchain_app_block ORDER BY number DESC LIMIT 1"
+        )
+        ((height, tip),) = ask("SELECT height, tip FROM platform_app_chain")
+    return _hex(block_hash), _hex(root), number, str(ID(bytes(tip))), height
+
+
+def _hex(value: bytes) -> str:
+    return f"0x{bytes(value).hex()}"
+
+
+def waiting(node: CheckedNode) -> list[str]:
+    """Return the hashes of what is in a node's pool."""
+    with node.database() as ask:
+        rows = ask("SELECT hash FROM cchain_app_pooltransaction")
+    return [_hex(one) for (one,) in rows]
 
 
 def standing(node: CheckedNode) -> tuple[Any, ...]:
@@ -102,7 +173,11 @@ def test_a_backup_under_load_goes_on_in_both_databases(make_node: MakeNode, tmp_
     path = tmp_path / "node.backup"
     with PlatformClient(node.port) as platform:
         platform.call("keystore.createUser", username="alice", password=PASSWORD)
-    with load(node, Sender(account, CHAIN_ID)) as taken:
+    sender = Sender(account, CHAIN_ID)
+    token = deploy_token(node, sender)
+    begun = int(node.rpc("eth_blockNumber"), 16)
+    with load(node, sender, token) as taken:
+        wait_for_tokens(node, all_of_them=False)
         node.manage_killed_at("saved", "backup", str(path))
         assert not path.exists()
         known = len(taken)
@@ -110,24 +185,31 @@ def test_a_backup_under_load_goes_on_in_both_databases(make_node: MakeNode, tmp_
         assert said.startswith(f"Saved {path}: C-Chain at ")
     assert len(taken) > known, "nothing was done meanwhile"
     saved = manifest_of(path)
-    heights = saved["standing"]["cchain"]["height"], saved["standing"]["pchain"]["height"]
-    assert known <= heights[0] <= len(taken) + 1
+    cchain, pchain = saved["standing"]["cchain"], saved["standing"]["pchain"]
+    assert known <= cchain["height"] - begun <= len(taken) + 1
+    root = saved["standing"]["state_root"]
+    head = cchain["id"], root, cchain["height"], pchain["id"], pchain["height"]
 
-    embedded, production = make_node(), make_node("production")
     wanted = {name: kept[1] for name, kept in saved["tables"].items()}
-    for restored in (embedded, production):
-        if restored is production:
+    assert all(wanted[f"explorer_app_{name}"] for name in OF_EXPLORER)
+    for profile in ("embedded", "production"):
+        restored = make_node(profile)
+        if profile == "production":
             restored.manage_killed_at("filled", "restore", str(path))
             assert not any(counts(restored, ["cchain_app_block", "auth_user"]).values())
         assert "verified" in restored.manage("restore", str(path))
         assert counts(restored, list(wanted)) == wanted
+        assert heads(restored) == head
+        sent = waiting(restored)
         restored.start()
-    found = standing(embedded)
-    assert found == standing(production)
-    assert found[:2] == (saved["standing"]["cchain"]["id"], saved["standing"]["state_root"])
-    assert found[5] == {"users": ["alice"]}
-    for restored in (embedded, production):
+        with restored.client() as client:
+            wait_for_receipts(client, sent)
+            found = client.call("eth_getBlockByNumber", hex(cchain["height"]), False)
+            assert (found["hash"], found["stateRoot"]) == (cchain["id"], root)
+        assert standing(restored)[5] == {"users": ["alice"]}
         goes_on(restored, account)
+        wait_for_tokens(restored, all_of_them=True)
+        assert json.loads(explorer(restored, action="getabi", address=token)) == ABI
 
     # And the node that was saved moves to PostgreSQL, with all that it has by now.
     before = standing(node)
