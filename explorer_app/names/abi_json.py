@@ -34,12 +34,17 @@ def read_abi(given: Any) -> Abi:
     for entry in given:
         type_ = _type_of(entry)
         declaration = Declaration(
-            str(entry.get("name", "")), tuple(_parameters(entry.get("inputs", []), 0))
+            str(entry.get("name", "")), read_parameters(entry.get("inputs", []))
         )
         if type_ in found and not entry.get("anonymous"):
             _verify_name(declaration.name)
             found[type_].append(declaration)
     return Abi(tuple(found["function"]), tuple(found["event"]), tuple(found["error"]))
+
+
+def read_parameters(given: Any) -> tuple[Parameter, ...]:
+    """Read the inputs or outputs of an entry. Raises `MalformedAbi`."""
+    return tuple(_parameters(given, 0))
 
 
 def _type_of(entry: Any) -> str:

@@ -1,0 +1,278 @@
+"""Texts of a form as arguments of a call: read by the types of an ABI, encoded by eth-abi. Pure.
+
+Numbers are decimal or 0x, of addresses with capitals EIP-55's checksum must be right, bytes are 0x and digits, a
+string is as it is. Arrays and tuples are JSON: a list, of a tuple also an object by its members' names, and in there
+texts as above, or JSON's own numbers and truth values.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from cchain_app.transaction_log.declarations import Declaration, Parameter
+from primitives.evm import Address
+from primitives.hexadecimal import checksum_address
+
+MOST_TEXT: Final = 128 * 1024
+"""Characters of all texts of a call: no transaction has more bytes."""
+_DEEPEST: Final = 32
+_MOST_DIGITS: Final = 80
+_COIN_DECIMALS: Final = 18
+_MOST_COINS: Final = 2**256
+
+_INTEGER: Final = re.compile(r"(u?)int(\d{1,3})")
+_NUMBER: Final = re.compile(r"[+-]?(?:\d+|0x[0-9a-fA-F]+)", re.ASCII)
+_COINS: Final = re.compile(r"(\d*)(?:\.(\d*))?", re.ASCII)
+_ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
+_BYTES: Final = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
+_FIXED: Final = re.compile(r"bytes(\d{1,2})")
+_ARRAY: Final = re.compile(r"(.*)\[(\d*)\]", re.DOTALL)
+_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+
+
+class BadText(Exception):
+    """A text that is no value of its type.
+
+    Args:
+        what: What is wrong with it, as a sentence goes on that begins with the field's name.
+        place: Of the part that is meant: `[2].amount`; empty for the whole.
+    """
+
+    def __init__(self, what: str, place: str = "") -> None:
+        super().__init__(f"{place} {what}" if place else what)
+        self.what = what
+        self.place = place
+
+
+class BadFields(Exception):
+    """Texts of a form that are no values, by the places of their parameters."""
+
+    def __init__(self, reasons: Mapping[int, str]) -> None:
+        super().__init__("; ".join(reasons.values()))
+        self.reasons = reasons
+
+
+def encode_call(declaration: Declaration, texts: Sequence[str]) -> bytes:
+    """Return selector and arguments of a call.
+
+    Args:
+        declaration: The function.
+        texts: One for each parameter.
+
+    Raises:
+        BadFields: Some are no values of their types, or all together are too long.
+    """
+    from eth_abi.abi import encode  # only here, as `decoding`
+    from eth_abi.exceptions import EncodingError, ParseError
+
+    if sum(map(len, texts)) > MOST_TEXT:
+        raise BadFields({0: f"has more than {MOST_TEXT:,} characters, with the other fields"})
+    found: list[Any] = []
+    reasons: dict[int, str] = {}
+    for place, (parameter, text) in enumerate(zip(declaration.parameters, texts, strict=True)):
+        try:
+            found.append(read_value(parameter, text))
+        except BadText as error:
+            reasons[place] = str(error)
+    if reasons:
+        raise BadFields(reasons)
+    try:
+        return declaration.selector + encode(declaration.types, found)
+    except (EncodingError, ParseError, OverflowError, ValueError, RecursionError) as error:
+        raise BadFields({0: "cannot be encoded: the ABI has a type that does not exist"}) from error
+
+
+def encode_key(type_: str, text: str) -> bytes:
+    """Return a mapping's key as Solidity hashes it: a word, of texts and bytes just their bytes.
+
+    Raises:
+        BadText: It is no value of the type.
+    """
+    from eth_abi.abi import encode
+
+    if len(text) > MOST_TEXT:
+        raise BadText(f"has more than {MOST_TEXT:,} characters")
+    value = read_value(Parameter(type_, ""), text)
+    if type_ == "string":
+        return str(value).encode()
+    return bytes(value) if type_ == "bytes" else encode([type_], [value])
+
+
+def read_value(parameter: Parameter, text: str) -> Any:
+    """Return the value of a field, as eth-abi takes it.
+
+    Raises:
+        BadText: It is none of the parameter's type.
+    """
+    if not parameter.type.endswith(("]", ")")):
+        return _plain(parameter.type, text)
+    if _depth(text) > _DEEPEST:
+        raise BadText(f"is nested deeper than {_DEEPEST}")
+    try:
+        # Numbers stay texts: they may be larger than what JSON readers keep exact.
+        given = json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
+    except ValueError as error:
+        raise BadText(f"must be JSON for {parameter.type}, such as {example(parameter)}") from error
+    return _nested(parameter, given)
+
+
+def read_coins(text: str) -> int:
+    """Return an amount of coins in wei; an empty text is none.
+
+    Raises:
+        BadText: It is no amount, or smaller than a wei.
+    """
+    stripped = text.strip()
+    found = _COINS.fullmatch(stripped)
+    if len(stripped) > _MOST_DIGITS + _COIN_DECIMALS or found is None or stripped == ".":
+        raise BadText("must be an amount, such as 0.5")
+    whole, part = found[1] or "0", found[2] or ""
+    if len(part.rstrip("0")) > _COIN_DECIMALS:
+        raise BadText(f"has more than {_COIN_DECIMALS} decimals")
+    amount = int(whole) * 10**_COIN_DECIMALS + int(part[:_COIN_DECIMALS].ljust(_COIN_DECIMALS, "0"))
+    if amount >= _MOST_COINS:
+        raise BadText("is more than there can be")
+    return amount
+
+
+def example(parameter: Parameter) -> str:
+    """Return what a value of a parameter may look like: shown in an empty field."""
+    type_ = parameter.type
+    array = _ARRAY.fullmatch(type_)
+    if array:
+        element = parameter._replace(type=array[1])
+        return f"[{_quoted(element)}, …]"
+    if type_.endswith(")"):
+        return f"[{', '.join(_quoted(one) for one in parameter.members)}]"
+    if type_ in {"bool", "string"}:
+        return {"bool": "true", "string": "text"}[type_]
+    return "1" if _INTEGER.fullmatch(type_) else "0x…"
+
+
+def _quoted(parameter: Parameter) -> str:
+    text = example(parameter)
+    is_text = parameter.type == "string" or text == "0x…"
+    return f'"{text}"' if is_text else text
+
+
+def _nested(parameter: Parameter, given: Any) -> Any:
+    """Return what JSON has for an array, a tuple or what is in there."""
+    array = _ARRAY.fullmatch(parameter.type)
+    if array:
+        return _elements(parameter._replace(type=array[1]), array[2], given, parameter.type)
+    if parameter.type.endswith(")"):
+        return _members(parameter, given)
+    if isinstance(given, bool) and parameter.type == "bool":
+        return given
+    if not isinstance(given, str):
+        raise BadText(f"must be a value for {parameter.type}")
+    return _plain(parameter.type, given)
+
+
+def _elements(element: Parameter, count: str, given: Any, type_: str) -> list[Any]:
+    if not isinstance(given, list):
+        raise BadText(f"must be a list for {type_}")
+    if count and str(len(given)) != count:
+        raise BadText(f"must have {count} elements for {type_}, not {len(given)}")
+    found = []
+    for place, one in enumerate(given):
+        with _within(f"[{place}]"):
+            found.append(_nested(element, one))
+    return found
+
+
+def _members(parameter: Parameter, given: Any) -> tuple[Any, ...]:
+    members = parameter.members
+    names = [one.name for one in members]
+    if isinstance(given, dict):
+        if sorted(given) != sorted(names):
+            raise BadText(f"must be an object with {', '.join(names)}")
+        given = [given[name] for name in names]
+    if not isinstance(given, list) or len(given) != len(members):
+        raise BadText(f"must be a list of {len(members)} for {parameter.type}")
+    found = []
+    for place, (member, one) in enumerate(zip(members, given, strict=True)):
+        with _within(f".{member.name or place}"):
+            found.append(_nested(member, one))
+    return tuple(found)
+
+
+@contextmanager
+def _within(place: str) -> Iterator[None]:
+    """Say of what is wrong with a part where that is."""
+    try:
+        yield
+    except BadText as error:
+        raise BadText(error.what, place + error.place) from error
+
+
+def _plain(type_: str, text: str) -> Any:
+    if type_ == "string":
+        return _sendable(text)
+    stripped = text.strip()
+    integer = _INTEGER.fullmatch(type_)
+    if integer:
+        return _integer(stripped, int(integer[2]), signed=not integer[1])
+    if type_ == "address":
+        return _address(stripped)
+    if type_ == "bool":
+        if stripped.lower() not in {"true", "false"}:
+            raise BadText("must be true or false")
+        return stripped.lower() == "true"
+    if type_ == "bytes":
+        return _bytes(stripped or "0x")
+    fixed = _FIXED.fullmatch("bytes24" if type_ == "function" else type_)
+    if fixed is None:
+        raise BadText(f"has a type that cannot be given here: {type_}")
+    return _bytes(stripped, int(fixed[1]))
+
+
+def _sendable(text: str) -> str:
+    if not text.isascii() and any("\ud800" <= one <= "\udfff" for one in text):
+        raise BadText("has halves of characters")
+    return text
+
+
+def _integer(text: str, bits: int, *, signed: bool) -> int:
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    words = (
+        f"must be a whole number from {low} to {high}"
+        if bits <= 64
+        else f"must be a whole number of {bits} bits"
+    )
+    if len(text) > _MOST_DIGITS or not _NUMBER.fullmatch(text):
+        raise BadText(words)
+    value = int(text, 16 if "x" in text else 10)
+    if not low <= value <= high:
+        raise BadText(words)
+    return value
+
+
+def _address(text: str) -> str:
+    if not _ADDRESS.fullmatch(text):
+        raise BadText("must be an address: 0x and 40 digits")
+    digits = text[2:]
+    is_mixed = digits != digits.lower() and digits != digits.upper()
+    if is_mixed and checksum_address(Address(bytes.fromhex(digits))) != text:
+        raise BadText("has a wrong checksum: some digit is another one")
+    return text.lower()
+
+
+def _bytes(text: str, size: int | None = None) -> bytes:
+    if not _BYTES.fullmatch(text):
+        raise BadText("must be 0x and an even number of digits")
+    found = bytes.fromhex(text[2:])
+    if size is not None and len(found) != size:
+        raise BadText(f"must be 0x and {2 * size} digits")
+    return found
+
+
+def _depth(text: str) -> int:
+    """Return how deep brackets are nested, those in texts left out: JSON's reader calls itself for each."""
+    level = deepest = 0
+    for sign in _STRING.sub("", text):
+        level += (sign in "[{") - (sign in "]}")
+        deepest = max(deepest, level)
+    return deepest

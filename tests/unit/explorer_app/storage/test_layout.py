@@ -1,0 +1,35 @@
+"""A compiler's layout is read; what is none is refused."""
+
+from typing import Any
+
+import pytest
+
+from explorer_app.storage.layout import MalformedLayout, read_layout
+
+UINT = {"label": "uint256", "encoding": "inplace", "numberOfBytes": "32"}
+
+
+def test_a_contract_without_variables_has_a_layout() -> None:
+    assert read_layout({"storage": [], "types": None}).variables == ()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        None,
+        [],
+        {},
+        {"storage": [{"label": "x"}], "types": {}},
+        {"storage": [{"label": "x", "type": "t", "slot": "0", "offset": 0}], "types": {}},
+        {"storage": [{"label": "x", "type": "t", "slot": "y", "offset": 0}], "types": {"t": UINT}},
+        {"storage": [], "types": {"t": {**UINT, "encoding": "else"}}},
+        {"storage": [], "types": {"t": {**UINT, "numberOfBytes": "0"}}},
+        {"storage": [], "types": {"t": {**UINT, "numberOfBytes": "33"}}},
+        {"storage": [], "types": {"t": {**UINT, "base": "t"}}},
+        {"storage": [], "types": {"t": {**UINT, "encoding": "dynamic_array"}}},
+        {"storage": [], "types": {"t": {**UINT, "encoding": "mapping", "key": "t", "value": "u"}}},
+    ],
+)
+def test_what_is_no_layout_is_refused(given: Any) -> None:
+    with pytest.raises(MalformedLayout):
+        read_layout(given)
