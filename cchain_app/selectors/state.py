@@ -136,3 +136,17 @@ def prefetch_accounts(chain: EvmChain, addresses: Sequence[Address], number: int
     # The rows are as of the database's head; if that has moved on, so must the memory first.
     if stored.head_number(chain.db) == number:
         state.remember_accounts([(address, found.get(address)) for address in wanted], version)
+
+
+def prefetch_slots(chain: EvmChain, address: Address, slots: Sequence[Slot], number: int) -> None:
+    """Bring slots of an account into memory in one statement, when `number` is the head; not of a fork."""
+    state = chain.memory.state
+    version = state.version_at(number)
+    wanted = [one for one in slots if isinstance(state.slot(address, one, number), Missing)]
+    if not wanted or chain.fork is not None or blocks.head(chain).number != number:
+        return
+    found = evm_state.slots_now(chain.db, [address + one for one in wanted])
+    # As above.
+    if stored.head_number(chain.db) == number:
+        for one in wanted:
+            state.remember_slot(address, one, found[address + one], version)

@@ -7,7 +7,13 @@ from typing import Final
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.assembly import env_of
 from cchain_app.chain import EvmChain
-from cchain_app.evm.engine import BlockEnv, CallInterrupted, CallMessage, CallRejected
+from cchain_app.evm.engine import (
+    BlockEnv,
+    CallInterrupted,
+    CallMessage,
+    CallRejected,
+    CallResult,
+)
 from cchain_app.forking.errors import UpstreamError
 from cchain_app.selectors import blocks
 from cchain_app.selectors.state import StateAt, state_at
@@ -56,15 +62,31 @@ class Contracts:
         Raises:
             UpstreamError: The chain is a fork, and the remote node does not tell the state.
         """
-        # The basefee is none for a call that pays nothing, whatever it is in the block.
-        message = CallMessage(ZERO_ADDRESS, to, gas_limit(question, gas), 0, 0, question)
         try:
-            result = self._chain.engine.call(self._env, message, self._state, time_limit=SECONDS)
+            result = self.call(to, question, gas_limit(question, gas), SECONDS)
         except (CallRejected, CallInterrupted):
             return None
         if result.error is not None or len(result.output) > MOST_ANSWER:
             return None
         return result.output
+
+    def call(self, to: Address, data: bytes, gas: int, seconds: float) -> CallResult:
+        """Call a contract, with no coins and from nobody.
+
+        Args:
+            to: The contract.
+            data: Selector and arguments.
+            gas: Of the message, with what a transaction costs before it begins.
+            seconds: That it may take.
+
+        Raises:
+            CallRejected: It could not begin.
+            CallInterrupted: It took too long.
+            UpstreamError: As `ask`.
+        """
+        # The basefee is none for a call that pays nothing, whatever it is in the block.
+        message = CallMessage(ZERO_ADDRESS, to, gas, 0, 0, data)
+        return self._chain.engine.call(self._env, message, self._state, time_limit=seconds)
 
     def signs(self, address: Address) -> bool:
         """Say whether an account has a key that signs for it, and no code of its own. Raises as `ask`."""

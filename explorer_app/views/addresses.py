@@ -44,15 +44,28 @@ class LoggedEvent(NamedTuple):
 @cchain_page
 def address(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     """Show an address: `?tab=` chooses a part, `?show=` which transactions, `?before=` where a list goes on."""
+    tab = request.GET.get("tab", "")
+    found, context = framed(site, text, tab)
+    show = {
+        "": _transactions, "tokens": _tokens, "inner": _inner, "events": _events, "contract": _contract,
+    }[tab]  # fmt: skip
+    return rendered(site, request, "address.html", {**context, **show(site, request, found)})
+
+
+def framed(site: Explorer, text: str, tab: str) -> tuple[AccountFacts, dict[str, Any]]:
+    """Return an account and what stands around each part of its page.
+
+    Raises:
+        Http404: The text is no address, or there is no such part.
+    """
     wanted = parse_term(text).address
     if wanted is None:
         raise Http404
     found = accounts.account(site.evm, Address(wanted))
-    tab = request.GET.get("tab", "")
     tabs = _tabs(found)
     if tab not in tabs:
         raise Http404
-    context: dict[str, Any] = {
+    return found, {
         "account": found,
         "looked_at": text,
         "address": Address(wanted),
@@ -61,10 +74,6 @@ def address(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
         "tabs": tabs.items(),
         **_creator(site, found),
     }
-    show = {
-        "": _transactions, "tokens": _tokens, "inner": _inner, "events": _events, "contract": _contract,
-    }[tab]  # fmt: skip
-    return rendered(site, request, "address.html", {**context, **show(site, request, found)})
 
 
 def _tabs(found: AccountFacts) -> dict[str, str]:

@@ -70,7 +70,20 @@ def form_page(show: Shown[P]) -> View:
 
 def cchain_page(show: Shown[P]) -> View:
     """Make a page of the C-Chain, which is not there on a node that takes no part in it."""
+    return page(_of_cchain(show))
 
+
+def cchain_form_page(show: Shown[P]) -> View:
+    """Make a page of the C-Chain that takes a form by POST, too, as `form_page`."""
+    return form_page(_of_cchain(show))
+
+
+def is_part(request: HttpRequest) -> bool:
+    """Say whether a script asks for a part of the page, to put it into the page that is open."""
+    return request.headers.get("HX-Request") == "true"
+
+
+def _of_cchain(show: Shown[P]) -> Shown[P]:
     @wraps(show)
     def shown(
         site: Explorer, request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs
@@ -79,7 +92,7 @@ def cchain_page(show: Shown[P]) -> View:
             raise Http404
         return show(site, request, *args, **kwargs)
 
-    return page(shown)
+    return shown
 
 
 def rendered(

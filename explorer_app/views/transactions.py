@@ -21,6 +21,7 @@ from explorer_app.site import Explorer
 from explorer_app.views.abis import Abis
 from explorer_app.views.cchain import method
 from explorer_app.views.page import cchain_page, rendered
+from explorer_app.views.turns import BUSY, turn
 from primitives.evm import Address, Hash
 from primitives.hashing import EMPTY_HASH
 
@@ -31,8 +32,6 @@ MOST_CHANGES: Final = 300
 _DEEPEST: Final = 12
 """Frames below it are not indented any further."""
 _HASH_BYTES: Final = 32
-_PATIENCE: Final = 2.0
-"""Seconds that a page waits until it may execute a transaction."""
 _MOST_INPUT: Final = 16 * 1024
 _TYPES: Final = ("legacy", "access list", "dynamic fee", "blob", "set code")
 
@@ -160,12 +159,10 @@ def _raw(_site: Explorer, row: TransactionRow) -> dict[str, Any]:
 
 def _traced(site: Explorer, row: TransactionRow, *, state: bool = False) -> Traced:
     """Execute a transaction again, or say that others are being executed for as long as somebody waits."""
-    if not site.executing.acquire(timeout=_PATIENCE):
-        return Traced(None, "Other transactions are being executed again: try again in a moment.")
-    try:
+    with turn(site) as is_ours:
+        if not is_ours:
+            return Traced(None, BUSY)
         return traces.traced(site.evm, row.number, row.position, state=state)
-    finally:
-        site.executing.release()
 
 
 def _decode(raw: bytes) -> Any:

@@ -1,0 +1,118 @@
+"""How a contract is spoken to and what it stores by name: by its own sources or ABI, of a proxy by its implementation's."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
+from typing import Final, NamedTuple
+
+import msgspec
+
+from cchain_app.chain import EvmChain
+from cchain_app.selectors import blocks
+from cchain_app.selectors.state import prefetch_slots, state_at
+from explorer_app.names.abi_json import MalformedAbi
+from explorer_app.names.functions import Function, read_functions
+from explorer_app.selectors import proxies, verified
+from explorer_app.selectors.verified import Known
+from explorer_app.storage.layout import Layout, MalformedLayout, read_layout
+from explorer_app.storage.reading import Fetch
+from primitives.evm import Address, Slot, Word
+
+SECONDS: Final = 2.0
+"""For the storage of one page: a fork asks its remote node slot by slot."""
+MOST_PARTS: Final = 8
+"""Contracts whose functions are those of one; a diamond has more."""
+
+
+class Interface(NamedTuple):
+    """Functions of a contract that are declared in one place."""
+
+    address: Address
+    """The contract whose sources or ABI it is, itself or its implementation."""
+    name: str
+    """Of the contract; may be empty."""
+    is_proven: bool
+    """Whether it is of verified sources, and not just given by somebody."""
+    functions: tuple[Function, ...]
+
+
+class StorageLayout(NamedTuple):
+    """The layout by which a contract's storage is read."""
+
+    address: Address
+    """The contract whose it is, itself or its implementation."""
+    name: str
+    layout: Layout
+
+
+def interfaces(chain: EvmChain, address: Address) -> list[Interface]:
+    """Return how a contract is spoken to: its implementation's functions first, no function twice."""
+    found: list[Interface] = []
+    taken: set[str] = set()
+    for known in _parts(chain, address):
+        if known.abi_text is None:
+            continue
+        functions = [one for one in _functions(known.abi_text) if one.selector not in taken]
+        taken.update(one.selector for one in functions)
+        name = known.contract.name if known.contract else known.supplied and known.supplied.name
+        found.append(
+            Interface(known.address, name or "", known.contract is not None, tuple(functions))
+        )
+    return found
+
+
+def storage_layout(chain: EvmChain, address: Address) -> StorageLayout | None:
+    """Return by which layout a contract's storage is read, of a proxy its implementation's; None: it is unknown.
+
+    Unspecified: an implementation without variables says nothing, so then the contract's own layout counts.
+    """
+    found = [one for known in _parts(chain, address) if (one := _layout(known)) is not None]
+    told = [one for one in found if one.layout.variables]
+    return next(iter(told or found), None)
+
+
+def slots_reader(chain: EvmChain, address: Address) -> Fetch:
+    """Return what reads slots of a contract, all at the height that is the head's now, for `SECONDS` from now on.
+
+    It raises `UpstreamError` where the chain is a fork, and the remote node does not tell the state.
+    """
+    number = blocks.head(chain).number
+    state = state_at(chain, number)
+    until = time.monotonic() + SECONDS
+
+    def fetch(slots: Sequence[Slot]) -> Mapping[Slot, Word]:
+        prefetch_slots(chain, address, slots, number)
+        in_time = takewhile(lambda _: time.monotonic() < until, slots)
+        return {one: state.storage(address, one) for one in in_time}
+
+    return fetch
+
+
+def _parts(chain: EvmChain, address: Address) -> Iterator[Known]:
+    targets = proxies.implementations(chain, address)[: MOST_PARTS - 1]
+    for target in (*targets, address):
+        known = verified.known(chain, target)
+        if known is not None:
+            yield known
+
+
+def _functions(text: str) -> tuple[Function, ...]:
+    try:
+        return read_functions(msgspec.json.decode(text))
+    except MalformedAbi:
+        return ()
+
+
+def _layout(known: Known) -> StorageLayout | None:
+    """Return what the compiler said; those before 0.5.13 say nothing."""
+    if known.contract is None:
+        return None
+    given = msgspec.json.decode(known.contract.artifacts).get("storageLayout")
+    try:
+        return (
+            None
+            if given is None
+            else StorageLayout(known.address, known.contract.name, read_layout(given))
+        )
+    except MalformedLayout:
+        return None

@@ -1,0 +1,102 @@
+"""What a contract answers to a question of a page: decoded by its ABI, or why it does not, by name."""
+
+import time
+from typing import Final, NamedTuple
+
+from cchain_app.evm.engine import CallInterrupted, CallRejected, CallResult
+from cchain_app.evm.reverts import ERROR, PANIC, reason_of
+from cchain_app.selectors import blocks
+from explorer_app.names.decoding import Argument, Decoded, Undecodable, arguments_of
+from explorer_app.names.functions import Function
+from explorer_app.selectors import verified
+from explorer_app.selectors.contracts import Contracts
+from explorer_app.site import Explorer
+from explorer_app.views.turns import BUSY, turn
+from primitives.evm import Address
+
+GAS: Final = 30_000_000
+"""Of a question, unless the node gives calls less (NODE_RPC_GAS_CAP)."""
+SECONDS: Final = 1.0
+"""For all questions of a page."""
+_MOST_SHOWN: Final = 256
+"""Bytes of an unknown failure that are shown."""
+
+
+class Answer(NamedTuple):
+    """What came back of a question."""
+
+    values: tuple[Argument, ...] = ()
+    trouble: str = ""
+    """Why there are no values; empty: there are."""
+    error: Decoded | None = None
+    """The error of the contract's own, where that is why."""
+
+
+class Asker:
+    """Asks a contract at the head, as long as the time of a page goes.
+
+    Args:
+        site: Whose page it is.
+        address: The contract.
+    """
+
+    def __init__(self, site: Explorer, address: Address) -> None:
+        self._site = site
+        self._address = address
+        self._contracts = Contracts(site.evm, blocks.head(site.evm))
+        self._until = time.monotonic() + SECONDS
+        self._gas = min(GAS, site.evm.node.rpc_gas_cap or GAS)
+
+    def ask(self, function: Function, data: bytes) -> Answer:
+        """Ask one question.
+
+        Args:
+            function: That is called.
+            data: Its selector and arguments.
+
+        Raises:
+            UpstreamError: The chain is a fork, and the remote node does not tell the state.
+        """
+        left = self._until - time.monotonic()
+        if left <= 0:
+            return Answer(trouble="There was no time left to ask.")
+        try:
+            result = self._contracts.call(self._address, data, self._gas, left)
+        except CallInterrupted:
+            return Answer(trouble="It took longer than a page may take.")
+        except CallRejected as error:
+            return Answer(trouble=f"It could not begin: {error}.")
+        return self._failed(result) if result.error is not None else _decoded(function, result)
+
+    def _failed(self, result: CallResult) -> Answer:
+        if not result.reverted:
+            return Answer(trouble=f"It failed: {result.error}.")
+        output = result.output
+        if not output:
+            return Answer(trouble="It reverted without a reason.")
+        reason = reason_of(output)
+        if reason is not None and output.startswith((ERROR, PANIC)):
+            return Answer(trouble=f"It reverted: {reason}")
+        error = self._site.names.error(output, verified.abi_of(self._site.evm, self._address))
+        if error is not None:
+            return Answer(trouble=f"It reverted with {error.name}.", error=error)
+        cut = "…" if len(output) > _MOST_SHOWN else ""
+        return Answer(trouble=f"It reverted with 0x{output[:_MOST_SHOWN].hex()}{cut}")
+
+
+def ask(site: Explorer, address: Address, questions: list[tuple[Function, bytes]]) -> list[Answer]:
+    """Ask a contract some questions in one turn (`Asker.ask`), or answer each that others are asking."""
+    with turn(site) as is_ours:
+        if not is_ours:
+            return [Answer(trouble=BUSY)] * len(questions)
+        asker = Asker(site, address)
+        return [asker.ask(function, data) for function, data in questions]
+
+
+def _decoded(function: Function, result: CallResult) -> Answer:
+    try:
+        return Answer(arguments_of(function.outputs, result.output))
+    except Undecodable:
+        types = ", ".join(one.type for one in function.outputs)
+        size = len(result.output)
+        return Answer(trouble=f"It answered {size:,} bytes that are not an encoding of ({types}).")

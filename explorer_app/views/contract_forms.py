@@ -1,0 +1,208 @@
+"""Pages with a form for each function of a contract: to ask it something, and to make transactions that change it.
+
+What a form says is encoded here, and nothing is signed: a transaction is sent by whoever has the key, the visitor's
+wallet, or on a development chain the node's own RPC interface for its accounts.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from http import HTTPStatus
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+
+from explorer_app.names.encoding import BadFields, BadText, encode_call, example, read_coins
+from explorer_app.names.functions import Function
+from explorer_app.selectors import interfaces
+from explorer_app.selectors.interfaces import Interface
+from explorer_app.site import Explorer
+from explorer_app.views.addresses import framed
+from explorer_app.views.answers import Answer, ask
+from explorer_app.views.page import cchain_form_page, is_part, rendered
+from primitives.hexadecimal import encode_data
+from primitives.networks import name_of
+from primitives.product import NAME
+
+MOST_FORMS: Final = 400
+"""On one page."""
+MOST_GETTERS: Final = 30
+"""Whose values are asked for together; others have a form each."""
+_COINS: Final = "coins"
+
+
+class Field(NamedTuple):
+    """An input of a form, for one parameter."""
+
+    name: str
+    """In the form that is sent."""
+    label: str
+    type: str
+    example: str
+    text: str = ""
+    error: str = ""
+
+    @property
+    def is_bool(self) -> bool:
+        """Whether it is chosen of two."""
+        return self.type == "bool"
+
+    @property
+    def is_long(self) -> bool:
+        """Whether there may be lines in it."""
+        return self.type in {"string", "bytes"} or self.type.endswith(("]", ")"))
+
+
+class Prepared(NamedTuple):
+    """A transaction that a visitor may send."""
+
+    data: str
+    """Selector and arguments, hex."""
+    value: int
+    """Wei."""
+
+    @property
+    def quantity(self) -> str:
+        """The value as JSON-RPC writes it."""
+        return hex(self.value)
+
+
+class Form(NamedTuple):
+    """A form for a function, with what came of it."""
+
+    function: Function
+    fields: Sequence[Field]
+    is_sent: bool = False
+    answer: Answer | None = None
+    prepared: Prepared | None = None
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether an input is none."""
+        return any(one.error for one in self.fields)
+
+
+class Group(NamedTuple):
+    """The forms of functions that are declared in one place."""
+
+    interface: Interface
+    forms: Sequence[Form]
+
+
+@cchain_form_page
+def read(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
+    """Show what a contract can be asked, with `?values` the answers that need no input; of a POST what it answers."""
+    found, context = framed(site, text, "contract")
+    parts = interfaces.interfaces(site.evm, found.address)
+    getters = list(islice(_functions(parts, lambda one: one.is_getter), MOST_GETTERS))
+    context |= {"part": "read", "getters": getters}
+    if "values" in request.GET:
+        questions = [(one, one.declaration.selector) for one in getters]
+        answers = ask(site, found.address, questions)
+        context["values"] = list(zip(getters, answers, strict=True))
+        if is_part(request):
+            return rendered(site, request, "_contract_values.html", context)
+
+    def answered(form: Form, data: bytes) -> Form:
+        (answer,) = ask(site, found.address, [(form.function, data)])
+        return form._replace(answer=answer)
+
+    groups = _groups(parts, lambda one: one.only_reads and one not in getters)
+    return _forms(site, request, groups, answered, context)
+
+
+@cchain_form_page
+def write(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
+    """Show what a contract can be told; of a POST the transaction that tells it, for the visitor to send."""
+    found, context = framed(site, text, "contract")
+    parts = interfaces.interfaces(site.evm, found.address)
+    chain_name = f"{NAME} {name_of(site.settings.network_id)}"
+    context |= {
+        "part": "write",
+        "chain_id": site.evm.config.chain_id,
+        "chain_name": chain_name,
+        "host": site.base_url.partition("://")[2],
+    }
+
+    def prepared(form: Form, data: bytes) -> Form:
+        coins = next((one.text for one in form.fields if one.name == _COINS), "")
+        return form._replace(prepared=Prepared(encode_data(data), read_coins(coins)))
+
+    return _forms(site, request, _groups(parts, lambda one: not one.only_reads), prepared, context)
+
+
+def _forms(
+    site: Explorer,
+    request: HttpRequest,
+    groups: Sequence[Group],
+    outcome: Callable[[Form, bytes], Form],
+    context: dict[str, Any],
+) -> HttpResponse:
+    """Show forms, the one that was sent with its outcome; to a script that one alone."""
+    action = reverse(f"explorer:contract-{context['part']}", args=[context["looked_at"]])
+    context |= {"action": action, "groups": groups}
+    if request.method != "POST":
+        return rendered(site, request, "contract_forms.html", context)
+    selector = request.POST.get("function", "")
+    sent = next((f for one in groups for f in one.forms if f.function.selector == selector), None)
+    if sent is None:
+        raise Http404
+    form = _filled(sent, request, outcome)
+    if is_part(request):
+        return rendered(site, request, "_contract_form.html", {**context, "form": form})
+    context["groups"] = [
+        one._replace(forms=[form if other is sent else other for other in one.forms])
+        for one in groups
+    ]
+    status = HTTPStatus.BAD_REQUEST if form.is_refused else HTTPStatus.OK
+    return rendered(site, request, "contract_forms.html", context, status)
+
+
+def _filled(form: Form, request: HttpRequest, outcome: Callable[[Form, bytes], Form]) -> Form:
+    """Return a form as it was sent, with what comes of it, or with what is wrong with its fields."""
+    # Browsers send the ends of lines of a textarea as CRLF, whatever was typed.
+    texts = [request.POST.get(one.name, "").replace("\r\n", "\n") for one in form.fields]
+    fields = [one._replace(text=text) for one, text in zip(form.fields, texts, strict=True)]
+    sent = form._replace(fields=fields, is_sent=True)
+    reasons: dict[str, str] = {}
+    data = b""
+    try:
+        data = encode_call(form.function.declaration, texts[: len(form.function.parameters)])
+    except BadFields as error:
+        reasons = {fields[place].name: reason for place, reason in error.reasons.items()}
+    if form.function.is_payable:
+        try:
+            read_coins(texts[-1])
+        except BadText as error:
+            reasons[_COINS] = str(error)
+    if not reasons:
+        return outcome(sent, data)
+    return sent._replace(fields=[one._replace(error=reasons.get(one.name, "")) for one in fields])
+
+
+def _functions(
+    parts: Sequence[Interface], is_meant: Callable[[Function], bool]
+) -> Iterator[Function]:
+    return (one for part in parts for one in part.functions if is_meant(one))
+
+
+def _groups(parts: Sequence[Interface], is_meant: Callable[[Function], bool]) -> list[Group]:
+    """Return empty forms for some functions, `MOST_FORMS` at most; places without any are left out."""
+    found: list[Group] = []
+    left = MOST_FORMS
+    for part in parts:
+        forms = [_form(one) for one in islice(_functions([part], is_meant), left)]
+        left -= len(forms)
+        if forms:
+            found.append(Group(part, forms))
+    return found
+
+
+def _form(function: Function) -> Form:
+    fields = [
+        Field(f"a{place}", one.name or f"input {place}", one.type, example(one))
+        for place, one in enumerate(function.parameters)
+    ]
+    if function.is_payable:
+        fields.append(Field(_COINS, "Coins to send", "", "0"))
+    return Form(function, fields)

@@ -1,0 +1,102 @@
+"""What a contract has stored, by the names of its variables where the layout is known; mappings are looked up."""
+
+from http import HTTPStatus
+from typing import Any, Final, NamedTuple
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.cache import patch_vary_headers
+
+from explorer_app.names.encoding import BadText, encode_key
+from explorer_app.selectors import interfaces
+from explorer_app.site import Explorer
+from explorer_app.storage.layout import Encoding, Layout
+from explorer_app.storage.reading import Fetch, Stored, look_up, read_all
+from explorer_app.storage.values import abi_type
+from explorer_app.views.addresses import framed
+from explorer_app.views.page import cchain_page, is_part, rendered
+from explorer_app.views.turns import BUSY, turn
+from primitives.evm import Slot
+
+_SLOT: Final = 32
+
+
+class LookedUp(NamedTuple):
+    """What a mapping has for some keys, or why it was not looked up."""
+
+    label: str
+    """The mapping's type."""
+    keys: list[str]
+    """As they were given."""
+    found: Stored | None = None
+    error: str = ""
+
+    @property
+    def shown(self) -> list[Stored]:
+        """The same as a list of variables."""
+        return [] if self.found is None else [self.found]
+
+
+@cchain_page
+def storage(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
+    """Show the variables of a contract; `?mapping=` with `slot` and keys `k0`, `k1` … looks a value up."""
+    found, context = framed(site, text, "contract")
+    told = interfaces.storage_layout(site.evm, found.address)
+    context |= {"part": "storage", "told": told}
+    status = HTTPStatus.OK
+    if told is not None:
+        with turn(site) as is_ours:
+            if not is_ours:
+                return _shown(site, request, {**context, "trouble": BUSY}, status)
+            fetch = interfaces.slots_reader(site.evm, found.address)
+            if "mapping" in request.GET:
+                looked_up = _looked_up(request, told.layout, fetch)
+                context["looked_up"] = looked_up
+                status = HTTPStatus.BAD_REQUEST if looked_up.error else HTTPStatus.OK
+            if not is_part(request):
+                context["variables"] = read_all(told.layout, fetch)
+    return _shown(site, request, context, status)
+
+
+def _shown(
+    site: Explorer, request: HttpRequest, context: dict[str, Any], status: int
+) -> HttpResponse:
+    """Return the page; to a script what was looked up alone, whose refusals a script would not show."""
+    if is_part(request):
+        response = rendered(site, request, "_looked_up.html", context)
+    else:
+        response = rendered(site, request, "contract_storage.html", context, status)
+    patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+def _looked_up(request: HttpRequest, layout: Layout, fetch: Fetch) -> LookedUp:
+    """Look a value up.
+
+    Raises:
+        Http404: There is no such mapping, or the slot is none.
+    """
+    key = request.GET["mapping"]
+    type_ = layout.types.get(key)
+    if type_ is None or type_.encoding is not Encoding.MAPPING:
+        raise Http404
+    slot = _slot(request.GET.get("slot", ""))
+    types = layout.key_types(key)
+    texts = [request.GET.get(f"k{place}", "") for place in range(len(types))]
+    result = LookedUp(type_.label, texts)
+    keys = []
+    for one, given in zip(types, texts, strict=True):
+        try:
+            keys.append(encode_key(abi_type(one), given))
+        except BadText as error:
+            return result._replace(error=f"The key of type {one.label} {error}.")
+    return result._replace(found=look_up(layout, key, slot, keys, fetch))
+
+
+def _slot(text: str) -> Slot:
+    try:
+        found = bytes.fromhex(text.removeprefix("0x"))
+    except ValueError:
+        raise Http404 from None
+    if len(found) != _SLOT:
+        raise Http404
+    return Slot(found)

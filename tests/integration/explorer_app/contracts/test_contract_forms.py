@@ -1,0 +1,240 @@
+"""Forms for a contract's functions: what it answers, what it refuses by name, and transactions that are prepared."""
+
+import re
+from http import HTTPStatus
+
+import pytest
+from django.http import HttpResponse
+
+from cchain_app.evm.engine import CallInterrupted
+from explorer_app.services import verification
+from explorer_app.verification.proxies import SLOTS
+from explorer_app.views import answers, turns
+from primitives.evm import Address
+from primitives.hexadecimal import checksum_address
+from tests.builders.transactions import SENDER
+from tests.integration.admin_pages import Browse
+from tests.integration.explorer_app.contracts.conftest import FORM, Explored, urlencoded
+from tests.integration.explorer_app.contracts.test_proxies import DELEGATES, deployer, word
+
+pytestmark = pytest.mark.usefixtures("pchain")  # the frame of a page says what an address has there
+
+SUM = "dc61afec"
+"""sum(uint256[],bool) of the sample `cabinet`."""
+SCRIPT = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def cabinet(explored: Explored) -> Address:
+    return Address(bytes.fromhex(explored.verified("cabinet").addresses["cabinet"]))
+
+
+def path(address: Address, part: str) -> str:
+    return f"/address/{checksum_address(address)}/{part}"
+
+
+def sent(explored: Explored, url: str, *, script: bool = False, **form: str) -> HttpResponse:
+    headers = SCRIPT if script else {}
+    return explored.client.post(url, urlencoded(form), FORM, headers=headers)
+
+
+def selector(text: str, name: str) -> str:
+    """Return by which digits a page's form names a function."""
+    found = re.search(rf'id="f-([0-9a-f]{{8}})"[^>]*><summary><b>{name}</b>', text)
+    assert found is not None, name
+    return found[1]
+
+
+def test_questions_with_inputs_have_a_form_and_values_wait_until_they_are_asked_for(
+    explored: Explored, cabinet: Address, browse: Browse
+) -> None:
+    first = browse(path(cabinet, "read"))  # slots that would name an implementation are remembered
+    page = browse(path(cabinet, "read"))
+
+    assert page.status == HTTPStatus.OK
+    assert 'placeholder="[1, …]"' in page.text
+    assert "<dt>title</dt>" in page.text
+    assert ">Cabinet<" not in page.text.partition("<dl")[2]
+    assert "setNumber" not in page.text
+    assert len(first.chain_statements) <= 16
+    assert page.slow_plans() == []
+
+
+def test_values_without_inputs_are_asked_together(
+    explored: Explored, cabinet: Address, browse: Browse
+) -> None:
+    browse(path(cabinet, "read"))
+    whole = browse(path(cabinet, "read"), values="")
+    part = explored.client.get(path(cabinet, "read"), {"values": ""}, headers=SCRIPT)
+
+    for text in (whole.text, part.content.decode()):
+        assert '<span class="hex">Cabinet</span>' in text
+        assert '<span class="hex">42</span>' in text
+        assert str(checksum_address(SENDER)) in text
+    assert "<html" not in part.content.decode()
+    assert len(whole.chain_statements) <= 12
+
+
+def test_a_question_is_answered_with_and_without_scripts(
+    explored: Explored, cabinet: Address
+) -> None:
+    url = path(cabinet, "read")
+    form = {"function": SUM, "a0": '[1, 2, "0x10"]', "a1": "true"}
+    plain = sent(explored, url, **form)
+    part = sent(explored, url, script=True, **form)
+
+    for response in (plain, part):
+        assert response.status_code == HTTPStatus.OK
+        assert '<span class="hex">38</span>' in response.content.decode()
+    assert f'id="f-{SUM}" open' in plain.content.decode()
+    assert part.content.decode().lstrip().startswith("<form")
+
+
+def test_a_tuple_is_answered_by_the_names_of_its_members(
+    explored: Explored, cabinet: Address
+) -> None:
+    url = path(cabinet, "read")
+    drawer = selector(explored.client.get(url).content.decode(), "drawer")
+    text = sent(explored, url, function=drawer, a0="1").content.decode()
+
+    assert "label" in text
+    assert ">second<" in text
+    assert ">-3<" in text
+
+
+def test_a_field_that_is_none_says_so_and_keeps_what_was_typed(
+    explored: Explored, cabinet: Address
+) -> None:
+    url = path(cabinet, "read")
+    plain = sent(explored, url, function=SUM, a0="[1, <b>", a1="perhaps")
+    part = sent(explored, url, script=True, function=SUM, a0="[1, -2]", a1="true")
+
+    assert plain.status_code == HTTPStatus.BAD_REQUEST
+    text = plain.content.decode()
+    assert "given must be JSON for uint256[], such as [1, …]." in text
+    assert "twice must be true or false." in text
+    assert "[1, &lt;b&gt;</textarea>" in text
+    assert part.status_code == HTTPStatus.OK  # else a script would not show it
+    assert "given [1] must be a whole number of 256 bits." in part.content.decode()
+
+
+def test_a_failure_has_the_name_that_the_contract_gave_it(
+    explored: Explored, cabinet: Address
+) -> None:
+    url = path(cabinet, "read")
+    text = explored.client.get(url).content.decode()
+    named = sent(explored, url, function=selector(text, "open"), a0="7").content.decode()
+    panicked = sent(explored, url, function=selector(text, "drawer"), a0="9").content.decode()
+
+    assert "It reverted with Locked." in named
+    assert "until" in named
+    assert str(checksum_address(SENDER)) in named
+    assert "out-of-bounds access of an array" in panicked
+
+
+def test_what_does_not_end_is_ended(
+    explored: Explored, cabinet: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = path(cabinet, "read")
+    endless = selector(explored.client.get(url).content.decode(), "endless")
+    assert "out of gas" in sent(explored, url, function=endless).content.decode()
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise CallInterrupted
+
+    monkeypatch.setattr(explored.site.evm.engine, "call", interrupted)
+    assert "longer than a page may take" in sent(explored, url, function=endless).content.decode()
+    monkeypatch.setattr(answers, "SECONDS", 0)
+    assert "no time left" in sent(explored, url, function=endless).content.decode()
+
+
+def test_strangers_cannot_have_all_threads_ask(
+    explored: Explored, cabinet: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "PATIENCE", 0.01)
+    site = explored.site
+    with site.executing, site.executing:
+        asked = sent(explored, path(cabinet, "read"), function=SUM, a0="[]", a1="true")
+        stored = explored.client.get(path(cabinet, "storage"))
+
+    for response in (asked, stored):
+        assert turns.BUSY in response.content.decode()
+
+
+def test_a_transaction_is_prepared_and_nothing_is_sent(
+    explored: Explored, cabinet: Address
+) -> None:
+    url = path(cabinet, "write")
+    text = explored.client.get(url).content.decode()
+    assert "<b>sum</b>" not in text
+    before = explored.site.evm.memory.blocks.head.number
+    form = {
+        "function": selector(text, "fill"),
+        "a0": '[{"width": 5, "depth": "-1", "locked": true, "label": "é", "sizes": [1, 2]}]',
+        "a1": "-7",
+        "coins": "1.5",
+    }
+    part = sent(explored, url, script=True, **form).content.decode()
+    found = re.search(r'data-data="0x([0-9a-f]+)" data-value="0x([0-9a-f]+)"', part)
+    assert found is not None
+
+    assert int(found[2], 16) == 15 * 10**17
+    assert f"cast send {checksum_address(cabinet)} 0x{found[1]} --value 1500000000000000000" in part
+    assert explored.site.evm.memory.blocks.head.number == before
+    _, block = explored.chain.do(
+        to=cabinet, value=int(found[2], 16), data=bytes.fromhex(found[1]), gas=1_000_000
+    )
+    assert block.receipts[0].succeeded
+    drawer = path(cabinet, "read")
+    answered = sent(
+        explored, drawer, function=selector(explored.client.get(drawer).content.decode(), "drawer"), a0="2"
+    )  # fmt: skip
+    assert ">é<" in answered.content.decode()
+
+
+def test_coins_that_are_none_are_refused(explored: Explored, cabinet: Address) -> None:
+    url = path(cabinet, "write")
+    text = explored.client.get(url).content.decode()
+    refused = sent(explored, url, function=selector(text, "fill"), a0="[]", a1="0", coins="-1")
+
+    assert refused.status_code == HTTPStatus.BAD_REQUEST
+    assert "Coins to send must be an amount" in refused.content.decode()
+    assert "data-data" not in refused.content.decode()
+
+
+def test_a_proxy_is_spoken_to_by_its_implementations_functions(explored: Explored) -> None:
+    target = explored.verified("counter")
+    address = Address(bytes.fromhex(target.addresses["counter"]))
+    proxy = explored.create(deployer(DELEGATES, slots={SLOTS[0].slot: word(address)}))
+    read = explored.client.get(path(proxy, "read")).content.decode()
+    write = explored.client.get(path(proxy, "write")).content.decode()
+
+    assert "<dt>number</dt>" in read
+    assert "by the code of" in write
+    assert str(checksum_address(address)) in write
+    assert selector(write, "setNumber") == "3fb5c1cb"
+
+
+def test_a_given_abi_has_forms_too_and_is_marked(explored: Explored) -> None:
+    address = explored.create(deployer(b"\x00"))
+    bare = explored.client.get(path(address, "write")).content.decode()
+    abi = '[{"type": "function", "name": "poke", "inputs": [{"type": "uint7", "name": "x"}]}]'
+    verification.supply_abi(explored.site, address, abi, name="<i>Mine")
+    given = explored.client.get(path(address, "write")).content.decode()
+    odd = sent(explored, path(address, "write"), function=selector(given, "poke"), a0="1")
+
+    assert "No functions are known" in bare
+    assert "not proven" in given
+    assert "&lt;i&gt;Mine" in given
+    assert odd.status_code == HTTPStatus.BAD_REQUEST
+    assert "x cannot be encoded" in odd.content.decode()
+
+
+@pytest.mark.parametrize("part", ["read", "write"])
+def test_what_is_not_there_is_not_found(explored: Explored, cabinet: Address, part: str) -> None:
+    assert (
+        explored.client.get(path(Address(b"\x12" * 20), part)).status_code == HTTPStatus.NOT_FOUND
+    )
+    assert explored.client.get(f"/address/nobody/{part}").status_code == HTTPStatus.NOT_FOUND
+    for form in ({}, {"function": "00000000"}):
+        assert sent(explored, path(cabinet, part), **form).status_code == HTTPStatus.NOT_FOUND

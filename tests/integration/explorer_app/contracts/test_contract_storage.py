@@ -1,0 +1,162 @@
+"""A contract's storage by name: what Solidity's code has written is read as what it wrote."""
+
+import re
+from html import unescape
+from http import HTTPStatus
+from urllib.parse import urlencode
+
+import pytest
+
+from explorer_app.selectors import interfaces
+from explorer_app.storage.reading import Stored, look_up, read_all
+from explorer_app.verification.proxies import SLOTS
+from primitives.evm import Address
+from primitives.hexadecimal import checksum_address
+from tests.builders.transactions import SENDER
+from tests.integration.admin_pages import Browse
+from tests.integration.explorer_app.contracts.conftest import Explored
+from tests.integration.explorer_app.contracts.test_contract_forms import SCRIPT, cabinet, path
+from tests.integration.explorer_app.contracts.test_proxies import DELEGATES, deployer, word
+
+__all__ = ["cabinet"]
+
+pytestmark = pytest.mark.usefixtures("pchain")  # the frame of a page says what an address has there
+
+STORY = "A text that is longer than the thirty-one bytes which one slot has room for, and then some more."
+
+
+def plain(one: Stored) -> object:
+    """Return a value, or those of the parts."""
+    if one.parts:
+        return [plain(part) for part in one.parts]
+    return one.remark if one.value is None else one.value
+
+
+def test_each_kind_of_variable_is_read_as_it_was_written(
+    explored: Explored, cabinet: Address
+) -> None:
+    told = interfaces.storage_layout(explored.site.evm, cabinet)
+    assert told is not None
+    fetch = interfaces.slots_reader(explored.site.evm, cabinet)
+    found = {one.name: one for one in read_all(told.layout, fetch)}
+    drawer = ["100", "-3", "true"]
+    sizes = ["0", "4"]
+
+    assert {name: plain(one) for name, one in found.items() if not one.mapping} == {
+        "isOpen": "true",
+        "rows": "7",
+        "keeper": str(checksum_address(SENDER)),
+        "balance": "-5",
+        "wood": "2",
+        "price": f"0x{12:024x}",
+        "mark": "0xcafebabe",
+        "title": "Cabinet",
+        "story": STORY,
+        "raw": "0x0102",
+        "triple": ["1", "2", "3"],
+        "packed": [str(10 + place) for place in range(7)],
+        "numbers": [str(100 + place) for place in range(10)],
+        "small": ["1", "2"],
+        "top": [*drawer, "top", sizes],
+        "drawers": [[*drawer, "first", sizes], [*drawer, "second", sizes]],
+        "count": "42",
+        "next": str(checksum_address(cabinet)),
+    }
+    assert found["numbers"].remark == "the first 10 of 14"
+    assert (found["balance"].offset, found["keeper"].offset) == (22, 2)
+    held = look_up(
+        told.layout, found["heldBy"].mapping, found["heldBy"].slot, [word(SENDER)], fetch
+    )
+    assert held.value == "77"
+    named = found["named"]
+    assert named.keys == ("string", "uint256")
+    deep = look_up(told.layout, named.mapping, named.slot, [b"a", (5).to_bytes(32, "big")], fetch)
+    assert plain(deep) == [*drawer, "deep", sizes]
+
+
+def test_the_page_shows_variables_in_a_bounded_number_of_questions(
+    explored: Explored, cabinet: Address, browse: Browse
+) -> None:
+    explored.chain.mine()
+    first = browse(path(cabinet, "storage"))  # slots are remembered
+    page = browse(path(cabinet, "storage"))
+
+    assert page.status == HTTPStatus.OK
+    for text in ("isOpen", STORY, "the first 10 of 14", "mapping(address =&gt; uint256)"):
+        assert text in page.text
+    assert len(first.chain_statements) <= 20
+    assert page.slow_plans() == []
+
+
+def looked_up(text: str, name: str) -> dict[str, str]:
+    """Return the hidden fields of the form by which a page looks a mapping up."""
+    piece = text.partition(f'<span class="name">{name}</span>')[2].partition("</form>")[0]
+    found = re.findall(r'name="(mapping|slot)" value="([^"]+)"', piece)
+    return {name: unescape(value) for name, value in found}
+
+
+def test_a_mapping_is_looked_up(explored: Explored, cabinet: Address) -> None:
+    url = path(cabinet, "storage")
+    text = explored.client.get(url).content.decode()
+    held = looked_up(text, "heldBy") | {"k0": str(checksum_address(SENDER))}
+    marks = looked_up(text, "marks") | {"k0": "1"}
+    whole = explored.client.get(url, held)
+    part = explored.client.get(url, held, headers=SCRIPT)
+
+    assert '<span class="hex">77</span>' in whole.content.decode()
+    assert "isOpen" in whole.content.decode()
+    assert '<span class="hex">77</span>' in part.content.decode()
+    assert "isOpen" not in part.content.decode()
+    assert part["Vary"] == whole["Vary"] == "HX-Request"
+    assert f"0x{9:064x}" in explored.client.get(url, marks).content.decode()
+
+
+def test_a_key_that_is_none_is_refused(explored: Explored, cabinet: Address) -> None:
+    url = path(cabinet, "storage")
+    held = looked_up(explored.client.get(url).content.decode(), "heldBy") | {"k0": "0x<1"}
+    plainly = explored.client.get(url, held)
+    part = explored.client.get(url, held, headers=SCRIPT)
+
+    words = "The key of type address must be an address: 0x and 40 digits."
+    assert plainly.status_code == HTTPStatus.BAD_REQUEST
+    assert words in plainly.content.decode()
+    assert part.status_code == HTTPStatus.OK
+    assert words in part.content.decode()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"mapping": "t_nothing", "slot": "00" * 32},
+        {"mapping": "t_uint256", "slot": "00" * 32},
+        {"mapping": "t_mapping(t_address,t_uint256)"},
+        {"mapping": "t_mapping(t_address,t_uint256)", "slot": "0x12"},
+        {"mapping": "t_mapping(t_address,t_uint256)", "slot": "zz" * 32},
+    ],
+)
+def test_what_is_no_mapping_is_not_found(
+    explored: Explored, cabinet: Address, query: dict[str, str]
+) -> None:
+    response = explored.client.get(f"{path(cabinet, 'storage')}?{urlencode(query)}")
+
+    assert response.status_code == HTTPStatus.NOT_FOUND
+
+
+def test_a_proxys_storage_is_read_by_its_implementations_layout(
+    explored: Explored, cabinet: Address
+) -> None:
+    slots = {SLOTS[0].slot: word(cabinet), (19).to_bytes(32, "big"): (4321).to_bytes(32, "big")}
+    proxy = explored.create(deployer(DELEGATES, slots=slots))
+    text = explored.client.get(path(proxy, "storage")).content.decode()
+
+    assert "by the layout of" in text
+    assert '<span class="hex">4321</span>' in text
+
+
+def test_storage_without_a_layout_says_what_would_be_here(explored: Explored) -> None:
+    old = Address(bytes.fromhex(explored.verified("oldtoken").addresses["oldtoken"]))
+    unknown = explored.create(deployer(b"\x00"))
+
+    for address in (old, unknown):
+        text = explored.client.get(path(address, "storage")).content.decode()
+        assert "is not known" in text
