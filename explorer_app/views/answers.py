@@ -66,22 +66,31 @@ class Asker:
             return Answer(trouble="It took longer than a page may take.")
         except CallRejected as error:
             return Answer(trouble=f"It could not begin: {error}.")
-        return self._failed(result) if result.error is not None else _decoded(function, result)
-
-    def _failed(self, result: CallResult) -> Answer:
-        if not result.reverted:
+        if result.reverted:
+            return failed(self._site, self._address, result.output)
+        if result.error is not None:
             return Answer(trouble=f"It failed: {result.error}.")
-        output = result.output
-        if not output:
-            return Answer(trouble="It reverted without a reason.")
-        reason = reason_of(output)
-        if reason is not None and output.startswith((ERROR, PANIC)):
-            return Answer(trouble=f"It reverted: {reason}")
-        error = self._site.names.error(output, verified.abi_of(self._site.evm, self._address))
-        if error is not None:
-            return Answer(trouble=f"It reverted with {error.name}.", error=error)
-        cut = "…" if len(output) > _MOST_SHOWN else ""
-        return Answer(trouble=f"It reverted with 0x{output[:_MOST_SHOWN].hex()}{cut}")
+        return _decoded(function, result)
+
+
+def failed(site: Explorer, address: Address, output: bytes) -> Answer:
+    """Return what a contract said when it reverted, by its own errors first, then by common ones.
+
+    Args:
+        site: Whose page it is.
+        address: The contract that was called.
+        output: What it reverted with.
+    """
+    if not output:
+        return Answer(trouble="It reverted without a reason.")
+    reason = reason_of(output)
+    if reason is not None and output.startswith((ERROR, PANIC)):
+        return Answer(trouble=f"It reverted: {reason}")
+    error = site.names.error(output, verified.abi_of(site.evm, address))
+    if error is not None:
+        return Answer(trouble=f"It reverted with {error.name}.", error=error)
+    cut = "…" if len(output) > _MOST_SHOWN else ""
+    return Answer(trouble=f"It reverted with 0x{output[:_MOST_SHOWN].hex()}{cut}")
 
 
 def ask(site: Explorer, address: Address, questions: list[tuple[Function, bytes]]) -> list[Answer]:

@@ -18,14 +18,14 @@ from explorer_app.selectors import interfaces
 from explorer_app.selectors.interfaces import Interface
 from explorer_app.site import Explorer
 from explorer_app.views.addresses import framed
-from explorer_app.views.answers import Answer, ask
+from explorer_app.views.answers import Answer, ask, failed
 from explorer_app.views.page import cchain_form_page, is_part, rendered
 from primitives.hexadecimal import encode_data
 from primitives.networks import name_of
 from primitives.product import NAME
 
-MOST_FORMS: Final = 400
-"""On one page."""
+MOST_INPUTS: Final = 1500
+"""On one page, a button counted as one: functions beyond have no form."""
 MOST_GETTERS: Final = 30
 """Whose values are asked for together; others have a form each."""
 _COINS: Final = "coins"
@@ -113,8 +113,14 @@ def read(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
 
 @cchain_form_page
 def write(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
-    """Show what a contract can be told; of a POST the transaction that tells it, for the visitor to send."""
+    """Show what a contract can be told; of a POST the transaction that tells it, for the visitor to send.
+
+    A script that was told on sending that it would revert asks by `?reverted=` what that means.
+    """
     found, context = framed(site, text, "contract")
+    if is_part(request) and "reverted" in request.GET:
+        answer = failed(site, found.address, _bytes(request.GET["reverted"]))
+        return rendered(site, request, "_trouble.html", {"answer": answer})
     parts = interfaces.interfaces(site.evm, found.address)
     chain_name = f"{NAME} {name_of(site.settings.network_id)}"
     context |= {
@@ -180,6 +186,14 @@ def _filled(form: Form, request: HttpRequest, outcome: Callable[[Form, bytes], F
     return sent._replace(fields=[one._replace(error=reasons.get(one.name, "")) for one in fields])
 
 
+def _bytes(text: str) -> bytes:
+    """Return what a script got as the data of an error; nothing for what is none, as of an error without."""
+    try:
+        return bytes.fromhex(text.removeprefix("0x"))
+    except ValueError:
+        return b""
+
+
 def _functions(
     parts: Sequence[Interface], is_meant: Callable[[Function], bool]
 ) -> Iterator[Function]:
@@ -187,12 +201,15 @@ def _functions(
 
 
 def _groups(parts: Sequence[Interface], is_meant: Callable[[Function], bool]) -> list[Group]:
-    """Return empty forms for some functions, `MOST_FORMS` at most; places without any are left out."""
+    """Return empty forms for some functions, as far as there is room; places without any are left out."""
     found: list[Group] = []
-    left = MOST_FORMS
+    room = MOST_INPUTS
     for part in parts:
-        forms = [_form(one) for one in islice(_functions([part], is_meant), left)]
-        left -= len(forms)
+        forms: list[Form] = []
+        for one in _functions([part], is_meant):
+            room -= len(one.parameters) + 1
+            if room >= 0:
+                forms.append(_form(one))
         if forms:
             found.append(Group(part, forms))
     return found

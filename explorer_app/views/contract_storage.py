@@ -4,7 +4,6 @@ from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.utils.cache import patch_vary_headers
 
 from explorer_app.names.encoding import BadText, encode_key
 from explorer_app.selectors import interfaces
@@ -62,11 +61,8 @@ def _shown(
 ) -> HttpResponse:
     """Return the page; to a script what was looked up alone, whose refusals a script would not show."""
     if is_part(request):
-        response = rendered(site, request, "_looked_up.html", context)
-    else:
-        response = rendered(site, request, "contract_storage.html", context, status)
-    patch_vary_headers(response, ["HX-Request"])
-    return response
+        return rendered(site, request, "_looked_up.html", context)
+    return rendered(site, request, "contract_storage.html", context, status)
 
 
 def _looked_up(request: HttpRequest, layout: Layout, fetch: Fetch) -> LookedUp:

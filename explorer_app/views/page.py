@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -24,6 +25,8 @@ _POLICY: Final = (
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 _MOST_DIGITS: Final = 19
+_SCRIPT: Final = "HX-Request"
+"""The header by which htmx says that it asks."""
 
 P = ParamSpec("P")
 View = Callable[..., HttpResponse]
@@ -49,6 +52,8 @@ def _view(show: Shown[P]) -> View:
         except UpstreamError as error:
             response = _not_now(str(error))
         response["Content-Security-Policy"] = _POLICY
+        # Else a browser that goes back could show a part as if it were the page.
+        patch_vary_headers(response, [_SCRIPT])
         return response
 
     return view
@@ -80,7 +85,7 @@ def cchain_form_page(show: Shown[P]) -> View:
 
 def is_part(request: HttpRequest) -> bool:
     """Say whether a script asks for a part of the page, to put it into the page that is open."""
-    return request.headers.get("HX-Request") == "true"
+    return request.headers.get(_SCRIPT) == "true"
 
 
 def _of_cchain(show: Shown[P]) -> Shown[P]:

@@ -35,9 +35,20 @@ function sticksOut() {
     .slice(0, 5)
 }
 
+/** Lets axe look at a page, measures it, and takes a picture; what is wrong goes to the faults. */
+async function audit(page, name, screen, screenshots, faults) {
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
+  if (wide) faults.push(`${name} on a ${screen} is too wide: ${await page.evaluate(sticksOut)}`)
+  await page.evaluate(await readFile(AXE, 'utf8'))
+  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
+  for (const one of found.violations)
+    if (['serious', 'critical'].includes(one.impact))
+      faults.push(`${name} on a ${screen}: ${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html).join(' ')}`)
+  await page.screenshot({ path: `${screenshots}/${name}-${screen}.png`, fullPage: true })
+}
+
 /** Opens pages by name on both screens, light and dark, and lets axe look at each. */
 export async function look({ base, pages, screenshots }) {
-  const axe = await readFile(AXE, 'utf8')
   const faults = []
   const seen = {}
   for (const [screen, viewport] of Object.entries(SCREENS)) {
@@ -46,14 +57,7 @@ export async function look({ base, pages, screenshots }) {
     for (const [name, path] of Object.entries(pages)) {
       await page.goto(`${base}${path}`)
       await page.waitForLoadState('load')
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
-      if (wide) met.push(`${name} on a ${screen} is too wide: ${await page.evaluate(sticksOut)}`)
-      await page.evaluate(axe)
-      const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
-      for (const one of found.violations)
-        if (['serious', 'critical'].includes(one.impact))
-          met.push(`${name} on a ${screen}: ${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html).join(' ')}`)
-      await page.screenshot({ path: `${screenshots}/${name}-${screen}.png`, fullPage: true })
+      await audit(page, name, screen, screenshots, met)
       seen[`${name}-${screen}`] = await page.innerText('body')
     }
     faults.push(...met)
@@ -105,6 +109,122 @@ export async function withoutScripts({ base, path }) {
   const { browser, page, faults } = await open(SCREENS.desk, { javaScriptEnabled: false })
   await page.goto(`${base}${path}`)
   const text = await page.innerText('main')
+  await browser.close()
+  return { text, faults }
+}
+
+/** A wallet for the page: it knows the node's chain once it was added, and has the node sign for one account. */
+function wallet({ account, chain }) {
+  const asked = []
+  let current = '0x1'
+  let known = false
+  const send = async (method, params) => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+    const answer = await fetch('/ext/bc/C/rpc', { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    const { result, error } = await answer.json()
+    if (error) throw Object.assign(new Error(error.message), { code: error.code })
+    return result
+  }
+  const methods = {
+    eth_requestAccounts: () => [account],
+    eth_chainId: () => current,
+    wallet_switchEthereumChain: ([{ chainId }]) => {
+      if (!known || chainId !== chain) throw Object.assign(new Error('Unrecognized chain ID'), { code: 4902 })
+      current = chainId
+      return null
+    },
+    wallet_addEthereumChain: ([{ chainId, rpcUrls }]) => {
+      known = chainId === chain && rpcUrls[0].endsWith('/ext/bc/C/rpc')
+      return null
+    },
+    eth_sendTransaction: ([transaction]) => {
+      if (current !== chain) throw new Error('another chain')
+      return send('eth_sendTransaction', [transaction])
+    },
+  }
+  window.asked = asked
+  window.ethereum = {
+    request: async ({ method, params }) => {
+      asked.push(method)
+      return methods[method](params)
+    },
+  }
+}
+
+/** Opens the form of a function, fills its fields and sends it; returns the form that comes back. */
+async function fill(page, name, fields) {
+  const block = page.locator('details.function').filter({ has: page.locator('summary b', { hasText: new RegExp(`^${name}$`) }) })
+  await block.locator('summary').click()
+  for (const [field, value] of Object.entries(fields)) {
+    const input = block.locator(`[name="${field}"]`)
+    if ((await input.evaluate((part) => part.tagName)) === 'SELECT') await input.selectOption(value)
+    else await input.fill(value)
+  }
+  await block.locator('button[type=submit]').click()
+  await block.locator('.outcome, .error').first().waitFor()
+  return block
+}
+
+/** Sends what a form has prepared, and returns what the page says once the receipt is there. */
+async function send(block, button) {
+  await block.locator(`[data-send="${button}"]`).click()
+  await block.locator('.says .badge.good, .says .badge.bad').waitFor()
+  return block.locator('.says').innerText()
+}
+
+/** Reads and writes a contract on both screens: by a wallet, by the node's account, and looks into its storage. */
+export async function contract({ base, address, account, chain, count, screenshots }) {
+  const faults = []
+  const seen = {}
+  for (const [screen, viewport] of Object.entries(SCREENS)) {
+    const colorScheme = screen === 'desk' ? 'light' : 'dark'
+    const { browser, page, faults: met } = await open(viewport, { colorScheme })
+    const audited = async (name, text) => {
+      await audit(page, name, screen, screenshots, met)
+      seen[`${name}-${screen}`] = text
+    }
+    await page.addInitScript(wallet, { account, chain })
+
+    await page.goto(`${base}/address/${address}/write`)
+    const set = await fill(page, 'setNumber', { a0: count[screen] })
+    const byWallet = await send(set, 'wallet')
+    seen[`asked-${screen}`] = await page.evaluate(() => window.asked)
+    const drawers = '[{"width": 5, "depth": -1, "locked": true, "label": "new", "sizes": [1, 2]}]'
+    const filled = await fill(page, 'fill', { a0: drawers, a1: '-7', coins: '0.25' })
+    await filled.locator('select').selectOption(account)
+    await audited('contract-write', [byWallet, await send(filled, 'node')])
+
+    await page.goto(`${base}/address/${address}/write`)
+    const refused = await fill(page, 'refuse', { a0: '7' })
+    const unsent = await send(refused, 'node')
+    const bad = await fill(page, 'setNumber', { a0: 'many' })
+    await audited('contract-refused', [unsent, await bad.locator('.error').innerText()])
+
+    await page.goto(`${base}/address/${address}/read`)
+    await page.locator('dd', { hasText: 'Cabinet' }).waitFor()
+    const values = await page.locator('dl').last().innerText()
+    const sum = await fill(page, 'sum', { a0: '[20, 1]', a1: 'true' })
+    const opened = await fill(page, 'open', { a0: '9' })
+    await audited('contract-read', [values, await sum.locator('.outcome').innerText(), await opened.locator('.outcome').innerText()])
+
+    await page.goto(`${base}/address/${address}/storage`)
+    const held = page.locator('.stored > li').filter({ has: page.locator('.name', { hasText: /^heldBy$/ }) })
+    await held.locator('input[name=k0]').fill(account)
+    await held.locator('button').click()
+    await held.locator('.looked-up .is').waitFor()
+    await audited('contract-storage', [await page.innerText('main'), await held.locator('.looked-up').innerText()])
+    faults.push(...met)
+    await browser.close()
+  }
+  return { seen, faults }
+}
+
+/** Fills a form without scripts; returns what the page says then. */
+export async function plainForm({ base, path, name, fields }) {
+  const { browser, page, faults } = await open(SCREENS.desk, { javaScriptEnabled: false })
+  await page.goto(`${base}${path}`)
+  const block = await fill(page, name, fields)
+  const text = await block.innerText()
   await browser.close()
   return { text, faults }
 }

@@ -98,7 +98,10 @@ class Nodes:
         if kind == "production":
             env = {"NODE_WEB_WORKERS": "2"}
             return CheckedNode(directory, postgresql=self._postgresql(), env=env)
-        return CheckedNode(directory, env={"NODE_SERVER": kind} if kind == "daphne" else {})
+        compilers = {"NODE_SOLC_DIRECTORY": str(CLIENTS)}
+        return CheckedNode(
+            directory, env=compilers | ({"NODE_SERVER": kind} if kind == "daphne" else {})
+        )
 
 
 @pytest.fixture(scope="session")

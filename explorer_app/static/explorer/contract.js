@@ -3,14 +3,32 @@
 
 const MOST_LOOKS = 90; // at the receipt, one a second
 const MOST_ACCOUNTS = 50;
+const MOST_DIGITS = 4000; // of an address of a page
 const UNKNOWN_CHAIN = 4902; // EIP-3326
 
 async function ask(method, params = []) {
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
   const answer = await fetch("/ext/bc/C/rpc", { method: "POST", headers: { "content-type": "application/json" }, body });
   const { result, error } = await answer.json();
-  if (error) throw new Error(error.message);
+  if (error) throw Object.assign(new Error(error.message), { data: error.data });
   return result;
+}
+
+// What a transaction would revert with: nodes and wallets put it into their errors each in a way of its own.
+function revertedWith(error) {
+  const places = [error.data, error.data?.data, error.data?.originalError?.data];
+  return places.find((one) => /^0x([0-9a-f]{2})+$/i.test(one) && one.length <= MOST_DIGITS);
+}
+
+// Why it was not sent: in the contract's own words where it would revert.
+async function reason(error) {
+  const data = revertedWith(error);
+  if (data === undefined) return document.createTextNode(error.message);
+  const answer = await fetch(`${location.pathname}?reverted=${data}`, { headers: { "HX-Request": "true" } });
+  if (!answer.ok) return document.createTextNode(error.message);
+  const made = document.createElement("template");
+  made.innerHTML = await answer.text();
+  return made.content;
 }
 
 // Asked once for the page; there are none but on a chain to develop against.
@@ -89,8 +107,9 @@ async function send(button) {
     says.replaceChildren(link, " ", badge("note", "sent"));
     says.lastChild.replaceWith(badge(...(await outcome(hash))));
   } catch (error) {
-    says.append(" ", badge("bad", says.querySelector("a") ? "unknown" : "not sent"), ` ${error.message}`);
-    says.querySelector(".note")?.remove();
+    const sent = says.querySelector("a");
+    says.querySelector(".note").remove();
+    says.append(badge("bad", sent ? "nobody knows what became of it" : "not sent"), " ", await reason(error));
   }
   for (const one of buttons) one.disabled = false;
 }

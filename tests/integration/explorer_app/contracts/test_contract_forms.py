@@ -1,5 +1,6 @@
 """Forms for a contract's functions: what it answers, what it refuses by name, and transactions that are prepared."""
 
+import json
 import re
 from http import HTTPStatus
 
@@ -9,8 +10,9 @@ from django.http import HttpResponse
 from cchain_app.evm.engine import CallInterrupted
 from explorer_app.services import verification
 from explorer_app.verification.proxies import SLOTS
-from explorer_app.views import answers, turns
+from explorer_app.views import answers, contract_forms, turns
 from primitives.evm import Address
+from primitives.hashing import keccak256
 from primitives.hexadecimal import checksum_address
 from tests.builders.transactions import SENDER
 from tests.integration.admin_pages import Browse
@@ -192,6 +194,23 @@ def test_a_transaction_is_prepared_and_nothing_is_sent(
     assert ">é<" in answered.content.decode()
 
 
+def test_a_script_asks_why_a_transaction_would_revert(explored: Explored, cabinet: Address) -> None:
+    url = path(cabinet, "write")
+    locked = keccak256(b"Locked(address,uint256)")[:4] + word(cabinet) + (7).to_bytes(32, "big")
+    error = bytes.fromhex("08c379a0") + (32).to_bytes(32, "big") + (4).to_bytes(32, "big") + b"<no>"
+
+    for data, words in (
+        ("0x" + locked.hex(), "It reverted with Locked."),
+        ("0x" + error.hex().ljust(200, "0"), "It reverted: &lt;no&gt;"),
+        ("0x12345678", "It reverted with 0x12345678"),
+        ("0x", "without a reason"),
+        ("<b>", "without a reason"),
+    ):
+        text = explored.client.get(url, {"reverted": data}, headers=SCRIPT).content.decode()
+        assert words in text
+        assert "<html" not in text
+
+
 def test_coins_that_are_none_are_refused(explored: Explored, cabinet: Address) -> None:
     url = path(cabinet, "write")
     text = explored.client.get(url).content.decode()
@@ -228,6 +247,16 @@ def test_a_given_abi_has_forms_too_and_is_marked(explored: Explored) -> None:
     assert "&lt;i&gt;Mine" in given
     assert odd.status_code == HTTPStatus.BAD_REQUEST
     assert "x cannot be encoded" in odd.content.decode()
+
+
+def test_an_abi_that_is_too_large_for_a_page_is_shown_in_part(explored: Explored) -> None:
+    address = explored.create(deployer(b"\x00"))
+    inputs = [{"type": "bool", "name": ""}] * 200
+    abi = [{"type": "function", "name": f"f{place}", "inputs": inputs} for place in range(40)]
+    verification.supply_abi(explored.site, address, json.dumps(abi))
+    text = explored.client.get(path(address, "write")).content.decode()
+
+    assert text.count("<form method=") == contract_forms.MOST_INPUTS // 201
 
 
 @pytest.mark.parametrize("part", ["read", "write"])

@@ -10,7 +10,7 @@ import pytest
 from explorer_app.selectors import interfaces
 from explorer_app.storage.reading import Stored, look_up, read_all
 from explorer_app.verification.proxies import SLOTS
-from primitives.evm import Address
+from primitives.evm import Address, Slot
 from primitives.hexadecimal import checksum_address
 from tests.builders.transactions import SENDER
 from tests.integration.admin_pages import Browse
@@ -72,6 +72,28 @@ def test_each_kind_of_variable_is_read_as_it_was_written(
     assert named.keys == ("string", "uint256")
     deep = look_up(told.layout, named.mapping, named.slot, [b"a", (5).to_bytes(32, "big")], fetch)
     assert plain(deep) == [*drawer, "deep", sizes]
+
+
+def test_all_of_a_page_is_of_one_height(explored: Explored, cabinet: Address) -> None:
+    count = Slot((19).to_bytes(32, "big"))
+    before = interfaces.slots_reader(explored.site.evm, cabinet)
+    data = bytes.fromhex("3fb5c1cb") + (77).to_bytes(32, "big")
+    _, block = explored.chain.do(to=cabinet, value=0, data=data, gas=100_000)
+    after = interfaces.slots_reader(explored.site.evm, cabinet)
+
+    assert block.receipts[0].succeeded
+    assert int.from_bytes(before([count])[count], "big") == 42
+    assert int.from_bytes(after([count])[count], "big") == 77
+
+
+def test_a_page_that_has_no_time_left_says_what_it_has_not_read(
+    explored: Explored, cabinet: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interfaces, "SECONDS", 0)
+    text = explored.client.get(path(cabinet, "storage")).content.decode()
+
+    assert "not read" in text
+    assert "isOpen" in text
 
 
 def test_the_page_shows_variables_in_a_bounded_number_of_questions(
