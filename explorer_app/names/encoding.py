@@ -17,6 +17,8 @@ from primitives.hexadecimal import checksum_address
 
 MOST_TEXT: Final = 128 * 1024
 """Characters of all texts of a call: no transaction has more bytes."""
+MOST_VALUES: Final = 4096
+"""In all arrays and tuples of a call: each is a word or more, and no transaction has more of them."""
 _DEEPEST: Final = 32
 _MOST_DIGITS: Final = 80
 _COIN_DECIMALS: Final = 18
@@ -69,6 +71,11 @@ def encode_call(declaration: Declaration, texts: Sequence[str]) -> bytes:
 
     if sum(map(len, texts)) > MOST_TEXT:
         raise BadFields({0: f"has more than {MOST_TEXT:,} characters, with the other fields"})
+    listed = [
+        text for one, text in zip(declaration.parameters, texts, strict=True) if _is_nested(one)
+    ]
+    if sum(_STRING.sub("", text).count(",") for text in listed) >= MOST_VALUES:
+        raise BadFields({0: f"has more than {MOST_VALUES:,} values, with the other fields"})
     found: list[Any] = []
     reasons: dict[int, str] = {}
     for place, (parameter, text) in enumerate(zip(declaration.parameters, texts, strict=True)):
@@ -106,7 +113,7 @@ def read_value(parameter: Parameter, text: str) -> Any:
     Raises:
         BadText: It is none of the parameter's type.
     """
-    if not parameter.type.endswith(("]", ")")):
+    if not _is_nested(parameter):
         return _plain(parameter.type, text)
     if _depth(text) > _DEEPEST:
         raise BadText(f"is nested deeper than {_DEEPEST}")
@@ -149,6 +156,11 @@ def example(parameter: Parameter) -> str:
     if type_ in {"bool", "string"}:
         return {"bool": "true", "string": "text"}[type_]
     return "1" if _INTEGER.fullmatch(type_) else "0x…"
+
+
+def _is_nested(parameter: Parameter) -> bool:
+    """Say whether a value is written as JSON."""
+    return parameter.type.endswith(("]", ")"))
 
 
 def _quoted(parameter: Parameter) -> str:

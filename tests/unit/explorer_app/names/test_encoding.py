@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from cchain_app.transaction_log.declarations import Declaration, Parameter
 from explorer_app.names.encoding import (
     MOST_TEXT,
+    MOST_VALUES,
     BadFields,
     BadText,
     encode_call,
@@ -149,6 +150,17 @@ def test_each_field_says_what_is_wrong_with_it() -> None:
     with pytest.raises(BadFields) as refusal:
         encode_call(Declaration.parse("f(string a)"), ["x" * (MOST_TEXT + 1)])
     assert "more than" in refusal.value.reasons[0]
+
+
+def test_values_are_as_many_as_a_transaction_has_room_for() -> None:
+    declaration = Declaration.parse("f(uint8[] a, string[] b)")
+    most = "[" + ",".join(["1"] * MOST_VALUES) + "]"
+
+    assert len(encode_call(declaration, [most, '["a,b"]'])) > 32 * MOST_VALUES
+    for texts in ([most[:-1] + ",1]", "[]"], [most, '["a", "b"]']):
+        with pytest.raises(BadFields) as refusal:
+            encode_call(declaration, texts)
+        assert "values" in refusal.value.reasons[0]
 
 
 @pytest.mark.parametrize(
