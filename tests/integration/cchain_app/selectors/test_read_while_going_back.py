@@ -7,7 +7,7 @@ import pytest
 
 from cchain_app.memory import PoolTag
 from cchain_app.selectors import blocks, development, state
-from cchain_app.selectors.state import prefetch_accounts, state_at
+from cchain_app.selectors.state import prefetch_accounts, prefetch_slots, state_at
 from cchain_app.store import chain as stored
 from cchain_app.store import development as set_by_hand
 from cchain_app.store import evm_state
@@ -79,6 +79,13 @@ def test_accounts_at_once(
     prefetch_accounts(chain.evm, [RECIPIENT, SENDER], 1)
 
     assert balance(chain, RECIPIENT) == 5
+
+
+def test_slots_at_once(monkeypatch: pytest.MonkeyPatch, chain: Chain, go_back: Meanwhile) -> None:
+    after(monkeypatch, state.evm_state, "slots_now", go_back)
+    prefetch_slots(chain.evm, CONTRACT, [SLOT, Slot(b"\x05" * 32)], 1)
+
+    assert state_at(chain.evm, 1).storage(CONTRACT, SLOT) == b"\x11" * 32
 
 
 def test_what_is_set_for_the_next_blocks(

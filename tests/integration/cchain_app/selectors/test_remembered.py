@@ -6,7 +6,7 @@ import pytest
 
 from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks, pool
-from cchain_app.selectors.state import prefetch_accounts, state_at
+from cchain_app.selectors.state import prefetch_accounts, prefetch_slots, state_at
 from primitives.evm import Address, Hash, Slot
 from tests.integration.conftest import Chain
 
@@ -51,6 +51,12 @@ def test_slots_are_read_once(counts: Counts) -> None:
     for _ in range(3):
         state.storage(STRANGER, Slot(bytes(32)))
     assert counts("slots") == (2, 1)
+
+    slots = [Slot(bytes(32)), Slot(b"\1" * 32)]
+    prefetch_slots(evm_chain(), STRANGER, slots, blocks.head(evm_chain()).number)
+    assert counts("slots") == (1, 1)
+    assert [state.storage(STRANGER, one) for one in slots] == [bytes(32)] * 2
+    assert counts("slots") == (2, 0)
 
 
 def test_state_of_the_past_is_no_question_to_the_memory(counts: Counts) -> None:
