@@ -97,6 +97,9 @@ class TokenTransfer(models.Model):
     to = AddressField(help_text="Zero: burned")
     token_id = UInt256Field(null=True, help_text="Null of ERC-20; of a range its first")
     last_token_id = UInt256Field(null=True, help_text="Of a range (ERC-2309) its last, else null")
+    noted = models.SmallIntegerField(
+        null=True, help_text="Of a range: from its first on so many have their owner noted"
+    )
     value = UInt256Field(help_text="Smallest units; of ERC-721 how many tokens")
     hidden = models.BooleanField(
         help_text="Lists of an address leave it out at first: it moves nothing, or its sender is an account that "
@@ -112,6 +115,11 @@ class TokenTransfer(models.Model):
             models.Index(
                 fields=["contract", "id"],
                 name="explorer_transfer_of_range",
+                condition=Q(last_token_id__isnull=False),
+            ),
+            models.Index(
+                fields=["contract", "token_id"],
+                name="explorer_ranges_by_first",
                 condition=Q(last_token_id__isnull=False),
             ),
             models.Index(fields=["sender", "id"], name="explorer_transfer_by_sender"),
@@ -182,7 +190,7 @@ class TokenItem(models.Model):
         Token, models.PROTECT, related_name="items", db_index=False, db_constraint=False
     )
     token_id = UInt256Field()
-    owner = AddressField(help_text="Zero: it was burned")
+    owner = AddressField(null=True, help_text="Null: it was burned")
 
     class Meta:
         ordering = ["key"]
@@ -190,6 +198,11 @@ class TokenItem(models.Model):
         verbose_name_plural = "tokens of collections"
         indexes = [
             models.Index(fields=["owner", "contract"], name="explorer_item_by_owner"),
+            models.Index(
+                fields=["contract", "token_id"],
+                name="explorer_item_owned",
+                condition=Q(owner__isnull=False),
+            ),
         ]
 
     @override

@@ -8,7 +8,7 @@ from chaindb.fields import height_of, row_id
 from explorer_app import models
 from explorer_app.store import tokens as rows
 from explorer_app.store.tokens import Progress
-from explorer_app.tokens.events import MOST_DATA, TOPICS, TRANSFER, Kind
+from explorer_app.tokens.events import GAS_OF_AN_OWNER, MOST_DATA, TOPICS, TRANSFER, Kind
 from primitives.evm import Address
 
 # Each branch goes by the index of one topic, in order. More data than a batch can have are not read.
@@ -26,6 +26,13 @@ SELECT transaction_id, address, topic1, topic2, substr(data, 1, 32) FROM cchain_
 WHERE topic0 = %s AND topic3 IS NULL AND topic2 IS NOT NULL AND id >= %s AND id < %s AND address IN ({keys})
 """
 _SIGNERS: Final = "SELECT id, sender FROM cchain_app_transaction WHERE id IN ({keys})"
+_GAS: Final = (
+    "SELECT transaction_id, gas_used FROM cchain_app_receipt WHERE transaction_id IN ({keys})"
+)
+_NOTED: Final = """
+SELECT transaction_id, sum(noted) FROM explorer_app_tokentransfer
+WHERE transaction_id IN ({keys}) AND last_token_id IS NOT NULL GROUP BY transaction_id
+"""
 _KINDS: Final = "SELECT address, kind FROM explorer_app_token WHERE asked_height IS NOT NULL AND address IN ({keys})"
 
 
@@ -115,6 +122,19 @@ def signers(chain: EvmChain, transactions: Iterable[int]) -> dict[int, Address]:
     """Return who signed transactions, by their keys."""
     found = chain.db.rows_by_keys(_SIGNERS, sorted(set(transactions)))
     return {key: Address(bytes(sender)) for key, sender in found}
+
+
+def rooms(chain: EvmChain, transactions: Iterable[int]) -> dict[int, int]:
+    """Return how many owners the ranges of transactions may still have noted, by the transactions' keys.
+
+    Unspecified: a hundredth of the gas that a transaction used, for those ranges first that come first.
+    """
+    keys = sorted(set(transactions))
+    noted = dict(chain.db.rows_by_keys(_NOTED, keys))
+    return {
+        key: max(gas_used // GAS_OF_AN_OWNER - int(noted.get(key, 0)), 0)
+        for key, gas_used in chain.db.rows_by_keys(_GAS, keys)
+    }
 
 
 def known_kinds(chain: EvmChain, contracts: Iterable[Address]) -> dict[Address, Kind | None]:

@@ -161,10 +161,10 @@ def inventory(
     chain: EvmChain, token: Token, *, after: int | None = None, count: int = PAGE
 ) -> list[TokenItem]:
     """Return tokens of an ERC-721 that somebody owns, by their ids, from behind one on."""
-    start = item_key(Address(bytes(token.address)), 0 if after is None else after + 1)
-    end = item_key(Address(bytes(token.address)), 2**256 - 1)
-    found = chain.db.objects(TokenItem).filter(key__gte=start, key__lte=end)
-    return list(found.exclude(owner=ZERO_ADDRESS).order_by("key")[:count])
+    found = chain.db.objects(TokenItem).filter(contract=token.address, owner__isnull=False)
+    if after is not None:
+        found = found.filter(token_id__gt=after)
+    return list(found.order_by("token_id")[:count])
 
 
 def ids(chain: EvmChain, token: Token, *, after: int | None = None, count: int = PAGE) -> list[int]:
@@ -179,10 +179,10 @@ def ids(chain: EvmChain, token: Token, *, after: int | None = None, count: int =
 
 
 def owner(chain: EvmChain, token: Token, token_id: int) -> Address | None:
-    """Return who owns a token of an ERC-721; None if nobody was ever seen to."""
+    """Return who owns a token of an ERC-721, the zero address if it was burned; None if nobody was ever seen to."""
     key = item_key(Address(bytes(token.address)), token_id)
-    found = chain.db.objects(TokenItem).filter(key=key).values_list("owner", flat=True).first()
-    return None if found is None else Address(bytes(found))
+    found = chain.db.objects(TokenItem).filter(key=key).first()
+    return None if found is None else Address(bytes(found.owner or ZERO_ADDRESS))
 
 
 def count_transfers(chain: EvmChain, token: Token) -> int:

@@ -25,6 +25,7 @@ from explorer_app.tokens.events import (
     Kind,
     Transfer,
     is_of_erc20,
+    is_range,
     is_unindexed,
     is_wrapping,
     read_transfers,
@@ -104,6 +105,8 @@ class _Part:
         wrapping = [one for one in self._logs if is_wrapping(one.topics)]
         self._beside = token_logs.beside(chain, wrapping)
         self._signers = token_logs.signers(chain, (one.transaction for one in self._logs))
+        ranges = [one.transaction for one in self._logs if is_range(one.topics)]
+        self._rooms = token_logs.rooms(chain, ranges)
         unindexed = [one.address for one in self._logs if is_unindexed(one.topics)]
         kinds = token_logs.known_kinds(chain, unindexed)
         self._collections = {address: kind is Kind.ERC721 for address, kind in kinds.items()}
@@ -136,6 +139,8 @@ class _Part:
     def _transfers(self, log: FoundLog) -> Sequence[Transfer]:
         collection = self._collections.get(log.address, False)
         found = read_transfers(log.topics, log.data, is_collection=collection)
+        if is_range(log.topics):
+            return [self._within_room(log.transaction, one) for one in found]
         if not is_wrapping(log.topics):
             return found
         return [
@@ -144,6 +149,12 @@ class _Part:
             if WrappedCoins(log.transaction, log.address, one.sender, one.to, one.value)
             not in self._beside
         ]
+
+    def _within_room(self, transaction: int, one: Transfer) -> Transfer:
+        """Return a range with no more owners noted than its transaction has paid for."""
+        noted = min(len(one.token_ids), self._rooms[transaction])
+        self._rooms[transaction] -= noted
+        return one._replace(noted=noted)
 
     def _placed(self, found: Sequence[tuple[FoundLog, Transfer]]) -> Iterator[PlacedTransfer]:
         accounts = self._that_sign(found)

@@ -10,9 +10,10 @@ from typing import Final
 from chaindb.database import Database, Row
 from explorer_app import models
 from explorer_app.tokens.events import Change
-from primitives.evm import Address
+from primitives.evm import ZERO_ADDRESS, Address
 
 _BALANCES: Final = "SELECT key, summed, amount FROM explorer_app_tokenbalance WHERE key IN ({keys})"
+_ITEMS: Final = "SELECT token_id FROM explorer_app_tokenitem WHERE key >= %s AND key <= %s"
 _BALANCE: Final = (
     "key", "contract", "holder", "kind", "token_id", "summed", "amount", "differs", "to_ask",
 )  # fmt: skip
@@ -56,12 +57,18 @@ def add(db: Database, changed: Iterable[tuple[Address, Change]]) -> None:
 
 
 def set_owners(db: Database, owners: Mapping[tuple[Address, int], Address]) -> None:
-    """Write whose tokens of collections are now."""
+    """Write whose tokens of collections are now; of the zero address: they were burned."""
     rows = (
-        (item_key(contract, token_id), contract, token_id, owner)
+        (item_key(contract, token_id), contract, token_id, None if owner == ZERO_ADDRESS else owner)
         for (contract, token_id), owner in owners.items()
     )
     db.upsert(models.TokenItem, _ITEM, rows)
+
+
+def known_items(db: Database, contract: Address, token_ids: range) -> list[int]:
+    """Return which tokens of a collection have rows, of a range that is not empty."""
+    ends = item_key(contract, token_ids[0]), item_key(contract, token_ids[-1])
+    return [int(one) for (one,) in db.rows(_ITEMS, ends)]
 
 
 def sums(db: Database, keys: Sequence[bytes]) -> dict[bytes, tuple[int, int]]:

@@ -4,8 +4,10 @@ It is as if those blocks had never been, whatever contracts have emitted; what c
 they are asked again.
 """
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Final
 
 from django.db.models import F, Q
@@ -14,8 +16,8 @@ from chaindb.database import Database
 from chaindb.fields import UInt256Field, for_database, row_id
 from explorer_app import models
 from explorer_app.store import token_holdings, tokens
-from explorer_app.tokens.events import Kind, Transfer, changes
-from primitives.evm import Address
+from explorer_app.tokens.events import MOST_OWNERS, Kind, Transfer, changes
+from primitives.evm import ZERO_ADDRESS, Address
 
 _ROWS_AT_ONCE: Final = 2000
 _KEYS_AT_ONCE: Final = 500
@@ -33,12 +35,12 @@ _NO_ERC20_EVENT: Final = (
     "UPDATE explorer_app_token SET first_erc20_log = NULL, asks_at = %s WHERE first_erc20_log >= %s"
 )
 _OF_ITEMS: Final = """
-SELECT id, token_id, "to" FROM explorer_app_tokentransfer
-WHERE contract_id = %s AND kind = %s AND last_token_id IS NULL AND token_id IN ({keys}) ORDER BY id
+SELECT id, token_id, 1, "to", 0 FROM explorer_app_tokentransfer
+WHERE contract_id = %s AND kind = %s AND last_token_id IS NULL AND token_id IN ({keys})
 """
 _OF_RANGES: Final = """
-SELECT id, token_id, last_token_id, "to" FROM explorer_app_tokentransfer
-WHERE contract_id = %s AND last_token_id IS NOT NULL ORDER BY id
+SELECT id, token_id, noted, "to", 1 FROM explorer_app_tokentransfer
+WHERE contract_id = %s AND last_token_id IS NOT NULL AND token_id >= %s AND token_id <= %s
 """
 _BY_TOKEN: Final = tuple(
     f"DELETE FROM explorer_app_{table} WHERE contract_id IN "  # noqa: S608  # names of this module's own
@@ -68,11 +70,15 @@ def forget_above(db: Database, number: int) -> None:
 def _transfers_from(db: Database, first: int) -> Iterator[tuple[Address, Transfer]]:
     """Walk the transfers from a key on whose contracts had emitted others before."""
     rows = db.objects(models.TokenTransfer).filter(id__gte=first, contract__first_log__lt=first)
-    columns = ("contract_id", "kind", "sender", "to", "value", "token_id", "last_token_id")
+    columns = ("contract_id", "kind", "sender", "to", "value", "token_id", "last_token_id", "noted")
     found = rows.order_by("id").values_list(*columns)
-    for contract, kind, sender, to, *numbers in found.iterator(_ROWS_AT_ONCE):
+    for contract, kind, sender, to, *numbers, noted in found.iterator(_ROWS_AT_ONCE):
         parties = Address(bytes(sender)), Address(bytes(to))
-        yield Address(bytes(contract)), Transfer(Kind(kind), *parties, *numbers)
+        transfer = Transfer(Kind(kind), *parties, *numbers)
+        yield (
+            Address(bytes(contract)),
+            transfer if noted is None else transfer._replace(noted=noted),
+        )
 
 
 def _take_back(db: Database, undone: Iterable[tuple[Address, Transfer]]) -> None:
@@ -108,14 +114,30 @@ def _give_back(db: Database, undone: Iterable[tuple[Address, Transfer]]) -> None
 
 def _owners(db: Database, contract: Address, token_ids: set[int]) -> dict[int, Address]:
     """Return who got tokens of a collection last, by the transfers that there are."""
-    vendor = db.connection.vendor
-    keys = [for_database(one, UInt256Field.digits, vendor) for one in sorted(token_ids)]
-    last: dict[int, tuple[int, Address]] = {}
-    for row, token_id, to in db.rows_by_keys(_OF_ITEMS, keys, [contract, Kind.ERC721]):
-        last[int(token_id)] = row, Address(bytes(to))
-    for row, *ends, to in db.rows(_OF_RANGES, [contract]):
-        first, end = map(int, ends)
-        for one in token_ids:
-            if first <= one <= end and last.get(one, (-1,))[0] < row:
-                last[one] = row, Address(bytes(to))
-    return {one: owner for one, (_, owner) in last.items()}
+    wanted = sorted(token_ids)
+    keys = [_number(db, one) for one in wanted]
+    found = db.rows_by_keys(_OF_ITEMS, keys, [contract, Kind.ERC721])
+    for first, last in _neighbours(wanted):
+        # A range that begins earlier has no owner noted for them.
+        ends = _number(db, max(first - MOST_OWNERS + 1, 0)), _number(db, last)
+        found += db.rows(_OF_RANGES, [contract, *ends])
+    owners: dict[int, Address] = {}
+    for _, token_id, noted, to, is_range in sorted(found, key=itemgetter(0)):
+        owner, start = Address(bytes(to)), int(token_id)
+        moved = wanted[bisect_left(wanted, start) : bisect_left(wanted, start + noted)]
+        burns_range = is_range and owner == ZERO_ADDRESS
+        owners.update((one, owner) for one in moved if one in owners or not burns_range)
+    return owners
+
+
+def _neighbours(token_ids: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Return the first and last of sorted ids that one range may have together."""
+    start = 0
+    for place, one in enumerate(token_ids):
+        if place + 1 == len(token_ids) or token_ids[place + 1] - one >= MOST_OWNERS:
+            yield token_ids[start], one
+            start = place + 1
+
+
+def _number(db: Database, value: int) -> object:
+    return for_database(value, UInt256Field.digits, db.connection.vendor)

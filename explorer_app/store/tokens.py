@@ -7,6 +7,7 @@ before the chain went back is not written.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 
 from chaindb.database import Database, Row
@@ -48,8 +49,8 @@ _FACTS: Final = (
     "asks_at", "attempts",
 )  # fmt: skip
 _TRANSFER: Final = (
-    "id", "transaction", "contract", "log_index", "kind", "sender", "to", "token_id", "last_token_id", "value",
-    "hidden",
+    "id", "transaction", "contract", "log_index", "kind", "sender", "to", "token_id", "last_token_id", "noted",
+    "value", "hidden",
 )  # fmt: skip
 FIRST: Final = row_id(1)
 """The first key: nothing was executed in the genesis block."""
@@ -180,7 +181,7 @@ def write_transfers(
         token_holdings.add(
             db, ((one.contract, change) for one in placed for change in changes(one.transfer))
         )
-        token_holdings.set_owners(db, _owners(placed))
+        token_holdings.set_owners(db, _owners(db, placed))
     return after
 
 
@@ -251,12 +252,17 @@ def hold(db: Database, before: Progress) -> None:
         raise ProgressMoved
 
 
-def _owners(placed: Iterable[PlacedTransfer]) -> dict[tuple[Address, int], Address]:
-    return {
-        (one.contract, token_id): one.transfer.to
-        for one in placed
-        for token_id in one.transfer.token_ids
-    }
+def _owners(db: Database, placed: Iterable[PlacedTransfer]) -> dict[tuple[Address, int], Address]:
+    owners: dict[tuple[Address, int], Address] = {}
+    for contract, transfer in ((one.contract, one.transfer) for one in placed):
+        token_ids: Iterable[int] = transfer.token_ids
+        if transfer.token_ids and transfer.burns_range:
+            # What was never seen to be there leaves no row behind.
+            there = token_holdings.known_items(db, contract, transfer.token_ids)
+            new = (one for one in transfer.token_ids if (contract, one) in owners)
+            token_ids = chain(there, new)
+        owners.update(((contract, one), transfer.to) for one in token_ids)
+    return owners
 
 
 def _keys(placed: Iterable[PlacedTransfer], first: int) -> Iterator[int]:
@@ -270,7 +276,8 @@ def _transfer_row(key: int, one: PlacedTransfer) -> Row:
     found = one.transfer
     return (
         key, one.transaction, one.contract, one.log - row_id(height_of(one.log)), found.kind, found.sender,
-        found.to, found.token_id, found.last_token_id, found.value, one.hidden,
+        found.to, found.token_id, found.last_token_id, found.noted if found.is_range else None, found.value,
+        one.hidden,
     )  # fmt: skip
 
 

@@ -14,7 +14,10 @@ MOST_ROWS: Final = 1000
 """Transfers of one batch; a larger one is left out."""
 
 MOST_OWNERS: Final = 5000
-"""Tokens of one range (ERC-2309) whose owner is noted; of a larger one the first."""
+"""Tokens of one range (ERC-2309) whose owner is noted at most; of a larger one the first."""
+
+GAS_OF_AN_OWNER: Final = 100
+"""Gas of a transaction for which its ranges may have one owner noted: a log that costs 2,000 tells of any number."""
 
 MOST_DATA: Final = 32 * (2 * MOST_ROWS + 4)
 """Bytes of a log's data that are looked at: a batch of the most rows."""
@@ -58,6 +61,18 @@ class Transfer(NamedTuple):
     """None of ERC-20; of a range its first."""
     last_token_id: int | None = None
     """The last one of a range; None: there is one."""
+    noted: int = MOST_OWNERS
+    """Of how many tokens of a range, from its first on, the owner is noted at most."""
+
+    @property
+    def is_range(self) -> bool:
+        """Whether it is of a range of tokens (ERC-2309)."""
+        return self.last_token_id is not None
+
+    @property
+    def burns_range(self) -> bool:
+        """Whether it is of a range that nobody has from then on."""
+        return self.is_range and self.to == ZERO_ADDRESS
 
     @property
     def is_supply_change(self) -> bool:
@@ -70,7 +85,7 @@ class Transfer(NamedTuple):
         if self.kind is not Kind.ERC721 or self.token_id is None:
             return range(0)
         last = self.token_id if self.last_token_id is None else self.last_token_id
-        return range(self.token_id, min(last + 1, self.token_id + MOST_OWNERS))
+        return range(self.token_id, min(last + 1, self.token_id + self.noted))
 
 
 class Change(NamedTuple):
@@ -96,6 +111,11 @@ def changes(transfer: Transfer) -> Iterator[Change]:
 def is_wrapping(topics: Sequence[bytes]) -> bool:
     """Say whether a log is of a coin that was wrapped or unwrapped: no transfer if one stands beside it."""
     return len(topics) == 2 and topics[0] in {DEPOSIT, WITHDRAWAL}
+
+
+def is_range(topics: Sequence[bytes]) -> bool:
+    """Say whether a log may be of a range of tokens (ERC-2309)."""
+    return len(topics) == 4 and topics[0] == CONSECUTIVE_TRANSFER
 
 
 def is_unindexed(topics: Sequence[bytes]) -> bool:

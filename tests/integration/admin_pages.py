@@ -37,6 +37,16 @@ class Page:
         big = re.compile(rf"\b{self.app}_\w+")
         return [statement for statement in self.statements if big.search(statement[0])]
 
+    def note(self, execute: Any, sql: str, params: Any, many: Any, context: Any) -> Any:
+        """Keep what is selected, as a wrapper of the connection."""
+        if sql.lstrip().startswith("SELECT"):
+            self.statements.append((sql, params))
+        return execute(sql, params, many, context)
+
+    def plans(self) -> list[list[str]]:
+        """Return the steps of each statement on the chain's tables."""
+        return [_plan(sql, params) for sql, params in self.chain_statements]
+
     def slow_plans(self) -> list[str]:
         """Return plans that would read or sort more than a page: none of them may be there."""
         return [

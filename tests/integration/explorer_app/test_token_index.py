@@ -13,6 +13,7 @@ from explorer_app.services import tokens as service
 from explorer_app.store import tokens as rows
 from explorer_app.tokens import events
 from explorer_app.tokens.events import Kind
+from primitives.evm import Address
 from tests.builders import bytecode, puppet
 from tests.builders.bytecode import words
 from tests.integration.admin_pages import Page
@@ -28,6 +29,7 @@ from tests.integration.explorer_app.token_chain import (
     erc1155,
     everything,
     forget,
+    owners,
     transfers,
     used,
 )
@@ -263,7 +265,7 @@ def test_coins_that_are_wrapped_are_minted_unless_a_transfer_says_so(tokens: Tok
 def test_a_range_is_one_transfer_with_an_owner_for_each_id(tokens: TokenChain) -> None:
     cats = tokens.deploy(puppet.of_erc721())
     made = puppet.emit((events.CONSECUTIVE_TRANSFER, 10, NOBODY, SENDER), words(6_009))
-    tokens.call(cats, made)
+    paid = tokens.call(cats, made).header.gas_used // events.GAS_OF_AN_OWNER
     tokens.call(cats, erc721(SENDER, RECIPIENT, 12))
     tokens.index()
     evm = tokens.chain.evm
@@ -276,11 +278,86 @@ def test_a_range_is_one_transfer_with_an_owner_for_each_id(tokens: TokenChain) -
         RECIPIENT,
         SENDER,
     ]
-    assert models.TokenItem.objects.count() == 5_000
+    assert models.TokenItem.objects.count() == paid
     summed = models.TokenBalance.objects.get(contract=cats, holder=SENDER).summed
     assert summed == 5_999
     of_one = found.transfers_of_token(evm, token, token_id=12)
     assert [(one.sender, one.to) for one in of_one] == [(SENDER, RECIPIENT), (NOBODY, SENDER)]
+
+
+def ranges_at_once(collection: Address, *told: bytes) -> bytes:
+    """Return the init code of a contract that, when called, has a puppet tell of several ranges."""
+    size, code = len(told[0]), b""
+    for place in range(len(told)):
+        code += bytecode.assemble(
+            size, 300 + place * size, 0, "CODECOPY 0 0", size, 0, 0, int.from_bytes(collection), "GAS CALL POP"
+        )  # fmt: skip
+    return bytecode.deploy_code(code.ljust(300, b"\0") + b"".join(told))
+
+
+def test_ranges_have_no_more_owners_noted_than_their_transaction_paid_for(
+    tokens: TokenChain, monkeypatch: Any
+) -> None:
+    cats = tokens.deploy(puppet.of_erc721())
+    told = [
+        puppet.emit((events.CONSECUTIVE_TRANSFER, first, NOBODY, SENDER), words(last))
+        for first, last in ((0, 4), (1_000, 9_000), (10_000, 19_000))
+    ]
+    caller = tokens.create(ranges_at_once(cats, *told))
+    paid = tokens.call(caller, b"").header.gas_used // events.GAS_OF_AN_OWNER
+    monkeypatch.setattr(service, "LOGS_AT_ONCE", 1)
+    tokens.index()
+    written = everything()
+
+    assert 5 < paid < 1_000
+    ids = models.TokenItem.objects.order_by("key").values_list("token_id", flat=True)
+    assert list(ids) == [*range(5), *range(1_000, 995 + paid)]
+    assert [row[3:6] for row in transfers()] == [
+        (0, 4, 5), (1_000, 9_000, 8_001), (10_000, 19_000, 9_001),
+    ]  # fmt: skip
+    monkeypatch.undo()
+    forget()
+    tokens.index()
+    assert everything() == written
+
+
+def test_a_range_that_is_burned_leaves_no_rows_of_what_was_not_there(tokens: TokenChain) -> None:
+    cats = tokens.deploy(puppet.of_erc721())
+    burned = puppet.emit((events.CONSECUTIVE_TRANSFER, 1, SENDER, NOBODY), words(200))
+    tokens.call(cats, burned, erc721(NOBODY, SENDER, 0), erc721(NOBODY, SENDER, 7))
+    tokens.index()
+    assert owners() == {0: SENDER, 7: SENDER}
+
+    tokens.call(cats, erc721(NOBODY, SENDER, 9), burned, erc721(NOBODY, SENDER, 8))
+    tokens.index()
+
+    evm = tokens.chain.evm
+    token = found.token(evm, cats)
+    assert owners() == {0: SENDER, 7: None, 8: SENDER, 9: None}
+    assert [one.token_id for one in found.inventory(evm, token)] == [0, 8]
+    assert [found.owner(evm, token, one) for one in (7, 8, 10)] == [NOBODY, SENDER, None]
+    written = everything()
+    forget()
+    tokens.index()
+    assert everything() == written
+
+
+def test_an_inventory_is_read_by_an_index_of_what_is_owned(tokens: TokenChain) -> None:
+    cats = tokens.deploy(puppet.of_erc721())
+    tokens.call(cats, erc721(NOBODY, SENDER, 1))
+    tokens.index()
+    evm = tokens.chain.evm
+    token = found.token(evm, cats)
+    asked = Page(HttpResponse(), "explorer_app")
+
+    with connection.execute_wrapper(asked.note):
+        found.inventory(evm, token)
+        found.inventory(evm, token, after=0)
+
+    assert len(asked.statements) == 2
+    for plan in asked.plans():
+        assert "explorer_item_owned" in " ".join(plan)
+    assert asked.slow_plans() == []
 
 
 def test_transfers_of_nothing_and_of_who_did_not_sign_are_hidden_at_first(
@@ -332,12 +409,7 @@ def test_its_questions_are_answered_by_indexes(tokens: TokenChain) -> None:
     asked = Page(HttpResponse(), "explorer_app")
     used(tokens)
 
-    def note(execute: Any, sql: str, params: Any, many: Any, context: Any) -> Any:
-        if sql.lstrip().startswith("SELECT"):
-            asked.statements.append((sql, params))
-        return execute(sql, params, many, context)
-
-    with connection.execute_wrapper(note):
+    with connection.execute_wrapper(asked.note):
         tokens.index()
 
     assert len(asked.chain_statements) > 10

@@ -25,6 +25,7 @@ from tests.integration.explorer_app.token_chain import (
     erc1155,
     everything,
     forget,
+    owners,
     transfers,
     used,
 )
@@ -71,6 +72,32 @@ def test_what_lies_about_its_past_is_as_before(tokens: TokenChain, rpc: Rpc) -> 
     snapshot = rpc("evm_snapshot")
     tokens.call(cats, erc721(RECIPIENT, OTHER, 1), erc20(NOBODY, OTHER, 3), erc721(OTHER, OTHER, 7))
     tokens.index()
+
+    go_back(tokens, rpc, snapshot, nonce)
+    tokens.index()
+
+    assert everything() == before
+
+
+def test_ranges_that_are_gone_give_back_what_they_moved(tokens: TokenChain, rpc: Rpc) -> None:
+    cats = tokens.deploy(puppet.of_erc721())
+
+    def ranged(first: int, last: int, sender: bytes, to: bytes) -> bytes:
+        return puppet.emit((events.CONSECUTIVE_TRANSFER, first, sender, to), words(last))
+
+    tokens.call(cats, ranged(50, 400, SENDER, NOBODY), ranged(5_000, 5_020, NOBODY, SENDER))
+    tokens.call(cats, erc721(NOBODY, OTHER, 60), ranged(10, 40, NOBODY, SENDER))
+    tokens.call(cats, erc721(SENDER, OTHER, 20), ranged(30, 35, SENDER, NOBODY))
+    tokens.index()
+    before, nonce = everything(), tokens.chain.nonce
+    assert len(owners()) == 53
+    snapshot = rpc("evm_snapshot")
+    tokens.call(
+        cats, ranged(0, 90, SENDER, RECIPIENT), ranged(12, 62, RECIPIENT, NOBODY), erc721(NOBODY, SENDER, 300),
+        erc721(SENDER, OTHER, 5_001), ranged(5_010, 5_400, SENDER, OTHER),
+    )  # fmt: skip
+    tokens.index()
+    assert len(owners()) > 140
 
     go_back(tokens, rpc, snapshot, nonce)
     tokens.index()

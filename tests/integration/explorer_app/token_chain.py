@@ -95,6 +95,11 @@ def amounts(contract: bytes) -> dict[tuple[bytes, int | None], int]:
     return {(bytes(one.holder), one.token_id): one.amount for one in held}
 
 
+def owners() -> dict[int, bytes | None]:
+    """Return whose tokens of collections are, by their ids."""
+    return dict(models.TokenItem.objects.values_list("token_id", "owner"))
+
+
 def everything() -> dict[str, list[Any]]:
     """Return all rows of the index, but for balances that are gone, and when contracts were asked."""
     held = models.TokenBalance.objects.exclude(summed=0)
