@@ -136,6 +136,8 @@ class Explorer:
         """This process, among those that verify."""
         self.verifying: Final = threading.Lock()
         """Held in this process while verifications are worked off."""
+        self.indexing: Final = threading.Lock()
+        """Held in this process while a thread of its own indexes tokens."""
         self.executing: Final = threading.BoundedSemaphore(EXECUTING)
         """Has a place for each page for which a transaction is executed again."""
         self.holding: Final = threading.BoundedSemaphore(HELD)

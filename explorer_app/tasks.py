@@ -1,6 +1,7 @@
 """Celery's door to the explorer: each task calls a service and says what it did."""
 
 import threading
+from collections.abc import Callable
 from typing import Final
 
 from celery import shared_task
@@ -20,12 +21,22 @@ TURN: Final = 300.0
 
 @shared_task(name="explorer_app.index_tokens")
 def index_tokens() -> dict[str, int]:
-    """Write transfers and holders of tokens as rows, a little of it, where NODE_TOKEN_INDEX says so."""
+    """Write transfers and holders of tokens as rows, a little of it, where NODE_TOKEN_INDEX says so.
+
+    On a fork a question may wait for the remote node, and longer than a block may: there a thread of its own does it.
+    """
     site = explorer()
     if not (site.settings.indexes_tokens and site.has_cchain):
         return {"blocks": 0}
+    if site.evm.fork is None:
+        return {"blocks": _index(site)}
+    _in_thread("tokens", site.indexing, lambda: _index(site))
+    return {"blocks": 0}
+
+
+def _index(site: Explorer) -> int:
     seconds = INDEXING[site.settings.profile]
-    return {"blocks": tokens.index_tokens(site.evm, seconds=seconds, now=clock.wall())}
+    return tokens.index_tokens(site.evm, seconds=seconds, now=clock.wall())
 
 
 @shared_task(name=verification.TASK)
@@ -39,15 +50,22 @@ def verify() -> dict[str, int]:
         return {"verifications": 0}
     if site.settings.profile == "production":
         return {"verifications": verification.work(site, seconds=TURN)}
-    if site.verifying.acquire(blocking=False):
-        threading.Thread(target=_work, args=[site], name="verification", daemon=True).start()
+    # All of them. What comes as it ends is found by the next tick.
+    _in_thread(
+        "verification", site.verifying, lambda: verification.work(site, seconds=float("inf"))
+    )
     return {"verifications": 0}
 
 
-def _work(site: Explorer) -> None:
-    """Work them all off. What comes as it ends is found by the next tick."""
-    try:
-        verification.work(site, seconds=float("inf"))
-    finally:
-        site.verifying.release()
-        release()
+def _in_thread(name: str, held: threading.Lock, work: Callable[[], object]) -> None:
+    """Do work in a thread that holds a lock until it is done, unless one is at it."""
+
+    def run() -> None:
+        try:
+            work()
+        finally:
+            held.release()
+            release()
+
+    if held.acquire(blocking=False):
+        threading.Thread(target=run, name=name, daemon=True).start()

@@ -1,4 +1,4 @@
-"""Who works verifications off: in production the worker itself, in the embedded profile a thread beside it."""
+"""Who does what takes long: the worker itself, or where it makes the blocks, too, a thread beside it."""
 
 import threading
 from types import SimpleNamespace
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from explorer_app import tasks
-from explorer_app.services import verification
+from explorer_app.services import tokens, verification
 
 
 class Work:
@@ -18,7 +18,7 @@ class Work:
         self.let_go = threading.Event()
         self.threads: list[threading.Thread] = []
 
-    def __call__(self, _site: Any, *, seconds: float) -> int:
+    def __call__(self, _about: Any, **_options: Any) -> int:
         self.threads.append(threading.current_thread())
         self.begun.set()
         assert self.let_go.wait(60)
@@ -29,12 +29,19 @@ class Work:
 def work(monkeypatch: pytest.MonkeyPatch) -> Work:
     made = Work()
     monkeypatch.setattr(verification, "work", made)
+    monkeypatch.setattr(tokens, "index_tokens", made)
     return made
 
 
 def site(monkeypatch: pytest.MonkeyPatch, profile: str, *, has_cchain: bool = True) -> Any:
-    settings = SimpleNamespace(profile=profile)
-    made = SimpleNamespace(settings=settings, has_cchain=has_cchain, verifying=threading.Lock())
+    settings = SimpleNamespace(profile=profile, indexes_tokens=True)
+    made = SimpleNamespace(
+        settings=settings,
+        has_cchain=has_cchain,
+        verifying=threading.Lock(),
+        indexing=threading.Lock(),
+        evm=SimpleNamespace(fork=None),
+    )
     monkeypatch.setattr(tasks, "explorer", lambda: made)
     return made
 
@@ -70,3 +77,31 @@ def test_without_the_c_chain_there_is_nothing_to_verify(
 
     assert tasks.verify() == {"verifications": 0}
     assert not work.threads
+
+
+@pytest.mark.parametrize("profile", ["embedded", "production"])
+def test_the_worker_indexes_tokens_of_a_chain_of_its_own(
+    work: Work, monkeypatch: pytest.MonkeyPatch, profile: str
+) -> None:
+    site(monkeypatch, profile)
+    work.let_go.set()
+
+    assert tasks.index_tokens() == {"blocks": 3}
+    assert work.threads == [threading.current_thread()]
+
+
+def test_a_thread_indexes_tokens_of_a_fork_so_that_blocks_do_not_wait_for_its_remote_node(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = site(monkeypatch, "embedded")
+    made.evm.fork = object()
+
+    assert tasks.index_tokens() == {"blocks": 0}
+    assert work.begun.wait(60)
+    tasks.index_tokens()  # the thread is at it
+
+    (thread,) = work.threads
+    assert thread is not threading.current_thread()
+    work.let_go.set()
+    thread.join(60)
+    assert not made.indexing.locked()
