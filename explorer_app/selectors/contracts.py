@@ -1,5 +1,6 @@
 """What contracts answer: calls that change nothing, at a height, with little gas and time."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property
 from typing import Final
@@ -16,7 +17,7 @@ from cchain_app.evm.engine import (
 )
 from cchain_app.forking.errors import UpstreamError
 from cchain_app.selectors import blocks
-from cchain_app.selectors.state import StateAt, state_at
+from cchain_app.selectors.state import prefetch_accounts, state_at
 from cchain_app.txs.transaction import DELEGATION
 from explorer_app.tokens import questions
 from explorer_app.tokens.questions import GAS, MOST_ANSWER, gas_limit
@@ -26,6 +27,13 @@ from primitives.hashing import EMPTY_HASH
 
 SECONDS: Final = 0.5
 """For one question."""
+
+
+class NotTold(Exception):
+    """What a contract answers nobody knows yet: that is something else than a contract that does not answer.
+
+    The question took too long, or the chain is a fork whose remote node does not tell the state.
+    """
 
 
 class Contracts:
@@ -46,13 +54,8 @@ class Contracts:
         """At which they are asked."""
         return self._block.number
 
-    @property
-    def state(self) -> StateAt:
-        """What they have stored."""
-        return self._state
-
     def ask(self, to: Address, question: bytes, gas: int = GAS) -> bytes | None:
-        """Return what a contract answers; None if it fails, takes too long, or says more than is listened to.
+        """Return what a contract answers; None if it fails, or says more than is listened to.
 
         Args:
             to: The contract.
@@ -60,12 +63,14 @@ class Contracts:
             gas: That its program may use.
 
         Raises:
-            UpstreamError: The chain is a fork, and the remote node does not tell the state.
+            NotTold: Nobody knows yet. What was fetched for the question is kept, so that the next one takes less time.
         """
         try:
-            result = self.call(to, question, gas_limit(question, gas), SECONDS)
-        except (CallRejected, CallInterrupted):
+            result = self.call(to, question, gas_limit(question, gas), self._seconds)
+        except CallRejected:
             return None
+        except (CallInterrupted, UpstreamError) as error:
+            raise NotTold(str(error)) from error
         if result.error is not None or len(result.output) > MOST_ANSWER:
             return None
         return result.output
@@ -82,18 +87,35 @@ class Contracts:
         Raises:
             CallRejected: It could not begin.
             CallInterrupted: It took too long.
-            UpstreamError: As `ask`.
+            UpstreamError: The chain is a fork, and the remote node does not tell the state.
         """
         # The basefee is none for a call that pays nothing, whatever it is in the block.
         message = CallMessage(ZERO_ADDRESS, to, gas, 0, 0, data)
         return self._chain.engine.call(self._env, message, self._state, time_limit=seconds)
 
-    def signs(self, address: Address) -> bool:
-        """Say whether an account has a key that signs for it, and no code of its own. Raises as `ask`."""
+    def that_sign(self, addresses: Collection[Address]) -> set[Address]:
+        """Return those accounts that have a key that signs for them, and no code of their own.
+
+        Raises:
+            NotTold: The chain is a fork, and the remote node does not tell the state.
+        """
+        try:
+            prefetch_accounts(self._chain, sorted(addresses), self.height)
+            return {one for one in addresses if self._signs(one)}
+        except UpstreamError as error:
+            raise NotTold(str(error)) from error
+
+    def _signs(self, address: Address) -> bool:
         found = self._state.account(address)
         if found is None or found.code_hash == EMPTY_HASH:
             return True
         return self._state.code(found.code_hash).startswith(DELEGATION)
+
+    @property
+    def _seconds(self) -> float:
+        """For one question; on a fork it may have to wait for the remote node, too."""
+        chain = self._chain
+        return SECONDS if chain.fork is None else SECONDS + chain.node.fork_timeout
 
     @cached_property
     def _env(self) -> BlockEnv:
@@ -113,6 +135,6 @@ def uri_of(chain: EvmChain, address: Address, token_id: int, *, is_collection: b
     question = questions.uri(token_id, is_collection=is_collection)
     try:
         answer = Contracts(chain, blocks.head(chain)).ask(address, question)
-    except UpstreamError:
+    except NotTold:
         return None
     return None if answer is None else read_text(answer, questions.MOST_ANSWER)

@@ -6,8 +6,6 @@ from typing import Any, Final, NamedTuple
 from cchain_app.chain import EvmChain
 from chaindb.fields import height_of, row_id
 from explorer_app import models
-from explorer_app.store import tokens as rows
-from explorer_app.store.tokens import Progress
 from explorer_app.tokens.events import GAS_OF_AN_OWNER, MOST_DATA, TOPICS, TRANSFER, Kind
 from primitives.evm import Address
 
@@ -78,11 +76,6 @@ class Held(NamedTuple):
     """Whether the contract is a token of this kind; else nobody knows what it would say."""
 
 
-def progress(chain: EvmChain) -> Progress | None:
-    """Return how far transfers are rows; None where that was never begun."""
-    return rows.progress(chain.db)
-
-
 def next_logs(chain: EvmChain, first: int, before: int, most: int) -> list[FoundLog]:
     """Return the next logs that may tell of transfers, in order.
 
@@ -130,7 +123,7 @@ def rooms(chain: EvmChain, transactions: Iterable[int]) -> dict[int, int]:
     Unspecified: a hundredth of the gas that a transaction used, for those ranges first that come first.
     """
     keys = sorted(set(transactions))
-    noted = dict(chain.db.rows_by_keys(_NOTED, keys))
+    noted: dict[int, Any] = dict(chain.db.rows_by_keys(_NOTED, keys))
     return {
         key: max(gas_used // GAS_OF_AN_OWNER - int(noted.get(key, 0)), 0)
         for key, gas_used in chain.db.rows_by_keys(_GAS, keys)
@@ -157,13 +150,13 @@ def to_ask(chain: EvmChain, now: int) -> ToAsk | None:
     return None if row is None else ToAsk(Address(bytes(row[0])), row[1] is not None, row[2])
 
 
-def balances_to_ask(chain: EvmChain, most: int) -> list[Held]:
-    """Return balances that have changed since they were asked for, so many at most.
+def balances_to_ask(chain: EvmChain, after: bytes, most: int) -> list[Held]:
+    """Return balances that have changed since they were asked for, so many at most, from behind a key on.
 
     Of contracts that have not been asked what they are there are none.
     """
     due = chain.db.objects(models.TokenBalance).filter(
-        to_ask=True, contract__asked_height__isnull=False
+        to_ask=True, key__gt=after, contract__asked_height__isnull=False
     )
     columns = ("key", "contract_id", "holder", "token_id", "kind", "contract__kind")
     return [

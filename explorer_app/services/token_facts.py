@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from explorer_app.selectors.contracts import Contracts
+from explorer_app.selectors.contracts import Contracts, NotTold
 from explorer_app.selectors.token_logs import Held, ToAsk
 from explorer_app.store.tokens import Asked, Facts
 from explorer_app.tokens import questions, texts
@@ -31,20 +31,30 @@ def ask_contract(contracts: Contracts, token: ToAsk, now: int) -> Asked:
         now: Wall time in Unix seconds.
 
     Raises:
-        UpstreamError: The chain is a fork, and the remote node does not tell the state.
+        NotTold: Nobody knows what it answers.
     """
     facts = _facts(contracts, token)
     if _says_all(facts):
         return Asked(facts, contracts.height, None, 0)
+    return Asked(facts, contracts.height, *next_attempt(token, now))
+
+
+def next_attempt(token: ToAsk, now: int) -> tuple[int | None, int]:
+    """Return when a contract that did not answer all is asked again (None: not), and how often in a row it did not."""
     attempts = token.attempts + 1
     pause = FIRST_PAUSE * 2**token.attempts
-    asks_at = now + pause if attempts < MOST_ATTEMPTS else None
-    return Asked(facts, contracts.height, asks_at, attempts)
+    return (now + pause if attempts < MOST_ATTEMPTS else None), attempts
 
 
 def is_collection(contracts: Contracts, address: Address) -> bool:
-    """Say whether a contract says that it is an ERC-721. Raises as `ask_contract`."""
-    return _standard(contracts, address) is Kind.ERC721
+    """Say whether a contract says that it is an ERC-721.
+
+    Unspecified: where nobody knows what it says it is none, since the transfers of all others wait for the answer.
+    """
+    try:
+        return _standard(contracts, address) is Kind.ERC721
+    except NotTold:
+        return False
 
 
 def read_balance(contracts: Contracts, held: Held) -> int | None:

@@ -1,7 +1,8 @@
 """Writes transfers of tokens, what tokens say of themselves and who holds them: behind the blocks, a little at a time.
 
 Nothing of it stands in the way of a block: logs are read, and contracts are asked, without a lock, and each write is
-short. First come the transfers; balances are asked for when those of all blocks are written.
+short. First come the transfers; balances are asked for when those of all blocks are written. What nobody knows yet,
+since a fork's remote node does not tell it, holds up nothing else.
 """
 
 import logging
@@ -10,14 +11,17 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from cchain_app.chain import EvmChain
-from cchain_app.forking.errors import UpstreamError
 from cchain_app.selectors import blocks
-from cchain_app.selectors.state import prefetch_accounts
 from chaindb.fields import row_id
 from explorer_app.selectors import token_logs
-from explorer_app.selectors.contracts import Contracts
+from explorer_app.selectors.contracts import Contracts, NotTold
 from explorer_app.selectors.token_logs import FoundLog, WrappedCoins
-from explorer_app.services.token_facts import ask_contract, is_collection, read_balance
+from explorer_app.services.token_facts import (
+    ask_contract,
+    is_collection,
+    next_attempt,
+    read_balance,
+)
 from explorer_app.store import token_rewinding
 from explorer_app.store import tokens as rows
 from explorer_app.store.tokens import BalanceAnswer, PlacedTransfer, Progress, ProgressMoved
@@ -76,9 +80,6 @@ def index_tokens(chain: EvmChain, *, seconds: float, now: int) -> int:
             _ask_for_balances(contracts, chain, written, began + seconds)
     except ProgressMoved:
         return 0
-    except UpstreamError as error:
-        _log.warning("the index of tokens goes on later: %s", error)
-        written = rows.begin(chain.db)
     return written.height - before.height
 
 
@@ -166,20 +167,33 @@ class _Part:
             )
 
     def _that_sign(self, found: Sequence[tuple[FoundLog, Transfer]]) -> set[Address]:
-        """Return those senders who have a key: a transfer that they did not sign is not their doing."""
+        """Return those senders who have a key: a transfer that they did not sign is not their doing.
+
+        Unspecified: where nobody knows it they have none, so that their transfers are shown.
+        """
         senders = {
             one.sender for log, one in found if one.sender != self._signers.get(log.transaction)
         } - {ZERO_ADDRESS}
-        prefetch_accounts(self._chain, sorted(senders), self._contracts.height)
-        return {one for one in senders if self._contracts.signs(one)}
+        try:
+            return self._contracts.that_sign(senders)
+        except NotTold as error:
+            _log.warning(
+                "transfers of %d accounts are shown, signed or not: %s", len(senders), error
+            )
+            return set()
 
 
 def _ask_tokens(
     contracts: Contracts, chain: EvmChain, written: Progress, until: float, now: int
 ) -> None:
     while (token := token_logs.to_ask(chain, now)) is not None:
-        asked = ask_contract(contracts, token, now)
-        rows.write_facts(chain.db, token.address, asked, written)
+        try:
+            asked = ask_contract(contracts, token, now)
+        except NotTold as error:
+            _log.warning("token 0x%s is asked later: %s", token.address.hex(), error)
+            rows.put_off(chain.db, token.address, *next_attempt(token, now), written)
+        else:
+            rows.write_facts(chain.db, token.address, asked, written)
         if time.monotonic() >= until:
             return
 
@@ -187,11 +201,16 @@ def _ask_tokens(
 def _ask_for_balances(
     contracts: Contracts, chain: EvmChain, written: Progress, until: float
 ) -> None:
-    while held := token_logs.balances_to_ask(chain, BALANCES_AT_ONCE):
+    after = b""
+    while held := token_logs.balances_to_ask(chain, after, BALANCES_AT_ONCE):
         answers: list[BalanceAnswer] = []
         for one in held:
-            amount = read_balance(contracts, one) if one.is_asked else None
-            answers.append(BalanceAnswer(one.key, amount))
+            after = one.key
+            try:
+                amount = read_balance(contracts, one) if one.is_asked else None
+                answers.append(BalanceAnswer(one.key, amount))
+            except NotTold as error:
+                _log.warning("a balance of 0x%s is asked for later: %s", one.contract.hex(), error)
             if time.monotonic() >= until:
                 break
         rows.write_balances(chain.db, answers, contracts.height, written)

@@ -211,6 +211,17 @@ def write_facts(db: Database, address: Address, asked: Asked, before: Progress) 
             db.execute(_ASK_HOLDERS, [True, address, facts.kind, MOST_ASKED_AGAIN])
 
 
+def put_off(
+    db: Database, address: Address, asks_at: int | None, attempts: int, before: Progress
+) -> None:
+    """Write that a contract is asked later, and leave what is known of it. Arguments and errors as of `write_facts`."""
+    with db.atomic():
+        hold(db, before)
+        db.update(
+            models.Token, ("address",), ("asks_at", "attempts"), [(asks_at, attempts, address)]
+        )
+
+
 def write_balances(
     db: Database, answers: Sequence[BalanceAnswer], height: int, before: Progress
 ) -> None:

@@ -1,14 +1,20 @@
 """What contracts answer is not believed, and costs little whatever it is."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
+from cchain_app.evm.engine import CallInterrupted
 from cchain_app.forking.errors import UpstreamAway
+from cchain_app.selectors.blocks import head
 from explorer_app import models
 from explorer_app.selectors import contracts
 from explorer_app.selectors import tokens as found
 from explorer_app.services import token_facts
 from explorer_app.tokens import events, questions
+from primitives.evm import Address
 from tests.builders import puppet
 from tests.builders.bytecode import words
 from tests.integration.explorer_app.token_chain import (
@@ -193,24 +199,98 @@ def test_a_name_like_an_earlier_tokens_or_the_coins_is_marked(tokens: TokenChain
     assert marks == [False, False, True, True, True, False, False, False]
 
 
-def test_what_the_remote_node_of_a_fork_does_not_tell_is_asked_later(
+@contextmanager
+def fails(tokens: TokenChain, error: Exception, at: Address, *questions_: bytes) -> Iterator[None]:
+    """Let questions to a contract, all or some, end with an error of the engine's."""
+    engine = type(tokens.chain.evm.engine)
+    call = engine.call
+
+    def failing(self: Any, env: Any, message: Any, *others: Any, **options: Any) -> Any:
+        if message.to == at and message.data.startswith(questions_ or b""):
+            raise error
+        return call(self, env, message, *others, **options)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(engine, "call", failing)
+        yield
+
+
+NOT_TOLD = [UpstreamAway("nobody answers"), CallInterrupted("it took too long")]
+
+
+@pytest.mark.parametrize("error", NOT_TOLD)
+def test_a_token_about_which_nobody_knows_is_asked_later_and_holds_up_nothing(
+    tokens: TokenChain, caplog: Any, error: Exception
+) -> None:
+    away, there = (tokens.deploy(puppet.of_erc20()) for _ in range(2))
+    tokens.call(there, puppet.put(RECIPIENT, 5), erc20(NOBODY, RECIPIENT, 5))
+    tokens.move(away, NOBODY, RECIPIENT, 5)
+    tokens.index()
+    tokens.move(away, NOBODY, RECIPIENT, 5)
+    tokens.move(there, NOBODY, OTHER, 5)
+
+    with fails(tokens, error, away, questions.SYMBOL):
+        assert tokens.index() == 2
+
+    assert f"token 0x{away.hex()} is asked later: {error}" in caplog.text
+    first, second = (models.Token.objects.get(address=one) for one in (away, there))
+    later = NOW + token_facts.FIRST_PAUSE
+    # What it said before stays.
+    assert (first.symbol, first.asked_height, first.asks_at, first.attempts) == ("CN", 4, later, 1)
+    assert (second.asked_height, second.asks_at) == (6, None)
+    tokens.index(now=later)
+    first.refresh_from_db()
+    assert (first.asked_height, first.asks_at, first.attempts) == (6, None, 0)
+
+
+@pytest.mark.parametrize("error", NOT_TOLD)
+def test_a_balance_about_which_nobody_knows_is_asked_for_again_behind_the_others(
+    tokens: TokenChain, error: Exception
+) -> None:
+    coin = tokens.deploy(puppet.of_erc20())
+    tokens.call(coin, puppet.put(OTHER, 9), puppet.put(RECIPIENT, 8))
+    tokens.call(coin, erc20(NOBODY, OTHER, 1), erc20(NOBODY, RECIPIENT, 1))
+    first = min(OTHER, RECIPIENT)
+
+    with fails(tokens, error, coin, questions.balance(first)):
+        tokens.index()
+
+    held = {one.holder: one for one in models.TokenBalance.objects.all()}
+    assert (held[first].amount, held[first].to_ask) == (1, True)
+    (second,) = (one for holder, one in held.items() if holder != first)
+    assert (second.asked_height, second.to_ask) == (3, False)
+    tokens.index()
+    assert models.TokenBalance.objects.get(holder=first).asked_height == 3
+
+
+def test_transfers_of_accounts_of_which_nobody_knows_are_shown(
     tokens: TokenChain, monkeypatch: Any, caplog: Any
 ) -> None:
     coin = tokens.deploy(puppet.of_erc20())
-    tokens.move(coin, NOBODY, RECIPIENT, 5)
+    tokens.move(coin, OTHER, RECIPIENT, 7)
 
-    def away(*_: Any) -> bytes:
+    def away(*_: Any) -> None:
         raise UpstreamAway("nobody answers")
 
     with monkeypatch.context() as patched:
-        patched.setattr(contracts.Contracts, "ask", away)
+        patched.setattr(contracts, "prefetch_accounts", away)
         assert tokens.index() == 2
-    assert "the index of tokens goes on later: nobody answers" in caplog.text
-    assert len(transfers()) == 1
-    assert models.Token.objects.get().asks_at == 0
 
-    tokens.index()
-    assert models.Token.objects.get().name == "Coin"
+    assert [row[-1] for row in transfers()] == [False]
+    assert "nobody answers" in caplog.text
+    assert found.token(tokens.chain.evm, coin) is not None
+
+
+def test_what_moves_without_topics_is_an_amount_where_nobody_knows_the_contract(
+    tokens: TokenChain,
+) -> None:
+    cats = tokens.deploy(puppet.of_erc721())
+    tokens.call(cats, puppet.emit((events.TRANSFER,), words(NOBODY, SENDER, 5)))
+
+    with fails(tokens, NOT_TOLD[0], cats):
+        assert tokens.index() == 2
+
+    assert [(row[0], row[5]) for row in transfers()] == [(20, 5)]
 
 
 def test_a_question_has_no_more_gas_than_its_limit(tokens: TokenChain, monkeypatch: Any) -> None:
@@ -228,3 +308,22 @@ def test_a_question_has_no_more_gas_than_its_limit(tokens: TokenChain, monkeypat
     assert {limit for *_, limit in asked} == {contracts.SECONDS}
     gas = {most - 21_000 - 16 * size for most, size, _ in asked}
     assert gas == {questions.GAS, questions.GAS_OF_INTERFACES}
+
+
+def test_a_question_on_a_fork_may_wait_for_the_remote_node(
+    tokens: TokenChain, monkeypatch: Any
+) -> None:
+    evm, limits = tokens.chain.evm, []
+
+    def interrupted(*_: Any, time_limit: float) -> Any:
+        limits.append(time_limit)
+        raise CallInterrupted("it took too long")
+
+    monkeypatch.setattr(type(evm.engine), "call", interrupted)
+    asked = contracts.Contracts(evm, head(evm))
+    monkeypatch.setattr(type(evm), "fork", object())
+
+    with pytest.raises(contracts.NotTold, match="it took too long"):
+        asked.ask(SENDER, questions.NAME)
+
+    assert limits == [contracts.SECONDS + evm.node.fork_timeout]

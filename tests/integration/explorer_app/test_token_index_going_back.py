@@ -57,7 +57,7 @@ def test_evm_revert_takes_all_back_that_follows_from_blocks(tokens: TokenChain, 
     go_back(tokens, rpc, snapshot, nonce)
 
     assert not models.Token.objects.filter(address=new).exists()
-    assert token_logs.progress(tokens.chain.evm).height == 9
+    assert found.progress(tokens.chain.evm).height == 9
     tokens.index()
     assert everything() == before
     tokens.chain.mine()
