@@ -74,6 +74,16 @@ class Token(models.Model):
             models.Index(
                 fields=["asks_at"], name="explorer_token_to_ask", condition=Q(asks_at__isnull=False)
             ),
+            models.Index(
+                fields=["first_erc20_log"],
+                name="explorer_token_by_erc20_log",
+                condition=Q(first_erc20_log__isnull=False),
+            ),
+            models.Index(
+                fields=["asked_height"],
+                name="explorer_token_by_asking",
+                condition=Q(asked_height__isnull=False),
+            ),
         ]
 
     @override
@@ -175,6 +185,11 @@ class TokenBalance(models.Model):
             ),
             models.Index(fields=["holder", "key"], name="explorer_balance_by_holder"),
             models.Index(fields=["key"], name="explorer_balance_to_ask", condition=Q(to_ask=True)),
+            models.Index(
+                fields=["asked_height"],
+                name="explorer_balance_by_asking",
+                condition=Q(asked_height__isnull=False),
+            ),
         ]
 
     @override

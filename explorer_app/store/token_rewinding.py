@@ -1,7 +1,7 @@
 """Going back with a development chain: what follows from transfers of blocks that are gone.
 
 It is as if those blocks had never been, whatever contracts have emitted; what contracts were asked above the height
-they are asked again.
+they are asked again. It costs what is taken back, however much is there: each statement goes by an index.
 """
 
 from bisect import bisect_left
@@ -42,11 +42,14 @@ _OF_RANGES: Final = """
 SELECT id, token_id, noted, "to", 1 FROM explorer_app_tokentransfer
 WHERE contract_id = %s AND last_token_id IS NOT NULL AND token_id >= %s AND token_id <= %s
 """
-_BY_TOKEN: Final = tuple(
-    f"DELETE FROM explorer_app_{table} WHERE contract_id IN "  # noqa: S608  # names of this module's own
-    "(SELECT address FROM explorer_app_token WHERE first_log >= %s)"
+_NEW_TOKENS: Final = "SELECT address FROM explorer_app_token WHERE first_log >= %s"
+# Keys begin with the contract.
+_OF_TOKEN: Final = tuple(
+    f"DELETE FROM explorer_app_{table} WHERE key >= %s AND key <= %s"  # noqa: S608  # names of this module's own
     for table in ("tokenitem", "tokenbalance")
 )
+_LAST: Final = b"\xff" * 54
+"""What the longest key has behind its contract, at most."""
 
 
 def forget_above(db: Database, number: int) -> None:
@@ -57,8 +60,9 @@ def forget_above(db: Database, number: int) -> None:
         return
     undone = list(_transfers_from(db, first))
     db.execute("DELETE FROM explorer_app_tokentransfer WHERE id >= %s", [first])
-    for statement in _BY_TOKEN:
-        db.execute(statement, [first])
+    for address in [bytes(one) for (one,) in db.rows(_NEW_TOKENS, [first])]:
+        for statement in _OF_TOKEN:
+            db.execute(statement, [address, address + _LAST])
     db.execute("DELETE FROM explorer_app_token WHERE first_log >= %s", [first])
     db.execute(_NO_ERC20_EVENT, [tokens.NOW, first])
     db.execute(_ASK_TOKENS, [tokens.NOW, number])

@@ -38,9 +38,9 @@ class Page:
         return [statement for statement in self.statements if big.search(statement[0])]
 
     def note(self, execute: Any, sql: str, params: Any, many: Any, context: Any) -> Any:
-        """Keep what is selected, as a wrapper of the connection."""
-        if sql.lstrip().startswith("SELECT"):
-            self.statements.append((sql, params))
+        """Keep what looks for rows, as a wrapper of the connection; of many alike the first one."""
+        if sql.lstrip().startswith(("SELECT", "UPDATE", "DELETE")):
+            self.statements.append((sql, params[0] if many else params))
         return execute(sql, params, many, context)
 
     def plans(self) -> list[list[str]]:

@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.http import HttpResponse
 
 from chaindb import generation
 from explorer_app import models
@@ -13,6 +15,7 @@ from explorer_app.store import tokens as rows
 from explorer_app.tokens import events
 from tests.builders import puppet
 from tests.builders.bytecode import words
+from tests.integration.admin_pages import Page
 from tests.integration.conftest import Rpc
 from tests.integration.explorer_app.token_chain import (
     NOBODY,
@@ -103,6 +106,25 @@ def test_ranges_that_are_gone_give_back_what_they_moved(tokens: TokenChain, rpc:
     tokens.index()
 
     assert everything() == before
+
+
+def test_going_back_costs_what_is_taken_back(tokens: TokenChain, rpc: Rpc) -> None:
+    coin, cats, things = used(tokens)
+    tokens.index()
+    nonce, snapshot = tokens.chain.nonce, rpc("evm_snapshot")
+    tokens.move(coin, RECIPIENT, OTHER, 40)
+    ranged = puppet.emit((events.CONSECUTIVE_TRANSFER, 1, NOBODY, SENDER), words(19))
+    tokens.call(cats, ranged, erc721(SENDER, OTHER, 11))
+    tokens.call(things, erc1155(SENDER, OTHER, 8, 5))
+    tokens.move(tokens.deploy(puppet.of_erc20()), NOBODY, RECIPIENT, 1)
+    tokens.index()
+    asked = Page(HttpResponse(), "explorer_app(?!_tokenprogress)")
+
+    with connection.execute_wrapper(asked.note):
+        go_back(tokens, rpc, snapshot, nonce)
+
+    assert len(asked.chain_statements) > 10
+    assert asked.slow_plans() == []
 
 
 def test_other_blocks_in_the_place_of_those_that_are_gone_are_indexed(
