@@ -235,6 +235,17 @@ def test_contracts_that_say_what_such_transfers_are_are_asked_one_at_a_time(
     assert {row[0] for row in transfers()} == {721}
 
 
+def calls_at_once(contract: Address, *calls: bytes) -> bytes:
+    """Return the init code of a contract that calls another one several times in a transaction."""
+    code, data = b"", b""
+    for one in calls:
+        code += bytecode.assemble(
+            len(one), 300 + len(data), 0, "CODECOPY 0 0", len(one), 0, 0, int.from_bytes(contract), "GAS CALL POP"
+        )  # fmt: skip
+        data += one
+    return bytecode.deploy_code(code.ljust(300, b"\0") + data)
+
+
 def test_coins_that_are_wrapped_are_minted_unless_a_transfer_says_so(tokens: TokenChain) -> None:
     coin = tokens.deploy(puppet.of_erc20())
     wrapped = puppet.emit((events.DEPOSIT, SENDER), words(5))
@@ -244,20 +255,15 @@ def test_coins_that_are_wrapped_are_minted_unless_a_transfer_says_so(tokens: Tok
     assert found.tokens(tokens.chain.evm) == []
 
     tokens.move(coin, SENDER, RECIPIENT, 1)
-    # Both in one transaction: a contract that calls the puppet twice.
-    twice = b"".join(
-        bytecode.assemble(
-            size, place, 0, "CODECOPY 0 0", size, 0, 0, int.from_bytes(coin), "GAS CALL POP"
-        )
-        for size, place in ((100, 200), (132, 300))
-    )
-    mint = erc20(NOBODY, SENDER, 5)
-    code = twice.ljust(200, b"\0") + wrapped.ljust(100, b"\0") + mint
-    tokens.call(tokens.create(bytecode.deploy_code(code)), b"")
+    for value in (5, 6):
+        both = calls_at_once(coin, wrapped, erc20(NOBODY, SENDER, value))
+        tokens.call(tokens.create(both), b"")
     tokens.index()
 
     assert [row[:3] + row[5:6] for row in transfers()] == [
         (20, NOBODY, SENDER, 5), (20, SENDER, NOBODY, 2), (20, SENDER, RECIPIENT, 1), (20, NOBODY, SENDER, 5),
+        # A transfer of another amount is another one.
+        (20, NOBODY, SENDER, 5), (20, NOBODY, SENDER, 6),
     ]  # fmt: skip
     assert [one.address for one in found.tokens(tokens.chain.evm)] == [coin]
 
@@ -285,16 +291,6 @@ def test_a_range_is_one_transfer_with_an_owner_for_each_id(tokens: TokenChain) -
     assert [(one.sender, one.to) for one in of_one] == [(SENDER, RECIPIENT), (NOBODY, SENDER)]
 
 
-def ranges_at_once(collection: Address, *told: bytes) -> bytes:
-    """Return the init code of a contract that, when called, has a puppet tell of several ranges."""
-    size, code = len(told[0]), b""
-    for place in range(len(told)):
-        code += bytecode.assemble(
-            size, 300 + place * size, 0, "CODECOPY 0 0", size, 0, 0, int.from_bytes(collection), "GAS CALL POP"
-        )  # fmt: skip
-    return bytecode.deploy_code(code.ljust(300, b"\0") + b"".join(told))
-
-
 def test_ranges_have_no_more_owners_noted_than_their_transaction_paid_for(
     tokens: TokenChain, monkeypatch: Any
 ) -> None:
@@ -303,7 +299,7 @@ def test_ranges_have_no_more_owners_noted_than_their_transaction_paid_for(
         puppet.emit((events.CONSECUTIVE_TRANSFER, first, NOBODY, SENDER), words(last))
         for first, last in ((0, 4), (1_000, 9_000), (10_000, 19_000))
     ]
-    caller = tokens.create(ranges_at_once(cats, *told))
+    caller = tokens.create(calls_at_once(cats, *told))
     paid = tokens.call(caller, b"").header.gas_used // events.GAS_OF_AN_OWNER
     monkeypatch.setattr(service, "LOGS_AT_ONCE", 1)
     tokens.index()
