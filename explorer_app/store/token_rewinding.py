@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import Final
 
-from django.db.models import F, Q
+from django.db.models import Case, F, Q, Value, When
 
 from chaindb.database import Database
 from chaindb.fields import UInt256Field, for_database, row_id
@@ -99,8 +99,11 @@ def _take_back(db: Database, undone: Iterable[tuple[Address, Transfer]]) -> None
 
 
 def _trust_sums(db: Database, which: Q) -> None:
+    """Let sums be what holders have: who gave more than they got, which is a sum of the upper half, has nothing."""
+    given_more = Q(summed__gte=token_holdings.MODULUS // 2)
+    amount = Case(When(given_more, then=Value(0, UInt256Field())), default=F("summed"))
     db.objects(models.TokenBalance).filter(which).update(
-        amount=F("summed"), asked_height=None, differs=False, to_ask=True
+        amount=amount, asked_height=None, differs=False, to_ask=True
     )
 
 

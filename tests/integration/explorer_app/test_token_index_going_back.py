@@ -23,6 +23,7 @@ from tests.integration.explorer_app.token_chain import (
     RECIPIENT,
     SENDER,
     TokenChain,
+    amounts,
     erc20,
     erc721,
     erc1155,
@@ -80,6 +81,23 @@ def test_what_lies_about_its_past_is_as_before(tokens: TokenChain, rpc: Rpc) -> 
     tokens.index()
 
     assert everything() == before
+
+
+def test_who_gave_more_than_they_got_has_nothing_until_asked_again(
+    tokens: TokenChain, rpc: Rpc
+) -> None:
+    coin = tokens.deploy(puppet.of_erc20())
+    tokens.move(coin, OTHER, RECIPIENT, 3)
+    tokens.index()
+    nonce, snapshot = tokens.chain.nonce, rpc("evm_snapshot")
+    tokens.call(coin, puppet.put(OTHER, 9), erc20(OTHER, RECIPIENT, 4))
+    tokens.index()
+    assert amounts(coin) == {(OTHER, None): 9, (RECIPIENT, None): 0}
+
+    go_back(tokens, rpc, snapshot, nonce)
+
+    assert amounts(coin) == {(OTHER, None): 0, (RECIPIENT, None): 3}
+    assert models.TokenBalance.objects.get(holder=OTHER).summed == 2**256 - 3
 
 
 def test_ranges_that_are_gone_give_back_what_they_moved(tokens: TokenChain, rpc: Rpc) -> None:
