@@ -75,6 +75,11 @@ class Token(models.Model):
                 fields=["asks_at"], name="explorer_token_to_ask", condition=Q(asks_at__isnull=False)
             ),
             models.Index(
+                fields=["asks_at"],
+                name="explorer_token_never_asked",
+                condition=Q(asks_at__isnull=False, asked_height__isnull=True),
+            ),
+            models.Index(
                 fields=["first_erc20_log"],
                 name="explorer_token_by_erc20_log",
                 condition=Q(first_erc20_log__isnull=False),

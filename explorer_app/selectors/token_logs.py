@@ -139,14 +139,17 @@ def known_kinds(chain: EvmChain, contracts: Iterable[Address]) -> dict[Address, 
 
 
 def to_ask(chain: EvmChain, now: int) -> ToAsk | None:
-    """Return the contract that is to be asked next, or None.
+    """Return the contract that is to be asked next, or None: of those that never were the one that waits longest.
+
+    Whoever has news of their own tokens at every block keeps no others from being asked.
 
     Args:
         chain: The chain.
         now: Wall time in Unix seconds.
     """
     due = chain.db.objects(models.Token).filter(asks_at__lte=now).order_by("asks_at")
-    row = due.values_list("address", "first_erc20_log", "attempts").first()
+    columns = due.values_list("address", "first_erc20_log", "attempts")
+    row = columns.filter(asked_height__isnull=True).first() or columns.first()
     return None if row is None else ToAsk(Address(bytes(row[0])), row[1] is not None, row[2])
 
 

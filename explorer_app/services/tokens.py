@@ -12,6 +12,7 @@ from typing import Final
 
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
+from chaindb import clock
 from chaindb.fields import row_id
 from explorer_app.selectors import token_logs
 from explorer_app.selectors.contracts import Contracts, NotTold
@@ -54,7 +55,9 @@ _log: Final = logging.getLogger(__name__)
 
 def follow(chain: EvmChain) -> None:
     """Let rows go back with the chain from now on."""
-    chain.on_rewinding.append(lambda number: token_rewinding.forget_above(chain.db, number))
+    chain.on_rewinding.append(
+        lambda number: token_rewinding.forget_above(chain.db, number, clock.wall())
+    )
 
 
 def index_tokens(chain: EvmChain, *, seconds: float, now: int) -> int:
@@ -66,7 +69,7 @@ def index_tokens(chain: EvmChain, *, seconds: float, now: int) -> int:
     Args:
         chain: The chain.
         seconds: How long.
-        now: Wall time in Unix seconds: for contracts that did not answer and are asked again.
+        now: Wall time in Unix seconds: for contracts that are to be asked, and asked again.
     """
     began = time.monotonic()
     # In this order: a head that is gone when the progress is read would be taken for one without logs.
@@ -74,7 +77,8 @@ def index_tokens(chain: EvmChain, *, seconds: float, now: int) -> int:
     head = blocks.catch_up(chain)
     contracts = Contracts(chain, head)
     try:
-        written = _write_transfers(contracts, chain, before, began + seconds * _SHARE_OF_TRANSFERS)
+        until = began + seconds * _SHARE_OF_TRANSFERS
+        written = _write_transfers(contracts, chain, before, until, now)
         _ask_tokens(contracts, chain, written, began + seconds, now)
         if written.is_between_blocks and written.height == head.number:
             _ask_for_balances(contracts, chain, written, began + seconds)
@@ -84,11 +88,11 @@ def index_tokens(chain: EvmChain, *, seconds: float, now: int) -> int:
 
 
 def _write_transfers(
-    contracts: Contracts, chain: EvmChain, written: Progress, until: float
+    contracts: Contracts, chain: EvmChain, written: Progress, until: float, now: int
 ) -> Progress:
     end = row_id(contracts.height + 1)
     while written.next_log < end:
-        written = _Part(contracts, chain, written, end).write()
+        written = _Part(contracts, chain, written, end).write(now)
         if time.monotonic() >= until:
             break
     return written
@@ -112,11 +116,11 @@ class _Part:
         kinds = token_logs.known_kinds(chain, unindexed)
         self._collections = {address: kind is Kind.ERC721 for address, kind in kinds.items()}
 
-    def write(self) -> Progress:
+    def write(self, now: int) -> Progress:
         """Write the transfers that the logs tell of; return the progress then. Raises as `rows.write_transfers`."""
         found, next_log = self._read()
         return rows.write_transfers(
-            self._chain.db, list(self._placed(found)), self._before, next_log
+            self._chain.db, list(self._placed(found)), self._before, next_log, now
         )
 
     def _read(self) -> tuple[list[tuple[FoundLog, Transfer]], int]:

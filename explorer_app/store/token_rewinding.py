@@ -15,7 +15,7 @@ from django.db.models import Case, F, Q, Value, When
 from chaindb.database import Database
 from chaindb.fields import UInt256Field, for_database, row_id
 from explorer_app import models
-from explorer_app.store import token_holdings, tokens
+from explorer_app.store import token_holdings
 from explorer_app.tokens.events import MOST_OWNERS, Kind, Transfer, changes
 from primitives.evm import ZERO_ADDRESS, Address
 
@@ -52,8 +52,14 @@ _LAST: Final = b"\xff" * 54
 """What the longest key has behind its contract, at most."""
 
 
-def forget_above(db: Database, number: int) -> None:
-    """Delete what follows from blocks above a height; within the transaction in which they are deleted."""
+def forget_above(db: Database, number: int, now: int) -> None:
+    """Delete what follows from blocks above a height; within the transaction in which they are deleted.
+
+    Args:
+        db: Where the chain is.
+        number: The height.
+        now: Wall time in Unix seconds, from which on contracts are to be asked again.
+    """
     first = row_id(number + 1)
     db.execute(_CUT, [first] * 4)
     if not db.objects(models.Token).exists():
@@ -64,8 +70,8 @@ def forget_above(db: Database, number: int) -> None:
         for statement in _OF_TOKEN:
             db.execute(statement, [address, address + _LAST])
     db.execute("DELETE FROM explorer_app_token WHERE first_log >= %s", [first])
-    db.execute(_NO_ERC20_EVENT, [tokens.NOW, first])
-    db.execute(_ASK_TOKENS, [tokens.NOW, number])
+    db.execute(_NO_ERC20_EVENT, [now, first])
+    db.execute(_ASK_TOKENS, [now, number])
     _take_back(db, undone)
     _trust_sums(db, Q(asked_height__gt=number))
     _give_back(db, undone)

@@ -55,9 +55,6 @@ _TRANSFER: Final = (
 FIRST: Final = row_id(1)
 """The first key: nothing was executed in the genesis block."""
 
-NOW: Final = 0
-"""When a token is to be asked of which there is news."""
-
 MOST_ASKED_AGAIN: Final = 1000
 """Holders of a contract that has become a token who are asked for, those who have most."""
 
@@ -153,7 +150,7 @@ def begin(db: Database) -> Progress:
 
 
 def write_transfers(
-    db: Database, placed: Sequence[PlacedTransfer], before: Progress, next_log: int
+    db: Database, placed: Sequence[PlacedTransfer], before: Progress, next_log: int, now: int
 ) -> Progress:
     """Write transfers with all that follows from them, and move the progress behind them.
 
@@ -162,6 +159,7 @@ def write_transfers(
         placed: The transfers, in order.
         before: What the progress was before any of their logs was read.
         next_log: Where it is then.
+        now: Wall time in Unix seconds, from which on contracts are to be asked of which there is news.
 
     Returns:
         The progress then.
@@ -175,7 +173,7 @@ def write_transfers(
     with db.atomic():
         hold(db, before)
         db.upsert(models.TokenProgress, _PROGRESS, [(_ONLY, after.next_log, after.next_transfer)])
-        _note_tokens(db, placed)
+        _note_tokens(db, placed, now)
         rows = (_transfer_row(key, one) for key, one in zip(keys, placed, strict=True))
         db.insert(models.TokenTransfer, _TRANSFER, rows)
         token_holdings.add(
@@ -292,7 +290,7 @@ def _transfer_row(key: int, one: PlacedTransfer) -> Row:
     )  # fmt: skip
 
 
-def _note_tokens(db: Database, placed: Sequence[PlacedTransfer]) -> None:
+def _note_tokens(db: Database, placed: Sequence[PlacedTransfer], now: int) -> None:
     """Write which contracts have emitted a transfer for the first time, and which are to be asked again."""
     first_logs = _first_logs(placed)
     first_erc20_logs = _first_logs(one for one in placed if one.is_of_erc20)
@@ -300,14 +298,14 @@ def _note_tokens(db: Database, placed: Sequence[PlacedTransfer]) -> None:
         Address(bytes(address)): log for address, log in db.rows_by_keys(_TOKENS, list(first_logs))
     }
     new = [
-        (address, log, first_erc20_logs.get(address), "", "", NOW, 0)
+        (address, log, first_erc20_logs.get(address), "", "", now, 0)
         for address, log in first_logs.items()
         if address not in known
     ]
     db.insert(models.Token, _TOKEN, new)
     news = _with_news(placed, {one for one in known if known[one] is None} & set(first_erc20_logs))
     again = [
-        (first_erc20_logs.get(one) if known[one] is None else known[one], NOW, 0, one)
+        (first_erc20_logs.get(one) if known[one] is None else known[one], now, 0, one)
         for one in news
         if one in known
     ]

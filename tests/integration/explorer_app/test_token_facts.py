@@ -13,6 +13,7 @@ from explorer_app import models
 from explorer_app.selectors import contracts
 from explorer_app.selectors import tokens as found
 from explorer_app.services import token_facts
+from explorer_app.services import tokens as service
 from explorer_app.tokens import events, questions
 from primitives.evm import Address
 from tests.builders import puppet
@@ -197,6 +198,32 @@ def test_a_name_like_an_earlier_tokens_or_the_coins_is_marked(tokens: TokenChain
 
     marks = [bool(found.token(tokens.chain.evm, one.address).is_copy) for one in made]
     assert marks == [False, False, True, True, True, False, False, False]
+
+
+def test_news_of_a_token_keep_no_other_from_being_asked(
+    tokens: TokenChain, monkeypatch: Any
+) -> None:
+    asked: list[Address] = []
+    ask = service.ask_contract
+
+    def noted(asking: Any, token: Any, now: int) -> Any:
+        asked.append(token.address)
+        return ask(asking, token, now)
+
+    monkeypatch.setattr(service, "ask_contract", noted)
+    noisy, other = sorted(tokens.deploy(puppet.of_erc20(SYMBOL=puppet.REVERTS)) for _ in range(2))
+    tokens.call_each((one, erc20(NOBODY, RECIPIENT, 1)) for one in (noisy, other))
+    tokens.index()
+    later = NOW + token_facts.FIRST_PAUSE
+    tokens.move(noisy, NOBODY, RECIPIENT, 1)
+    new = tokens.deploy(puppet.of_erc20())
+    tokens.move(new, NOBODY, RECIPIENT, 1)
+    asked.clear()
+
+    # The new one was never asked, the other one is due before the news of the noisy one.
+    tokens.index(now=later + 1)
+
+    assert asked == [new, other, noisy]
 
 
 @contextmanager

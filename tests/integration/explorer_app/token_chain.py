@@ -14,8 +14,8 @@ from tests.builders.transactions import RECIPIENT, SENDER
 from tests.integration.conftest import Chain
 
 LONG = 60.0
-NOW = 1_800_000_000
-"""Wall time, as the index is told."""
+NOW = 4_000_000_000
+"""Wall time, as the index is told: later than what the clock says where a chain goes back."""
 NOBODY = Address(bytes(20))
 OTHER = Address(b"\x22" * 20)
 
