@@ -7,11 +7,21 @@ from typing import Any, ClassVar, Final
 from cchain_app.selectors import blocks
 from explorer_app.api.account_actions import span_of
 from explorer_app.api.proxy_actions import ask
-from explorer_app.api.replies import ActionError, BadAddress, NotIndexed, Query, Reply, text_of
+from explorer_app.api.replies import (
+    ActionError,
+    BadAddress,
+    NotIndexed,
+    Query,
+    Reply,
+    TooMuch,
+    text_of,
+)
 from explorer_app.selectors import token_ledger, tokens
+from explorer_app.selectors.ledger import ListTooLong
 from explorer_app.selectors.tokens import BalanceRow, TokenRow, TransferRow
 from explorer_app.tokens.events import Kind
 
+_COLLECTIONS: Final = (Kind.ERC721, Kind.ERC1155)
 _BALANCE_OF: Final = "0x70a08231"
 _TOTAL_SUPPLY: Final = "0x18160ddd"
 _WORD: Final = 66
@@ -52,7 +62,10 @@ def transfers(kind: Kind, query: Query) -> Reply:
         raise BadAddress
     _need_index(query)
     evm = query.site.evm
-    rows = token_ledger.transfers(evm, kind, address, contract, span_of(query.range()))
+    try:
+        rows = token_ledger.transfers(evm, kind, address, contract, span_of(query.range()))
+    except ListTooLong as error:
+        raise TooMuch from error
     receipts = token_ledger.receipts(evm, rows)
     head = blocks.head(evm).number
     listed = [_transfer(kind, row, receipts[row.transaction_id], head) for row in rows]
@@ -62,13 +75,16 @@ def transfers(kind: Kind, query: Query) -> Reply:
 def balances(query: Query, *, collections: bool) -> Reply:
     """Return what an address has of tokens: of ERC-20, or of how many ids of the others."""
     _need_index(query)
-    found = [
-        one
-        for one in tokens.balances_of(query.site.evm, query.address())
-        if (one.kind != Kind.ERC20) is collections
-    ]
     wanted = query.range(count=100)
-    part = found[wanted.skip : wanted.skip + wanted.most]
+    part, rest = tokens.balances_of(
+        query.site.evm,
+        query.address(),
+        kinds=_COLLECTIONS if collections else (Kind.ERC20,),
+        first=wanted.skip,
+        count=wanted.most,
+    )
+    if rest is not None and len(part) < wanted.most:
+        raise TooMuch
     return Reply.rows([_balance(one) for one in part], "No tokens found")
 
 

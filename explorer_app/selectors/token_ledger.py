@@ -1,15 +1,19 @@
 """Transfers of tokens in ranges of blocks, either way round, for lists of whoever reads them all."""
 
 from collections.abc import Iterable
+from typing import Final
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from cchain_app import models
 from cchain_app.chain import EvmChain
 from explorer_app.models import TokenTransfer
-from explorer_app.selectors.ledger import Span, merged_keys
+from explorer_app.selectors.ledger import ListTooLong, Span, merged_keys
 from explorer_app.tokens.events import Kind
 from primitives.evm import Address
+
+MOST_LOOKED_AT: Final = 100_000
+"""Rows of an address or contract that are looked at for one list."""
 
 
 def transfers(
@@ -23,19 +27,41 @@ def transfers(
         address: Whose; None: anybody's.
         contract: Of which token; None: of all.
         span: What part of the list.
+
+    Raises:
+        ListTooLong: It is not full after `MOST_LOOKED_AT` rows, of other standards, tokens or of none.
     """
-    rows = chain.db.objects(TokenTransfer).filter(kind=kind, contract__kind__isnull=False)
-    if contract is not None:
-        rows = rows.filter(contract=contract)
-    branches: Iterable[QuerySet[TokenTransfer]] = (
-        [rows] if address is None else [rows.filter(sender=address), rows.filter(to=address)]
+    rows = chain.db.objects(TokenTransfer)
+    branches = (
+        [rows.filter(contract=contract)]
+        if address is None
+        else [rows.filter(sender=address), rows.filter(to=address)]
     )
-    keys = merged_keys(list(branches), span)
+    wanted = Q(kind=kind, contract__kind__isnull=False)
+    if contract is not None:
+        wanted &= Q(contract=contract)
+    looked_at = _looked_at(branches, span)
+    keys = merged_keys([one.filter(looked_at, wanted) for one in branches], span)
+    if looked_at and len(keys) < span.most:
+        raise ListTooLong
     found = chain.db.objects(TokenTransfer).filter(id__in=keys)
     listed = found.select_related("contract", "transaction__block").defer(
         "transaction__raw", "transaction__block__header"
     )
     return sorted(listed, key=lambda one: one.id, reverse=span.descending)
+
+
+def _looked_at(branches: Iterable[QuerySet[TokenTransfer]], span: Span) -> Q:
+    """Return which rows of several lists are looked at; an empty condition: all of them."""
+    first, stop = span.keys
+    ends: list[int] = []
+    for branch in branches:
+        rows = branch.filter(id__gte=first, id__lt=stop)
+        keys = rows.order_by("-id" if span.descending else "id").values_list("id", flat=True)
+        ends += keys[MOST_LOOKED_AT : MOST_LOOKED_AT + 1]
+    if not ends:
+        return Q()
+    return Q(id__gt=max(ends)) if span.descending else Q(id__lt=min(ends))
 
 
 def receipts(chain: EvmChain, transfers: Iterable[TokenTransfer]) -> dict[int, models.Receipt]:

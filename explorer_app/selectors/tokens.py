@@ -1,7 +1,7 @@
 """Tokens, their transfers and holders, as far as they are rows: in pages, each of few questions."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Collection, Sequence
+from typing import Final, NamedTuple
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
@@ -31,8 +31,28 @@ MOST_COUNTED: Final = 10_000
 MOST_HELD: Final = 100
 """Balances on an address's page, and transfers on a transaction's."""
 
+MOST_LOOKED_AT: Final = 5_000
+"""Rows of an address that are looked at for a page: anybody can write it any number of them that are of no token."""
+
 MOST_RANGES: Final = 100
 """Ranges (ERC-2309) of a token, the latest, in which one id is looked for."""
+
+
+class TransferPage(NamedTuple):
+    """A part of a list of transfers."""
+
+    rows: list[TokenTransfer]
+    rest: int | None
+    """The key before which the list goes on though the page is not full; None: as far as is known it does not."""
+
+
+class BalancePage(NamedTuple):
+    """A part of a list of balances."""
+
+    rows: list[TokenBalance]
+    rest: bytes | None
+    """The key from behind which on the list goes on; None: it does not."""
+
 
 NATIVE: Final = ("AVAX", "Avalanche")
 """What the chain's own coin is called: a token with such a name wants to be taken for it."""
@@ -111,8 +131,10 @@ def transfers_of(
     hidden: bool = False,
     before: int | None = None,
     count: int = PAGE,
-) -> list[TokenTransfer]:
+) -> TransferPage:
     """Return transfers of tokens from or to an address, the latest first, with their tokens (marked) and transactions.
+
+    At most `MOST_LOOKED_AT` rows either way are looked at, whether they are of tokens or not.
 
     Args:
         chain: The chain.
@@ -121,11 +143,14 @@ def transfers_of(
         before: The key of the last transfer shown.
         count: So many at most.
     """
-    of_tokens = _transfers(chain).filter(contract__kind__isnull=False)
-    shown = of_tokens if hidden else of_tokens.filter(hidden=False)
-    found = _page([shown.filter(sender=address), shown.filter(to=address)], before, count)
+    every = _transfers(chain)
+    shown = every if hidden else every.filter(hidden=False)
+    sides = [shown.filter(sender=address), shown.filter(to=address)]
+    end = max(_looked_at(one, before) for one in sides)
+    of_tokens = [one.filter(id__gte=end, contract__kind__isnull=False) for one in sides]
+    found = _page(of_tokens, before, count)
     _mark(chain, [one.contract for one in found])
-    return found
+    return TransferPage(found, end if end and len(found) < count else None)
 
 
 def transfers_in(
@@ -138,14 +163,37 @@ def transfers_in(
     return listed
 
 
-def balances_of(chain: EvmChain, address: Address, *, count: int = MOST_HELD) -> list[TokenBalance]:
-    """Return what an address has of tokens, with these; of ERC-1155 by id."""
-    found = chain.db.objects(TokenBalance).filter(
-        holder=address, amount__gt=0, contract__kind=F("kind")
-    )
-    listed = list(found.select_related("contract").order_by("key")[:count])
+def balances_of(
+    chain: EvmChain,
+    address: Address,
+    *,
+    kinds: Collection[Kind] = tuple(Kind),
+    after: bytes = b"",
+    first: int = 0,
+    count: int = MOST_HELD,
+) -> BalancePage:
+    """Return what an address has of tokens, with these; of ERC-1155 by id. It is as long as `transfers_of` has it.
+
+    Args:
+        chain: The chain.
+        address: An account.
+        kinds: Of which standards.
+        after: The key from behind which on.
+        first: So many of those are left out.
+        count: So many at most.
+    """
+    own = chain.db.objects(TokenBalance).filter(holder=address, key__gt=after).order_by("key")
+    held = own.filter(amount__gt=0, contract__kind=F("kind"), kind__in=kinds)
+    # The last one that is looked at, and whether there is another one.
+    ends = list(own.values_list("key", flat=True)[MOST_LOOKED_AT - 1 : MOST_LOOKED_AT + 1])
+    goes_on = len(ends) > 1
+    if goes_on:
+        held = held.filter(key__lte=ends[0])
+    listed = list(held.select_related("contract")[first : first + count + 1])
     _mark(chain, [one.contract for one in listed])
-    return listed
+    if len(listed) > count:
+        return BalancePage(listed[:count], bytes(listed[count - 1].key))
+    return BalancePage(listed, bytes(ends[0]) if goes_on else None)
 
 
 def holders(
@@ -236,6 +284,14 @@ def _is_in(row: TokenTransfer, token_id: int) -> bool:
 def _transfers(chain: EvmChain) -> QuerySet[TokenTransfer]:
     found = chain.db.objects(TokenTransfer).select_related("contract", "transaction__block")
     return found.defer("transaction__raw", "transaction__block__header")
+
+
+def _looked_at(branch: QuerySet[TokenTransfer], before: int | None) -> int:
+    """Return the key of the last row of a list that is looked at; 0: all are."""
+    earlier = branch if before is None else branch.filter(id__lt=before)
+    keys = earlier.order_by("-id").values_list("id", flat=True)
+    ends = list(keys[MOST_LOOKED_AT - 1 : MOST_LOOKED_AT + 1])
+    return ends[0] if len(ends) > 1 else 0
 
 
 def _page(

@@ -15,7 +15,7 @@ from explorer_app.selectors.cchain import PAGE
 from explorer_app.selectors.verified import Known
 from explorer_app.site import Explorer
 from explorer_app.views.cchain import lines
-from explorer_app.views.page import cchain_page, list_pages, read_number, rendered
+from explorer_app.views.page import cchain_page, further_pages, list_pages, read_number, rendered
 from explorer_app.views.tokens import transfer_lines
 from primitives.evm import Address
 from primitives.ids import ShortID
@@ -25,6 +25,9 @@ MOST_SOURCE: Final = 64 * 1024
 """Characters of a file of sources on a page."""
 
 MOST_FILES: Final = 60
+
+_LONGEST_KEY: Final = 74
+"""Bytes of the key of a balance."""
 
 MOST_CODE: Final = 24 * 1024
 """Bytes of code on a page: the most that a contract may have."""
@@ -116,13 +119,23 @@ def _transactions(site: Explorer, request: HttpRequest, found: AccountFacts) -> 
 
 def _tokens(site: Explorer, request: HttpRequest, found: AccountFacts) -> dict[str, Any]:
     before = read_number(request.GET.get("before"))
-    rows = tokens.transfers_of(site.evm, found.address, before=before)
+    rows, rest = tokens.transfers_of(site.evm, found.address, before=before)
+    held = tokens.balances_of(site.evm, found.address, after=_read_key(request.GET.get("held")))
     return {
-        "balances": tokens.balances_of(site.evm, found.address),
+        "balances": held.rows,
         "transfers": transfer_lines(rows, found.address),
         "how_far": tokens.how_far(site.evm),
-        **list_pages(request, rows, PAGE, lambda row: row.id),
+        **further_pages(request, "held", None if held.rest is None else held.rest.hex()),
+        **list_pages(request, rows, PAGE, lambda row: row.id, rest=rest),
     }
+
+
+def _read_key(text: str | None) -> bytes:
+    """Return the key of a balance in an address of a page; the lowest one for none, and for what is no key."""
+    try:
+        return bytes.fromhex(text or "")[:_LONGEST_KEY]
+    except ValueError:
+        return b""
 
 
 def _inner(site: Explorer, request: HttpRequest, found: AccountFacts) -> dict[str, Any]:

@@ -127,7 +127,12 @@ def read_number(text: str | None) -> int | None:
 
 
 def list_pages(
-    request: HttpRequest, rows: Sequence[Any], count: int, key: Callable[[Any], int]
+    request: HttpRequest,
+    rows: Sequence[Any],
+    count: int,
+    key: Callable[[Any], int],
+    *,
+    rest: int | None = None,
 ) -> dict[str, str]:
     """Return where a list goes on, for the template `_pages.html`: to older rows, and to the newest ones.
 
@@ -136,8 +141,19 @@ def list_pages(
         rows: What the list shows.
         count: How many it shows at most.
         key: What the next page is to be before.
+        rest: Before what the list goes on though the page is not full; None: then it does not.
     """
     others = {name: value for name, value in request.GET.items() if name != "before"}
-    older = urlencode({**others, "before": key(rows[-1])}) if len(rows) >= count else ""
+    last = key(rows[-1]) if len(rows) >= count else rest
+    older = "" if last is None else urlencode({**others, "before": last})
     newest = urlencode(others) or "before=" if "before" in request.GET else ""
     return {"older": older, "newest": newest}
+
+
+def further_pages(request: HttpRequest, name: str, value: int | str | None) -> dict[str, str]:
+    """Return where a list goes on that is in no order of time, for `_further.html`; None: it does not."""
+    others = {key: one for key, one in request.GET.items() if key != name}
+    return {
+        "further": "" if value is None else urlencode({**others, name: value}),
+        "beginning": urlencode(others) if name in request.GET else "",
+    }

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
-from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
 
@@ -14,7 +13,13 @@ from explorer_app.selectors.tokens import TokenRow, TransferRow
 from explorer_app.site import Explorer
 from explorer_app.tokens.events import Kind
 from explorer_app.tokens.uris import described
-from explorer_app.views.page import cchain_page, list_pages, read_number, rendered
+from explorer_app.views.page import (
+    cchain_page,
+    further_pages,
+    list_pages,
+    read_number,
+    rendered,
+)
 from primitives.evm import ZERO_ADDRESS, Address
 
 KINDS: Final = {"": "All", "20": "ERC-20", "721": "ERC-721", "1155": "ERC-1155"}
@@ -165,7 +170,7 @@ def _holders(site: Explorer, request: HttpRequest, token: TokenRow) -> dict[str,
     found = rows.holders(site.evm, token, first=first)
     end = first + len(found)
     goes_on = len(found) == PAGE and end < rows.MOST_COUNTED
-    more = _further(request, "from", end if goes_on else None)
+    more = further_pages(request, "from", end if goes_on else None)
     return {"holders": found, "first_rank": first, **more}
 
 
@@ -178,14 +183,5 @@ def _inventory(site: Explorer, request: HttpRequest, token: TokenRow) -> dict[st
         found = [(one, None) for one in rows.ids(site.evm, token, after=after)]
     return {
         "items": found,
-        **_further(request, "after", found[-1][0] if len(found) == PAGE else None),
-    }
-
-
-def _further(request: HttpRequest, name: str, value: int | None) -> dict[str, str]:
-    """Return where a list goes on that is in no order of time, for `_further.html`."""
-    others = {key: one for key, one in request.GET.items() if key != name}
-    return {
-        "further": "" if value is None else urlencode({**others, name: value}),
-        "beginning": urlencode(others) if name in request.GET else "",
+        **further_pages(request, "after", found[-1][0] if len(found) == PAGE else None),
     }

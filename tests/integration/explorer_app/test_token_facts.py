@@ -152,7 +152,7 @@ def test_a_contract_becomes_what_it_is_with_its_first_such_event(tokens: TokenCh
     tokens.index()
 
     assert models.Token.objects.get().kind == 20
-    (held,) = found.balances_of(tokens.chain.evm, OTHER)
+    (held,) = found.balances_of(tokens.chain.evm, OTHER).rows
     assert (held.amount, held.differs) == (3, True)
 
 
@@ -161,7 +161,7 @@ def test_balances_that_are_not_told_are_the_sums(tokens: TokenChain) -> None:
     silent[questions.balance(NOBODY)[:4]] = puppet.REVERTS
     token_with(tokens, silent)
 
-    (held,) = found.balances_of(tokens.chain.evm, RECIPIENT)
+    (held,) = found.balances_of(tokens.chain.evm, RECIPIENT).rows
     assert (held.amount, held.asked_height, held.differs, held.to_ask) == (1, None, False, False)
 
 
@@ -170,7 +170,7 @@ def test_what_is_told_goes_on_by_transfers_until_it_is_told_again(tokens: TokenC
     tokens.call(coin, puppet.put(RECIPIENT, 1_000), erc20(NOBODY, RECIPIENT, 7))
     tokens.index()
     evm = tokens.chain.evm
-    assert [(one.amount, one.differs) for one in found.balances_of(evm, RECIPIENT)] == [
+    assert [(one.amount, one.differs) for one in found.balances_of(evm, RECIPIENT).rows] == [
         (1_000, True)
     ]
 
@@ -181,7 +181,7 @@ def test_what_is_told_goes_on_by_transfers_until_it_is_told_again(tokens: TokenC
     assert models.TokenBalance.objects.get(holder=RECIPIENT).summed == 2**256 - 3
     tokens.call(coin, puppet.put(RECIPIENT, 2**256 - 3), erc20(RECIPIENT, SENDER, 0))
     tokens.index()
-    assert [(one.amount, one.differs) for one in found.balances_of(evm, RECIPIENT)] == [
+    assert [(one.amount, one.differs) for one in found.balances_of(evm, RECIPIENT).rows] == [
         (2**256 - 3, False)
     ]
 

@@ -369,11 +369,11 @@ def test_transfers_of_nothing_and_of_who_did_not_sign_are_hidden_at_first(
     evm = tokens.chain.evm
 
     assert [row[-1] for row in transfers()] == [False, True, True, False]
-    assert [one.value for one in found.transfers_of(evm, OTHER)] == [3, 1]
-    assert [one.value for one in found.transfers_of(evm, OTHER, hidden=True)] == [3, 7, 0, 1]
-    assert [one.value for one in found.transfers_of(evm, RECIPIENT)] == []
-    last = found.transfers_of(evm, OTHER, hidden=True, count=2)[-1]
-    rest = found.transfers_of(evm, OTHER, hidden=True, before=last.id)
+    assert [one.value for one in found.transfers_of(evm, OTHER).rows] == [3, 1]
+    assert [one.value for one in found.transfers_of(evm, OTHER, hidden=True).rows] == [3, 7, 0, 1]
+    assert [one.value for one in found.transfers_of(evm, RECIPIENT).rows] == []
+    last = found.transfers_of(evm, OTHER, hidden=True, count=2).rows[-1]
+    rest = found.transfers_of(evm, OTHER, hidden=True, before=last.id).rows
     assert [one.value for one in rest] == [0, 1]
 
 
@@ -396,8 +396,8 @@ def test_a_contract_that_emits_nothing_or_is_no_token_is_none(tokens: TokenChain
 
     assert found.tokens(evm) == []
     assert found.token(evm, fake) is None
-    assert found.transfers_of(evm, RECIPIENT) == []
-    assert found.balances_of(evm, RECIPIENT) == []
+    assert found.transfers_of(evm, RECIPIENT).rows == []
+    assert found.balances_of(evm, RECIPIENT).rows == []
     assert len(transfers()) == 1
 
 

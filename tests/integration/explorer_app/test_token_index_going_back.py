@@ -203,7 +203,7 @@ def test_what_was_read_before_is_not_written(
     assert tokens.index() == 0
     tokens.index()
     assert [row[5] for row in transfers()] == [9]
-    (held,) = found.balances_of(tokens.chain.evm, RECIPIENT)
+    (held,) = found.balances_of(tokens.chain.evm, RECIPIENT).rows
     assert (held.amount, held.differs) == (9, False)
 
 

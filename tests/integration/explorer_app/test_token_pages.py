@@ -8,7 +8,9 @@ from django.template.loader import render_to_string
 from django.test import Client
 
 from cchain_app.selectors.blocks import head
+from explorer_app.selectors import token_ledger
 from explorer_app.selectors import tokens as found
+from explorer_app.selectors.ledger import ListTooLong, Span
 from explorer_app.tokens import questions
 from explorer_app.tokens.events import Kind
 from explorer_app.views.tokens import read_id, transfer_lines
@@ -27,8 +29,11 @@ from tests.integration.explorer_app.token_chain import (
     erc1155,
     used,
 )
+from tests.integration.platform_app.conftest import PChain
 
 MOST_QUERIES = 8
+MOST_OF_ADDRESS = 14
+"""It asks for account and creator, and how much of its lists is looked at, too."""
 FAST = ("SCAN subquery", "SCAN explorer_app_token USING INDEX explorer_token_in_order")
 """What a subquery has was limited there; an index that has all that is listed ends with the page."""
 
@@ -43,7 +48,8 @@ class Browser:
         """Return a page's text."""
         page = self._open(path)
         assert page.status == status, path
-        assert len(page.statements) <= MOST_QUERIES, page.statements
+        most = MOST_OF_ADDRESS if path.startswith("/address/") else MOST_QUERIES
+        assert len(page.statements) <= most, page.statements
         assert [one for one in page.slow_plans() if not one.startswith(FAST)] == []
         return page.text
 
@@ -219,14 +225,14 @@ def test_an_addresss_transfers_and_balances_are_there_for_its_page(tokens: Token
     tokens.index()
     evm = tokens.chain.evm
 
-    lines = transfer_lines(found.transfers_of(evm, SENDER), SENDER)
+    lines = transfer_lines(found.transfers_of(evm, SENDER).rows, SENDER)
     shown = render_to_string("explorer/_transfers.html", {"transfers": lines})
 
     assert [line.direction for line in lines] == ["self", "in"]
     assert [row[4] for row in cells(shown)] == ["self", "in"]
     assert cells(shown)[1][6:] == ["3.5", f"CN {text_of(coin)[:6]}…{text_of(coin)[-4:]}"]
     balances = render_to_string(
-        "explorer/_balances.html", {"balances": found.balances_of(evm, SENDER)}
+        "explorer/_balances.html", {"balances": found.balances_of(evm, SENDER).rows}
     )
     assert [row[1:3] for row in cells(balances)] == [["ERC-20", "3.5"]]
     key = lines[0].transfer.transaction_id
@@ -234,21 +240,104 @@ def test_an_addresss_transfers_and_balances_are_there_for_its_page(tokens: Token
     copy = tokens.deploy(puppet.of_erc20())
     tokens.move(copy, NOBODY, SENDER, 1)
     tokens.index()
-    shown = [bool(one.contract.is_copy) for one in found.transfers_of(evm, SENDER)]
+    shown = [bool(one.contract.is_copy) for one in found.transfers_of(evm, SENDER).rows]
     assert shown == [True, False, False]
     assert "No token transfers." in render_to_string("explorer/_transfers.html", {"transfers": []})
 
 
-def test_counts_are_capped(tokens: TokenChain, browse: Browser, monkeypatch: Any) -> None:
+def hexed(address: bytes) -> str:
+    return f"/address/0x{bytes(address).hex()}?tab=tokens"
+
+
+def test_an_address_may_get_any_number_of_transfers_of_what_is_no_token(
+    tokens: TokenChain, pchain: PChain, browse: Browser, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(found, "MOST_LOOKED_AT", 4)
+    monkeypatch.setattr(token_ledger, "MOST_LOOKED_AT", 4)
+    coin, spam = tokens.deploy(puppet.of_erc20()), tokens.deploy({})
+    tokens.move(coin, NOBODY, RECIPIENT, 1)
+    tokens.call(spam, *(erc20(NOBODY, RECIPIENT, one) for one in range(2, 8)))
+    tokens.move(coin, NOBODY, RECIPIENT, 8)
+    tokens.index()
+    evm = tokens.chain.evm
+
+    shown, rest = found.transfers_of(evm, RECIPIENT)
+    older = found.transfers_of(evm, RECIPIENT, before=rest)
+
+    assert [one.value for one in shown] == [8]
+    assert [one.value for one in older.rows] == [1]
+    assert older.rest is None
+    assert len(found.transfers_of(evm, RECIPIENT, count=1).rows) == 1
+    (link,) = re.findall(
+        r'href="(\?tab=tokens&amp;before=\d+)" rel="next"', browse(hexed(RECIPIENT))
+    )
+    assert f"before={rest}" in link
+    span = Span(0, 9, 0, 2, descending=True)
+    with pytest.raises(ListTooLong):
+        token_ledger.transfers(evm, Kind.ERC20, RECIPIENT, None, span)
+    (one,) = token_ledger.transfers(evm, Kind.ERC20, RECIPIENT, None, span._replace(most=1))
+    assert one.value == 8
+    upwards = span._replace(descending=False)
+    with pytest.raises(ListTooLong):
+        token_ledger.transfers(evm, Kind.ERC20, None, spam, upwards)
+    (one,) = token_ledger.transfers(evm, Kind.ERC20, RECIPIENT, None, upwards._replace(most=1))
+    assert one.value == 1
+    assert (
+        len(token_ledger.transfers(evm, Kind.ERC20, RECIPIENT, None, upwards._replace(last=3))) == 1
+    )
+
+
+def test_balances_of_an_address_are_chosen_and_paged_by_the_database(
+    tokens: TokenChain, pchain: PChain, browse: Browser, monkeypatch: Any
+) -> None:
+    answers = [puppet.of_erc20(), puppet.of_erc721(), {}, puppet.of_erc20(), puppet.of_erc721()]
+    made = tokens.deploy_many(answers)
+    tokens.call_each((one, puppet.put(RECIPIENT, 5)) for one in made)
+    moves = [erc20 if place in {0, 2, 3} else erc721 for place in range(5)]
+    tokens.call_each(
+        (one, move(NOBODY, RECIPIENT, 5)) for one, move in zip(made, moves, strict=True)
+    )
+    tokens.index()
+    evm = tokens.chain.evm
+
+    def held(**options: Any) -> list[bytes]:
+        return [bytes(one.contract_id) for one in found.balances_of(evm, RECIPIENT, **options).rows]
+
+    coins, cats = sorted([made[0], made[3]]), sorted([made[1], made[4]])
+    assert held() == sorted(coins + cats)
+    assert held(kinds=[Kind.ERC20], count=1) == coins[:1]
+    assert held(kinds=[Kind.ERC20], first=1, count=1) == coins[1:]
+    assert held(kinds=[Kind.ERC721, Kind.ERC1155]) == cats
+    monkeypatch.setattr(found, "MOST_LOOKED_AT", 2)
+    pages, after = [], b""
+    while True:
+        page = found.balances_of(evm, RECIPIENT, after=after)
+        pages.append(page.rows)
+        if page.rest is None:
+            break
+        after = page.rest
+    assert [bytes(one.contract_id) for page in pages for one in page] == sorted(coins + cats)
+    assert len(pages) == 3
+    first = browse(hexed(RECIPIENT))
+    (link,) = re.findall(r'href="(\?tab=tokens&amp;held=\w+)" rel="next"', first)
+    second = browse(f"{hexed(RECIPIENT).partition('?')[0]}{link.replace('&amp;', '&')}")
+    assert 'href="?tab=tokens">First' in second
+    browse(f"{hexed(RECIPIENT)}&held=x")
+
+
+def test_counts_are_capped(tokens: TokenChain, monkeypatch: Any) -> None:
     monkeypatch.setattr(found, "MOST_COUNTED", 3)
     coin = tokens.deploy(puppet.of_erc20())
-    tokens.call(coin, *(erc20(NOBODY, Address(bytes([9, one] * 10)), 1) for one in range(5)))
+    holders = [Address(bytes([9, one] * 10)) for one in range(5)]
+    tokens.call(coin, *(puppet.put(one, 1) for one in holders))
+    tokens.call(coin, *(erc20(NOBODY, one, 1) for one in holders))
     tokens.index()
-    token = found.token(tokens.chain.evm, coin)
+    evm = tokens.chain.evm
+    token = found.token(evm, coin)
     assert token is not None
 
-    assert found.count_transfers(tokens.chain.evm, token) == 4
-    assert found.holders(tokens.chain.evm, token, first=2) == []
+    assert found.count_transfers(evm, token) == found.count_holders(evm, token) == 4
+    assert [len(found.holders(evm, token, first=one)) for one in (0, 2, 3, 5)] == [3, 1, 0, 0]
 
 
 def test_ids_in_addresses_of_pages_are_numbers_of_256_bits() -> None:

@@ -83,8 +83,8 @@ def test_a_transfer_by_allowance_is_hidden_since_its_sender_did_not_sign(
     tokens.index()
 
     assert transfers()[-1] == (20, SENDER, RECIPIENT, None, None, 500, True)
-    assert found.transfers_of(tokens.chain.evm, RECIPIENT) == []
-    assert len(found.transfers_of(tokens.chain.evm, RECIPIENT, hidden=True)) == 1
+    assert found.transfers_of(tokens.chain.evm, RECIPIENT).rows == []
+    assert len(found.transfers_of(tokens.chain.evm, RECIPIENT, hidden=True).rows) == 1
 
 
 def test_the_vault_tells_of_deposits_and_is_no_token(tokens: TokenChain) -> None:
@@ -99,5 +99,5 @@ def test_the_vault_tells_of_deposits_and_is_no_token(tokens: TokenChain) -> None
         (NOBODY, SENDER, 7), (SENDER, NOBODY, 3),
     ]  # fmt: skip
     assert found.tokens(tokens.chain.evm) == []
-    assert found.balances_of(tokens.chain.evm, SENDER) == []
-    assert found.transfers_of(tokens.chain.evm, SENDER) == []
+    assert found.balances_of(tokens.chain.evm, SENDER).rows == []
+    assert found.transfers_of(tokens.chain.evm, SENDER).rows == []

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from cchain_app.services.calls import index_calls
+from explorer_app.selectors.tokens import BalancePage
 from explorer_app.services.tokens import index_tokens
 from tests.builders.transactions import RECIPIENT, SENDER
 from tests.conformance.explorer_samples import Sample
@@ -336,7 +337,7 @@ def test_tokens_say_what_they_have_themselves(explored: Explored) -> None:
     assert unlisted == "Error! This node has no index of tokens"
 
 
-def test_tokens_are_listed_from_rows(explored: Explored) -> None:
+def test_tokens_are_listed_from_rows(explored: Explored, monkeypatch: pytest.MonkeyPatch) -> None:
     found = explored.deploy("oldtoken")
     at = bytes.fromhex(found.addresses["oldtoken"])
     token = "0x" + found.addresses["oldtoken"]
@@ -370,6 +371,13 @@ def test_tokens_are_listed_from_rows(explored: Explored) -> None:
     assert account(explored, "tokentx")["result"] == "Error! Invalid address format"
     nobody = explored.get(module="token", action="tokeninfo", contractaddress=TO)["result"]
     assert nobody == "Error! The contract is no token"
+    monkeypatch.setattr("explorer_app.selectors.token_ledger.MOST_LOOKED_AT", 0)
+    monkeypatch.setattr(
+        "explorer_app.selectors.tokens.balances_of", lambda *_, **__: BalancePage([], b"more")
+    )
+    for action in ("tokentx", "addresstokenbalance"):
+        text = "Query Timeout occured. Please select a smaller result dataset"
+        assert account(explored, action, address=TO)["result"] == text
 
 
 def test_the_second_version_lists_this_chain_alone(explored: Explored) -> None:
