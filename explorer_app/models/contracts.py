@@ -23,6 +23,7 @@ class VerifiedContract(models.Model):
         max_length=12, null=True, help_text="Likewise; null also where it was not compared"
     )
     name = models.TextField()
+    name_key = BytesField(null=True, help_text="What its name begins with, as it is looked for")
     path = models.TextField(help_text="Of its file")
     language = models.CharField(max_length=10)
     compiler = models.CharField(max_length=80, help_text="Version with its commit")
@@ -45,7 +46,14 @@ class VerifiedContract(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["address", "code_hash"], name="explorer_verified_once"),
         ]
-        indexes = [models.Index(fields=["code_hash"], name="explorer_verified_code")]
+        indexes = [
+            models.Index(fields=["code_hash"], name="explorer_verified_code"),
+            models.Index(
+                fields=["name_key", "id"],
+                name="explorer_verified_by_name",
+                condition=models.Q(name_key__isnull=False),
+            ),
+        ]
 
     @override
     def __str__(self) -> str:

@@ -43,6 +43,10 @@ class Token(models.Model):
     symbol = models.TextField(null=True, help_text="Likewise")  # noqa: DJ001  # likewise
     name_likeness = models.TextField(help_text="What names that look alike have in common")
     symbol_likeness = models.TextField(help_text="Likewise")
+    name_key = BytesField(
+        null=True, help_text="What its name begins with, as it is looked for; null: it has none"
+    )
+    symbol_key = BytesField(null=True, help_text="Likewise")
     decimals = models.SmallIntegerField(
         null=True, help_text="Null: amounts are shown in smallest units"
     )
@@ -71,6 +75,16 @@ class Token(models.Model):
             ),
             models.Index(fields=["name_likeness", "first_log"], name="explorer_token_by_name"),
             models.Index(fields=["symbol_likeness", "first_log"], name="explorer_token_by_symbol"),
+            models.Index(
+                fields=["name_key", "first_log"],
+                name="explorer_token_found_by_name",
+                condition=Q(name_key__isnull=False),
+            ),
+            models.Index(
+                fields=["symbol_key", "first_log"],
+                name="explorer_token_found_by_symbol",
+                condition=Q(symbol_key__isnull=False),
+            ),
             models.Index(
                 fields=["asks_at"], name="explorer_token_to_ask", condition=Q(asks_at__isnull=False)
             ),

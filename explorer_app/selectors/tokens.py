@@ -13,7 +13,7 @@ from explorer_app.store import tokens as rows
 from explorer_app.store.token_holdings import item_key
 from explorer_app.store.tokens import Progress
 from explorer_app.tokens.events import Kind
-from explorer_app.tokens.texts import likeness
+from explorer_app.tokens.texts import likeness, search_key
 from primitives.evm import ZERO_ADDRESS, Address
 
 TokenRow = Token
@@ -97,6 +97,30 @@ def token(chain: EvmChain, address: Address) -> Token | None:
     if found is not None:
         _mark(chain, [found])
     return found
+
+
+def named(chain: EvmChain, text: str, *, count: int) -> list[Token]:
+    """Return tokens whose symbol or name begins with a text, as names are looked for, each with `is_copy`.
+
+    Symbols stand before names, of each the shorter ones first, of the same ones the oldest.
+
+    Args:
+        chain: The chain.
+        text: What was typed.
+        count: So many at most by their symbols, and by their names.
+    """
+    key = search_key(text)
+    if key is None:
+        return []
+    found: dict[bytes, Token] = {}
+    for column in ("symbol_key", "name_key"):
+        alike = {f"{column}__gte": key, f"{column}__lt": key + b"\xff"}  # no UTF-8 has that byte
+        rows = chain.db.objects(Token).filter(**alike).order_by(column, "first_log")[:count]
+        for one in rows:
+            found.setdefault(bytes(one.address), one)
+    listed = list(found.values())
+    _mark(chain, listed)
+    return listed
 
 
 def transfers_of_token(

@@ -10,6 +10,7 @@ from explorer_app.models import SuppliedAbi, Verification, VerificationState, Ve
 from explorer_app.names.abi_json import MalformedAbi, read_abi
 from explorer_app.names.book import NO_ABI, Abi
 from explorer_app.selectors import accounts, proxies
+from explorer_app.tokens.texts import search_key
 from explorer_app.verification.comparing import Match
 from primitives.evm import Address, Hash
 from primitives.hashing import keccak256
@@ -103,6 +104,18 @@ def contracts(
     if before is not None:
         rows = rows.filter(id__lt=before)
     return list(rows.order_by("-id")[:count])
+
+
+def named(chain: EvmChain, text: str, *, count: int) -> list[VerifiedContract]:
+    """Return contracts with sources whose name begins with a text, as names are looked for; shorter names first.
+
+    Of the same name the first one is first. Without what is long of them.
+    """
+    key = search_key(text)
+    if key is None:
+        return []
+    rows = chain.db.objects(VerifiedContract).filter(name_key__gte=key, name_key__lt=key + b"\xff")
+    return list(rows.only("address", "name").order_by("name_key", "id")[:count])
 
 
 def contract_by_key(chain: EvmChain, key: int) -> VerifiedContract | None:

@@ -7,6 +7,7 @@ import msgspec
 
 from chaindb.database import Database
 from explorer_app.models import SuppliedAbi, Verification, VerificationState, VerifiedContract
+from explorer_app.tokens.texts import search_key
 from explorer_app.verification.attempts import Verified
 from explorer_app.verification.comparing import placed
 from explorer_app.verification.errors import Refusal
@@ -155,6 +156,7 @@ def write_contract(
             "runtime_match": comparison.runtime and comparison.runtime.value,
             "creation_match": comparison.creation and comparison.creation.value,
             "name": printable(compiled.name),
+            "name_key": search_key(printable(compiled.name)),
             "path": printable(compiled.path),
             "language": verified.input["language"],
             "compiler": version.long,

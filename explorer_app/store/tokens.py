@@ -15,7 +15,7 @@ from chaindb.fields import height_of, row_id
 from explorer_app import models
 from explorer_app.store import token_holdings
 from explorer_app.tokens.events import Kind, Transfer, changes
-from explorer_app.tokens.texts import likeness
+from explorer_app.tokens.texts import likeness, search_key
 from primitives.evm import Address
 
 _ONLY: Final = 1
@@ -45,8 +45,8 @@ _TOKEN: Final = (
 )  # fmt: skip
 _ASKED_AGAIN: Final = ("first_erc20_log", "asks_at", "attempts")
 _FACTS: Final = (
-    "kind", "name", "symbol", "name_likeness", "symbol_likeness", "decimals", "total_supply", "asked_height",
-    "asks_at", "attempts",
+    "kind", "name", "symbol", "name_likeness", "symbol_likeness", "name_key", "symbol_key", "decimals",
+    "total_supply", "asked_height", "asks_at", "attempts",
 )  # fmt: skip
 _TRANSFER: Final = (
     "id", "transaction", "contract", "log_index", "kind", "sender", "to", "token_id", "last_token_id", "noted",
@@ -197,8 +197,8 @@ def write_facts(db: Database, address: Address, asked: Asked, before: Progress) 
     """
     facts = asked.facts
     row = (
-        facts.kind, facts.name, facts.symbol, likeness(facts.name), likeness(facts.symbol), facts.decimals,
-        facts.total_supply, asked.height, asked.asks_at, asked.attempts,
+        facts.kind, facts.name, facts.symbol, likeness(facts.name), likeness(facts.symbol),
+        search_key(facts.name), search_key(facts.symbol), facts.decimals, facts.total_supply, asked.height, asked.asks_at, asked.attempts,
     )  # fmt: skip
     with db.atomic():
         hold(db, before)

@@ -1,4 +1,8 @@
-"""The search box: what a text means on either chain, where exactly one thing fits at once."""
+"""The search box: what a text means on either chain, where exactly one thing fits at once.
+
+Names of tokens and contracts are texts of strangers, who may take any: what means something by itself is not looked
+for among them, and nobody is led anywhere by a name alone.
+"""
 
 from typing import Final, NamedTuple
 
@@ -8,7 +12,7 @@ from django.urls import reverse
 from adminkit.identifier_terms import read_term
 from adminkit.terms import parse_term
 from chaindb.fields import HexBytes
-from explorer_app.selectors import accounts, cchain, platform
+from explorer_app.selectors import accounts, cchain, platform, tokens, verified
 from explorer_app.site import Explorer
 from explorer_app.views.page import page, rendered
 from primitives.evm import Address, Hash
@@ -17,6 +21,11 @@ from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
 _MOST_TEXT: Final = 200
 _SUGGESTED: Final = 6
+_NAMED: Final = 3
+"""Tokens by their symbols, tokens by their names, and contracts that a text finds as the beginning of a name."""
+_SHORTEST_NAME: Final = 2
+_MOST_NAME: Final = 40
+"""Characters of a name that are shown."""
 _SHORTEST_PREFIX: Final = len(NodeID.PREFIX) + 1
 
 
@@ -26,6 +35,10 @@ class Hit(NamedTuple):
     kind: str
     text: str
     page: str
+    address: str = ""
+    """Of what was found by its name, which a stranger chose; else empty."""
+    is_copy: bool = False
+    """Whether an earlier token has that name."""
 
 
 @page
@@ -33,7 +46,7 @@ def search(site: Explorer, request: HttpRequest) -> HttpResponse:
     """Lead to what the text means; where it means several things, or none, say so."""
     query = request.GET.get("q", "").strip()[:_MOST_TEXT]
     found = hits(site, query)
-    if len(found) == 1:
+    if len(found) == 1 and not found[0].address:
         return HttpResponseRedirect(found[0].page)
     context = {"query": query, "hits": found}
     return rendered(site, request, "search.html", context, 200 if found or not query else 404)
@@ -47,13 +60,16 @@ def suggest(site: Explorer, request: HttpRequest) -> HttpResponse:
 
 
 def hits(site: Explorer, query: str) -> list[Hit]:
-    """Return all that a text means: few questions, each by a key."""
+    """Return all that a text means, by itself or else as the beginning of names: few questions, each by a key."""
     if not query:
         return []
     found: list[Hit] = []
     if site.has_cchain:
         found += _on_cchain(site, query)
-    return found + _on_platform(site, query)
+    found += _on_platform(site, query)
+    if site.has_cchain and not found and len(query) >= _SHORTEST_NAME:
+        return _by_name(site, query)
+    return found
 
 
 def _on_cchain(site: Explorer, query: str) -> list[Hit]:
@@ -80,6 +96,33 @@ def _by_hash(site: Explorer, wanted: HexBytes) -> list[Hit]:
     if row is not None or waits:
         return [Hit("C-Chain transaction", text, reverse("explorer:tx", args=[text]))]
     return []
+
+
+def _by_name(site: Explorer, query: str) -> list[Hit]:
+    found = [
+        _named(
+            "Token",
+            " ".join(_cut(said) for said in (one.symbol, one.name) if said),
+            "explorer:token",
+            one.address,
+            is_copy=one.is_copy,
+        )
+        for one in tokens.named(site.evm, query, count=_NAMED)
+    ]
+    contracts = verified.named(site.evm, query, count=_NAMED)
+    return found + [
+        _named("Verified contract", _cut(one.name), "explorer:address", one.address)
+        for one in contracts
+    ]
+
+
+def _named(kind: str, text: str, page_of: str, address: bytes, *, is_copy: bool = False) -> Hit:
+    shown = str(checksum_address(Address(bytes(address))))
+    return Hit(kind, text, reverse(page_of, args=[shown]), shown, is_copy)
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _MOST_NAME else f"{name[:_MOST_NAME]}…"
 
 
 def _on_platform(site: Explorer, query: str) -> list[Hit]:

@@ -1,13 +1,17 @@
 """The search box: one text leads to the one thing that it means, on either chain."""
 
+import re
 from http import HTTPStatus
 
 import pytest
 
 from platform_app.apps import platform_chain
+from primitives.hexadecimal import checksum_address
+from tests.builders import puppet
 from tests.builders.transactions import SENDER
 from tests.integration.admin_pages import Browse
 from tests.integration.cchain_app.traced_chain import ADDRESSES, TracedChain, hexed
+from tests.integration.explorer_app.token_chain import NOBODY, TokenChain, erc20
 from tests.integration.platform_app.conftest import PChain
 
 
@@ -70,3 +74,60 @@ def test_suggestions_come_in_few_questions(made: TracedChain, browse: Browse) ->
         assert page.text.count("<li>") == 1
         assert len(page.chain_statements) <= 9
     assert browse("/suggest", q="").text.strip() == ""
+
+
+def named_tokens(tokens: TokenChain, *names: tuple[str, str]) -> list[str]:
+    """Deploy tokens with names and symbols, let the index hear of them; return their addresses."""
+    answers = (puppet.of_erc20(name=name.encode(), symbol=said.encode()) for name, said in names)
+    made = tokens.deploy_many(answers)
+    tokens.call_each((one, erc20(NOBODY, SENDER, 1)) for one in made)
+    tokens.index()
+    return [str(checksum_address(one)) for one in made]
+
+
+def suggested(browse: Browse, text: str) -> list[str]:
+    """Return the addresses that are suggested for a text."""
+    page = browse("/suggest", q=text)
+    assert page.slow_plans() == []
+    assert len(page.chain_statements) <= 9
+    return re.findall(r'href="/token/(\w+)"', page.text)
+
+
+def test_tokens_are_found_by_the_beginnings_of_symbols_and_names(
+    tokens: TokenChain, pchain: PChain, browse: Browse
+) -> None:
+    gold, golden, copy, other, percent = named_tokens(
+        tokens, ("Gold Coin", "AU"), ("Golden", "GOLD"), (" ＧＯＬＤ coin", "Q1"), ("Zinc", "ZN"), ("a%", "_x"),
+    )  # fmt: skip
+
+    assert suggested(browse, "gold") == [golden, gold, copy]
+    assert suggested(browse, " GOLD C") == [gold, copy]
+    assert suggested(browse, "zn") == suggested(browse, "ZINC") == [other]
+    assert suggested(browse, "a%") == suggested(browse, "_x") == [percent]
+    for text in ("%", "__", "old", "g", "golden!", "\\", "\uffff", "z\0"):
+        assert suggested(browse, text) == []
+    page = browse("/search", q="zin")
+    assert page.status == HTTPStatus.OK  # a name leads nowhere by itself
+    assert f'href="/token/{other}"' in page.text
+    alike = browse("/search", q="goldcoin").text
+    assert alike.index(gold) < alike.index(">alike<") < alike.index(f'hex">{copy}')
+
+
+def test_names_of_strangers_are_text_cut_off_and_in_the_way_of_nothing(
+    tokens: TokenChain, pchain: PChain, browse: Browse
+) -> None:
+    node = str(platform_chain().node_id)
+    named_tokens(
+        tokens, ("<b>bold", "<b>"), ("long " * 40, "LNG"), ("12", "2"), (node[:12], hexed(SENDER)),
+        *((f"same {one}", f"S{one}") for one in range(8)),
+    )  # fmt: skip
+
+    for path in ("/suggest", "/search"):
+        text = browse(path, q="<b>").text
+        assert "<b>" not in text
+        assert "&lt;b&gt; &lt;b&gt;bold" in text
+        assert "long " * 8 + "…" in browse(path, q="long").text
+    assert len(suggested(browse, "same")) == 3
+    assert led_to(browse, "2") == "/block/2"
+    assert led_to(browse, node[:12]) == f"/p/validator/{node}"
+    assert led_to(browse, hexed(SENDER)).lower() == f"/address/{hexed(SENDER)}"

@@ -1,5 +1,6 @@
 """Etherscan's lists and figures, held against what the chain's own interface says of the same."""
 
+import re
 from typing import Any
 
 import pytest
@@ -394,3 +395,17 @@ def test_verified_contracts_are_listed_as_blockscout_does(explored: Explored) ->
 
     assert (row["Address"], row["ContractName"]) == ("0x" + found.addresses["counter"], "Counter")
     assert row["CompilerVersion"] == found.fields["compilerVersion"]
+
+
+def test_verified_contracts_are_suggested_by_the_beginnings_of_their_names(
+    explored: Explored,
+) -> None:
+    found = explored.verified("counter")
+    address = f"0x{found.addresses['counter']}"
+
+    text = explored.client.get("/suggest", {"q": "cOUNT"}).content.decode()
+
+    (shown,) = re.findall(r'href="/address/(\w+)"', text)
+    assert shown.lower() == address
+    assert "<bdi>Counter</bdi>" in text
+    assert "<li>" not in explored.client.get("/suggest", {"q": "ounter"}).content.decode()
