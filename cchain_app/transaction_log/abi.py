@@ -1,7 +1,7 @@
 """ABI-encoded arguments as values that can be shown. Pure.
 
-Decoding is eth-abi's. Who encoded the bytes is a contract, which may mean harm, so they are short enough to
-be decoded at once, and texts are read whatever bytes they have.
+Who encoded the bytes is a contract, which may mean harm, so what is decoded is bounded (`bounded_abi`), and texts
+are read whatever bytes they have.
 """
 
 from collections.abc import Sequence
@@ -20,10 +20,6 @@ Value = str | int | bool | tuple["Value", ...]
 """A decoded argument. Addresses are texts as EIP-55 writes them, bytes are texts in hex; an array is a tuple."""
 
 
-class Undecodable(Exception):
-    """Bytes that are not the ABI encoding of such arguments, or too many of them."""
-
-
 def selector_of(signature: str) -> bytes:
     """Return the four bytes by which a function or an error of this signature is known."""
     return keccak256(signature.encode())[:SELECTOR_BYTES]
@@ -37,19 +33,12 @@ def decode(types: Sequence[str], data: bytes) -> tuple[Value, ...]:
         data: The encoding, without a selector.
 
     Raises:
-        Undecodable: It is none of such arguments, or longer than `MOST_BYTES`.
+        Undecodable: It is none of such arguments, longer than `MOST_BYTES`, or some of it is shared too often.
     """
     # Only here: it takes a fifth of a second to import, and most chains never log.
-    from eth_abi.abi import decode as decode_abi
-    from eth_abi.exceptions import DecodingError, ParseError
+    from cchain_app.transaction_log import bounded_abi
 
-    if len(data) > MOST_BYTES:
-        raise Undecodable
-    try:
-        # A string is encoded as bytes are: so one that is no UTF-8 can be shown as well.
-        found = decode_abi([one.replace("string", "bytes") for one in types], data)
-    except (DecodingError, ParseError, OverflowError, ValueError) as error:
-        raise Undecodable from error
+    found = bounded_abi.decode(types, data, most=MOST_BYTES)
     return tuple(_value(type_, value) for type_, value in zip(types, found, strict=True))
 
 

@@ -10,12 +10,12 @@ from cchain_app.evm.engine import AccountState, StateReader
 from cchain_app.evm.tracing import Frame
 from cchain_app.transaction_log.abi import (
     SELECTOR_BYTES,
-    Undecodable,
     Value,
     decode,
     selector_of,
     text_of,
 )
+from cchain_app.transaction_log.errors import Undecodable
 from cchain_app.transaction_log.formatting import format_message
 from primitives.evm import Address
 

@@ -8,11 +8,11 @@ from typing import Final, Self
 
 from cchain_app.transaction_log.abi import (
     SELECTOR_BYTES,
-    Undecodable,
     decode,
     text_of,
 )
 from cchain_app.transaction_log.declarations import Declaration, listed
+from cchain_app.transaction_log.errors import Undecodable
 
 _MOST_SHOWN: Final = 4096
 """Bytes of an error's arguments that are decoded."""

@@ -1,7 +1,7 @@
 """Arguments of calls, events and errors, decoded by a declaration. Pure.
 
-Decoding is eth-abi's. Who encoded the bytes may mean harm: they are bounded before they are decoded, and texts are
-read whatever bytes they have.
+Who encoded the bytes may mean harm: what is decoded is bounded (`bounded_abi`), and texts are read whatever bytes
+they have.
 """
 
 from collections.abc import Sequence
@@ -10,21 +10,17 @@ from typing import Final
 
 from cchain_app.transaction_log.abi import SELECTOR_BYTES
 from cchain_app.transaction_log.declarations import Declaration, Parameter
+from cchain_app.transaction_log.errors import Undecodable
 from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
 
 MOST_BYTES: Final = 128 * 1024
 """Of arguments that are decoded for a page."""
 
-WORD: Final = 32
 _DYNAMIC: Final = ("string", "bytes")
 
 Value = str | tuple["Argument", ...]
 """A decoded value as text; of arrays and tuples what is in them. Addresses are as EIP-55 writes them."""
-
-
-class Undecodable(Exception):
-    """Bytes that are not the encoding of such arguments, or too many of them."""
 
 
 @dataclass(frozen=True)
@@ -82,19 +78,12 @@ def arguments_of(parameters: Sequence[Parameter], data: bytes) -> tuple[Argument
         data: The encoding, without a selector.
 
     Raises:
-        Undecodable: It is not of such arguments, or longer than `MOST_BYTES`.
+        Undecodable: It is not of such arguments, longer than `MOST_BYTES`, or some of it is shared too often.
     """
     # Only here: it takes a fifth of a second to import, and many processes show no page.
-    from eth_abi.abi import decode
-    from eth_abi.exceptions import DecodingError, ParseError
+    from cchain_app.transaction_log import bounded_abi
 
-    if len(data) > MOST_BYTES:
-        raise Undecodable
-    try:
-        # A string is encoded as bytes are: so one that is no UTF-8 can be shown as well.
-        found = decode([_as_bytes(one.type) for one in parameters], data)
-    except (DecodingError, ParseError, OverflowError, ValueError, RecursionError) as error:
-        raise Undecodable from error
+    found = bounded_abi.decode([one.type for one in parameters], data, most=MOST_BYTES)
     return tuple(_argument(one, value) for one, value in zip(parameters, found, strict=True))
 
 
@@ -102,18 +91,11 @@ def is_canonical(parameters: Sequence[Parameter], data: bytes) -> bool:
     """Return whether a compiler would have encoded the arguments just so: a guess is trusted only then.
 
     Raises:
-        Undecodable: It is not the encoding of such arguments.
+        Undecodable: As `arguments_of`.
     """
-    from eth_abi.abi import decode, encode
-    from eth_abi.exceptions import DecodingError, EncodingError, ParseError
+    from cchain_app.transaction_log import bounded_abi
 
-    types = [_as_bytes(one.type) for one in parameters]
-    try:
-        return bool(encode(types, decode(types, data)) == data)
-    except (
-        DecodingError, EncodingError, ParseError, OverflowError, ValueError, RecursionError
-    ) as error:  # fmt: skip
-        raise Undecodable from error
+    return bounded_abi.is_canonical([one.type for one in parameters], data, most=MOST_BYTES)
 
 
 def decode_call(declaration: Declaration, data: bytes, *, guess: bool) -> Decoded | None:
@@ -125,7 +107,7 @@ def decode_call(declaration: Declaration, data: bytes, *, guess: bool) -> Decode
         guess: Whether the declaration is not the contract's own: arguments must be canonical then, but may have a word too much.
     """
     arguments = data[SELECTOR_BYTES:]
-    if data[:SELECTOR_BYTES] != declaration.selector or len(arguments) > MOST_BYTES:
+    if data[:SELECTOR_BYTES] != declaration.selector:
         return None
     try:
         if guess and not is_canonical(declaration.parameters, arguments):
@@ -167,10 +149,6 @@ def _of_topic(parameter: Parameter, word: bytes) -> Argument:
         return Argument(parameter.name, type_, "0x" + word.hex(), is_hash=True)
     (found,) = arguments_of((parameter._replace(indexed=False),), word)
     return found
-
-
-def _as_bytes(type_: str) -> str:
-    return type_.replace("string", "bytes")
 
 
 def _argument(parameter: Parameter, value: object) -> Argument:

@@ -1,10 +1,15 @@
-"""Arguments of a constructor behind the creation code. Encoding is eth-abi's. Pure."""
+"""Arguments of a constructor behind the creation code. Pure."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from eth_typing import ABIConstructor
 from eth_utils.abi import get_abi_input_types
+
+from cchain_app.transaction_log.errors import Undecodable
+
+MOST_BYTES: Final = 128 * 1024
+"""Of arguments that are looked at: more than any creation code may have (EIP-3860)."""
 
 
 def are_arguments(abi: Sequence[Mapping[str, Any]], data: bytes) -> bool:
@@ -14,20 +19,15 @@ def are_arguments(abi: Sequence[Mapping[str, Any]], data: bytes) -> bool:
         abi: The contract's.
         data: What stands behind its creation code.
     """
-    # Only here: it takes a fifth of a second to import.
-    from eth_abi.abi import decode, encode
-    from eth_abi.exceptions import DecodingError, EncodingError, ParseError
-
     types = constructor_types(abi)
     if not types or not data:
         return not types and not data
+    # Only here: it takes a fifth of a second to import.
+    from cchain_app.transaction_log import bounded_abi
+
     try:
-        # A string may be any bytes: they have the same encoding.
-        plain = [one.replace("string", "bytes") for one in types]
-        return bool(encode(plain, decode(plain, data)) == data)
-    except (
-        DecodingError, EncodingError, ParseError, OverflowError, ValueError, RecursionError
-    ):  # fmt: skip
+        return bounded_abi.is_canonical(types, data, most=MOST_BYTES)
+    except Undecodable:
         return False
 
 

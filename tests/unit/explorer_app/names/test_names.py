@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cchain_app.transaction_log.declarations import Declaration, MalformedDeclaration, listed
+from cchain_app.transaction_log.errors import Undecodable
 from explorer_app.names.book import Abi, NameBook
-from explorer_app.names.decoding import Undecodable, arguments_of, decode_event
+from explorer_app.names.decoding import arguments_of, decode_event
 
 BOOK = NameBook.load()
 TRANSFER = Declaration.parse("transfer(address to, uint256 value)")

@@ -1,0 +1,109 @@
+"""ABI decoding does no more than the length of the data allows, and all that is encoded plainly is read."""
+
+from typing import Any
+
+import eth_abi
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cchain_app.transaction_log import abi
+from cchain_app.transaction_log.bounded_abi import LONGEST_TYPE, allowance, decode, is_canonical
+from cchain_app.transaction_log.errors import Undecodable
+from explorer_app.names.decoding import arguments_of
+from explorer_app.verification.arguments import MOST_BYTES, are_arguments
+
+MOST = 128 * 1024
+
+
+def word(number: int) -> bytes:
+    return number.to_bytes(32)
+
+
+def shared(depth: int, count: int) -> bytes:
+    """Return arrays in arrays, so deep, each of `count` elements which are one and the same; the innermost are bytes."""
+    data = word(32)
+    for _ in range(depth):
+        data += word(count) + word(32 * count) * count
+    return data + word(1024) + b"\1" * 1024
+
+
+def size(value: Any) -> int:
+    """Return how many bytes a value has at least if nothing of it is shared."""
+    if isinstance(value, tuple):
+        return 32 * (not value) + sum(map(size, value))
+    return 32 + (len(value) if isinstance(value, bytes) else 0)
+
+
+def test_elements_that_are_one_and_the_same_are_counted_each_time() -> None:
+    few = shared(2, 2)
+    (found,) = decode(["bytes[][]"], few, most=MOST)
+    assert found == ((b"\1" * 1024,) * 2,) * 2
+    for depth, count in ((1, 1000), (2, 40), (3, 20), (20, 2)):
+        bomb = shared(depth, count)
+        assert len(bomb) < MOST / 2
+        with pytest.raises(Undecodable):
+            decode(["bytes" + "[]" * depth], bomb, most=MOST)
+        with pytest.raises(Undecodable):
+            is_canonical(["bytes" + "[]" * depth], bomb, most=MOST)
+
+
+def test_all_who_decode_are_bounded() -> None:
+    from cchain_app.transaction_log.declarations import Declaration
+
+    bomb = shared(3, 20)
+    declared = [{"type": "constructor", "inputs": [{"name": "", "type": "bytes[][][]"}]}]
+
+    assert not are_arguments(declared, bomb)
+    with pytest.raises(Undecodable):
+        arguments_of(Declaration.parse("f(bytes[][][])").parameters, bomb)
+    with pytest.raises(Undecodable):
+        abi.decode(["bytes[][][]"], bomb)
+
+
+def test_arguments_of_a_constructor_are_not_looked_at_beyond_a_length() -> None:
+    declared = [{"type": "constructor", "inputs": [{"name": "", "type": "bytes"}]}]
+
+    assert are_arguments(declared, eth_abi.encode(["bytes"], [bytes(MOST_BYTES - 64)]))
+    assert not are_arguments(declared, eth_abi.encode(["bytes"], [bytes(MOST_BYTES)]))
+
+
+@pytest.mark.parametrize(
+    "type_", ["()[]", "uint256[0][]", "bytes0[]", "(uint256[0])[]", "uint256[" + "9" * LONGEST_TYPE]
+)
+def test_types_without_length_or_end_are_not_read(type_: str) -> None:
+    with pytest.raises(Undecodable):
+        decode([type_], word(32) + word(2**255), most=MOST)
+
+
+@given(st.integers(1, 4), st.integers(1, 12))
+def test_whatever_is_shared_no_more_is_decoded_than_is_allowed(depth: int, count: int) -> None:
+    data = shared(depth, count)
+    try:
+        found = decode(["bytes" + "[]" * depth], data, most=MOST)
+    except Undecodable:
+        assert count**depth * 1024 > len(data)
+        return
+    assert size(found) <= allowance(len(data))
+
+
+VALUES: dict[str, Any] = {
+    "uint256": st.integers(0, 2**256 - 1),
+    "bytes": st.binary(max_size=80),
+    "(uint256,(bool,address))[]": st.lists(
+        st.tuples(st.integers(0, 9), st.tuples(st.booleans(), st.just("0x" + "ab" * 20))),
+        max_size=200,
+    ).map(tuple),
+    "bytes[][]": st.lists(st.lists(st.binary(max_size=40), max_size=5).map(tuple), max_size=9).map(
+        tuple
+    ),
+}
+
+
+@given(st.data(), st.lists(st.sampled_from(sorted(VALUES)), min_size=1, max_size=4))
+def test_what_a_compiler_encodes_is_read(data: st.DataObject, types: list[str]) -> None:
+    values = tuple(data.draw(VALUES[one]) for one in types)
+    encoded = eth_abi.encode(types, values)
+
+    assert decode(types, encoded, most=MOST) == values
+    assert is_canonical(types, encoded, most=MOST)
