@@ -91,7 +91,7 @@ class VerificationState(models.IntegerChoices):
 
 
 class Verification(models.Model):
-    """One row is a submission; those that are over are kept for a day."""
+    """One row is a submission; those that are over are kept for a day, without their input."""
 
     id = models.CharField(max_length=32, primary_key=True, help_text="The GUID that clients ask by")
     digest = HashField(help_text="SHA-256 of all that was submitted")

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
+from django.db.models import QuerySet
 
 from chaindb.database import Database
 from explorer_app.models import SuppliedAbi, Verification, VerificationState, VerifiedContract
@@ -63,15 +64,19 @@ def add(
     )
 
 
+def has_open(db: Database) -> bool:
+    """Say whether any verification is not over."""
+    return _open(db).exists()
+
+
 def open_with(db: Database, digest: bytes) -> str | None:
     """Return the key of a verification of the very same that is not over, or None."""
-    found = db.objects(Verification).filter(state__lt=_OPEN, digest=digest)
-    return found.values_list("id", flat=True).first()
+    return _open(db).filter(digest=digest).values_list("id", flat=True).first()
 
 
 def count_open(db: Database, client: str | None = None) -> int:
     """Return how many verifications are not over, of all or of one client."""
-    found = db.objects(Verification).filter(state__lt=_OPEN)
+    found = _open(db)
     return found.count() if client is None else found.filter(client=client[:64]).count()
 
 
@@ -82,12 +87,8 @@ def forget_before(db: Database, moment: datetime) -> None:
 
 def take(db: Database, worker: str, now: datetime) -> Job | None:
     """Let a process have the verification that has waited longest. The caller holds the lock and the transaction."""
-    row = (
-        db.objects(Verification)
-        .filter(state=VerificationState.WAITING)
-        .order_by("submitted_at", "id")
-        .first()
-    )
+    waiting = _open(db).filter(state=VerificationState.WAITING)
+    row = waiting.order_by("submitted_at", "id").first()
     if row is None:
         return None
     row.state, row.worker, row.started_at = VerificationState.RUNNING, worker, now
@@ -98,7 +99,7 @@ def take(db: Database, worker: str, now: datetime) -> Job | None:
 
 def count_running(db: Database) -> int:
     """Return how many verifications a process is at."""
-    return db.objects(Verification).filter(state=VerificationState.RUNNING).count()
+    return _open(db).filter(state=VerificationState.RUNNING).count()
 
 
 def give_back(
@@ -111,7 +112,7 @@ def give_back(
         started_before: Those are meant that a process took so long ago.
         not_of: Those are meant that another process than this took.
     """
-    found = db.objects(Verification).filter(state=VerificationState.RUNNING)
+    found = _open(db).filter(state=VerificationState.RUNNING)
     if started_before is not None:
         found = found.filter(started_at__lt=started_before)
     if not_of is not None:
@@ -126,8 +127,9 @@ def tries_of(db: Database, key: str) -> int:
 
 
 def fail(db: Database, key: str, refusal: Refusal, now: datetime) -> None:
-    """Write why a verification failed. The caller holds the transaction."""
+    """Write why a verification failed, and drop its input. The caller holds the transaction."""
     db.objects(Verification).filter(pk=key).update(
+        input="",
         state=VerificationState.FAILED,
         finished_at=now,
         reason=refusal.code,
@@ -137,9 +139,9 @@ def fail(db: Database, key: str, refusal: Refusal, now: datetime) -> None:
 
 
 def succeed(db: Database, key: str, contract: VerifiedContract, now: datetime) -> None:
-    """Write that a verification has found a contract's sources. The caller holds the transaction."""
+    """Write that a verification has found a contract's sources, and drop its input. The caller holds the transaction."""
     db.objects(Verification).filter(pk=key).update(
-        state=VerificationState.PASSED, finished_at=now, contract=contract
+        input="", state=VerificationState.PASSED, finished_at=now, contract=contract
     )
 
 
@@ -200,6 +202,11 @@ def is_supplied(db: Database, address: Address, code_hash: Hash) -> bool:
 def count_supplied(db: Database) -> int:
     """Return how many ABIs were given."""
     return db.objects(SuppliedAbi).count()
+
+
+def _open(db: Database) -> QuerySet[Verification]:
+    """Those that are not over. The index of them serves whatever names its condition, however many are over."""
+    return db.objects(Verification).filter(state__lt=_OPEN)
 
 
 def printable(text: str, most: int = _MOST_WORDS) -> str:

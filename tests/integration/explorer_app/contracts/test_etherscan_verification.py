@@ -6,6 +6,9 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from pytest_django import DjangoAssertNumQueries
 
 from cchain_app.selectors.blocks import NoGenesis
 from cchain_app.services.calls import index_calls
@@ -420,3 +423,44 @@ def test_while_there_is_no_chain_every_question_is_refused(
     assert answered["result"].startswith("The chain cannot be read now")
     sourcify = explored.client.get(f"/v2/contract/43112/{ADDRESS}")
     assert (sourcify.status_code, sourcify.json()["customCode"]) == (503, "internal_error")
+
+
+def test_of_what_is_over_the_input_is_not_kept(explored: Explored) -> None:
+    found = explored.deploy("counter")
+    wrong = "0x" + explored.deploy("vault").addresses["vault"]
+    for changes in ({}, {"contractaddress": wrong}):
+        explored.post(**explored.form(found, **changes))
+    assert all(len(one.input) > 100 for one in Verification.objects.all())
+
+    assert explored.work() == 2
+
+    over = Verification.objects.values_list("state", "input").order_by("state")
+    assert list(over) == [(VerificationState.PASSED, ""), (VerificationState.FAILED, "")]
+
+
+def test_a_tick_that_finds_nothing_asks_once_and_begins_no_transaction(
+    explored: Explored, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    explored.verified("counter")
+
+    with django_assert_num_queries(1) as asked:
+        assert explored.work() == 0
+
+    assert asked[0]["sql"].startswith("SELECT")
+
+
+def test_the_index_of_what_is_open_serves_whoever_asks_for_it(explored: Explored) -> None:
+    explored.post(**explored.form(explored.deploy("counter")))
+    with CaptureQueriesContext(connection) as asked:
+        explored.work()
+    about = [one["sql"] for one in asked if '"explorer_app_verification"' in one["sql"]]
+    among = [one for one in about if '"state" = ' in one.partition("WHERE")[2]]
+
+    assert len(among) >= 3
+    for sql in among:
+        assert '"state" < 2' in sql
+    if connection.vendor == "sqlite":  # PostgreSQL's planner takes no index of so few rows
+        with connection.cursor() as cursor:
+            for sql in among:
+                cursor.execute("EXPLAIN QUERY PLAN " + sql)
+                assert "explorer_verifications_open" in str(cursor.fetchall())
