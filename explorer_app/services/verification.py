@@ -104,7 +104,11 @@ def submit(
 
 
 def work(site: Explorer, *, seconds: float) -> int:
-    """Work verifications off, those that came first; return how many. None is begun after so many seconds."""
+    """Work verifications off, those that came first; return how many. None is begun after so many seconds.
+
+    In the embedded profile the caller holds `site.verifying`: what is running then has been left by a process that
+    ended, or by this one where its outcome could not be written.
+    """
     until = time.monotonic() + seconds
     done = 0
     while (job := _take(site)) is not None:
@@ -210,8 +214,8 @@ def _take(site: Explorer) -> Job | None:
         db.acquire(Lock.VERIFICATION)
         if site.settings.profile == "production":
             rows.give_back(db, started_before=now - lease)
-        else:  # all is one process: another one's has ended
-            rows.give_back(db, not_of=site.worker)
+        else:  # all is one process, and this thread alone is at any (`Explorer.verifying`)
+            rows.give_back(db)
         if rows.count_running(db):
             return None
         return rows.take(db, site.worker, now)

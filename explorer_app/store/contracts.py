@@ -102,21 +102,16 @@ def count_running(db: Database) -> int:
     return _open(db).filter(state=VerificationState.RUNNING).count()
 
 
-def give_back(
-    db: Database, *, started_before: datetime | None = None, not_of: str | None = None
-) -> None:
-    """Let verifications wait again whose process has ended in their midst. The caller holds the transaction.
+def give_back(db: Database, *, started_before: datetime | None = None) -> None:
+    """Let verifications wait again that nobody is at any more. The caller holds the transaction.
 
     Args:
         db: Where they are.
-        started_before: Those are meant that a process took so long ago.
-        not_of: Those are meant that another process than this took.
+        started_before: Those are meant that a process took so long ago; without, all.
     """
     found = _open(db).filter(state=VerificationState.RUNNING)
     if started_before is not None:
         found = found.filter(started_at__lt=started_before)
-    if not_of is not None:
-        found = found.exclude(worker=not_of)
     found.update(state=VerificationState.WAITING)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 from pytest_django import DjangoAssertNumQueries
 
@@ -15,6 +15,7 @@ from cchain_app.services.calls import index_calls
 from explorer_app.api import waiting
 from explorer_app.models import Verification, VerificationState, VerifiedContract
 from explorer_app.services import verification
+from explorer_app.store import contracts as rows
 from nodeproject.apps import this_node
 from tests.builders.compilers import RecordedCompilers
 from tests.conformance.explorer_samples import NAMES, VECTORS
@@ -362,7 +363,27 @@ def test_a_verification_whose_process_ended_is_begun_again_and_not_for_ever(
     assert explored.status(guid)["reason"] == "The node could not finish the verification"
 
 
-def test_one_verification_is_worked_on_at_a_time(explored: Explored) -> None:
+@pytest.mark.node_settings(profile="embedded")
+def test_a_verification_whose_outcome_could_not_be_written_is_begun_again(
+    explored: Explored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(this_node().explorer, "compilers", RecordedCompilers())
+    guid = explored.post(**explored.form(explored.deploy("counter")))["result"]
+    with monkeypatch.context() as broken:
+        broken.setattr(rows, "succeed", Mock(side_effect=OperationalError("disk I/O error")))
+        with pytest.raises(OperationalError):
+            explored.work()
+    assert Verification.objects.get(pk=guid).state == VerificationState.RUNNING
+
+    assert explored.work() == 1
+    assert explored.status(guid) == PASSED
+
+
+@pytest.mark.node_settings(profile="production")
+def test_one_verification_is_worked_on_at_a_time(
+    explored: Explored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(this_node().explorer, "compilers", RecordedCompilers())
     form = explored.form(explored.deploy("counter"))
     guid = explored.post(**form)["result"]
     explored.post(**explored.form(explored.deploy("vault")))
