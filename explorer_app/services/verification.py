@@ -14,6 +14,7 @@ import msgspec
 from celery import current_app
 from django.db import transaction
 
+from cchain_app.forking.errors import UpstreamError
 from chaindb.locks import Lock
 from explorer_app.names.abi_json import MalformedAbi, read_abi
 from explorer_app.selectors import accounts, creations
@@ -30,6 +31,7 @@ from explorer_app.verification.errors import (
     NoAbi,
     NotDeployed,
     Refusal,
+    StateUnknown,
     SubmittedAlready,
     TooManyAbis,
     TooManyOfClient,
@@ -46,6 +48,8 @@ KEPT: Final = timedelta(days=1)
 """So long verifications that are over can be asked for."""
 MOST_TRIES: Final = 3
 """So often a verification is begun again whose process has ended in its midst."""
+PATIENCE: Final = timedelta(minutes=10)
+"""So long after its submission a verification waits for a fork's remote node that does not tell the state."""
 MOST_ABIS: Final = 10_000
 MOST_ABI: Final = 256 * 1024
 """Bytes of an ABI that somebody gives."""
@@ -112,9 +116,9 @@ def work(site: Explorer, *, seconds: float) -> int:
     until = time.monotonic() + seconds
     done = 0
     while (job := _take(site)) is not None:
-        _do(site, job)
+        could_try = _do(site, job)
         done += 1
-        if time.monotonic() > until:
+        if not could_try or time.monotonic() > until:
             break
     return done
 
@@ -221,13 +225,17 @@ def _take(site: Explorer) -> Job | None:
         return rows.take(db, site.worker, now)
 
 
-def _do(site: Explorer, job: Job) -> None:
+def _do(site: Explorer, job: Job) -> bool:
+    """Work on a verification. Return False where the next one may be as little tried now as this one."""
     if rows.tries_of(site.evm.db, job.id) > MOST_TRIES:
         _fail(site, job, GivenUp())
-        return
+        return True
     found = _Run(site, job)
     try:
         verified = found.verify()
+    except UpstreamError as error:
+        _put_back(site, job, error)
+        return False
     except Refusal as refusal:
         _fail(site, job, refusal)
     except Exception:
@@ -235,6 +243,7 @@ def _do(site: Explorer, job: Job) -> None:
         _fail(site, job, GivenUp())
     else:
         _write(site, job, verified, found.version)
+    return True
 
 
 class _Run:
@@ -248,7 +257,7 @@ class _Run:
         """With the compiler's own commit, once it has run."""
 
     def verify(self) -> Verified:
-        """Return what was found. Raises `VerificationFailed`, and `UnknownCompiler`."""
+        """Return what was found. Raises `VerificationFailed`, `UnknownCompiler` and, on a fork, `UpstreamError`."""
         return verify(self._job.submission, self._on_chain(), self._compile)
 
     def _on_chain(self) -> OnChain:
@@ -263,6 +272,16 @@ class _Run:
         made = self._site.compilers.compile(self._job.submission.version, text, until=self._until)
         self.version = made.version
         return made.output
+
+
+def _put_back(site: Explorer, job: Job, error: UpstreamError) -> None:
+    """Let a verification wait for the remote node, which each tick asks once more; at last it fails."""
+    if datetime.now(UTC) - job.submitted_at > PATIENCE:
+        _fail(site, job, StateUnknown(str(error)))
+        return
+    _log.warning("a verification waits for the remote node of the fork: %s", error)
+    with site.evm.db.atomic(durable=True):
+        rows.put_back(site.evm.db, job.id)
 
 
 def _fail(site: Explorer, job: Job, refusal: Refusal) -> None:

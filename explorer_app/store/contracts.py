@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
 from chaindb.database import Database
 from explorer_app.models import SuppliedAbi, Verification, VerificationState, VerifiedContract
@@ -27,6 +27,7 @@ class Job(NamedTuple):
     id: str
     code_hash: Hash
     submission: Submission
+    submitted_at: datetime
 
 
 def add(
@@ -86,15 +87,18 @@ def forget_before(db: Database, moment: datetime) -> None:
 
 
 def take(db: Database, worker: str, now: datetime) -> Job | None:
-    """Let a process have the verification that has waited longest. The caller holds the lock and the transaction."""
+    """Let a process have the verification that has waited longest, those last that were begun before.
+
+    The caller holds the lock and the transaction.
+    """
     waiting = _open(db).filter(state=VerificationState.WAITING)
-    row = waiting.order_by("submitted_at", "id").first()
+    row = waiting.order_by(F("started_at").asc(nulls_first=True), "submitted_at", "id").first()
     if row is None:
         return None
     row.state, row.worker, row.started_at = VerificationState.RUNNING, worker, now
     row.tries += 1
     row.save(update_fields=["state", "worker", "started_at", "tries"])
-    return Job(row.id, Hash(bytes(row.code_hash)), _submission(row))
+    return Job(row.id, Hash(bytes(row.code_hash)), _submission(row), row.submitted_at)
 
 
 def count_running(db: Database) -> int:
@@ -113,6 +117,12 @@ def give_back(db: Database, *, started_before: datetime | None = None) -> None:
     if started_before is not None:
         found = found.filter(started_at__lt=started_before)
     found.update(state=VerificationState.WAITING)
+
+
+def put_back(db: Database, key: str) -> None:
+    """Let a verification wait again that could not be tried, which is no try. The caller holds the transaction."""
+    running = _open(db).filter(pk=key, state=VerificationState.RUNNING)
+    running.update(state=VerificationState.WAITING, tries=F("tries") - 1)
 
 
 def tries_of(db: Database, key: str) -> int:

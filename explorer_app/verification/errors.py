@@ -7,7 +7,7 @@ Refusal
 │   ├── NoContractName, MalformedVersion, UnknownCompiler
 │   └── MalformedArguments, TooLarge
 └── VerificationFailed         the job has ended without a match
-    ├── NotDeployed, AlreadyVerified
+    ├── NotDeployed, AlreadyVerified, GivenUp, StateUnknown
     ├── WrongCommit, CompilerErrors, CompilerStopped, NoCompilerOutput
     ├── NoSuchContract, AmbiguousContract, NothingCompiled
     └── NoMatch
@@ -219,6 +219,13 @@ class GivenUp(VerificationFailed):
 
     def __init__(self) -> None:
         super().__init__("The node could not finish the verification")
+
+
+class StateUnknown(VerificationFailed):
+    """The chain is a fork, and its remote node did not tell what is at the address."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"The remote node of the fork does not tell the contract's state: {why}")
 
 
 class WrongCommit(VerificationFailed):

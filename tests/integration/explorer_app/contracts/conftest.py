@@ -94,6 +94,11 @@ FORM = "application/x-www-form-urlencoded"
 PASSED = {"status": "1", "message": "OK", "result": "Pass - Verified"}
 
 
+def refused(text: str) -> dict[str, str]:
+    """Return Etherscan's answer that says why not."""
+    return {"status": "0", "message": "NOTOK", "result": text}
+
+
 def urlencoded(form: Mapping[str, object]) -> str:
     """Return a form as clients send it."""
     from urllib.parse import urlencode

@@ -1,25 +1,19 @@
 """Verification as forge and hardhat ask for it, by Etherscan's interface, held against what they were recorded to take."""
 
 import json
-from datetime import UTC, datetime, timedelta
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from django.db import OperationalError, connection
-from django.test.utils import CaptureQueriesContext
-from pytest_django import DjangoAssertNumQueries
 
 from cchain_app.selectors.blocks import NoGenesis
 from cchain_app.services.calls import index_calls
 from explorer_app.api import waiting
-from explorer_app.models import Verification, VerificationState, VerifiedContract
-from explorer_app.services import verification
-from explorer_app.store import contracts as rows
+from explorer_app.models import Verification, VerifiedContract
 from nodeproject.apps import this_node
 from tests.builders.compilers import RecordedCompilers
 from tests.conformance.explorer_samples import NAMES, VECTORS
-from tests.integration.explorer_app.contracts.conftest import FORM, PASSED, Explored
+from tests.integration.explorer_app.contracts.conftest import FORM, PASSED, Explored, refused
 
 UNVERIFIED = {"status": "0", "message": "NOTOK", "result": "Contract source code not verified"}
 ADDRESS = "0x" + "5f" * 20
@@ -30,10 +24,6 @@ def exchange(key: str) -> list[dict[str, Any]]:
     recorded = json.loads((VECTORS / "exchanges.json").read_text())["exchanges"]
     (steps,) = (one["steps"] for one in recorded if one["id"] == key)
     return steps
-
-
-def refused(text: str) -> dict[str, str]:
-    return {"status": "0", "message": "NOTOK", "result": text}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -342,66 +332,6 @@ def test_an_abi_can_be_given_without_sources(explored: Explored) -> None:
     assert explored.post(**give, abi="[]")["result"].startswith("The contract is verified")
 
 
-def test_a_verification_whose_process_ended_is_begun_again_and_not_for_ever(
-    explored: Explored,
-) -> None:
-    found = explored.deploy("counter")
-    guid = explored.post(**explored.form(found))["result"]
-    taken = {"state": VerificationState.RUNNING, "worker": "another", "tries": 1}
-    long_ago = datetime.now(UTC) - timedelta(hours=1)
-    Verification.objects.filter(pk=guid).update(**taken, started_at=long_ago)
-
-    assert explored.work() == 1
-    assert explored.status(guid) == PASSED
-
-    VerifiedContract.objects.all().delete()
-    guid = explored.post(**explored.form(found))["result"]
-    Verification.objects.filter(pk=guid).update(
-        **taken | {"tries": verification.MOST_TRIES}, started_at=long_ago
-    )
-    explored.work()
-    assert explored.status(guid)["reason"] == "The node could not finish the verification"
-
-
-@pytest.mark.node_settings(profile="embedded")
-def test_a_verification_whose_outcome_could_not_be_written_is_begun_again(
-    explored: Explored, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(this_node().explorer, "compilers", RecordedCompilers())
-    guid = explored.post(**explored.form(explored.deploy("counter")))["result"]
-    with monkeypatch.context() as broken:
-        broken.setattr(rows, "succeed", Mock(side_effect=OperationalError("disk I/O error")))
-        with pytest.raises(OperationalError):
-            explored.work()
-    assert Verification.objects.get(pk=guid).state == VerificationState.RUNNING
-
-    assert explored.work() == 1
-    assert explored.status(guid) == PASSED
-
-
-@pytest.mark.node_settings(profile="production")
-def test_one_verification_is_worked_on_at_a_time(
-    explored: Explored, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(this_node().explorer, "compilers", RecordedCompilers())
-    form = explored.form(explored.deploy("counter"))
-    guid = explored.post(**form)["result"]
-    explored.post(**explored.form(explored.deploy("vault")))
-    now = {"state": VerificationState.RUNNING, "started_at": datetime.now(UTC)}
-    Verification.objects.filter(pk=guid).update(**now, worker=explored.site.worker)
-
-    assert explored.work() == 0
-
-
-def test_what_was_over_a_day_ago_is_forgotten(explored: Explored) -> None:
-    explored.verified("counter")
-    Verification.objects.update(finished_at=datetime.now(UTC) - timedelta(days=1, seconds=1))
-
-    explored.post(**explored.form(explored.deploy("vault")))
-
-    assert [one.name for one in Verification.objects.all()] == ["Vault"]
-
-
 def test_other_code_at_the_address_is_not_what_was_verified(explored: Explored) -> None:
     found = explored.verified("counter")
     VerifiedContract.objects.update(code_hash=bytes(32))
@@ -444,44 +374,3 @@ def test_while_there_is_no_chain_every_question_is_refused(
     assert answered["result"].startswith("The chain cannot be read now")
     sourcify = explored.client.get(f"/v2/contract/43112/{ADDRESS}")
     assert (sourcify.status_code, sourcify.json()["customCode"]) == (503, "internal_error")
-
-
-def test_of_what_is_over_the_input_is_not_kept(explored: Explored) -> None:
-    found = explored.deploy("counter")
-    wrong = "0x" + explored.deploy("vault").addresses["vault"]
-    for changes in ({}, {"contractaddress": wrong}):
-        explored.post(**explored.form(found, **changes))
-    assert all(len(one.input) > 100 for one in Verification.objects.all())
-
-    assert explored.work() == 2
-
-    over = Verification.objects.values_list("state", "input").order_by("state")
-    assert list(over) == [(VerificationState.PASSED, ""), (VerificationState.FAILED, "")]
-
-
-def test_a_tick_that_finds_nothing_asks_once_and_begins_no_transaction(
-    explored: Explored, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    explored.verified("counter")
-
-    with django_assert_num_queries(1) as asked:
-        assert explored.work() == 0
-
-    assert asked[0]["sql"].startswith("SELECT")
-
-
-def test_the_index_of_what_is_open_serves_whoever_asks_for_it(explored: Explored) -> None:
-    explored.post(**explored.form(explored.deploy("counter")))
-    with CaptureQueriesContext(connection) as asked:
-        explored.work()
-    about = [one["sql"] for one in asked if '"explorer_app_verification"' in one["sql"]]
-    among = [one for one in about if '"state" = ' in one.partition("WHERE")[2]]
-
-    assert len(among) >= 3
-    for sql in among:
-        assert '"state" < 2' in sql
-    if connection.vendor == "sqlite":  # PostgreSQL's planner takes no index of so few rows
-        with connection.cursor() as cursor:
-            for sql in among:
-                cursor.execute("EXPLAIN QUERY PLAN " + sql)
-                assert "explorer_verifications_open" in str(cursor.fetchall())
