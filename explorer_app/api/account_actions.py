@@ -1,11 +1,21 @@
 """Etherscan's module `account`, but for tokens: balances, transactions, calls inside of them, mined blocks."""
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from cchain_app.selectors import blocks
 from cchain_app.selectors.state import state_at
+from cchain_app.store.history import StatePruned
 from cchain_app.transaction_log.declarations import Declaration
-from explorer_app.api.replies import LATEST, BadHash, Query, Range, Reply, TooMuch, text_of
+from explorer_app.api.replies import (
+    LATEST,
+    ActionError,
+    BadHash,
+    Query,
+    Range,
+    Reply,
+    TooMuch,
+    text_of,
+)
 from explorer_app.selectors import ledger
 from explorer_app.selectors.ledger import ListedTransaction, ListTooLong, Span
 from primitives.evm import Address
@@ -14,6 +24,12 @@ MOST_BALANCES: Final = 20
 _NOTHING: Final = "No transactions found"
 _NO_CALLS: Final = "No internal transactions found"
 _SELECTOR: Final = 4
+
+
+class StateGivenUp(ActionError):
+    """A height whose state is not kept."""
+
+    text: ClassVar[str] = "Error! The state of this block was given up (NODE_HISTORY_STATE)"
 
 
 def span_of(wanted: Range) -> Span:
@@ -105,7 +121,10 @@ def _balance(query: Query, address: Address) -> int:
     evm = query.site.evm
     head = blocks.head(evm).number
     height = min(query.height("tag", default=LATEST), head)
-    found = state_at(evm, height).account(address)
+    try:
+        found = state_at(evm, height).account(address)
+    except StatePruned as error:
+        raise StateGivenUp from error
     return 0 if found is None else found.balance
 
 

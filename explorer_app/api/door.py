@@ -9,6 +9,7 @@ import msgspec
 from asgiref.sync import async_to_sync
 from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http.multipartparser import MultiPartParserError
 from django.views.decorators.csrf import csrf_exempt
 
 from cchain_app.forking.errors import UpstreamError
@@ -30,13 +31,20 @@ class BodyTooLarge(Exception):
 
 
 class MalformedForm(Exception):
-    """A body that is no form, or has too many fields."""
+    """A body that is not what its type says."""
+
+
+# Django's own; each would be answered by a page of Django's.
+_MALFORMED: Final = (
+    MalformedForm, SuspiciousOperation, BadRequest, MultiPartParserError, UnicodeDecodeError
+)  # fmt: skip
 
 
 def door(
     answer: Answer[P],
     limited: Callable[[], HttpResponse],
     away: Callable[[Exception], HttpResponse],
+    malformed: Callable[[], HttpResponse],
 ) -> Callable[..., HttpResponse]:
     """Make a view of what answers requests of any origin, by this process' explorer.
 
@@ -44,6 +52,7 @@ def door(
         answer: Answers GET and POST.
         limited: Answers who asks more often than clients may.
         away: Answers while there is no chain yet, or a fork's remote node does not answer.
+        malformed: Answers a request whose parameters or body cannot be read, or are too many.
     """
 
     @wraps(answer)
@@ -60,12 +69,17 @@ def door(
         site = explorer()
         if not site.has_cchain:
             return HttpResponse("this node takes no part in the C-Chain\n", "text/plain", 404)
-        if _too_often(site, request):
-            return limited()
+        return limited() if _too_often(site, request) else _answered(site, request, *args, **kwargs)
+
+    def _answered(
+        site: Explorer, request: HttpRequest, *args: P.args, **kwargs: P.kwargs
+    ) -> HttpResponse:
         try:
             return answer(site, request, *args, **kwargs)
         except (NoGenesis, UpstreamError) as error:
             return away(error)
+        except _MALFORMED:
+            return malformed()
 
     exempt: Callable[..., HttpResponse] = csrf_exempt(view)
     return exempt
@@ -98,23 +112,21 @@ def body_limit(source_limit: int) -> int:
 def read_form(site: Explorer, request: HttpRequest) -> dict[str, str]:
     """Return the parameters of a request, in its address and its body; the body's win.
 
+    What cannot be read is left to the door.
+
     Raises:
         BodyTooLarge: The body is longer than any submission.
-        MalformedForm: It is no form, or has too many fields.
     """
     found = {name: str(value) for name, value in request.GET.items()}
     if request.method != "POST":
         return found
-    try:
-        if request.content_type == "multipart/form-data":
-            given = request.POST
-        elif request.content_type == "application/json":
-            return found | _of_json(read_body(site, request))
-        else:
-            given = QueryDict(read_body(site, request), encoding="utf-8")
-        return found | {name: str(value) for name, value in given.items()}
-    except (SuspiciousOperation, BadRequest, UnicodeDecodeError) as error:
-        raise MalformedForm from error
+    if request.content_type == "multipart/form-data":
+        given = request.POST
+    elif request.content_type == "application/json":
+        return found | _of_json(read_body(site, request))
+    else:
+        given = QueryDict(read_body(site, request), encoding="utf-8")
+    return found | {name: str(value) for name, value in given.items()}
 
 
 def json_response(value: Any, status: int = 200) -> HttpResponse:
@@ -127,7 +139,6 @@ def _of_json(body: bytes) -> dict[str, str]:
         return {}
     try:
         found: dict[str, str] = msgspec.json.decode(body, type=dict[str, str])
-
     except (msgspec.DecodeError, RecursionError) as error:
         raise MalformedForm from error
     return found

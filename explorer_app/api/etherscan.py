@@ -1,6 +1,7 @@
 """Etherscan's interface: `module` and `action` choose what answers; all is status 200 and text (explorer.md 8)."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 from django.http import HttpRequest, HttpResponse
@@ -16,7 +17,6 @@ from explorer_app.api import (
 )
 from explorer_app.api.door import (
     BodyTooLarge,
-    MalformedForm,
     client_of,
     door,
     json_response,
@@ -87,8 +87,6 @@ def _answer(site: Explorer, request: HttpRequest) -> HttpResponse:
         found = error.reply
     except BodyTooLarge:
         found = Reply.refusal(f"The request is longer than {site.settings.source_limit} bytes")
-    except MalformedForm:
-        found = Reply.refusal("The form cannot be read")
     return json_response(found.json())
 
 
@@ -119,7 +117,13 @@ def _away(error: Exception) -> HttpResponse:
     return json_response(Reply.refusal(f"The chain cannot be read now: {error}").json())
 
 
-api: Final = door(answer, _limited, _away)
-api_v2: Final = door(answer_v2, _limited, _away)
-chains: Final = door(chain_list, _limited, _away)
-compilers: Final = door(solc_versions, _limited, _away)
+def _malformed() -> HttpResponse:
+    return json_response(Reply.refusal("The form cannot be read").json())
+
+
+_door: Final = partial(door, limited=_limited, away=_away, malformed=_malformed)
+
+api: Final = _door(answer)
+api_v2: Final = _door(answer_v2)
+chains: Final = _door(chain_list)
+compilers: Final = _door(solc_versions)

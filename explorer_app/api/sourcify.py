@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -242,12 +243,18 @@ def _away(reason: Exception) -> HttpResponse:
     return error(503, "internal_error", f"The chain cannot be read now: {reason}")
 
 
-verify_view: Final = door(verify, _limited, _away)
-metadata_view: Final = door(verify_metadata, _limited, _away)
-similar_view: Final = door(verify_similar, _limited, _away)
-job_view: Final = door(job, _limited, _away)
-contract_view: Final = door(contract, _limited, _away)
-all_chains_view: Final = door(contract_on_all, _limited, _away)
-contracts_view: Final = door(contracts, _limited, _away)
-check_all_view: Final = door(check_all, _limited, _away)
-page_view: Final = door(page, _limited, _away)
+def _malformed() -> HttpResponse:
+    return error(400, "invalid_parameter", "The request cannot be read")
+
+
+_door: Final = partial(door, limited=_limited, away=_away, malformed=_malformed)
+
+verify_view: Final = _door(verify)
+metadata_view: Final = _door(verify_metadata)
+similar_view: Final = _door(verify_similar)
+job_view: Final = _door(job)
+contract_view: Final = _door(contract)
+all_chains_view: Final = _door(contract_on_all)
+contracts_view: Final = _door(contracts)
+check_all_view: Final = _door(check_all)
+page_view: Final = _door(page)

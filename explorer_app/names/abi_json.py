@@ -12,6 +12,8 @@ MOST_ENTRIES: Final = 4096
 """Of an ABI: a contract's code has 24 KiB, and each function a selector there."""
 _MOST_PARAMETERS: Final = 256
 _DEEPEST: Final = 16
+_LONGEST_TYPE: Final = 100
+"""Characters; of tuples it is `tuple` with the brackets of arrays."""
 _TYPES: Final = frozenset({"function", "event", "error", "constructor", "fallback", "receive"})
 
 
@@ -52,9 +54,9 @@ def _type_of(entry: Any) -> str:
     if not isinstance(entry, Mapping):
         raise MalformedAbi("an entry is no object")
     type_ = entry.get("type", "function")
-    if type_ not in _TYPES:
+    if not isinstance(type_, str) or type_ not in _TYPES:
         raise MalformedAbi("an entry has no known type")
-    return str(type_)
+    return type_
 
 
 def _verify_name(name: str) -> None:
@@ -69,7 +71,8 @@ def _parameters(given: Any, depth: int) -> Iterator[Parameter]:
     if depth > _DEEPEST:
         raise MalformedAbi("tuples are nested too deeply")
     for one in given:
-        if not isinstance(one, Mapping) or not isinstance(one.get("type"), str):
+        type_ = one.get("type") if isinstance(one, Mapping) else None
+        if not isinstance(type_, str) or len(type_) > _LONGEST_TYPE:
             raise MalformedAbi("a parameter has no type")
         members = tuple(_parameters(one.get("components", []), depth + 1))
         try:

@@ -153,6 +153,8 @@ class Progress(NamedTuple):
 
 def verification(chain: EvmChain, key: str) -> Progress | None:
     """Return how far a verification is, by its GUID; None: it is unknown, or long over."""
+    if not key.isalnum():  # PostgreSQL takes no NUL
+        return None
     rows = chain.db.objects(Verification).filter(pk=key).defer("input")
     row = rows.select_related("contract").first()
     if row is None:
@@ -173,7 +175,7 @@ def verification(chain: EvmChain, key: str) -> Progress | None:
 def is_over(chain: EvmChain, key: str) -> bool:
     """Say whether a verification has ended, or is unknown."""
     rows = chain.db.objects(Verification).filter(pk=key, state__lt=VerificationState.PASSED)
-    return not rows.exists()
+    return not (key.isalnum() and rows.exists())
 
 
 def _best(chain: EvmChain, code_hash: Hash) -> VerifiedContract | None:

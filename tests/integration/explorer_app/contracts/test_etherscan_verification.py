@@ -242,7 +242,9 @@ def test_a_client_may_have_a_tenth_of_what_may_wait(
 
 
 def test_an_unknown_guid_is_said_to_be_so(explored: Explored) -> None:
-    assert explored.status("nosuch") == refused("Unknown UID")
+    for guid in ("nosuch", "no\0such", ""):
+        assert explored.status(guid) == refused("Unknown UID")
+    assert explored.client.get("/v2/verify/a%00b").json()["customCode"] == "job_not_found"
 
 
 def test_what_is_not_verified_has_no_abi_and_no_source(explored: Explored) -> None:
@@ -322,7 +324,8 @@ def test_an_abi_can_be_given_without_sources(explored: Explored) -> None:
     assert json.loads(explored.get(action="getabi", **asked)["result"]) == found.fields["abi"]
     (source,) = explored.get(action="getsourcecode", **asked)["result"]
     assert source["SourceCode"] == source["ContractName"] == ""
-    assert explored.post(**give, abi="{}")["result"].startswith("The ABI cannot be read")
+    for malformed in ("{}", '[{"type":[]}]', "1" * 5000):
+        assert explored.post(**give, abi=malformed)["result"].startswith("The ABI cannot be read")
     assert explored.post(**give, abi="[" * 10)["result"].endswith("it is not JSON")
     assert explored.post(**give | {"address": ADDRESS}, abi="[]")["result"].startswith("Unable to")
 
@@ -350,10 +353,30 @@ def test_answers_are_for_every_origin(explored: Explored) -> None:
     assert asked["Access-Control-Allow-Methods"] == "GET, POST, OPTIONS"
 
 
-def test_a_form_has_a_limited_number_of_fields(explored: Explored) -> None:
-    body = "&".join(f"a{number}=1" for number in range(2000))
-
-    assert explored.client.post("/api", body, FORM).json() == refused("The form cannot be read")
+def test_what_cannot_be_read_is_refused_in_the_interfaces_own_form(explored: Explored) -> None:
+    fields = "&".join(f"a{number}=1" for number in range(2000))
+    ask, parts = explored.client, "multipart/form-data"
+    for answered in (
+        ask.post("/api", fields, FORM),
+        ask.get(f"/api?{fields}"),
+        ask.get(f"/v2/api?{fields}"),
+        ask.post("/api", b"--x\r\n", parts),
+        ask.post("/api", b"--x\r\n", f"{parts}; boundary={'x' * 300}"),
+        ask.post(
+            "/api",
+            b"--x\r\nContent-Disposition: form-data; name=a\r\n\r\n" + b"b" * 3_000_000,
+            parts + "; boundary=x",
+        ),
+        ask.post("/api", b"[]", "application/json"),
+    ):
+        assert (answered.status_code, answered.json()) == (200, refused("The form cannot be read"))
+    address = "0x" + "5f" * 20
+    for answered in (
+        ask.get(f"/v2/contract/43112/{address}?{fields}"),
+        ask.get(f"/v2/contracts/43112?{fields}"),
+    ):
+        assert answered.status_code == 400
+        assert answered.json()["customCode"] == "invalid_parameter"
 
 
 # In production Redis counts, from the loop of the server, of which a test has none.

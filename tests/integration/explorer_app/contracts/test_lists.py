@@ -5,13 +5,15 @@ from typing import Any
 
 import pytest
 
+from cchain_app.models import KeptHistory
 from cchain_app.services.calls import index_calls
+from explorer_app.api.account_actions import StateGivenUp
 from explorer_app.selectors.tokens import BalancePage
 from explorer_app.services.tokens import index_tokens
 from tests.builders.transactions import RECIPIENT, SENDER
 from tests.conformance.explorer_samples import Sample
 from tests.integration.conftest import Rpc
-from tests.integration.explorer_app.contracts.conftest import Explored
+from tests.integration.explorer_app.contracts.conftest import Explored, refused
 
 TRANSFER = bytes.fromhex("a9059cbb")
 NOW = 1_790_000_000
@@ -141,6 +143,16 @@ def test_balances_are_those_of_a_height(explored: Explored, rpc: Rpc) -> None:
         {"account": ME, "balance": str(now)},
         {"account": TO, "balance": "9"},
     ]
+
+
+@pytest.mark.usefixtures("counter")
+def test_a_balance_whose_height_is_not_kept_is_refused(explored: Explored) -> None:
+    KeptHistory.objects.update_or_create(id=1, defaults={"first_state": 3, "first_call": 3})
+
+    for action in ("balance", "balancemulti"):
+        answered = account(explored, action, address=ME, tag="0x1")
+        assert answered == refused(StateGivenUp.text)
+        assert account(explored, action, address=ME, tag="0x3")["status"] == "1"
 
 
 def test_calls_inside_of_transactions_are_listed(

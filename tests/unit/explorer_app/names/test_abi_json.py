@@ -1,8 +1,11 @@
 """ABIs as compilers write them, and what is none."""
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from hypothesis import given as cases
+from hypothesis import strategies as st
 
 from explorer_app.names.abi_json import MalformedAbi, read_abi
 
@@ -54,6 +57,9 @@ def nested(depth: int) -> dict[str, Any]:
         {},
         [1],
         [{"type": "other"}],
+        [{"type": []}],
+        [{"type": {}}],
+        [{"type": "function", "name": "f", "inputs": [{"type": "uint256" + "[]" * 60}]}],
         [{"type": "function", "name": "not a name", "inputs": []}],
         [{"type": "function", "inputs": []}],
         [{"type": "function", "name": "f", "inputs": 1}],
@@ -65,4 +71,20 @@ def nested(depth: int) -> dict[str, Any]:
 )
 def test_what_is_no_abi_is_refused(given: Any) -> None:
     with pytest.raises(MalformedAbi):
+        read_abi(given)
+
+
+WORDS = st.sampled_from(
+    ["type", "name", "inputs", "components", "anonymous", "function", "event", "tuple", "tuple[]", "uint256", "f", ""]
+)  # fmt: skip
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | WORDS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@cases(st.lists(st.dictionaries(WORDS, JSON, max_size=4), max_size=3))
+def test_whatever_stands_in_an_abi_it_is_read_or_refused(given: Any) -> None:
+    with suppress(MalformedAbi):
         read_abi(given)
