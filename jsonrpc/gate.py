@@ -122,6 +122,10 @@ class Gate:
             )
         return Reply(HTTPStatus.NO_CONTENT, headers, b"")
 
+    def origin_headers(self, head: RequestHead) -> tuple[Header, ...]:
+        """The headers of every answer to a page of that origin, for doors with replies of their own."""
+        return self._headers(_origin(head))
+
     def accept(self, head: RequestHead, answer: bytes, status: int = HTTPStatus.OK) -> Reply:
         """A reply with JSON in it."""
         return Reply(status, self._json_headers(_origin(head)), answer)

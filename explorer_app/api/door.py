@@ -16,7 +16,7 @@ from cchain_app.forking.errors import UpstreamError
 from cchain_app.selectors.blocks import NoGenesis
 from explorer_app.apps import explorer
 from explorer_app.site import Explorer
-from jsonrpc.http import read_head
+from jsonrpc.http import read_head, to_response
 
 _METHODS: Final = "GET, POST, OPTIONS"
 _FORM_OVERHEAD: Final = 2
@@ -46,7 +46,7 @@ def door(
     away: Callable[[Exception], HttpResponse],
     malformed: Callable[[], HttpResponse],
 ) -> Callable[..., HttpResponse]:
-    """Make a view of what answers requests of any origin, by this process' explorer.
+    """Make a view of what answers requests, by this process' explorer: of pages as the C-Chain's interface does.
 
     Args:
         answer: Answers GET and POST.
@@ -57,18 +57,22 @@ def door(
 
     @wraps(answer)
     def view(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
-        response = _respond(request, *args, **kwargs)
-        response["Access-Control-Allow-Origin"] = "*"
-        return response
-
-    def _respond(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
-        if request.method == "OPTIONS":
-            return _preflight()
-        if request.method not in {"GET", "HEAD", "POST"}:
-            return HttpResponse(status=HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": _METHODS})
         site = explorer()
         if not site.has_cchain:
             return HttpResponse("this node takes no part in the C-Chain\n", "text/plain", 404)
+        gate, head = site.rpc().gate, read_head(request)
+        if request.method == "OPTIONS":
+            return to_response(gate.preflight(head))
+        response = _respond(site, request, *args, **kwargs)
+        for name, value in gate.origin_headers(head):
+            response[name.decode("latin-1")] = value.decode("latin-1")
+        return response
+
+    def _respond(
+        site: Explorer, request: HttpRequest, *args: P.args, **kwargs: P.kwargs
+    ) -> HttpResponse:
+        if request.method not in {"GET", "HEAD", "POST"}:
+            return HttpResponse(status=HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": _METHODS})
         return limited() if _too_often(site, request) else _answered(site, request, *args, **kwargs)
 
     def _answered(
@@ -142,14 +146,6 @@ def _of_json(body: bytes) -> dict[str, str]:
     except (msgspec.DecodeError, RecursionError) as error:
         raise MalformedForm from error
     return found
-
-
-def _preflight() -> HttpResponse:
-    response = HttpResponse(status=HTTPStatus.NO_CONTENT)
-    response["Access-Control-Allow-Methods"] = _METHODS
-    response["Access-Control-Allow-Headers"] = "*"
-    response["Access-Control-Max-Age"] = "86400"
-    return response
 
 
 def _too_often(site: Explorer, request: HttpRequest) -> bool:

@@ -344,13 +344,25 @@ def test_other_code_at_the_address_is_not_what_was_verified(explored: Explored) 
     assert explored.get(module="contract", action="getabi", address=address) == UNVERIFIED
 
 
-def test_answers_are_for_every_origin(explored: Explored) -> None:
+def test_answers_are_for_every_origin_by_default(explored: Explored) -> None:
     answered = explored.client.get("/api/", {"module": "contract"}, headers={"origin": "http://a"})
     asked = explored.client.options("/api", headers={"origin": "http://a"})
 
-    assert answered["Access-Control-Allow-Origin"] == "*"
+    assert answered["Access-Control-Allow-Origin"] == asked["Access-Control-Allow-Origin"] == "*"
     assert asked.status_code == 204
-    assert asked["Access-Control-Allow-Methods"] == "GET, POST, OPTIONS"
+    assert asked["Access-Control-Allow-Methods"] == "POST, GET, OPTIONS"
+
+
+@pytest.mark.node_settings(allowed_origins=("http://a.test",))
+def test_answers_are_for_the_origins_that_the_chains_interface_answers(explored: Explored) -> None:
+    for path in ("/api", "/v2/contracts/43112"):
+        for ask in (explored.client.get, explored.client.options):
+            answered = ask(path, headers={"origin": "http://a.test"})
+            other = ask(path, headers={"origin": "http://b.test"})
+
+            assert answered["Access-Control-Allow-Origin"] == "http://a.test"
+            assert "Access-Control-Allow-Origin" not in other
+            assert answered["Vary"] == other["Vary"] == "origin"
 
 
 def test_what_cannot_be_read_is_refused_in_the_interfaces_own_form(explored: Explored) -> None:
