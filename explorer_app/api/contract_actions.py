@@ -5,10 +5,10 @@ from typing import Any, Final
 
 import msgspec
 
-from explorer_app.api.replies import Query, Reply, text_of
+from explorer_app.api.replies import Query, Reply, TooMuch, text_of
 from explorer_app.api.waiting import when_over
 from explorer_app.selectors import creations, proxies, verified
-from explorer_app.selectors.verified import Known
+from explorer_app.selectors.verified import ContractsTooLong, Known, ListedContract
 from explorer_app.services import verification
 from explorer_app.verification.errors import (
     AlreadyVerified,
@@ -31,6 +31,7 @@ FAILED: Final = "Fail - Unable to verify"
 WRONG_ARGUMENTS: Final = f"{FAILED}. Please check for correct constructor argument"
 BUSY: Final = "Max rate limit reached"
 MOST_CREATIONS: Final = 5
+MOST_LISTED: Final = 100
 LICENSES: Final[Mapping[str, str]] = {
     "1": "None", "2": "Unlicense", "3": "MIT", "4": "GNU GPLv2", "5": "GNU GPLv3", "6": "GNU LGPLv2.1",
     "7": "GNU LGPLv3", "8": "BSD-2-Clause", "9": "BSD-3-Clause", "10": "MPL-2.0", "11": "OSL-3.0",
@@ -133,9 +134,12 @@ def checkproxyverification(query: Query) -> Reply:
 
 
 def listcontracts(query: Query) -> Reply:
-    """Return verified contracts, the last first, as Blockscout does."""
-    wanted = query.range(count=10)
-    rows = verified.contracts(query.site.evm, count=wanted.skip + wanted.most)[wanted.skip :]
+    """Return verified contracts, the last first, as Blockscout does: at most `MOST_LISTED` a page."""
+    wanted = query.range(count=10, most=MOST_LISTED)
+    try:
+        rows = verified.listed(query.site.evm, skip=wanted.skip, count=wanted.most)
+    except ContractsTooLong as error:
+        raise TooMuch from error
     return Reply.ok([_listed(row) for row in rows])
 
 
@@ -222,15 +226,13 @@ def _creation(query: Query, address: Address) -> dict[str, Any] | None:
     }
 
 
-def _listed(row: Any) -> dict[str, str]:
-    settings = msgspec.json.decode(row.input).get("settings", {})
-    optimizer = settings.get("optimizer") or {}
+def _listed(row: ListedContract) -> dict[str, str]:
     return {
         "Address": text_of(row.address),
         "ABI": row.abi,
         "ContractName": row.name,
         "CompilerVersion": f"v{row.compiler}",
-        "OptimizationUsed": "1" if optimizer.get("enabled") else "0",
+        "OptimizationUsed": "1" if row.is_optimized else "0",
     }
 
 

@@ -198,8 +198,12 @@ class Query(NamedTuple):
             return 0
         return min(read_number(text), LATEST) if text else default
 
-    def range(self, *, count: int = WINDOW) -> Range:
+    def range(self, *, count: int = WINDOW, most: int | None = None) -> Range:
         """Return which part of a list is asked for.
+
+        Args:
+            count: Rows of a page where nobody says how many.
+            most: Rows of a page, if there is a limit; whoever asks for more gets so many.
 
         Raises:
             BadNumber: A number is none.
@@ -207,6 +211,7 @@ class Query(NamedTuple):
         """
         page = max(1, self.number("page", default=1))
         size = self.number("offset", default=0) or count
+        size = size if most is None else min(size, most)
         if page * size > WINDOW:
             raise WindowTooLarge
         return Range(

@@ -1,7 +1,7 @@
 """Contracts whose sources or ABIs are known, and verifications: for pages, and for whoever decodes by an ABI."""
 
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -16,6 +16,8 @@ from primitives.evm import Address, Hash
 from primitives.hashing import keccak256
 
 PAGE: Final = 25
+MOST_LISTED: Final = 25_000_000
+"""Characters that are read for a list of contracts with their compilers."""
 
 
 class Known(NamedTuple):
@@ -99,8 +101,10 @@ def abi_of(chain: EvmChain, address: Address) -> Abi:
 def contracts(
     chain: EvmChain, *, before: int | None = None, count: int = PAGE
 ) -> list[VerifiedContract]:
-    """Return contracts with sources, the last verified first, before a key; without what is long of them."""
-    rows = chain.db.objects(VerifiedContract).defer("input", "metadata", "artifacts")
+    """Return contracts with sources, the last verified first, before a key; how they match and no more of them."""
+    rows = chain.db.objects(VerifiedContract).only(
+        "address", "runtime_match", "creation_match", "verified_at"
+    )
     if before is not None:
         rows = rows.filter(id__lt=before)
     return list(rows.order_by("-id")[:count])
@@ -118,9 +122,45 @@ def named(chain: EvmChain, text: str, *, count: int) -> list[VerifiedContract]:
     return list(rows.only("address", "name").order_by("name_key", "id")[:count])
 
 
-def contract_by_key(chain: EvmChain, key: int) -> VerifiedContract | None:
-    """Return sources by the key of their row."""
-    return chain.db.objects(VerifiedContract).filter(pk=key).first()
+class ListedContract(NamedTuple):
+    """A contract with sources as Blockscout's list has it."""
+
+    address: Address
+    name: str
+    compiler: str
+    abi: str
+    """JSON."""
+    is_optimized: bool
+
+
+class ContractsTooLong(Exception):
+    """Contracts of one list that have more than is read for it."""
+
+
+class _Input(msgspec.Struct):
+    """A standard JSON input of which only this is kept."""
+
+    settings: dict[str, Any] = {}
+
+
+def listed(chain: EvmChain, *, skip: int, count: int) -> list[ListedContract]:
+    """Return contracts with sources, the last verified first. Their inputs are read one after the other.
+
+    Raises:
+        ContractsTooLong: Inputs and ABIs have more than `MOST_LISTED` characters.
+    """
+    rows = chain.db.objects(VerifiedContract).order_by("-id")
+    columns = rows.values_list("address", "name", "compiler", "abi", "input")
+    found: list[ListedContract] = []
+    size = 0
+    for address, name, compiler, abi, given in columns[skip : skip + count].iterator(chunk_size=1):
+        size += len(abi) + len(given)
+        if size > MOST_LISTED:
+            raise ContractsTooLong
+        optimizer = msgspec.json.decode(given, type=_Input).settings.get("optimizer") or {}
+        is_optimized = bool(optimizer.get("enabled"))
+        found.append(ListedContract(Address(bytes(address)), name, compiler, abi, is_optimized))
+    return found
 
 
 class Progress(NamedTuple):

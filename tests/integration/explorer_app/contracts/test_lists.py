@@ -1,9 +1,11 @@
 """Etherscan's lists and figures, held against what the chain's own interface says of the same."""
 
+import json
 import re
 from typing import Any
 
 import pytest
+from pytest_django import DjangoAssertNumQueries
 
 from cchain_app.models import KeptHistory
 from cchain_app.services.calls import index_calls
@@ -400,13 +402,33 @@ def test_the_second_version_lists_this_chain_alone(explored: Explored) -> None:
     assert row["apiurl"].endswith("/v2/api?chainid=43112")
 
 
-def test_verified_contracts_are_listed_as_blockscout_does(explored: Explored) -> None:
-    found = explored.verified("counter")
+def test_verified_contracts_are_listed_as_blockscout_does(
+    explored: Explored,
+    monkeypatch: pytest.MonkeyPatch,
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    counter, vault = explored.verified("counter"), explored.verified("vault")
 
-    (row,) = explored.get(module="contract", action="listcontracts")["result"]
+    def listed(**params: int) -> Any:
+        with django_assert_num_queries(1):
+            return explored.get(module="contract", action="listcontracts", **params)["result"]
 
-    assert (row["Address"], row["ContractName"]) == ("0x" + found.addresses["counter"], "Counter")
-    assert row["CompilerVersion"] == found.fields["compilerVersion"]
+    rows = listed()
+    assert [(row["Address"], row["ContractName"]) for row in rows] == [
+        ("0x" + vault.addresses["vault"], "Vault"),
+        ("0x" + counter.addresses["counter"], "Counter"),
+    ]
+    for row, found in zip(rows, (vault, counter), strict=True):
+        assert row["CompilerVersion"] == found.fields["compilerVersion"]
+        optimizer = found.fields["standardJson"]["settings"]["optimizer"]
+        assert row["OptimizationUsed"] == str(int(optimizer["enabled"]))
+        assert json.loads(row["ABI"]) == found.fields["abi"]
+    assert listed(page=2, offset=1) == rows[1:]
+    monkeypatch.setattr("explorer_app.api.contract_actions.MOST_LISTED", 1)
+    assert listed(offset=9000) == rows[:1]
+    assert listed(page=2, offset=9000) == rows[1:]
+    monkeypatch.setattr("explorer_app.selectors.verified.MOST_LISTED", 100)
+    assert listed().startswith("Query Timeout occured")
 
 
 def test_verified_contracts_are_suggested_by_the_beginnings_of_their_names(

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from pytest_django import DjangoAssertNumQueries
 
 from explorer_app.api import waiting
 from nodeproject.apps import this_node
@@ -199,13 +200,18 @@ def test_fields_that_there_are_not_are_refused(explored: Explored) -> None:
         assert answered.json()["customCode"] == "invalid_parameter"
 
 
-def test_verified_contracts_are_listed(explored: Explored) -> None:
+def test_verified_contracts_are_listed(
+    explored: Explored, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
     first, second = explored.verified("counter"), explored.verified("vault")
 
     listed = explored.client.get(f"/v2/contracts/{CHAIN}", {"limit": "1"}).json()["results"]
     assert [one["address"] for one in listed] == [at(second)]
     after = {"afterMatchId": listed[0]["matchId"]}
     rest = explored.client.get(f"/v2/contracts/{CHAIN}", after).json()["results"]
+    with django_assert_num_queries(1):
+        both = explored.client.get(f"/v2/contracts/{CHAIN}").json()["results"]
+    assert both == listed + rest
     assert [one["address"] for one in rest] == [at(first)]
     everywhere = explored.client.get(f"/v2/contract/all-chains/{at(first)}").json()
     assert everywhere["results"] == rest
