@@ -4,9 +4,9 @@ from itertools import combinations
 from typing import ClassVar, Final
 
 from cchain_app.selectors import blocks
-from explorer_app.api.replies import LATEST, WINDOW, ActionError, Query, Reply, text_of
+from explorer_app.api.replies import LATEST, WINDOW, ActionError, Query, Reply, TooMuch, text_of
 from explorer_app.selectors import ledger
-from explorer_app.selectors.ledger import ListedLog, LogSearch, RangeTooLong, Span
+from explorer_app.selectors.ledger import ListedLog, ListTooLong, LogSearch, RangeTooLong, Span
 from primitives.hexadecimal import HexError, decode_fixed
 
 PLACES: Final = 4
@@ -29,7 +29,8 @@ class TooManyBlocks(ActionError):
     """More blocks than are searched without an index."""
 
     text: ClassVar[str] = (
-        f"Error! More than {ledger.UNINDEXED_BLOCKS} blocks can be searched by address or topic0 only"
+        f"Error! More than {ledger.UNINDEXED_BLOCKS} blocks can be searched by topic0 only, or by the address of a "
+        f"contract with at most {ledger.MOST_EVENTS} events"
     )
 
 
@@ -52,6 +53,8 @@ def getlogs(query: Query) -> Reply:
         rows = ledger.logs(query.site.evm, LogSearch(address, groups), span)
     except RangeTooLong as error:
         raise TooManyBlocks from error
+    except ListTooLong as error:
+        raise TooMuch from error
     return Reply.rows([_log(row) for row in rows], "No records found")
 
 

@@ -202,6 +202,11 @@ def logs_of(chain: EvmChain, row: TransactionRow, *, count: int) -> list[models.
     return list(rows.order_by("id")[:count])
 
 
+def first_topics(chain: EvmChain, address: Address, most: int) -> list[bytes]:
+    """Return by which first topics an address has logs, in their order; of many the first ones."""
+    return [bytes(row[0]) for row in chain.db.rows(_TOPICS, (address, address, most))]
+
+
 def logs_by(
     chain: EvmChain, address: Address, *, before: int | None = None, count: int = PAGE
 ) -> list[models.Log]:
@@ -211,7 +216,7 @@ def logs_by(
     `TOPICS` of them the first ones.
     """
     last = FAR if before is None else before
-    topics = [row[0] for row in chain.db.rows(_TOPICS, (address, address, TOPICS))]
+    topics = first_topics(chain, address, TOPICS)
     parts = [_NAMED] * len(topics) + [_ANONYMOUS]
     places: list[Any] = []
     for topic in topics:

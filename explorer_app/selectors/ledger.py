@@ -16,15 +16,20 @@ from cchain_app.models import Call, CallType
 from cchain_app.txs.codec import decode_unsigned
 from cchain_app.txs.errors import InvalidTransaction
 from chaindb.fields import row_id
+from explorer_app.selectors import cchain
 from primitives.evm import Address, Hash
 
 MOST_BYTES: Final = 25_000_000
-"""Of transactions in one list."""
+"""Of transactions, or of logs' data, in one list."""
+MOST_EVENTS: Final = 24
+"""Kinds of events of one contract of which each is looked for by itself."""
 UNINDEXED_BLOCKS: Final = 10_000
 """Blocks that are searched for logs of which nothing is known that an index has."""
 MINED_BLOCKS: Final = 100_000
 """Blocks below the head that are searched for those of a miner: no index has them."""
 _AT_ONCE: Final = 500
+_LONG_ROWS: Final = 50
+"""That are in memory at once before their bytes are counted."""
 
 _LISTED: Final = (
     "id", "hash", "block_id", "index", "block__timestamp", "block__hash", "sender", "to", "nonce", "value", "gas",
@@ -127,10 +132,9 @@ class LogSearch(NamedTuple):
     """Of each group one topic must be at its place: (place, topic)."""
 
     @property
-    def has_index(self) -> bool:
-        """Whether an index leads to them: by their address, or by what they have first."""
-        alone = [group[0][0] for group in self.groups if len(group) == 1]
-        return self.address is not None or 0 in alone
+    def names_event(self) -> bool:
+        """Whether it says what they have first, by which indexes lead to them."""
+        return any(len(group) == 1 and group[0][0] == 0 for group in self.groups)
 
 
 def transactions_of(chain: EvmChain, address: Address, span: Span) -> list[ListedTransaction]:
@@ -184,17 +188,42 @@ def logs(chain: EvmChain, search: LogSearch, span: Span) -> list[ListedLog]:
 
     Raises:
         RangeTooLong: No index leads to them, and the blocks are too many.
+        ListTooLong: They have more than `MOST_BYTES`.
     """
-    if not search.has_index and span.last - span.first >= UNINDEXED_BLOCKS:
-        raise RangeTooLong
-    first, stop = span.keys
-    rows = chain.db.objects(models.Log).filter(id__gte=first, id__lt=stop)
-    if search.address is not None:
-        rows = rows.filter(address=search.address)
+    rows = chain.db.objects(models.Log)
+    keys = merged_keys(_log_branches(chain, search, span), span)
+    found: list[ListedLog] = []
+    size = 0
+    for start in range(0, len(keys), _AT_ONCE):
+        part = rows.filter(id__in=keys[start : start + _AT_ONCE]).order_by("id")
+        for row in part.values_list(*_LOGGED).iterator(chunk_size=_LONG_ROWS):
+            found.append(ListedLog(*row))
+            size += len(found[-1].data)
+            if size > MOST_BYTES:
+                raise ListTooLong
+    return found
+
+
+def _log_branches(chain: EvmChain, search: LogSearch, span: Span) -> list[QuerySet[models.Log]]:
+    """Return the parts of a search each of which an index leads to in the order of the chain.
+
+    The index by address has the first topic before the key: so each that the address has is a part of its own.
+    """
+    rows = chain.db.objects(models.Log)
     for group in search.groups:
         rows = rows.filter(reduce(or_, (Q(**{f"topic{at}": topic}) for at, topic in group)))
-    ordered = rows.order_by("id").values_list(*_LOGGED)
-    return [ListedLog(*row) for row in ordered[span.skip : span.skip + span.most]]
+    if search.address is not None:
+        rows = rows.filter(address=search.address)
+    if search.names_event:
+        return [rows]
+    if search.address is not None:
+        topics = cchain.first_topics(chain, search.address, MOST_EVENTS + 1)
+        if len(topics) <= MOST_EVENTS:
+            named = [rows.filter(topic0=topic) for topic in topics]
+            return [*named, rows.filter(topic0__isnull=True)]
+    if span.last - span.first >= UNINDEXED_BLOCKS:
+        raise RangeTooLong
+    return [rows]
 
 
 def mined_by(chain: EvmChain, miner: Address, head: int, span: Span) -> list[tuple[int, int]]:

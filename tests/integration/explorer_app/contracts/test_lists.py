@@ -5,6 +5,8 @@ import re
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from pytest_django import DjangoAssertNumQueries
 
 from cchain_app.models import KeptHistory
@@ -17,6 +19,7 @@ from tests.conformance.explorer_samples import Sample
 from tests.integration.conftest import Rpc
 from tests.integration.explorer_app.contracts.conftest import Explored, refused
 
+KEYS = 'SELECT "cchain_app_log"."id" AS '
 TRANSFER = bytes.fromhex("a9059cbb")
 NOW = 1_790_000_000
 SET = bytes.fromhex("3fb5c1cb")
@@ -229,6 +232,54 @@ def test_logs_that_no_index_has_are_searched_in_few_blocks(
 
     assert found(fromBlock=0, toBlock=3).startswith("Error! More than ")
     assert len(found(fromBlock=2, toBlock=3)) == 1
+
+
+def test_logs_of_an_address_are_found_by_the_index_for_each_of_its_events(
+    explored: Explored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Logs by the two words that it is called with, and once more without a topic.
+    both = bytes.fromhex("60003560206000a160203560206000a160206000a000")
+    at = explored.create(
+        bytes.fromhex(f"60{len(both):02x}600c60003960{len(both):02x}6000f3") + both
+    )
+    words = [bytes([number]) * 32 for number in (2, 1, 3, 1)]
+    for one, other in (words[:2], words[2:]):
+        explored.chain.do(to=at, value=0, data=one + other, gas=100_000)
+    explored.create(bytes.fromhex("60006000a0"))
+
+    def found(**params: object) -> Any:
+        return explored.get(module="logs", action="getLogs", address="0x" + at.hex(), **params)[
+            "result"
+        ]
+
+    with CaptureQueriesContext(connection) as asked:
+        rows = found()
+    keys = [one["sql"] for one in asked if one["sql"].startswith(KEYS)]
+    places = [(int(row["blockNumber"], 16), int(row["logIndex"], 16)) for row in rows]
+    assert places == sorted(places)
+    topics = [row["topics"] for row in rows]
+    assert topics == [
+        ["0x" + one.hex()] if one else []
+        for one in (words[0], words[1], b"", words[2], words[3], b"")
+    ]
+    assert found(page=2, offset=2) == rows[2:4]
+    assert found(topic0="0x" + words[1].hex()) == [rows[1], rows[4]]
+    assert len(keys) == 4
+    if connection.vendor == "sqlite":  # PostgreSQL's planner takes no index of so few rows
+        with connection.cursor() as cursor:
+            for sql in keys:
+                cursor.execute("EXPLAIN QUERY PLAN " + sql)
+                assert "cchain_log_by_address (address=? AND topic0=? AND id>? AND id<?)" in str(
+                    cursor.fetchall()
+                )
+
+    monkeypatch.setattr("explorer_app.selectors.ledger.MOST_EVENTS", 2)
+    assert found() == rows
+    monkeypatch.setattr("explorer_app.selectors.ledger.UNINDEXED_BLOCKS", 2)
+    assert found(fromBlock=1).startswith("Error! More than ")
+    assert found(fromBlock=2, toBlock=3) == rows
+    monkeypatch.setattr("explorer_app.selectors.ledger.MOST_BYTES", 31)
+    assert found(fromBlock=2, toBlock=3).startswith("Query Timeout occured")
 
 
 def test_a_failure_and_its_status_are_told(explored: Explored, counter: Sample) -> None:
