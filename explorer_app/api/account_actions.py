@@ -16,7 +16,7 @@ from explorer_app.api.replies import (
     TooMuch,
     text_of,
 )
-from explorer_app.selectors import ledger
+from explorer_app.selectors import ledger, mined
 from explorer_app.selectors.ledger import ListedTransaction, ListTooLong, Span
 from primitives.evm import Address
 
@@ -94,8 +94,11 @@ def getminedblocks(query: Query) -> Reply:
     if wanted.most > 1000:
         raise TooMuch
     head = blocks.head(evm).number
-    rows = ledger.mined_by(evm, query.address(), head, wanted)
-    paid = ledger.tips(evm, [number for number, _ in rows])
+    rows = mined.mined_by(evm, query.address(), head, wanted)
+    try:
+        paid = mined.tips(evm, [number for number, _ in rows])
+    except ListTooLong as error:
+        raise TooMuch from error
     listed = [
         {"blockNumber": str(number), "timeStamp": str(timestamp), "blockReward": str(paid[number])}
         for number, timestamp in rows

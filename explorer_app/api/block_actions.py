@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Final
 
 from cchain_app.selectors import blocks
 from explorer_app.api.replies import ActionError, Query, Reply, text_of
-from explorer_app.selectors import cchain, ledger, traces
+from explorer_app.selectors import cchain, ledger, mined, traces
 
 RECENT: Final = 100
 """Blocks by which the time of one to come is estimated."""
@@ -52,7 +52,7 @@ def getblockreward(query: Query) -> Reply:
             "blockNumber": str(row.number),
             "timeStamp": str(row.timestamp),
             "blockMiner": text_of(row.miner),
-            "blockReward": str(ledger.tips(evm, [number])[number]),
+            "blockReward": str(mined.tips(evm, [number])[number]),
             "uncles": [],
             "uncleInclusionReward": "0",
             "uncleRewards": "0",

@@ -3,7 +3,7 @@
 Keys of rows come first, then rows as far as they may be long: inputs of transactions can be large.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 from typing import Any, Final, NamedTuple
@@ -25,8 +25,6 @@ MOST_EVENTS: Final = 24
 """Kinds of events of one contract of which each is looked for by itself."""
 UNINDEXED_BLOCKS: Final = 10_000
 """Blocks that are searched for logs of which nothing is known that an index has."""
-MINED_BLOCKS: Final = 100_000
-"""Blocks below the head that are searched for those of a miner: no index has them."""
 _AT_ONCE: Final = 500
 _LONG_ROWS: Final = 50
 """That are in memory at once before their bytes are counted."""
@@ -224,36 +222,6 @@ def _log_branches(chain: EvmChain, search: LogSearch, span: Span) -> list[QueryS
     if span.last - span.first >= UNINDEXED_BLOCKS:
         raise RangeTooLong
     return [rows]
-
-
-def mined_by(chain: EvmChain, miner: Address, head: int, span: Span) -> list[tuple[int, int]]:
-    """Return heights and times of blocks whose coinbase is an address, among the last `MINED_BLOCKS`."""
-    first = max(span.first, head - MINED_BLOCKS)
-    rows = chain.db.objects(models.Block).filter(
-        number__gte=first, number__lte=span.last, miner=miner
-    )
-    ordered = rows.order_by("-number" if span.descending else "number")
-    return list(ordered.values_list("number", "timestamp")[span.skip : span.skip + span.most])
-
-
-def tips(chain: EvmChain, heights: Iterable[int]) -> dict[int, int]:
-    """Return what the transactions of some blocks paid their coinbase, in wei."""
-    sums = dict.fromkeys(heights, 0)
-    if not sums:
-        return sums
-    rows = chain.db.objects(models.Receipt).filter(
-        transaction_id__gte=row_id(min(sums)), transaction_id__lt=row_id(max(sums) + 1)
-    )
-    fields = (
-        "transaction__block_id",
-        "gas_used",
-        "effective_gas_price",
-        "transaction__block__base_fee",
-    )
-    for number, gas_used, price, base_fee in rows.values_list(*fields).iterator():
-        if number in sums:
-            sums[number] += gas_used * (price - (base_fee or 0))
-    return sums
 
 
 def block_at(chain: EvmChain, timestamp: int, *, before: bool) -> int | None:

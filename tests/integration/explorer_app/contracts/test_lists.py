@@ -11,7 +11,9 @@ from pytest_django import DjangoAssertNumQueries
 
 from cchain_app.models import KeptHistory
 from cchain_app.services.calls import index_calls
+from chaindb.fields import row_id
 from explorer_app.api.account_actions import StateGivenUp
+from explorer_app.selectors import mined as mined_blocks
 from explorer_app.selectors.tokens import BalancePage
 from explorer_app.services.tokens import index_tokens
 from tests.builders.transactions import RECIPIENT, SENDER
@@ -296,7 +298,9 @@ def test_a_failure_and_its_status_are_told(explored: Explored, counter: Sample) 
 
 
 @pytest.mark.usefixtures("counter")
-def test_blocks_are_rewarded_with_tips(explored: Explored, rpc: Rpc) -> None:
+def test_blocks_are_rewarded_with_tips(
+    explored: Explored, rpc: Rpc, monkeypatch: pytest.MonkeyPatch
+) -> None:
     block = rpc("eth_getBlockByNumber", "0x4", False)
     tip = 21_000 * 10**9
 
@@ -306,6 +310,19 @@ def test_blocks_are_rewarded_with_tips(explored: Explored, rpc: Rpc) -> None:
     mined = account(explored, "getminedblocks", address=block["miner"])["result"]
     assert [row["blockNumber"] for row in mined] == ["4", "3", "2", "1"]
     assert mined[0]["blockReward"] == str(tip)
+    with CaptureQueriesContext(connection) as read:
+        assert mined_blocks.tips(explored.site.evm, [1, 4]) == {
+            1: int(mined[3]["blockReward"]),
+            4: tip,
+        }
+        receipts = [one["sql"] for one in read if 'FROM "cchain_app_receipt"' in one["sql"]]
+    (sql,) = receipts
+    for number in (1, 4):
+        assert f">= {row_id(number)} " in sql
+        assert f"< {row_id(number + 1)})" in sql
+    monkeypatch.setattr(mined_blocks, "MOST_PAYING", 3)
+    answered = account(explored, "getminedblocks", address=block["miner"])["result"]
+    assert answered.startswith("Query Timeout occured")
     missing = explored.get(module="block", action="getblockreward", blockno=9)
     assert missing["status"] == "0"
 
