@@ -15,6 +15,7 @@ from django.views.decorators.csrf import csrf_exempt
 from cchain_app.forking.errors import UpstreamError
 from cchain_app.selectors.blocks import NoGenesis
 from explorer_app.apps import explorer
+from explorer_app.selectors.traces import Busy
 from explorer_app.site import Explorer
 from jsonrpc.http import read_head, to_response
 
@@ -50,7 +51,7 @@ def door(
 
     Args:
         answer: Answers GET and POST.
-        limited: Answers who asks more often than clients may.
+        limited: Answers who asks more often than clients may, or for what others have executed now.
         away: Answers while there is no chain yet, or a fork's remote node does not answer.
         malformed: Answers a request whose parameters or body cannot be read, or are too many.
     """
@@ -82,6 +83,8 @@ def door(
             return answer(site, request, *args, **kwargs)
         except (NoGenesis, UpstreamError) as error:
             return away(error)
+        except Busy:
+            return limited()
         except _MALFORMED:
             return malformed()
 

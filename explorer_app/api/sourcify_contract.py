@@ -62,12 +62,17 @@ def fields_of(site: Explorer, address: Address, row: Any, names: Iterable[str]) 
         FieldsUnknown: There is no such field.
     """
     shown = _Shown(site, address, row)
+    values: dict[str, Any] = {}
     found: dict[str, Any] = {}
     for name in names:
         outer, _, inner = name.partition(".")
         if outer not in FIELDS:
             raise FieldsUnknown(name)
-        value = FIELDS[outer](shown)
+        if (
+            outer not in values
+        ):  # some need a transaction to be executed, however often they are named
+            values[outer] = FIELDS[outer](shown)
+        value = values[outer]
         if not inner:
             found[outer] = value
         elif isinstance(value, Mapping) and inner in value:
@@ -79,7 +84,7 @@ def fields_of(site: Explorer, address: Address, row: Any, names: Iterable[str]) 
 
 def _creation_bytecode(shown: _Shown) -> dict[str, Any]:
     found = creations.creation(shown.site.evm, shown.address)
-    code = creations.init_code(shown.site.evm, shown.address, found)
+    code = creations.init_code(shown.site, shown.address, found)
     return {"onchainBytecode": None if code is None else "0x" + code.hex()}
 
 
@@ -143,11 +148,11 @@ def _proxy(shown: _Shown) -> dict[str, Any]:
     found = proxies.proxy(shown.site.evm, shown.address)
     if found is None:
         return {"isProxy": False, "proxyType": None, "implementations": []}
-    named = []
-    for address in found.implementations:
-        row = verified.own_contract(shown.site.evm, address)
-        entry = {"address": checksum_address(address)}
-        named.append(entry if row is None else {**entry, "name": row.name})
+    names = verified.own_names(shown.site.evm, found.implementations)
+    named = [
+        {"address": checksum_address(one)} | ({"name": names[one]} if one in names else {})
+        for one in found.implementations
+    ]
     return {"isProxy": True, "proxyType": f"{found.kind}Proxy", "implementations": named}
 
 

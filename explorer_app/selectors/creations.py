@@ -5,6 +5,7 @@ from typing import NamedTuple
 from cchain_app.chain import EvmChain
 from explorer_app.selectors import accounts, cchain, traces
 from explorer_app.selectors.cchain import TransactionRow
+from explorer_app.site import Explorer
 from primitives.evm import Address
 
 _CREATIONS = frozenset({"CREATE", "CREATE2"})
@@ -30,19 +31,25 @@ def creation(chain: EvmChain, address: Address) -> Creation | None:
     return Creation(row, None if creator == row.sender and row.to is None else creator)
 
 
-def init_code(chain: EvmChain, address: Address, found: Creation | None) -> bytes | None:
+def init_code(
+    site: Explorer, address: Address, found: Creation | None, *, waits: bool = False
+) -> bytes | None:
     """Return with what a contract was created, constructor arguments behind it; None where nobody knows.
 
     What a factory created is found by executing the transaction once more.
+
+    Raises:
+        Busy: Others are executed now; not if the caller `waits` until they are done.
     """
     if found is None:
         return None
     if found.factory is None:
         return found.transaction.data
-    traced = traces.traced(chain, found.transaction.number, found.transaction.position).trace
-    if traced is None:
+    number, position = found.transaction.number, found.transaction.position
+    trace = traces.traced_in_turn(site, number, position, waits=waits).trace
+    if trace is None:
         return None
-    for frame in reversed(traced.frames):
+    for frame in reversed(trace.frames):
         if frame.type in _CREATIONS and frame.to == address and frame.error is None:
             return bytes(frame.input)
     return None

@@ -13,7 +13,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import CallInterrupted, CallMessage, CallRejected
 from cchain_app.forking.errors import UpstreamError
 from cchain_app.selectors import blocks
-from cchain_app.selectors.state import StateAt, code_at, state_at
+from cchain_app.selectors.state import StateAt, code_at, prefetch_accounts, state_at
 from explorer_app.verification.proxies import (
     ADMIN_SLOT,
     FACETS,
@@ -28,6 +28,7 @@ from explorer_app.verification.proxies import (
     target_in_code,
 )
 from primitives.evm import ZERO_ADDRESS, Address
+from primitives.hashing import EMPTY_HASH
 
 GAS: Final = 100_000
 SECONDS: Final = 0.2
@@ -107,7 +108,8 @@ class _Contracts:
         if singleton is not None and self._contract(self._ask(address, MASTER_COPY)) == singleton:
             yield Proxy(Kind.SAFE, (singleton,))
         facets = addresses_of(self._ask(address, FACETS))
-        if facets and all(code_at(self._state, one) for one in facets):
+        prefetch_accounts(self._chain, facets, self._head.number)
+        if facets and all(self._has_code(one) for one in facets):
             yield Proxy(Kind.DIAMOND, tuple(facets))
         claimed = self._contract(self._ask(address, IMPLEMENTATION))
         if claimed is not None and claimed != address:
@@ -116,7 +118,11 @@ class _Contracts:
     def _contract(self, word: bytes) -> Address | None:
         """Return the contract that a word names, or None."""
         found = address_of(word)
-        return found if found is not None and code_at(self._state, found) else None
+        return found if found is not None and self._has_code(found) else None
+
+    def _has_code(self, address: Address) -> bool:
+        found = self._state.account(address)
+        return found is not None and found.code_hash != EMPTY_HASH
 
     def _admin(self, address: Address) -> Address | None:
         return address_of(self._state.storage(address, ADMIN_SLOT))

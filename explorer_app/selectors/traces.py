@@ -1,4 +1,4 @@
-"""What transactions did inside, for pages: executed once more, within the time and bytes of a page."""
+"""What transactions did inside, for pages: executed once more, within the time and bytes of a page, few at once."""
 
 from typing import Final, NamedTuple
 
@@ -8,11 +8,19 @@ from cchain_app.selectors import blocks, tracing
 from cchain_app.selectors.tracing import GenesisNotTraceable, TraceDiffers
 from cchain_app.store.history import HistoryPruned
 from cchain_app.txs.errors import InvalidTransaction
+from explorer_app.site import Explorer
 
 SECONDS: Final = 2.0
 """So long a transaction may be executed for a page."""
 
+PATIENCE: Final = 2.0
+"""Seconds for which a page waits until a transaction may be executed for it."""
+
 MOST_BYTES: Final = 16_000_000
+
+
+class Busy(Exception):
+    """Others are being executed for as long as somebody waits."""
 
 
 class Traced(NamedTuple):
@@ -20,6 +28,29 @@ class Traced(NamedTuple):
 
     trace: TransactionTrace | None
     trouble: str = ""
+
+
+def traced_in_turn(
+    site: Explorer, number: int, index: int, *, state: bool = False, waits: bool = False
+) -> Traced:
+    """Return what `traced` does, while few others of this process are executed: whoever asks has one of its threads.
+
+    Args:
+        site: The explorer, which has places for so many.
+        number: Of the block.
+        index: The transaction's place there.
+        state: Whether the state is wanted too.
+        waits: Whether to wait until there is a place; else for `PATIENCE` seconds.
+
+    Raises:
+        Busy: There was none in time.
+    """
+    if not site.executing.acquire(timeout=None if waits else PATIENCE):
+        raise Busy
+    try:
+        return traced(site.evm, number, index, state=state)
+    finally:
+        site.executing.release()
 
 
 def traced(chain: EvmChain, number: int, index: int, *, state: bool = False) -> Traced:

@@ -1,11 +1,16 @@
 """Contracts whose sources or ABIs are known, and verifications: for pages, and for whoever decodes by an ABI."""
 
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 import msgspec
+from django.db.models import Min, Q, QuerySet
+from django.db.models.functions import Coalesce
 
 from cchain_app.chain import EvmChain
+from cchain_app.selectors import blocks
+from cchain_app.selectors.state import prefetch_accounts, state_at
 from explorer_app.models import SuppliedAbi, Verification, VerificationState, VerifiedContract
 from explorer_app.names.abi_json import MalformedAbi, read_abi
 from explorer_app.names.book import NO_ABI, Abi
@@ -13,9 +18,11 @@ from explorer_app.selectors import accounts, proxies
 from explorer_app.tokens.texts import search_key
 from explorer_app.verification.comparing import Match
 from primitives.evm import Address, Hash
-from primitives.hashing import keccak256
+from primitives.hashing import EMPTY_HASH, keccak256
 
 PAGE: Final = 25
+MOST_ABI: Final = 1_000_000
+"""Characters of the ABIs of all of a contract's facets."""
 MOST_LISTED: Final = 25_000_000
 """Characters that are read for a list of contracts with their compilers."""
 
@@ -80,22 +87,81 @@ def abi_of(chain: EvmChain, address: Address) -> Abi:
     """Return by what the calls, events and errors of an address are decoded; an empty ABI where nothing is known.
 
     Of a proxy the implementation's comes first, then its own; without sources of its own a contract has the ABI of
-    one with the same code, then one that somebody gave for it.
+    one with the same code, then one that somebody gave for it. Of a diamond's facets those are read that have
+    together no more than `MOST_ABI` characters.
     """
-    own = known(chain, address)
-    if own is None:
+    if not accounts.account(chain, address).is_contract:
         return NO_ABI
-    found = [
-        one.abi
-        for target in proxies.implementations(chain, address)
-        if (one := known(chain, target)) is not None
-    ]
-    found.append(own.abi)
-    return Abi(
-        tuple(one for abi in found for one in abi.functions),
-        tuple(one for abi in found for one in abi.events),
-        tuple(one for abi in found for one in abi.errors),
+    targets = proxies.implementations(chain, address)
+    texts = _abi_texts(chain, [*targets, address])
+    own = texts.get(address, "")
+    read: list[Abi] = []
+    left = MOST_ABI
+    for target in targets:
+        left -= len(texts.get(target, ""))
+        if target != address and target in texts and left >= 0:
+            read.append(read_abi_text(texts[target]))
+    if own:
+        read.append(read_abi_text(own))
+    return (
+        NO_ABI
+        if not read
+        else Abi(
+            tuple(one for abi in read for one in abi.functions),
+            tuple(one for abi in read for one in abi.events),
+            tuple(one for abi in read for one in abi.errors),
+        )
     )
+
+
+def own_names(chain: EvmChain, addresses: Sequence[Address]) -> dict[Address, str]:
+    """Return the names of contracts that were verified at these very addresses."""
+    hashes = _code_hashes(chain, addresses)
+    return _column(chain.db.objects(VerifiedContract), hashes, "name")
+
+
+def _abi_texts(chain: EvmChain, addresses: Sequence[Address]) -> dict[Address, str]:
+    """Return the ABIs of contracts as JSON, in as many statements for several as for one."""
+    hashes = _code_hashes(chain, addresses)
+    found = _column(chain.db.objects(VerifiedContract), hashes, "abi")
+    others = {at: code for at, code in hashes.items() if at not in found}
+    best = _best_abis(chain, set(others.values()))
+    found |= {at: best[code] for at, code in others.items() if code in best}
+    others = {at: code for at, code in others.items() if at not in found}
+    return found | _column(chain.db.objects(SuppliedAbi), others, "abi")
+
+
+def _best_abis(chain: EvmChain, hashes: Collection[Hash]) -> dict[Hash, str]:
+    """Return the ABIs of the best sources for some codes, as `_best` has them."""
+    rows = chain.db.objects(VerifiedContract).filter(code_hash__in=hashes)
+    exact = Min("id", filter=Q(runtime_match=Match.EXACT.value))
+    any_ = Min("id", filter=Q(runtime_match__isnull=False))
+    keys = rows.order_by().values("code_hash").annotate(key=Coalesce(exact, any_))
+    found = chain.db.objects(VerifiedContract).filter(id__in=keys.values("key"))
+    return {Hash(bytes(code)): text for code, text in found.values_list("code_hash", "abi")}
+
+
+def _code_hashes(chain: EvmChain, addresses: Sequence[Address]) -> dict[Address, Hash]:
+    """Return the hashes of the codes that are at addresses now; of those that have none nothing."""
+    head = blocks.head(chain).number
+    prefetch_accounts(chain, addresses, head)
+    state = state_at(chain, head)
+    found = {one: state.account(one) for one in addresses}
+    return {
+        at: Hash(one.code_hash)
+        for at, one in found.items()
+        if one is not None and one.code_hash != EMPTY_HASH
+    }
+
+
+def _column(rows: QuerySet[Any], hashes: Mapping[Address, Hash], name: str) -> dict[Address, str]:
+    """Return a column of the rows for addresses that have these codes."""
+    near = rows.filter(address__in=list(hashes), code_hash__in=set(hashes.values()))
+    found: dict[Address, str] = {}
+    for at, code, value in near.values_list("address", "code_hash", name):
+        if hashes[Address(bytes(at))] == bytes(code):
+            found[Address(bytes(at))] = value
+    return found
 
 
 def contracts(

@@ -266,7 +266,8 @@ class _Run:
         if not found.is_contract or keccak256(found.code) != self._job.code_hash:
             raise NotDeployed
         creation = creations.creation(evm, address)
-        return OnChain(found.code, creations.init_code(evm, address, creation))
+        code = creations.init_code(self._site, address, creation, waits=True)
+        return OnChain(found.code, code)
 
     def _compile(self, text: bytes) -> Any:
         made = self._site.compilers.compile(self._job.submission.version, text, until=self._until)

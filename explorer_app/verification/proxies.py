@@ -53,7 +53,8 @@ MASTER_COPY: Final = bytes.fromhex("a619486e")
 """masterCopy(): a Safe's proxy answers it itself."""
 FACETS: Final = bytes.fromhex("52ef6b2c")
 """facetAddresses() of a diamond."""
-MOST_FACETS: Final = 100
+MOST_FACETS: Final = 16
+"""Of a diamond that are looked at: anybody can answer with as many as the gas lets him."""
 
 _DELEGATECALL: Final = 0xF4
 _PUSH1, _PUSH32 = 0x60, 0x7F
@@ -90,15 +91,18 @@ def address_of(word: Word | bytes) -> Address | None:
 
 
 def addresses_of(data: bytes) -> list[Address]:
-    """Return the addresses of an answer that is an array of them: at most `MOST_FACETS`; none for another answer."""
+    """Return the addresses of an answer that is an array of them, each once, the first `MOST_FACETS`.
+
+    None for another answer.
+    """
     if len(data) < 64 or int.from_bytes(data[:32], "big") != 32:
         return []
     count = int.from_bytes(data[32:64], "big")
     words = [data[at : at + 32] for at in range(64, len(data), 32)]
-    if not 0 < count <= min(len(words), MOST_FACETS):
+    if not 0 < count <= len(words):
         return []
-    found = [address_of(one) for one in words[:count]]
-    return [one for one in found if one is not None] if None not in found else []
+    found = dict.fromkeys(map(address_of, words[:count]))
+    return [one for one in found if one is not None][:MOST_FACETS] if None not in found else []
 
 
 def delegates(code: bytes) -> bool:

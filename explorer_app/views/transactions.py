@@ -16,12 +16,11 @@ from explorer_app.names.book import NO_ABI
 from explorer_app.names.decoding import Decoded
 from explorer_app.selectors import cchain, traces
 from explorer_app.selectors.cchain import TransactionRow
-from explorer_app.selectors.traces import Traced
+from explorer_app.selectors.traces import Busy, Traced
 from explorer_app.site import Explorer
 from explorer_app.views.abis import Abis
 from explorer_app.views.cchain import method
 from explorer_app.views.page import cchain_page, rendered
-from explorer_app.views.turns import BUSY, turn
 from primitives.evm import Address, Hash
 from primitives.hashing import EMPTY_HASH
 
@@ -159,10 +158,10 @@ def _raw(_site: Explorer, row: TransactionRow) -> dict[str, Any]:
 
 def _traced(site: Explorer, row: TransactionRow, *, state: bool = False) -> Traced:
     """Execute a transaction again, or say that others are being executed for as long as somebody waits."""
-    with turn(site) as is_ours:
-        if not is_ours:
-            return Traced(None, BUSY)
-        return traces.traced(site.evm, row.number, row.position, state=state)
+    try:
+        return traces.traced_in_turn(site, row.number, row.position, state=state)
+    except Busy:
+        return Traced(None, "Other transactions are being executed again: try again in a moment.")
 
 
 def _decode(raw: bytes) -> Any:

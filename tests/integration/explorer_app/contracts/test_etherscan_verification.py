@@ -6,10 +6,12 @@ from unittest.mock import Mock
 
 import pytest
 
+from cchain_app.selectors import tracing
 from cchain_app.selectors.blocks import NoGenesis
 from cchain_app.services.calls import index_calls
 from explorer_app.api import waiting
 from explorer_app.models import Verification, VerifiedContract
+from explorer_app.selectors import traces
 from nodeproject.apps import this_node
 from tests.builders.compilers import RecordedCompilers
 from tests.conformance.explorer_samples import NAMES, VECTORS
@@ -286,7 +288,31 @@ def test_a_creation_is_told_with_its_code(explored: Explored) -> None:
     assert nobody == {"status": "1", "message": "OK", "result": None}
 
 
-def test_a_contract_that_a_factory_created_is_verified_by_both_codes(explored: Explored) -> None:
+def assert_executes_in_turn(
+    explored: Explored, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Assert that no transaction is executed for an answer while two others are, and one for all of its fields."""
+    creation = {"module": "contract", "action": "getcontractcreation", "contractaddresses": address}
+    fields = "creationBytecode,creationBytecode.onchainBytecode,creationBytecode"
+    path = f"/v2/contract/43112/{address}"
+    monkeypatch.setattr(traces, "PATIENCE", 0.01)
+    execute = Mock(side_effect=tracing.trace_transaction)
+    monkeypatch.setattr(tracing, "trace_transaction", execute)
+
+    with explored.site.executing, explored.site.executing:
+        assert explored.get(**creation) == refused("Max rate limit reached")
+        busy = explored.client.get(path, {"fields": fields})
+    assert (busy.status_code, busy.json()["customCode"]) == (429, "too_many_requests")
+    assert not execute.called
+
+    answered = explored.client.get(path, {"fields": fields})
+    assert answered.json()["creationBytecode"]["onchainBytecode"]
+    assert execute.call_count == 1
+
+
+def test_a_contract_that_a_factory_created_is_verified_by_both_codes(
+    explored: Explored, monkeypatch: pytest.MonkeyPatch
+) -> None:
     init_code = explored.deploy("counter").init_code("counter")
     # Returns nothing; its constructor creates what stands behind it.
     size = f"61{len(init_code):04x}"
@@ -310,6 +336,7 @@ def test_a_contract_that_a_factory_created_is_verified_by_both_codes(explored: E
     )["result"]
     assert row["contractFactory"] == "0x" + factory.hex()
     assert row["creationBytecode"] == "0x" + init_code.hex()
+    assert_executes_in_turn(explored, str(address), monkeypatch)
 
 
 def test_an_abi_can_be_given_without_sources(explored: Explored) -> None:

@@ -14,6 +14,7 @@ from cchain_app.services.calls import index_calls
 from chaindb.fields import row_id
 from explorer_app.api.account_actions import StateGivenUp
 from explorer_app.selectors import mined as mined_blocks
+from explorer_app.selectors import traces
 from explorer_app.selectors.tokens import BalancePage
 from explorer_app.services.tokens import index_tokens
 from tests.builders.transactions import RECIPIENT, SENDER
@@ -284,7 +285,9 @@ def test_logs_of_an_address_are_found_by_the_index_for_each_of_its_events(
     assert found(fromBlock=2, toBlock=3).startswith("Query Timeout occured")
 
 
-def test_a_failure_and_its_status_are_told(explored: Explored, counter: Sample) -> None:
+def test_a_failure_and_its_status_are_told(
+    explored: Explored, counter: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = account(explored, "txlist", address=ME)["result"]
 
     def told(action: str, row: dict[str, str]) -> Any:
@@ -292,6 +295,9 @@ def test_a_failure_and_its_status_are_told(explored: Explored, counter: Sample) 
 
     assert told("getstatus", rows[1]) == {"isError": "0", "errDescription": ""}
     assert told("getstatus", rows[2]) == {"isError": "1", "errDescription": "execution reverted"}
+    with monkeypatch.context() as hasty, explored.site.executing, explored.site.executing:
+        hasty.setattr(traces, "PATIENCE", 0.01)
+        assert told("getstatus", rows[2]) == "Max rate limit reached"
     assert [told("gettxreceiptstatus", row)["status"] for row in rows] == ["1", "1", "0", "1"]
     assert told("gettxreceiptstatus", {"hash": "0x" + "11" * 32}) == {"status": ""}
     assert told("getstatus", {"hash": "0x1"}) == "Error! Invalid transaction hash"

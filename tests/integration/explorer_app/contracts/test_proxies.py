@@ -1,8 +1,11 @@
 """Whose code runs in a contract's place, and by which ABI it is decoded."""
 
 import json
+from collections.abc import Sequence
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from explorer_app.names.book import NO_ABI
 from explorer_app.selectors import proxies
@@ -13,6 +16,8 @@ from tests.integration.explorer_app.contracts.conftest import Explored
 
 DELEGATES = bytes.fromhex("60006000600060006000 5a f4 00".replace(" ", ""))
 """A code that has a DELEGATECALL, and does nothing sensible."""
+
+ABI = {"type": "function", "name": "plain", "inputs": [], "outputs": []}
 
 
 def deployer(code: bytes, *, slots: dict[bytes, bytes] | None = None) -> bytes:
@@ -134,6 +139,56 @@ def test_a_proxy_decodes_by_its_implementations_abi_first(explored: Explored) ->
     asked = {"module": "contract", "action": "getsourcecode", "address": "0x" + proxy.hex()}
     (row,) = explored.get(**asked)["result"]
     assert (row["Proxy"], row["Implementation"]) == ("1", "0x" + box.hex())
+
+
+def diamond(facets: Sequence[Address]) -> bytes:
+    """Return a code that delegates, and answers these facets whatever it is asked."""
+    data = (32).to_bytes(32) + len(facets).to_bytes(32) + b"".join(map(word, facets))
+    start = 15 + len(DELEGATES)
+    size = f"61{len(data):04x}"
+    return bytes.fromhex(f"{size}61{start:04x}600039{size}6000f3") + DELEGATES + data
+
+
+def test_facets_count_once_and_are_looked_up_together(explored: Explored) -> None:
+    evm = explored.site.evm
+    counter, again = explored.verified("counter"), explored.deploy("counter")
+    vault, plain = explored.verified("vault"), explored.create(deployer(b"\x00"))
+    supplied = {"action": "supplyabi", "address": "0x" + plain.hex(), "abi": json.dumps([ABI])}
+    explored.post(module="contract", **supplied)
+    facets = [
+        Address(bytes.fromhex(one.addresses[name]))
+        for one, name in ((counter, "counter"), (again, "counter"), (vault, "vault"))
+    ]
+    small = explored.create(deployer(diamond(facets[:1])))
+    large = explored.create(deployer(diamond([*facets, plain] * 3)))
+    abi_of(evm, small)
+    abi_of(evm, large)  # states are in memory now
+
+    found = proxies.proxy(evm, large)
+    with CaptureQueriesContext(connection) as few:
+        alone = abi_of(evm, small)
+    with CaptureQueriesContext(connection) as many:
+        together = abi_of(evm, large)
+
+    assert found is not None
+    assert (found.kind, found.implementations) == (Kind.DIAMOND, (*facets, plain))
+    inner = [abi_of(evm, one).functions for one in (*facets, plain)]
+    assert alone.functions == inner[0] == inner[1]
+    assert together.functions == sum(inner, ())
+    assert [one.name for one in inner[3]] == [ABI["name"]]
+    assert len(many) == len(few) == 3
+    assert not any('"input"' in one["sql"] for one in many)
+
+
+def test_the_abis_of_facets_are_read_as_far_as_they_are_short(
+    explored: Explored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Address(bytes.fromhex(explored.verified("counter").addresses["counter"]))
+    made = explored.create(deployer(diamond([found])))
+
+    assert abi_of(explored.site.evm, made).functions
+    monkeypatch.setattr("explorer_app.selectors.verified.MOST_ABI", 10)
+    assert abi_of(explored.site.evm, made) == NO_ABI
 
 
 def test_a_proxy_is_confirmed_as_etherscan_does(explored: Explored) -> None:

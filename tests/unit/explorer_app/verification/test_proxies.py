@@ -3,6 +3,7 @@
 import pytest
 
 from explorer_app.verification.proxies import (
+    MOST_FACETS,
     Kind,
     address_of,
     addresses_of,
@@ -81,7 +82,10 @@ def test_an_array_of_addresses_is_read_whole_or_not_at_all() -> None:
     word = bytes(12) + ADDRESS
     head = (32).to_bytes(32, "big")
 
-    assert addresses_of(head + (2).to_bytes(32, "big") + word + word) == [ADDRESS, ADDRESS]
+    assert addresses_of(head + (2).to_bytes(32, "big") + word + word) == [ADDRESS]
+    many = [bytes(31) + bytes([number]) for number in range(1, 60)]
+    found = addresses_of(head + (118).to_bytes(32, "big") + b"".join(many + many))
+    assert found == [one[12:] for one in many[:MOST_FACETS]]
     assert addresses_of(head + (3).to_bytes(32, "big") + word + word) == []
     assert addresses_of(head + (2**255).to_bytes(32, "big") + word) == []
     assert addresses_of(head + (1).to_bytes(32, "big") + bytes(32)) == []
