@@ -9,6 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 from explorer_app.api import waiting
 from nodeproject.apps import this_node
 from primitives.evm import Address
+from primitives.hashing import keccak256
 from primitives.hexadecimal import checksum_address
 from tests.conformance.explorer_samples import Sample
 from tests.integration.explorer_app.contracts.conftest import Explored
@@ -176,7 +177,10 @@ def test_fields_tell_all_that_is_known(explored: Explored) -> None:
     assert shown["compilation"]["compilerVersion"] == fields["compilerVersion"].removeprefix("v")
     assert shown["creationBytecode"]["onchainBytecode"] == "0x" + found.init_code("proxy").hex()
     assert shown["metadata"]["settings"]["compilationTarget"] == {"src/Proxy.sol": "Proxy"}
-    assert shown["signatures"]["function"] == [] or shown["signatures"]
+    kinds = ("function", "event", "error")
+    assert {kind: names_of(shown["signatures"][kind]) for kind in kinds} == {
+        kind: [one["name"] for one in fields["abi"] if one["type"] == kind] for kind in kinds
+    }
     assert shown["proxyResolution"] == {
         "isProxy": True,
         "proxyType": "EIP1967Proxy",
@@ -189,6 +193,27 @@ def test_fields_tell_all_that_is_known(explored: Explored) -> None:
     assert one["compilation"] == {"name": "Proxy"}
     without = explored.client.get(path, {"omit": "abi"}).json()
     assert without.keys() == shown.keys() - {"abi"}
+
+
+def names_of(signatures: list[dict[str, str]]) -> list[str]:
+    """Return the names of signatures."""
+    return [one["signature"].partition("(")[0] for one in signatures]
+
+
+def test_signatures_have_their_hashes(explored: Explored) -> None:
+    found = explored.verified("counter")
+
+    path = f"/v2/contract/{CHAIN}/{at(found)}"
+    signatures = explored.client.get(path, {"fields": "signatures"}).json()["signatures"]
+
+    declared = [one["name"] for one in found.fields["abi"] if one["type"] == "function"]
+    assert names_of(signatures["function"]) == declared
+    (set_number,) = (one for one in signatures["function"] if "setNumber" in one["signature"])
+    whole = "0x" + keccak256(b"setNumber(uint256)").hex()
+    assert whole.startswith("0x3fb5c1cb")
+    assert set_number == {
+        "signature": "setNumber(uint256)", "signatureHash32": whole, "signatureHash4": "0x3fb5c1cb",
+    }  # fmt: skip
 
 
 def test_fields_that_there_are_not_are_refused(explored: Explored) -> None:
