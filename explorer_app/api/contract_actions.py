@@ -185,7 +185,7 @@ def _sources(known: Known | None) -> dict[str, str]:
         "CompilerType": "Solc-Json",
         "OptimizationUsed": "1" if optimizer.get("enabled") else "0",
         "Runs": str(optimizer.get("runs", 200)),
-        "ConstructorArguments": "" if contract.arguments is None else contract.arguments.hex(),
+        "ConstructorArguments": "" if known.arguments is None else known.arguments.hex(),
         "EVMVersion": str(settings.get("evmVersion", "Default")),
         "Library": ";".join(f"{name}:{at}" for name, at in libraries.items()),
         "ContractFileName": contract.path,

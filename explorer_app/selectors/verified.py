@@ -46,6 +46,13 @@ class Known(NamedTuple):
         return Address(bytes(self.contract.address))
 
     @property
+    def arguments(self) -> bytes | None:
+        """What this contract's constructor was given; None where nobody knows: another's are not shown for it."""
+        if self.contract is None or self.similar is not None:
+            return None
+        return self.contract.arguments
+
+    @property
     def abi_text(self) -> str | None:
         """The ABI as JSON, or None."""
         if self.contract is not None:

@@ -2,6 +2,7 @@
 
 from http import HTTPStatus
 
+from explorer_app.models import VerifiedContract
 from tests.integration.explorer_app.contracts.conftest import Explored
 from tests.integration.platform_app.conftest import PChain
 
@@ -34,9 +35,25 @@ def test_a_contract_has_its_sources_and_its_calls_have_their_names(
     named = page(explored, f"/tx/0x{sent.hash.hex()}")
 
     assert "Nobody has verified its sources" in before
-    assert "by its selector" in unnamed or "setNumber" not in unnamed
+    assert "by its selector" in unnamed
     assert ">verified<" in after
     assert "function setNumber" in after
     assert "called <b>setNumber</b> of" in named
     assert "by its selector" not in named
     assert "setNumber" in page(explored, f"/tx/0x{sent.hash.hex()}", tab="calls")
+
+
+def test_a_contract_with_the_same_code_shows_no_arguments_of_the_other(
+    pchain: PChain, explored: Explored
+) -> None:
+    own, other = explored.verified("counter"), explored.deploy("counter")
+    VerifiedContract.objects.update(arguments=b"\xab\xcd")
+    shown, similar = (
+        page(explored, f"/address/0x{one.addresses['counter']}", tab="contract")
+        for one in (own, other)
+    )
+
+    assert ">verified<" in shown
+    assert "Constructor arguments" in shown
+    assert "same code as a verified contract" in similar
+    assert "Constructor arguments" not in similar

@@ -259,6 +259,8 @@ def test_what_is_not_verified_has_no_abi_and_no_source(explored: Explored) -> No
 
 def test_the_same_code_elsewhere_has_the_same_sources(explored: Explored) -> None:
     first = explored.verified("counter")
+    VerifiedContract.objects.update(arguments=b"\xab\xcd")
+    own = {"module": "contract", "address": "0x" + first.addresses["counter"]}
     second = explored.deploy("counter")
 
     asked = {"module": "contract", "address": "0x" + second.addresses["counter"]}
@@ -266,6 +268,9 @@ def test_the_same_code_elsewhere_has_the_same_sources(explored: Explored) -> Non
 
     assert source["SimilarMatch"] == "0x" + first.addresses["counter"]
     assert source["ContractName"] == "Counter"
+    assert source["ConstructorArguments"] == ""  # they are the other's
+    (verified,) = explored.get(action="getsourcecode", **own)["result"]
+    assert verified["ConstructorArguments"] == "abcd"
     assert json.loads(explored.get(action="getabi", **asked)["result"]) == first.fields["abi"]
 
 
