@@ -1,17 +1,25 @@
 """Etherscan's modules `stats` and `gastracker`: supply, price, and what gas costs."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
 from explorer_app.api.proxy_actions import ask
-from explorer_app.api.replies import Query, Reply, TooMuch
+from explorer_app.api.replies import ActionError, Query, Reply, TooMuch
 from explorer_app.selectors import cchain, supply
 
 GWEI: Final = 10**9
 RECENT: Final = 5
 """Blocks whose share of used gas is told."""
+
+
+class SupplyUnknown(ActionError):
+    """Nobody here knows all of a fork's accounts."""
+
+    text: ClassVar[str] = (
+        "Error! This chain is a fork: it does not have all accounts, so their sum is not known"
+    )
 
 
 def ethsupply(query: Query) -> Reply:
@@ -76,11 +84,13 @@ def gasestimate(query: Query) -> Reply:
 
 
 def _summed(add: Callable[[EvmChain], int], query: Query) -> int:
-    """Return a sum over all rows; refused where they are many."""
+    """Return a sum over all rows; refused where they are many, or not all there are."""
     try:
         return add(query.site.evm)
     except supply.TooManyRows as error:
         raise TooMuch from error
+    except supply.OnlyPart as error:
+        raise SupplyUnknown from error
 
 
 def _number(query: Query, method: str) -> int:

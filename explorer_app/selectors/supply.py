@@ -13,12 +13,19 @@ class TooManyRows(Exception):
     """There is more than is summed for one answer."""
 
 
+class OnlyPart(Exception):
+    """The chain is a fork: of accounts it has those that were asked for or have changed, and of blocks its own."""
+
+
 def total(chain: EvmChain) -> int:
     """Return the sum of all balances at the head, in wei.
 
     Raises:
+        OnlyPart: The chain is a fork.
         TooManyRows: There are more than `MOST_ROWS` accounts.
     """
+    if chain.fork is not None:
+        raise OnlyPart
     rows = chain.db.objects(models.Account).order_by("address")
     found = list(rows.values_list("balance", flat=True)[: MOST_ROWS + 1])
     if len(found) > MOST_ROWS:
@@ -27,7 +34,9 @@ def total(chain: EvmChain) -> int:
 
 
 def burnt(chain: EvmChain) -> int:
-    """Return what transactions have paid as base fees, in wei. Raises `TooManyRows`, of blocks."""
+    """Return what transactions have paid as base fees, in wei. Raises as `total`, of blocks."""
+    if chain.fork is not None:
+        raise OnlyPart
     rows = chain.db.objects(models.Block).filter(gas_used__gt=0, base_fee__isnull=False)
     found = list(rows.order_by("number").values_list("gas_used", "base_fee")[: MOST_ROWS + 1])
     if len(found) > MOST_ROWS:

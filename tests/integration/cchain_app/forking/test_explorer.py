@@ -1,0 +1,19 @@
+"""What other explorers' clients hear of a chain that is a fork."""
+
+import pytest
+from django.test import Client
+
+from explorer_app.api.stats_actions import SupplyUnknown
+from tests.integration.cchain_app.forking.conftest import RICH
+
+
+@pytest.mark.usefixtures("forked")
+def test_nobody_knows_the_supply_of_a_fork(client: Client) -> None:
+    def ask(**query: str) -> object:
+        return client.get("/api", query, headers={"host": "localhost"}).json()
+
+    balance = ask(module="account", action="balance", address=RICH)
+    assert balance == {"status": "1", "message": "OK", "result": str(10**20)}
+    refused = {"status": "0", "message": "NOTOK", "result": SupplyUnknown.text}
+    for action in ("ethsupply", "ethsupply2"):
+        assert ask(module="stats", action=action) == refused
