@@ -29,7 +29,7 @@ def getstatus(query: Query) -> Reply:
     row = cchain.transaction(evm, tx_hash)
     if row is None or row.succeeded:
         return Reply.ok({"isError": "0", "errDescription": ""})
-    trace = traces.traced_in_turn(query.site, row.number, row.position).trace
+    trace = traces.traced_in_turn(evm, query.site.executing, row.number, row.position).trace
     why = None if trace is None else trace.error
     return Reply.ok({"isError": "1", "errDescription": why or "execution failed"})
 

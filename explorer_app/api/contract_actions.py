@@ -213,7 +213,7 @@ def _creation(query: Query, address: Address) -> dict[str, Any] | None:
             "blockNumber": "0", "timestamp": str(evm.genesis.timestamp), "contractFactory": "",
             "creationBytecode": "",
         }  # fmt: skip
-    code = creations.init_code(query.site, address, found)
+    code = creations.init_code(evm, query.site.executing, address, found)
     row = found.transaction
     return {
         "contractAddress": text_of(address),

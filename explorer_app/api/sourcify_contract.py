@@ -84,7 +84,7 @@ def fields_of(site: Explorer, address: Address, row: Any, names: Iterable[str]) 
 
 def _creation_bytecode(shown: _Shown) -> dict[str, Any]:
     found = creations.creation(shown.site.evm, shown.address)
-    code = creations.init_code(shown.site, shown.address, found)
+    code = creations.init_code(shown.site.evm, shown.site.executing, shown.address, found)
     return {"onchainBytecode": None if code is None else "0x" + code.hex()}
 
 

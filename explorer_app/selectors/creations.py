@@ -1,11 +1,11 @@
 """How a contract came to be: by whom, in which transaction, with which init code."""
 
+from threading import Semaphore
 from typing import NamedTuple
 
 from cchain_app.chain import EvmChain
 from explorer_app.selectors import accounts, cchain, traces
 from explorer_app.selectors.cchain import TransactionRow
-from explorer_app.site import Explorer
 from primitives.evm import Address
 
 _CREATIONS = frozenset({"CREATE", "CREATE2"})
@@ -32,11 +32,16 @@ def creation(chain: EvmChain, address: Address) -> Creation | None:
 
 
 def init_code(
-    site: Explorer, address: Address, found: Creation | None, *, waits: bool = False
+    chain: EvmChain,
+    places: Semaphore,
+    address: Address,
+    found: Creation | None,
+    *,
+    waits: bool = False,
 ) -> bytes | None:
     """Return with what a contract was created, constructor arguments behind it; None where nobody knows.
 
-    What a factory created is found by executing the transaction once more.
+    What a factory created is found by executing the transaction once more, in one of the `places`.
 
     Raises:
         Busy: Others are executed now; not if the caller `waits` until they are done.
@@ -46,7 +51,7 @@ def init_code(
     if found.factory is None:
         return found.transaction.data
     number, position = found.transaction.number, found.transaction.position
-    trace = traces.traced_in_turn(site, number, position, waits=waits).trace
+    trace = traces.traced_in_turn(chain, places, number, position, waits=waits).trace
     if trace is None:
         return None
     for frame in reversed(trace.frames):

@@ -1,5 +1,6 @@
 """What transactions did inside, for pages: executed once more, within the time and bytes of a page, few at once."""
 
+from threading import Semaphore
 from typing import Final, NamedTuple
 
 from cchain_app.chain import EvmChain
@@ -8,7 +9,6 @@ from cchain_app.selectors import blocks, tracing
 from cchain_app.selectors.tracing import GenesisNotTraceable, TraceDiffers
 from cchain_app.store.history import HistoryPruned
 from cchain_app.txs.errors import InvalidTransaction
-from explorer_app.site import Explorer
 
 SECONDS: Final = 2.0
 """So long a transaction may be executed for a page."""
@@ -31,12 +31,19 @@ class Traced(NamedTuple):
 
 
 def traced_in_turn(
-    site: Explorer, number: int, index: int, *, state: bool = False, waits: bool = False
+    chain: EvmChain,
+    places: Semaphore,
+    number: int,
+    index: int,
+    *,
+    state: bool = False,
+    waits: bool = False,
 ) -> Traced:
     """Return what `traced` does, while few others of this process are executed: whoever asks has one of its threads.
 
     Args:
-        site: The explorer, which has places for so many.
+        chain: The chain.
+        places: Has one for each that may be executed at the same time (`Explorer.executing`).
         number: Of the block.
         index: The transaction's place there.
         state: Whether the state is wanted too.
@@ -45,12 +52,12 @@ def traced_in_turn(
     Raises:
         Busy: There was none in time.
     """
-    if not site.executing.acquire(timeout=None if waits else PATIENCE):
+    if not places.acquire(timeout=None if waits else PATIENCE):
         raise Busy
     try:
-        return traced(site.evm, number, index, state=state)
+        return traced(chain, number, index, state=state)
     finally:
-        site.executing.release()
+        places.release()
 
 
 def traced(chain: EvmChain, number: int, index: int, *, state: bool = False) -> Traced:

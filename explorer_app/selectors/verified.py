@@ -50,7 +50,8 @@ class Known(NamedTuple):
         """What this contract's constructor was given; None where nobody knows: another's are not shown for it."""
         if self.contract is None or self.similar is not None:
             return None
-        return self.contract.arguments
+        arguments: bytes | None = self.contract.arguments
+        return arguments
 
     @property
     def abi_text(self) -> str | None:

@@ -266,7 +266,7 @@ class _Run:
         if not found.is_contract or keccak256(found.code) != self._job.code_hash:
             raise NotDeployed
         creation = creations.creation(evm, address)
-        code = creations.init_code(self._site, address, creation, waits=True)
+        code = creations.init_code(evm, self._site.executing, address, creation, waits=True)
         return OnChain(found.code, code)
 
     def _compile(self, text: bytes) -> Any:

@@ -159,7 +159,9 @@ def _raw(_site: Explorer, row: TransactionRow) -> dict[str, Any]:
 def _traced(site: Explorer, row: TransactionRow, *, state: bool = False) -> Traced:
     """Execute a transaction again, or say that others are being executed for as long as somebody waits."""
     try:
-        return traces.traced_in_turn(site, row.number, row.position, state=state)
+        return traces.traced_in_turn(
+            site.evm, site.executing, row.number, row.position, state=state
+        )
     except Busy:
         return Traced(None, "Other transactions are being executed again: try again in a moment.")
 
