@@ -9,7 +9,7 @@ from explorer_app.api.replies import Query, Reply, TooMuch, text_of
 from explorer_app.api.waiting import when_over
 from explorer_app.selectors import creations, proxies, verified
 from explorer_app.selectors.verified import ContractsTooLong, Known, ListedContract
-from explorer_app.services import verification
+from explorer_app.services import supplied_abis, verification
 from explorer_app.verification.errors import (
     AlreadyVerified,
     BadSubmission,
@@ -152,7 +152,7 @@ def supplyabi(query: Query) -> Reply:
     query.must_post()
     address = query.address()
     try:
-        verification.supply_abi(
+        supplied_abis.supply_abi(
             query.site, address, query.text("abi"), name=query.text("contractname")
         )
     except NotDeployed:

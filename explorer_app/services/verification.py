@@ -1,4 +1,4 @@
-"""Verifying contracts: taking submissions, working them off one after the other, taking ABIs without sources.
+"""Verifying contracts: taking submissions, working them off one after the other.
 
 A submission that was taken survives the end of the process: whoever worked on it has it again after that.
 """
@@ -16,7 +16,6 @@ from django.db import transaction
 
 from cchain_app.forking.errors import UpstreamError
 from chaindb.locks import Lock
-from explorer_app.names.abi_json import MalformedAbi, read_abi
 from explorer_app.selectors import accounts, creations
 from explorer_app.site import Explorer
 from explorer_app.store import contracts as rows
@@ -26,14 +25,10 @@ from explorer_app.verification.comparing import Match, OnChain
 from explorer_app.verification.errors import (
     AlreadyVerified,
     GivenUp,
-    HasAbi,
-    HasSources,
-    NoAbi,
     NotDeployed,
     Refusal,
     StateUnknown,
     SubmittedAlready,
-    TooManyAbis,
     TooManyOfClient,
     TooManyWaiting,
 )
@@ -41,7 +36,6 @@ from explorer_app.verification.submission import Submission
 from explorer_app.verification.versions import Version
 from primitives.evm import Address, Hash
 from primitives.hashing import keccak256
-from primitives.networks import LOCAL
 
 TASK: Final = "explorer_app.verify"
 KEPT: Final = timedelta(days=1)
@@ -50,9 +44,6 @@ MOST_TRIES: Final = 3
 """So often a verification is begun again whose process has ended in its midst."""
 PATIENCE: Final = timedelta(minutes=10)
 """So long after its submission a verification waits for a fork's remote node that does not tell the state."""
-MOST_ABIS: Final = 10_000
-MOST_ABI: Final = 256 * 1024
-"""Bytes of an ABI that somebody gives."""
 _SLACK: Final = timedelta(seconds=30)
 
 _log: Final = logging.getLogger(__name__)
@@ -86,7 +77,7 @@ def submit(
         TooManyWaiting: There is no room.
         TooManyOfClient: There is none for this client.
     """
-    code_hash = _code_hash(site, submission.address)
+    code_hash = code_hash_at(site, submission.address)
     site.compilers.require(submission.version)
     _verify_worth(site, submission.address, code_hash, both=both)
     digest = _digest(submission, code_hash)
@@ -123,55 +114,8 @@ def work(site: Explorer, *, seconds: float) -> int:
     return done
 
 
-def supply_abi(site: Explorer, address: Address, text: str, *, name: str = "") -> None:
-    """Take an ABI for a contract whose sources are not there; it is shown as what it is, not verified.
-
-    Unspecified: on a local network it takes the place of the one before, elsewhere the first one stays, since anybody
-    can give one.
-
-    Raises:
-        NotDeployed: There is no contract at the address.
-        NoAbi: The text is no ABI.
-        HasSources: The contract is verified.
-        HasAbi: There is one.
-        TooManyAbis: There is no room.
-    """
-    abi = _abi(text)
-    code_hash = _code_hash(site, address)
-    db = site.evm.db
-    with db.atomic(durable=True):
-        db.acquire(Lock.VERIFICATION)
-        if rows.contract(db, address, code_hash) is not None:
-            raise HasSources
-        there = rows.is_supplied(db, address, code_hash)
-        if there and site.settings.network_id != LOCAL:
-            raise HasAbi
-        if not there and rows.count_supplied(db) >= MOST_ABIS:
-            raise TooManyAbis(MOST_ABIS)
-        rows.supply(
-            db,
-            address,
-            code_hash,
-            name=name[:200],
-            abi=msgspec.json.encode(abi).decode(),
-            now=datetime.now(UTC),
-        )
-
-
-def _abi(text: str) -> Any:
-    if len(text) > MOST_ABI:
-        raise NoAbi(f"it has more than {MOST_ABI} characters")
-    try:
-        found = msgspec.json.decode(text)
-        read_abi(found)
-    except MalformedAbi as error:
-        raise NoAbi(str(error)) from error
-    except (msgspec.DecodeError, RecursionError, ValueError) as error:
-        raise NoAbi("it is not JSON") from error
-    return found
-
-
-def _code_hash(site: Explorer, address: Address) -> Hash:
+def code_hash_at(site: Explorer, address: Address) -> Hash:
+    """Return the hash of the code of the contract that is at an address now. Raises `NotDeployed`."""
     found = accounts.account(site.evm, address)
     if not found.is_contract:
         raise NotDeployed

@@ -1,0 +1,67 @@
+"""Taking ABIs for contracts without their sources: nothing proves them, and names alone come of them."""
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+
+from chaindb.locks import Lock
+from explorer_app.names.abi_json import MalformedAbi, read_abi
+from explorer_app.services.verification import code_hash_at
+from explorer_app.site import Explorer
+from explorer_app.store import contracts as rows
+from explorer_app.verification.errors import HasAbi, HasSources, NoAbi, TooManyAbis
+from primitives.evm import Address
+from primitives.networks import LOCAL
+
+MOST_ABIS: Final = 10_000
+MOST_ABI: Final = 256 * 1024
+"""Bytes of an ABI that somebody gives."""
+
+
+def supply_abi(site: Explorer, address: Address, text: str, *, name: str = "") -> None:
+    """Take an ABI for a contract whose sources are not there; it is shown as what it is, not verified.
+
+    Unspecified: on a local network it takes the place of the one before, elsewhere the first one stays, since anybody
+    can give one.
+
+    Raises:
+        NotDeployed: There is no contract at the address.
+        NoAbi: The text is no ABI.
+        HasSources: The contract is verified.
+        HasAbi: There is one.
+        TooManyAbis: There is no room.
+    """
+    abi = _abi(text)
+    code_hash = code_hash_at(site, address)
+    db = site.evm.db
+    with db.atomic(durable=True):
+        db.acquire(Lock.VERIFICATION)
+        if rows.contract(db, address, code_hash) is not None:
+            raise HasSources
+        there = rows.is_supplied(db, address, code_hash)
+        if there and site.settings.network_id != LOCAL:
+            raise HasAbi
+        if not there and rows.count_supplied(db) >= MOST_ABIS:
+            raise TooManyAbis(MOST_ABIS)
+        rows.supply(
+            db,
+            address,
+            code_hash,
+            name=name[:200],
+            abi=msgspec.json.encode(abi).decode(),
+            now=datetime.now(UTC),
+        )
+
+
+def _abi(text: str) -> Any:
+    if len(text) > MOST_ABI:
+        raise NoAbi(f"it has more than {MOST_ABI} characters")
+    try:
+        found = msgspec.json.decode(text)
+        read_abi(found)
+    except MalformedAbi as error:
+        raise NoAbi(str(error)) from error
+    except (msgspec.DecodeError, RecursionError, ValueError) as error:
+        raise NoAbi("it is not JSON") from error
+    return found
