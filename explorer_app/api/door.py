@@ -15,7 +15,7 @@ from django.views.decorators.csrf import csrf_exempt
 from cchain_app.forking.errors import UpstreamError
 from cchain_app.selectors.blocks import NoGenesis
 from explorer_app.apps import explorer
-from explorer_app.selectors.traces import Busy
+from explorer_app.selectors.places import Busy
 from explorer_app.site import Explorer
 from jsonrpc.http import read_head, to_response
 

@@ -9,18 +9,12 @@ from cchain_app.selectors import blocks, tracing
 from cchain_app.selectors.tracing import GenesisNotTraceable, TraceDiffers
 from cchain_app.store.history import HistoryPruned
 from cchain_app.txs.errors import InvalidTransaction
+from explorer_app.selectors.places import place
 
 SECONDS: Final = 2.0
 """So long a transaction may be executed for a page."""
 
-PATIENCE: Final = 2.0
-"""Seconds for which a page waits until a transaction may be executed for it."""
-
 MOST_BYTES: Final = 16_000_000
-
-
-class Busy(Exception):
-    """Others are being executed for as long as somebody waits."""
 
 
 class Traced(NamedTuple):
@@ -47,17 +41,13 @@ def traced_in_turn(
         number: Of the block.
         index: The transaction's place there.
         state: Whether the state is wanted too.
-        waits: Whether to wait until there is a place; else for `PATIENCE` seconds.
+        waits: Whether to wait until there is a place.
 
     Raises:
         Busy: There was none in time.
     """
-    if not places.acquire(timeout=None if waits else PATIENCE):
-        raise Busy
-    try:
+    with place(places, waits=waits):
         return traced(chain, number, index, state=state)
-    finally:
-        places.release()
 
 
 def traced(chain: EvmChain, number: int, index: int, *, state: bool = False) -> Traced:

@@ -6,12 +6,13 @@ from typing import Final, NamedTuple
 from cchain_app.evm.engine import CallInterrupted, CallRejected, CallResult
 from cchain_app.evm.reverts import ERROR, PANIC, reason_of
 from cchain_app.selectors import blocks
-from explorer_app.names.decoding import Argument, Decoded, Undecodable, arguments_of
+from cchain_app.transaction_log.errors import Undecodable
+from explorer_app.names.decoding import Argument, Decoded, arguments_of
 from explorer_app.names.functions import Function
 from explorer_app.selectors import verified
 from explorer_app.selectors.contracts import Contracts
+from explorer_app.selectors.places import Busy, place
 from explorer_app.site import Explorer
-from explorer_app.views.turns import BUSY, turn
 from primitives.evm import Address
 
 GAS: Final = 30_000_000
@@ -94,12 +95,13 @@ def failed(site: Explorer, address: Address, output: bytes) -> Answer:
 
 
 def ask(site: Explorer, address: Address, questions: list[tuple[Function, bytes]]) -> list[Answer]:
-    """Ask a contract some questions in one turn (`Asker.ask`), or answer each that others are asking."""
-    with turn(site) as is_ours:
-        if not is_ours:
-            return [Answer(trouble=BUSY)] * len(questions)
-        asker = Asker(site, address)
-        return [asker.ask(function, data) for function, data in questions]
+    """Ask a contract some questions in one place (`Asker.ask`), or answer each that others are asking."""
+    try:
+        with place(site.executing):
+            asker = Asker(site, address)
+            return [asker.ask(function, data) for function, data in questions]
+    except Busy as error:
+        return [Answer(trouble=str(error))] * len(questions)
 
 
 def _decoded(function: Function, result: CallResult) -> Answer:

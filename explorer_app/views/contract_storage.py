@@ -7,13 +7,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from explorer_app.names.encoding import BadText, encode_key
 from explorer_app.selectors import interfaces
+from explorer_app.selectors.places import Busy, place
 from explorer_app.site import Explorer
 from explorer_app.storage.layout import Encoding, Layout
 from explorer_app.storage.reading import Fetch, Stored, look_up, read_all
 from explorer_app.storage.values import abi_type
 from explorer_app.views.addresses import framed
 from explorer_app.views.page import cchain_page, is_part, rendered
-from explorer_app.views.turns import BUSY, turn
 from primitives.evm import Slot
 
 _SLOT: Final = 32
@@ -41,27 +41,26 @@ def storage(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     found, context = framed(site, text, "contract")
     told = interfaces.storage_layout(site.evm, found.address)
     context |= {"part": "storage", "told": told}
-    status = HTTPStatus.OK
-    if told is not None:
-        with turn(site) as is_ours:
-            if not is_ours:
-                return _shown(site, request, {**context, "trouble": BUSY}, status)
+    if told is None:
+        return _shown(site, request, context)
+    try:
+        with place(site.executing):
             fetch = interfaces.slots_reader(site.evm, found.address)
             if "mapping" in request.GET:
-                looked_up = _looked_up(request, told.layout, fetch)
-                context["looked_up"] = looked_up
-                status = HTTPStatus.BAD_REQUEST if looked_up.error else HTTPStatus.OK
+                context["looked_up"] = _looked_up(request, told.layout, fetch)
             if not is_part(request):
                 context["variables"] = read_all(told.layout, fetch)
-    return _shown(site, request, context, status)
+    except Busy as error:
+        context["trouble"] = str(error)
+    return _shown(site, request, context)
 
 
-def _shown(
-    site: Explorer, request: HttpRequest, context: dict[str, Any], status: int
-) -> HttpResponse:
+def _shown(site: Explorer, request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     """Return the page; to a script what was looked up alone, whose refusals a script would not show."""
     if is_part(request):
         return rendered(site, request, "_looked_up.html", context)
+    refused = "looked_up" in context and context["looked_up"].error
+    status = HTTPStatus.BAD_REQUEST if refused else HTTPStatus.OK
     return rendered(site, request, "contract_storage.html", context, status)
 
 

@@ -16,7 +16,8 @@ from explorer_app.names.book import NO_ABI
 from explorer_app.names.decoding import Decoded
 from explorer_app.selectors import cchain, traces
 from explorer_app.selectors.cchain import TransactionRow
-from explorer_app.selectors.traces import Busy, Traced
+from explorer_app.selectors.places import Busy
+from explorer_app.selectors.traces import Traced
 from explorer_app.site import Explorer
 from explorer_app.views.abis import Abis
 from explorer_app.views.cchain import method
@@ -162,8 +163,8 @@ def _traced(site: Explorer, row: TransactionRow, *, state: bool = False) -> Trac
         return traces.traced_in_turn(
             site.evm, site.executing, row.number, row.position, state=state
         )
-    except Busy:
-        return Traced(None, "Other transactions are being executed again: try again in a moment.")
+    except Busy as error:
+        return Traced(None, str(error))
 
 
 def _decode(raw: bytes) -> Any:

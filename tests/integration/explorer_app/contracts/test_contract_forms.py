@@ -8,9 +8,10 @@ import pytest
 from django.http import HttpResponse
 
 from cchain_app.evm.engine import CallInterrupted
-from explorer_app.services import verification
+from explorer_app.selectors import places
+from explorer_app.services import supplied_abis
 from explorer_app.verification.proxies import SLOTS
-from explorer_app.views import answers, contract_forms, turns
+from explorer_app.views import answers, contract_forms
 from primitives.evm import Address
 from primitives.hashing import keccak256
 from primitives.hexadecimal import checksum_address
@@ -156,14 +157,14 @@ def test_what_does_not_end_is_ended(
 def test_strangers_cannot_have_all_threads_ask(
     explored: Explored, cabinet: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "PATIENCE", 0.01)
+    monkeypatch.setattr(places, "PATIENCE", 0.01)
     site = explored.site
     with site.executing, site.executing:
         asked = sent(explored, path(cabinet, "read"), function=SUM, a0="[]", a1="true")
         stored = explored.client.get(path(cabinet, "storage"))
 
     for response in (asked, stored):
-        assert turns.BUSY in response.content.decode()
+        assert str(places.Busy()) in response.content.decode()
 
 
 def test_a_transaction_is_prepared_and_nothing_is_sent(
@@ -241,7 +242,7 @@ def test_a_given_abi_has_forms_too_and_is_marked(explored: Explored) -> None:
     address = explored.create(deployer(b"\x00"))
     bare = explored.client.get(path(address, "write")).content.decode()
     abi = '[{"type": "function", "name": "poke", "inputs": [{"type": "uint7", "name": "x"}]}]'
-    verification.supply_abi(explored.site, address, abi, name="<i>Mine")
+    supplied_abis.supply_abi(explored.site, address, abi, name="<i>Mine")
     given = explored.client.get(path(address, "write")).content.decode()
     odd = sent(explored, path(address, "write"), function=selector(given, "poke"), a0="1")
 
@@ -256,7 +257,7 @@ def test_an_abi_that_is_too_large_for_a_page_is_shown_in_part(explored: Explored
     address = explored.create(deployer(b"\x00"))
     inputs = [{"type": "bool", "name": ""}] * 200
     abi = [{"type": "function", "name": f"f{place}", "inputs": inputs} for place in range(40)]
-    verification.supply_abi(explored.site, address, json.dumps(abi))
+    supplied_abis.supply_abi(explored.site, address, json.dumps(abi))
     text = explored.client.get(path(address, "write")).content.decode()
 
     assert text.count("<form method=") == contract_forms.MOST_INPUTS // 201

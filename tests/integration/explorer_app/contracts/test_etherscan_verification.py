@@ -11,7 +11,7 @@ from cchain_app.selectors.blocks import NoGenesis
 from cchain_app.services.calls import index_calls
 from explorer_app.api import waiting
 from explorer_app.models import Verification, VerifiedContract
-from explorer_app.selectors import traces
+from explorer_app.selectors import places
 from nodeproject.apps import this_node
 from tests.builders.compilers import RecordedCompilers
 from tests.conformance.explorer_samples import NAMES, VECTORS
@@ -300,7 +300,7 @@ def assert_executes_in_turn(
     creation = {"module": "contract", "action": "getcontractcreation", "contractaddresses": address}
     fields = "creationBytecode,creationBytecode.onchainBytecode,creationBytecode"
     path = f"/v2/contract/43112/{address}"
-    monkeypatch.setattr(traces, "PATIENCE", 0.01)
+    monkeypatch.setattr(places, "PATIENCE", 0.01)
     execute = Mock(side_effect=tracing.trace_transaction)
     monkeypatch.setattr(tracing, "trace_transaction", execute)
 

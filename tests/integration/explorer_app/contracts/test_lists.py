@@ -14,7 +14,7 @@ from cchain_app.services.calls import index_calls
 from chaindb.fields import row_id
 from explorer_app.api.account_actions import StateGivenUp
 from explorer_app.selectors import mined as mined_blocks
-from explorer_app.selectors import traces
+from explorer_app.selectors import places
 from explorer_app.selectors.tokens import BalancePage
 from explorer_app.services.tokens import index_tokens
 from tests.builders.transactions import RECIPIENT, SENDER
@@ -296,7 +296,7 @@ def test_a_failure_and_its_status_are_told(
     assert told("getstatus", rows[1]) == {"isError": "0", "errDescription": ""}
     assert told("getstatus", rows[2]) == {"isError": "1", "errDescription": "execution reverted"}
     with monkeypatch.context() as hasty, explored.site.executing, explored.site.executing:
-        hasty.setattr(traces, "PATIENCE", 0.01)
+        hasty.setattr(places, "PATIENCE", 0.01)
         assert told("getstatus", rows[2]) == "Max rate limit reached"
     assert [told("gettxreceiptstatus", row)["status"] for row in rows] == ["1", "1", "0", "1"]
     assert told("gettxreceiptstatus", {"hash": "0x" + "11" * 32}) == {"status": ""}
