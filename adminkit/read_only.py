@@ -9,16 +9,20 @@ from functools import reduce, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 
+from django.contrib.admin.exceptions import DisallowedModelAdminLookup
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import flatten_fieldsets
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Model, Q, QuerySet
-from django.http import HttpRequest, StreamingHttpResponse
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 from typing_extensions import override
 
 from adminkit.changelist import Branch, Choice, KeysetChangeList
 from adminkit.exports import Cells, csv_response
+from adminkit.refusals import ToldAbsence
 from adminkit.terms import parse_term
 
 if TYPE_CHECKING:
@@ -46,7 +50,7 @@ def asked_once(show: Callable[[Any, Any], R]) -> Callable[[Any, Any], R]:
     return ask
 
 
-class ReadOnlyModelAdmin(ThemedModelAdmin):
+class ReadOnlyModelAdmin(ToldAbsence, ThemedModelAdmin):
     """Lists and shows rows fast at any size; changes none, whoever asks.
 
     A subclass sets `fieldsets` (all of it is read-only), `ordering` (one unique indexed field) and
@@ -107,7 +111,7 @@ class ReadOnlyModelAdmin(ThemedModelAdmin):
         """Return a row, prepared, as cells of the CSV file."""
         raise NotImplementedError
 
-    def export_view(self, request: HttpRequest) -> StreamingHttpResponse:
+    def export_view(self, request: HttpRequest) -> HttpResponseBase:
         """Return what the list shows, all pages of it, as a CSV file.
 
         Raises:
@@ -115,7 +119,10 @@ class ReadOnlyModelAdmin(ThemedModelAdmin):
         """
         if not self.has_view_permission(request):
             raise PermissionDenied
-        listed = self.get_changelist_instance(request)
+        try:
+            listed = self.get_changelist_instance(request)
+        except (DisallowedModelAdminLookup, IncorrectLookupParameters):
+            return self.refuse_filters(request)
         assert isinstance(listed, KeysetChangeList)
         pages = (map(self.export_cells, page) for page in listed.walk())
         return csv_response(f"{self.opts.model_name}s.csv", self.export_headings, pages)

@@ -16,6 +16,7 @@ from django_celery_beat import models as beat
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
+from adminkit.refusals import ToldFilters
 from primitives.networks import MAINNET, name_of
 from primitives.product import NAME
 
@@ -38,7 +39,7 @@ def network_label(_request: HttpRequest) -> list[str]:
     return [name_of(network), "danger" if network == MAINNET else "info"]
 
 
-class ThemedUserAdmin(UserAdmin, ThemedModelAdmin):  # type: ignore[type-arg]  # generic only in the stubs
+class ThemedUserAdmin(ToldFilters, UserAdmin, ThemedModelAdmin):  # type: ignore[type-arg]  # generic only in the stubs
     """People who may open the admin, with the theme's forms."""
 
     form = UserChangeForm
@@ -46,7 +47,7 @@ class ThemedUserAdmin(UserAdmin, ThemedModelAdmin):  # type: ignore[type-arg]  #
     change_password_form = AdminPasswordChangeForm
 
 
-class ThemedGroupAdmin(GroupAdmin, ThemedModelAdmin):
+class ThemedGroupAdmin(ToldFilters, GroupAdmin, ThemedModelAdmin):
     """Groups of people."""
 
 
@@ -69,7 +70,7 @@ class TaskInline(beat_admin.PeriodicTaskInline, TabularInline):  # type: ignore[
 
 def _themed(base: type[Any], **attributes: Any) -> type[Any]:
     """Return one of beat's admins drawn by the theme."""
-    return type(f"Themed{base.__name__}", (base, ThemedModelAdmin), attributes)
+    return type(f"Themed{base.__name__}", (ToldFilters, base, ThemedModelAdmin), attributes)
 
 
 _THEMED: dict[type[Any], type[Any]] = {

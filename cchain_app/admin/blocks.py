@@ -19,6 +19,7 @@ from cchain_app.models import Block, Transaction, height_of
 class BlockAdmin(RowsAdmin):
     """Accepted blocks, the head first."""
 
+    absent_because = "The chain has not made it yet, or went back below it."
     list_display = (
         "number", "short_hash", "time", "transactions", "logs", "gas", "fee", "short_miner",
     )  # fmt: skip
@@ -100,12 +101,12 @@ class BlockAdmin(RowsAdmin):
     @admin.display(description="Base fee")
     def fee(self, block: Block) -> SafeString:
         """Return the base fee for the list."""
-        return display.amount(block.base_fee)
+        return display.gas_price(block.base_fee)
 
     @admin.display(description="Base fee")
     def full_fee(self, block: Block) -> SafeString:
         """Return the base fee in full."""
-        return display.full_amount(block.base_fee)
+        return display.full_gas_price(block.base_fee)
 
     @admin.display(description="Miner")
     def short_miner(self, block: Block) -> SafeString:

@@ -164,6 +164,9 @@ def creation_of(address: bytes) -> Created | None:
 class CallAdmin(RowsAdmin):
     """Calls inside of transactions, as far as they are rows, the latest first."""
 
+    absent_because = (
+        "There was none, or it is deeper than NODE_HISTORY_CALLS keeps, or not written yet."
+    )
     list_display = (
         "kind", "block_number", "transaction_link", "short_sender", "short_to", "short_value", "outcome",
     )  # fmt: skip

@@ -109,7 +109,7 @@ class DevelopmentSettingsAdmin(DevelopmentAdmin):
     @admin.display(description="Next base fee")
     def next_fee(self, row: DevelopmentSettings) -> SafeString:
         """Return the next block's base fee."""
-        return _not_set() if row.next_base_fee is None else display.amount(row.next_base_fee)
+        return _not_set() if row.next_base_fee is None else display.gas_price(row.next_base_fee)
 
     @admin.display(description="Next prevRandao")
     def next_randao(self, row: DevelopmentSettings) -> SafeString:

@@ -46,6 +46,35 @@ def round_wei(wei: int) -> str:
     return with_unit(cut_decimals(number), unit)
 
 
+_SMALLEST_FEE_IN_COINS = 10**9
+"""Wei from which on a fee is written in coins: below it would be zeros."""
+_SIGNIFICANT = 6
+
+
+def format_fee(wei: int) -> str:
+    """Return a fee, exact, in coins, as people read fees: 0.000021 coins; a tiny one in Gwei or wei."""
+    if wei < _SMALLEST_FEE_IN_COINS:
+        return format_wei(wei)
+    return with_unit(format_units(wei, 10**18), "coins")
+
+
+def round_fee(wei: int) -> str:
+    """Return a fee as a list shows it: its first six digits, the rest cut off."""
+    beyond = 10 ** max(0, len(str(wei)) - _SIGNIFICANT)
+    return format_fee(wei - wei % beyond)
+
+
+def format_gas_price(wei: int) -> str:
+    """Return a price of gas, exact, always in Gwei: prices are compared."""
+    return f"{format_units(wei, 10**9)} Gwei"
+
+
+def round_gas_price(wei: int) -> str:
+    """Return a price of gas as a list shows it: exact below 1,000 Gwei, else at most six decimals."""
+    number = format_units(wei, 10**9)
+    return f"{number if wei < 10**12 else cut_decimals(number)} Gwei"
+
+
 def format_type(number: int) -> str:
     """Return a transaction type's name and number."""
     name = TRANSACTION_TYPES[number] if number < len(TRANSACTION_TYPES) else "unknown"
@@ -53,8 +82,8 @@ def format_type(number: int) -> str:
 
 
 __all__ = [
-    "NOTHING", "amount", "badge", "between_neighbours", "block_link", "box", "counted_link", "faint", "full", "full_account",
-    "full_amount", "full_link", "gas_share", "line", "link", "moment", "short", "short_account",
+    "NOTHING", "amount", "badge", "between_neighbours", "block_link", "box", "counted_link", "faint", "fee", "full", "full_account",
+    "full_amount", "full_fee", "full_gas_price", "full_link", "gas_price", "gas_share", "line", "link", "moment", "short", "short_account",
     "short_link", "stack", "status", "table",
 ]  # fmt: skip
 
@@ -104,9 +133,7 @@ def amount(wei: int | None) -> SafeString:
     """Return an amount as lists show it, with the wei as its title."""
     if wei is None:
         return NOTHING
-    return format_html(
-        '<span class="nd-amount" title="{} wei">{}</span>', f"{wei:,}", round_wei(wei)
-    )
+    return _in_wei(wei, round_wei(wei))
 
 
 def full_amount(wei: int | None) -> SafeString:
@@ -114,6 +141,30 @@ def full_amount(wei: int | None) -> SafeString:
     if wei is None:
         return NOTHING
     return format_html('<span title="{} wei">{}</span>', f"{wei:,}", format_wei(wei))
+
+
+def fee(wei: int) -> SafeString:
+    """Return what gas cost as lists show it, with the wei as its title."""
+    return _in_wei(wei, round_fee(wei))
+
+
+def full_fee(wei: int) -> SafeString:
+    """Return what gas cost in full, with the wei as its title."""
+    return _in_wei(wei, format_fee(wei))
+
+
+def gas_price(wei: int | None) -> SafeString:
+    """Return a price of gas as lists show it, with the wei as its title."""
+    return NOTHING if wei is None else _in_wei(wei, round_gas_price(wei))
+
+
+def full_gas_price(wei: int | None) -> SafeString:
+    """Return a price of gas in full, with the wei as its title."""
+    return NOTHING if wei is None else _in_wei(wei, format_gas_price(wei))
+
+
+def _in_wei(wei: int, shown: str) -> SafeString:
+    return format_html('<span class="nd-amount" title="{} wei">{}</span>', f"{wei:,}", shown)
 
 
 def gas_share(used: int, limit: int) -> SafeString:

@@ -18,6 +18,9 @@ from chaindb.fields import HexBytes
 class PoolTransactionAdmin(RowsAdmin):
     """Waiting transactions, the latest arrival first."""
 
+    absent_because = (
+        "It waits no more: it was mined, replaced, dropped or expired; or it never came."
+    )
     list_display = (
         "short_hash", "received", "short_sender", "nonce_text", "short_value", "gas_text",
         "max_fee", "max_tip",
@@ -100,12 +103,12 @@ class PoolTransactionAdmin(RowsAdmin):
     @admin.display(description="Max fee")
     def max_fee(self, waiting: PoolTransaction) -> SafeString:
         """Return the fee cap."""
-        return display.amount(waiting.max_fee_per_gas)
+        return display.gas_price(waiting.max_fee_per_gas)
 
     @admin.display(description="Max priority fee")
     def max_tip(self, waiting: PoolTransaction) -> SafeString:
         """Return the tip cap."""
-        return display.amount(waiting.max_priority_fee_per_gas)
+        return display.gas_price(waiting.max_priority_fee_per_gas)
 
     @admin.display(description="Most it can cost")
     def cost(self, waiting: PoolTransaction) -> SafeString:

@@ -71,6 +71,7 @@ MOST_LOGS = 20
 class TransactionAdmin(RowsAdmin):
     """Mined transactions, the latest first."""
 
+    absent_because = "No block has it: it may wait in the mempool, or the chain went back below it."
     list_display = (
         "short_hash", "status", "block_number", "time", "short_sender", "short_to", "short_value",
         "fee",
@@ -83,7 +84,7 @@ class TransactionAdmin(RowsAdmin):
     unique_hash = "hash"
     fieldsets = (
         (None, {"fields": (
-            "full_hash", "status", "place", "time", "full_sender", "full_to", "full_value", "fee",
+            "full_hash", "status", "place", "time", "full_sender", "full_to", "full_value", "full_fee",
         )}),
         ("Gas", {"fields": ("gas_used", "price", "max_fee", "max_tip", "cumulative")}),
         ("Envelope", {"fields": ("kind", "nonce_text", "call", "data", "extras", "envelope")}),
@@ -177,8 +178,12 @@ class TransactionAdmin(RowsAdmin):
     @admin.display(description="Fee")
     def fee(self, transaction: Transaction) -> SafeString:
         """Return what the gas cost."""
-        receipt = transaction.receipt
-        return display.amount(receipt.gas_used * receipt.effective_gas_price)
+        return display.fee(_fee(transaction))
+
+    @admin.display(description="Fee")
+    def full_fee(self, transaction: Transaction) -> SafeString:
+        """Return what the gas cost in full."""
+        return display.full_fee(_fee(transaction))
 
     @admin.display(description="Gas used")
     def gas_used(self, transaction: Transaction) -> SafeString:
@@ -188,17 +193,17 @@ class TransactionAdmin(RowsAdmin):
     @admin.display(description="Gas price")
     def price(self, transaction: Transaction) -> SafeString:
         """Return what a gas cost."""
-        return display.full_amount(transaction.receipt.effective_gas_price)
+        return display.full_gas_price(transaction.receipt.effective_gas_price)
 
     @admin.display(description="Max fee")
     def max_fee(self, transaction: Transaction) -> SafeString:
         """Return the fee cap."""
-        return display.full_amount(transaction.max_fee_per_gas)
+        return display.full_gas_price(transaction.max_fee_per_gas)
 
     @admin.display(description="Max priority fee")
     def max_tip(self, transaction: Transaction) -> SafeString:
         """Return the tip cap."""
-        return display.full_amount(transaction.max_priority_fee_per_gas)
+        return display.full_gas_price(transaction.max_priority_fee_per_gas)
 
     @admin.display(description="Cumulative gas")
     def cumulative(self, transaction: Transaction) -> str:
@@ -258,3 +263,9 @@ class TransactionAdmin(RowsAdmin):
         table = display.table(LOG_HEADINGS, [log_row(log) for log in rows])
         page = links.search_page("log", transaction.hash)
         return display.line(table, display.link(f"All {count:,} in a list", page))
+
+
+def _fee(transaction: Transaction) -> int:
+    """Return what the gas cost, in wei."""
+    receipt = transaction.receipt
+    return receipt.gas_used * receipt.effective_gas_price

@@ -93,6 +93,7 @@ def who_decides() -> SafeString:
 class BlockDecisionAdmin(IdentifierAdmin):
     """Blocks that votes have accepted or rejected, the latest first."""
 
+    absent_because = "This node saw no such decision, or NODE_KEPT_DECISIONS later ones."
     list_display = (
         "place", "chain_name", "block", "outcome", "proposed_by", "polls", "lasted", "decided",
     )  # fmt: skip

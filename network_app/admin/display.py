@@ -25,6 +25,7 @@ from adminkit.display import (
 from adminkit.formats import format_age
 from adminkit.links import Pages
 from cchain_app.admin import links as cchain
+from network_app import selectors
 from network_app.models import ChainSync, SyncPhase
 from platform_app.admin import links as platform
 from platform_app.admin.display import NODE, amount, full_amount, share_bar, short_node
@@ -166,8 +167,13 @@ def share(fraction: float) -> SafeString:
     return line(format_share(fraction), thick)
 
 
+NOBODY_TO_FOLLOW = "no node to bootstrap from: NODE_BOOTSTRAP is empty"
+
+
 def progress(row: ChainSync) -> SafeString:
-    """Return how far a chain is: a bar under the share that is done and the blocks."""
+    """Return how far a chain is: a bar under the share that is done and the blocks; of no way, that."""
+    if not selectors.follows():
+        return faint(NOBODY_TO_FOLLOW)
     return format_html(
         '<span class="nd-progress"><span class="nd-ends"><span>{} %</span>{}</span>{}</span>',
         row.percent, faint(row.place), progress_bar(row),
@@ -188,6 +194,8 @@ def sync_phase(row: ChainSync, *, is_fresh: bool) -> SafeString:
     """Return a chain's state; nothing goes on where the network's process is silent."""
     if row.obstacle is not None:
         return badge("stands still", "bad")
+    if not selectors.follows():
+        return badge("follows nobody")
     if row.phase == SyncPhase.BOOTSTRAPPED:
         return badge("bootstrapped", "good")
     return badge("bootstrapping", "wait") if is_fresh else badge("interrupted", "bad")

@@ -37,7 +37,7 @@ class Facts:
     stake: int | None = None
     """Of a current validator, its delegators' included, in smallest units."""
     uptime: float | None = None
-    """The part of its time that a current validator was online, as this node saw it."""
+    """The part of its time that a current validator was online, as this node saw it; None: it never did."""
     validating: bool = False
     """Whether this node is a current validator: else nobody has seen an uptime of it."""
 
@@ -75,10 +75,11 @@ def _stakes() -> dict[NodeID, int]:
 def _uptimes(nodes: Sequence[NodeID]) -> dict[NodeID, float]:
     if not nodes:
         return {}
-    now, tracking = clock.now(), stakers.tracking(platform_chain())
+    now, since = clock.now(), stakers.tracked_since(platform_chain())
     return {
-        node_id: seen.fraction(now, tracking=tracking)
+        node_id: fraction
         for node_id, seen in stakers.uptimes(platform_chain(), nodes).items()
+        if (fraction := seen.observed(now, since)) is not None
     }
 
 
@@ -94,6 +95,7 @@ _VALIDATING = Validator.objects.filter(
 class PeerAdmin(IdentifierAdmin):
     """Nodes that were connected once, by node ID."""
 
+    absent_because = "It was never connected, or has been gone for so long that it was forgotten."
     list_display = (
         "short_node", "listed_state", "address", "release", "stake", "measured", "observed",
     )  # fmt: skip
@@ -236,7 +238,8 @@ class PeerAdmin(IdentifierAdmin):
         """Return how much of its time as a validator it was online, as this node saw it."""
         fraction = peer.facts.uptime
         if fraction is None:
-            return display.NOTHING
+            unseen = peer.facts.stake is not None
+            return display.faint("not observed") if unseen else display.NOTHING
         enough = fraction * MILLION >= platform_chain().config.uptime_requirement
         return display.share_bar(format_fraction(fraction), int(fraction * 100), enough=enough)
 

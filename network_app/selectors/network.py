@@ -26,6 +26,11 @@ def is_fresh(reported: Status, tolerance: float = HEARTBEAT_TOLERANCE) -> bool:
     return age.total_seconds() <= tolerance
 
 
+def follows() -> bool:
+    """Say whether this node has others to reach: without NODE_BOOTSTRAP there is no way to go."""
+    return bool(settings.NODE.bootstrap)
+
+
 def in_network() -> bool:
     """Say whether this node belongs together with others, so that none is a reason for concern.
 

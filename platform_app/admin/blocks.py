@@ -35,6 +35,7 @@ _KINDS = {
 class BlockAdmin(IdentifierAdmin):
     """Accepted blocks, the tip first."""
 
+    absent_because = "The chain has not accepted such a block."
     list_display = ("height", "short_id", "type", "moment", "txs", "size")
     list_defer = ("raw",)
     ordering = ("-height",)
@@ -119,7 +120,7 @@ class BlockAdmin(IdentifierAdmin):
                 display.short_link(tx.tx_id, links.tx_page(tx.tx_id)),
                 tx.get_kind_display(),
                 display.tx_status(tx),
-                display.amount(tx.burned or None),
+                display.burned(tx.burned),
             )
             for tx in found
         ]

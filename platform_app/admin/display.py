@@ -35,7 +35,7 @@ from adminkit.formats import (
 )
 from platform_app.admin import links
 from platform_app.apps import platform_chain
-from platform_app.config import MILLION
+from platform_app.config import MILLION, REFERENCE_UNIT
 from platform_app.models import Outcome, Phase, Tx
 from platform_app.store import rows
 from platform_app.txs.components import LockOut, Output, OutputOwners, inner_output
@@ -92,7 +92,7 @@ def format_vm(vm_id: ID) -> str:
 
 
 __all__ = [
-    "NOTHING", "amount", "asset_amount", "badge", "between_neighbours", "block_link", "box", "counted_link", "faint",
+    "NOTHING", "amount", "asset_amount", "badge", "between_neighbours", "block_link", "box", "burned", "counted_link", "faint",
     "full", "full_address", "full_amount", "full_link", "full_signers", "full_subnet", "key",
     "line", "link", "locks_of", "moment", "node_link", "owners_of_output", "period",
     "phase", "share_bar", "short", "short_address", "short_link", "short_locks", "short_node", "signers", "stack",
@@ -102,6 +102,8 @@ __all__ = [
 NODE = 13
 """So many characters of a node's ID are shown where it is shortened: `NodeID-` and six."""
 ADDRESS = 14
+_SMALL_FEE = 1000
+"""A fee below this part of a coin is written in the smallest units."""
 MOST_OWNERS = 4
 """So many owners are named in a line, if it is not told otherwise."""
 
@@ -171,6 +173,14 @@ def amount(units: int | None) -> SafeString:
 def full_amount(units: int | None) -> SafeString:
     """Return an amount of the staking asset in full."""
     return NOTHING if units is None else _amount(units, format_coins(units))
+
+
+def burned(units: int | None) -> SafeString:
+    """Return what a transaction paid for good; of a small fee the smallest units: six decimals would cut it."""
+    unit = platform_chain().config.unit
+    if not units or units * _SMALL_FEE >= unit:
+        return amount(units or None)
+    return _amount(units, f"{units:,} {'nAVAX' if unit == REFERENCE_UNIT else 'units'}")
 
 
 def weight(units: int, subnet_id: ID) -> SafeString | str:

@@ -17,6 +17,7 @@ from platform_app.models import DroppedTx, MempoolTx
 class MempoolTxAdmin(OpenedTxAdmin):
     """Waiting transactions, the latest arrival first."""
 
+    absent_because = "It waits no more: a block has it, or it was dropped; or it never came."
     list_display = ("short_id", "type", "received", "bytes")
     ordering = ("-id",)
     search_fields = ("tx_id", "inputs__utxo_id")
@@ -58,6 +59,7 @@ class MempoolTxAdmin(OpenedTxAdmin):
 class DroppedTxAdmin(IdentifierAdmin):
     """Transactions that were refused recently, the latest first."""
 
+    absent_because = "It was not dropped, or that was too long ago to be remembered."
     list_display = ("short_id", "dropped", "why")
     ordering = ("-id",)
     search_fields = ("tx_id",)

@@ -9,7 +9,8 @@ from chaindb import clock
 from platform_app.apps import platform_chain
 from platform_app.models import Phase, RewardUTXO, Staker, ValidatorUptime
 from platform_app.selectors import stakers
-from primitives.ids import PRIMARY_NETWORK_ID, NodeID
+from platform_app.store.uptime import Uptime
+from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
 _DELEGATED = """
 SELECT node_id, COUNT(*), SUM(CAST(weight AS BIGINT)) FROM platform_app_staker
@@ -35,6 +36,8 @@ class Facts:
     """The node's time, Unix seconds."""
     uptime: float | None = None
     """The part of its time that a validator of the Primary Network was online, of a past one at last."""
+    unseen: bool = False
+    """Whether it is such a validator and nobody has seen it online: what counts then is no observation."""
     tracked: bool = False
     """Whether somebody looks who is connected; else everybody counts as online."""
     connected_since: int | None = None
@@ -45,7 +48,7 @@ class Facts:
 
 
 def read(found: Sequence[Staker]) -> list[Facts]:
-    """Return the facts about stakers, in their order, in at most six statements."""
+    """Return the facts about stakers, in their order, in at most seven statements."""
     now = clock.now()
     past = [one for one in found if one.phase == Phase.PAST]
     facts = {
@@ -65,38 +68,52 @@ def _of_validating(validating: Sequence[Staker], now: int) -> dict[Any, Facts]:
     if not validating:
         return {}
     nodes = [one.node_id for one in validating]
-    uptimes, tracking, delegated = (
+    uptimes, since, delegated = (
         stakers.uptimes(platform_chain(), nodes),
-        stakers.tracking(platform_chain()),
+        stakers.tracked_since(platform_chain()),
         _delegated(nodes),
     )
     facts = {}
     for one in validating:
         seen = uptimes.get(one.node_id)
+        uptime = None if seen is None else seen.observed(now, since)
         facts[one.pk] = Facts(
             now,
-            None if seen is None else seen.fraction(now, tracking=tracking),
-            tracking,
-            None if seen is None else seen.connected_since,
-            delegated.get(one.node_id, Delegated()),
+            uptime,
+            unseen=uptime is None,
+            tracked=since is not None,
+            connected_since=None if seen is None else seen.connected_since,
+            delegated=delegated.get(one.node_id, Delegated()),
         )
     return facts
 
 
 def _of_past(left: Sequence[Staker], now: int) -> dict[Any, Facts]:
     paid, uptimes = _paid(left), _last_uptimes([one for one in left if not one.is_delegator])
-    return {one.pk: Facts(now, uptimes.get(one.pk), paid=paid[one.pk]) for one in left}
+    return {
+        one.pk: Facts(
+            now,
+            uptimes.get(one.pk),
+            unseen=one.pk in uptimes and uptimes[one.pk] is None,
+            paid=paid[one.pk],
+        )
+        for one in left
+    }
 
 
-def _last_uptimes(left: Sequence[Staker]) -> dict[Any, float]:
-    """Return which part of their time validators were online when they left."""
+def _last_uptimes(left: Sequence[Staker]) -> dict[Any, float | None]:
+    """Return which part of their time validators were online when they left, None of those never seen."""
     if not left:
         return {}
-    starts = {one.pk: one.start_time for one in left}
-    found = ValidatorUptime.objects.filter(staker_id__in=list(starts))
+    stays = {one.pk: one for one in left}
+    found = ValidatorUptime.objects.filter(staker_id__in=list(stays))
+    rows = list(found.values_list("staker_id", "up_duration", "last_updated"))
+    since = stakers.tracked_since(platform_chain()) if rows else None
     return {
-        tx_id: min(1.0, seconds / (until - starts[tx_id])) if until > starts[tx_id] else 1.0
-        for tx_id, seconds, until in found.values_list("staker_id", "up_duration", "last_updated")
+        tx_id: Uptime(
+            ID(tx_id), stays[tx_id].node_id, stays[tx_id].start_time, until, seconds, until, None
+        ).observed(until, since)
+        for tx_id, seconds, until in rows
     }
 
 

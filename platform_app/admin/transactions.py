@@ -124,6 +124,7 @@ CHOICES = (
 class TxAdmin(OpenedTxAdmin):
     """Transactions of accepted blocks, the latest first."""
 
+    absent_because = "No accepted block has it: it may wait in the mempool, or have been dropped."
     choices = CHOICES
     list_display = ("short_id", "type", "status_badge", "block", "time", "fee", "size")
     ordering = ("-id",)
@@ -185,7 +186,7 @@ class TxAdmin(OpenedTxAdmin):
     @admin.display(description="Burned")
     def fee(self, tx: Tx) -> SafeString:
         """Return what it paid for good."""
-        return display.amount(tx.burned or None)
+        return display.burned(tx.burned)
 
     @admin.display(description="Size")
     def size(self, tx: Any) -> str:

@@ -106,6 +106,7 @@ class _OutputAdmin(IdentifierAdmin):
 class UTXOAdmin(_OutputAdmin):
     """Unspent outputs of the P-Chain."""
 
+    absent_because = "It was spent, or never made: only unspent outputs are listed."
     list_display = ("short_id", "value", "owner", "short_locks", "origin", "block")
     fieldsets = (
         (None, {"fields": ("full_id", "value", "asset", "full_owners", "locks")}),

@@ -60,9 +60,10 @@ class ValidatorAdmin(StakerAdmin):
     @admin.display(description="Uptime")
     def online(self, validator: Any) -> SafeString:
         """Return how much of its time it was online, and whether that earns the reward, or did."""
-        fraction = validator.facts.uptime
+        facts: Facts = validator.facts
+        fraction = facts.uptime
         if fraction is None:
-            return display.NOTHING
+            return display.faint("not observed") if facts.unseen else display.NOTHING
         enough = fraction * MILLION >= platform_chain().config.uptime_requirement
         return display.share_bar(
             display.format_fraction(fraction), int(fraction * 100), enough=enough

@@ -177,6 +177,12 @@ def tracking(chain: PlatformChain) -> bool:
     return uptime_rows.tracking(chain.db) is not None
 
 
+def tracked_since(chain: PlatformChain) -> int | None:
+    """Return from when on uptimes are tracked, Unix seconds; None as long as they are not."""
+    found = uptime_rows.tracking(chain.db)
+    return None if found is None else found.began_at
+
+
 def connected_nodes(chain: PlatformChain) -> frozenset[NodeID]:
     """Return which nodes were connected when somebody looked last, validators or not."""
     return frozenset(uptime_rows.connected(chain.db))

@@ -63,6 +63,22 @@ class Uptime(NamedTuple):
             return 1.0
         return min(1.0, self.up_until(moment, tracking=tracking) / total)
 
+    def observed(self, now: int, since: int | None) -> float | None:
+        """Return the part of its time that it was online, None of one that nobody has seen online.
+
+        Time before anybody looked counts as online, which is what the rules say and no observation.
+
+        Args:
+            now: Unix seconds.
+            since: From when on somebody looks, Unix seconds; None: nobody does.
+        """
+        if since is None:
+            return None
+        unwatched = max(0, since - self.start)
+        if self.connected_since is None and self.up_duration <= unwatched:
+            return None
+        return self.fraction(now)
+
     def settled(self, now: int, *, tracking: bool = True) -> Self:
         """Return the same with all seconds until now in `up_duration`."""
         return self._replace(

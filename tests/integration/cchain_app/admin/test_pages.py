@@ -166,11 +166,11 @@ def test_an_address_that_the_chain_never_touched_is_an_account_with_nothing(brow
         ("pooltransaction", 0),
     ],
 )
-def test_a_page_that_is_not_there_leads_to_the_first_page(
+def test_a_page_that_is_not_there_leads_to_its_list(
     browse: Browse, model: str, key: object
 ) -> None:
     page = browse(detail(model, key))
-    assert (page.status, page.response.headers["Location"]) == (302, "/admin/")
+    assert (page.status, page.response.headers["Location"]) == (302, listing(model))
 
 
 def test_a_change_says_what_was_before(browse: Browse) -> None:

@@ -101,7 +101,10 @@ def test_changes_of_an_account_are_paged_by_block(browse: Browse) -> None:
 @pytest.mark.parametrize("cursor", ["", "x", "0x12", "1.5"])
 def test_a_cursor_that_is_no_key_leads_to_the_start(browse: Browse, cursor: str) -> None:
     page = browse(listing("block"), next=cursor)
-    assert (page.status, page.response.headers["Location"]) == (302, "/admin/cchain_app/block/?e=1")
+    assert (page.status, page.response.headers["Location"]) == (302, "/admin/cchain_app/block/")
+    told = browse(listing("block"))
+    assert f"nothing to find by “next={cursor}”" in told.text
+    assert len(told.rows) == 50
 
 
 def test_a_cursor_beyond_all_keys_is_an_end(browse: Browse) -> None:
@@ -111,5 +114,6 @@ def test_a_cursor_beyond_all_keys_is_an_end(browse: Browse) -> None:
 
 def test_nothing_can_be_sorted_or_filtered_without_an_index(browse: Browse) -> None:
     assert browse(listing("transaction"), o="7").rows == browse(listing("transaction")).rows
-    assert browse(listing("transaction"), value__gt="5").status == 400
+    page = browse(listing("transaction"), value__gt="5")
+    assert (page.status, page.chain_statements) == (302, [])
     assert browse(listing("transaction"), all="").rows == browse(listing("transaction")).rows

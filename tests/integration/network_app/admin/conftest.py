@@ -1,6 +1,7 @@
 """A network with a past and a living process, and a browser that notes what each page asks."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -34,8 +35,9 @@ def written_past(django_db_setup: None, django_db_blocker: Any) -> Iterator[None
 
 
 @pytest.fixture
-def network(written_past: None, db: None) -> None:
-    """The network, whose process lives and bootstraps the C-Chain."""
+def network(written_past: None, db: None, settings: Any) -> None:
+    """The network, whose process lives and bootstraps the C-Chain from another node."""
+    settings.NODE = replace(settings.NODE, bootstrap=("203.0.113.1:9651",))
     network_rows.report(
         connected=65,
         known=1_234,

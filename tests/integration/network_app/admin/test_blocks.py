@@ -128,6 +128,6 @@ def test_what_is_not_there_is_an_empty_list(browse: Browse, text: object) -> Non
 
 
 @pytest.mark.parametrize("key", ["nothing", "0x12", 0, 10**9, past.block_id("P", 10**6)], ids=str)
-def test_a_page_that_is_not_there_leads_to_the_first_page(browse: Browse, key: object) -> None:
+def test_a_page_that_is_not_there_leads_to_its_list(browse: Browse, key: object) -> None:
     page = browse(detail("outerblock", key))
-    assert (page.status, page.response.headers["Location"]) == (302, "/admin/")
+    assert (page.status, page.response.headers["Location"]) == (302, listing("outerblock"))

@@ -54,7 +54,7 @@ def test_a_connected_validator_is_listed_with_all_that_matters(browse: Browse) -
     text = browse(listing("peer"), q=str(past.node(4))).text
     for shown in (
         str(past.node(4)), ">connected</span>", "for 3 h", "198.51.100.4:50004", "outbound",
-        "avalanchego/1.14.2", ">4 %<", ">100.00 %<", ">C-Chain</span>", ">P-Chain</span>",
+        "avalanchego/1.14.2", ">4 %<", ">not observed<", ">C-Chain</span>", ">P-Chain</span>",
     ):  # fmt: skip
         assert shown in text, shown
     period = platform_history.validator_tx(4).unsigned.validator
@@ -105,7 +105,8 @@ def test_peers_are_shown_before_there_is_a_certificate(
 
 
 def test_uptime_is_what_this_node_measured(browse: Browse, monkeypatch: pytest.MonkeyPatch) -> None:
-    uptime.observe(platform_chain(), [past.node(2)], platform_history.NOW)
+    uptime.observe(platform_chain(), [past.node(2), past.node(4)], platform_history.NOW)
+    uptime.observe(platform_chain(), [past.node(2)], platform_history.NOW + 100)
     period = platform_history.validator_tx(4).unsigned.validator
     # As long again as it has validated, without having been seen.
     later = 2 * platform_history.NOW - period.start

@@ -64,7 +64,8 @@ def test_nothing_secret_is_read_or_shown(browse: Browse, path: str) -> None:
 
 def test_a_secret_can_neither_be_searched_nor_sorted_by(browse: Browse) -> None:
     for name in SECRET:
-        assert browse(listing("keystoreuser"), **{f"{name}__startswith": "a"}).status == 400
+        page = browse(listing("keystoreuser"), **{f"{name}__startswith": "a"})
+        assert (page.status, page.chain_statements) == (302, [])
     for value in (past.SALT, past.VERIFIER):
         assert browse(listing("keystoreuser"), q=value.hex()).rows == []
 

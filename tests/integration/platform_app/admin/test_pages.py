@@ -234,11 +234,9 @@ def test_a_dropped_transaction_shows_the_reason_as_text(browse: Browse) -> None:
 
 @pytest.mark.parametrize("model", ["tx", "subnet", "utxo", "mempooltx", "validator"])
 @pytest.mark.parametrize("key", ["nothing", "0x12", "1" * 60, str(PRIMARY_NETWORK_ID), "é"])
-def test_a_page_that_is_not_there_leads_to_the_first_page(
-    browse: Browse, model: str, key: str
-) -> None:
+def test_a_page_that_is_not_there_leads_to_its_list(browse: Browse, model: str, key: str) -> None:
     page = browse(detail(model, key))
-    assert (page.status, page.response.headers["Location"]) == (302, "/admin/")
+    assert (page.status, page.response.headers["Location"]) == (302, listing(model))
 
 
 def test_a_title_keeps_the_letters_of_an_identifier(browse: Browse) -> None:

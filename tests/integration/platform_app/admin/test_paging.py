@@ -97,7 +97,7 @@ def test_a_cursor_that_is_no_key_leads_to_the_start(
     browse: Browse, model: str, cursor: str
 ) -> None:
     page = browse(listing(model), next=cursor)
-    assert (page.status, page.response.headers["Location"]) == (302, f"{listing(model)}?e=1")
+    assert (page.status, page.response.headers["Location"]) == (302, listing(model))
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -105,4 +105,5 @@ def test_nothing_can_be_sorted_or_filtered_without_an_index(browse: Browse, mode
     first = browse(listing(model)).rows
     assert browse(listing(model), o="2").rows == first
     assert browse(listing(model), all="").rows == first
-    assert browse(listing(model), pk__gt="5").status == 400
+    page = browse(listing(model), pk__gt="5")
+    assert (page.status, page.chain_statements) == (302, [])

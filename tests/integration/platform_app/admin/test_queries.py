@@ -28,7 +28,7 @@ LISTS = {
 
 CHOICES = [
     ("validator", "pending", 1),
-    ("validator", "past", 3),
+    ("validator", "past", 4),
     ("validator", "all", 4),  # three branches and the rows
     ("delegator", "pending", 1),
     ("delegator", "past", 2),

@@ -49,7 +49,7 @@ def test_all_phases_are_one_list_in_order(browse: Browse) -> None:
 
 def test_an_unknown_part_of_the_list_leads_to_the_start(browse: Browse) -> None:
     page = browse(listing("validator"), show="future")
-    assert page.response.headers["Location"] == f"{listing('validator')}?e=1"
+    assert page.response.headers["Location"] == listing("validator")
 
 
 def test_a_search_looks_in_all_phases_unless_one_is_chosen(browse: Browse) -> None:
@@ -66,7 +66,7 @@ def test_a_validator_is_listed_with_stake_period_uptime_and_reward(browse: Brows
         "2026-06-01 14:13:20 UTC to 2027-04-27 14:13:20 UTC",
         "width:33%",
         "218 d left of 330 d",
-        "100.00 %",
+        "not observed",
         "45.82 coins",
         ">2 %<",
         "Primary Network",
@@ -81,11 +81,29 @@ def test_delegations_of_a_node_are_summed(browse: Browse) -> None:
 
 
 def test_a_validator_that_was_offline_is_below_the_requirement(browse: Browse) -> None:
+    uptime.claim(platform_chain().db, NOW - 100 * DAY)
+    row = models.Staker.objects.get(pk=VALIDATOR.tx_id)
+    # Seen for a quarter more than counts of the time in which nobody looked.
+    half = NOW - 100 * DAY - row.start_time
     seen = models.ValidatorUptime.objects.filter(staker_id=VALIDATOR.tx_id)
-    seen.update(up_duration=0, last_updated=NOW)
+    seen.update(up_duration=half + DAY, last_updated=NOW)
     text = browse(listing("validator"), q=str(past.node(3)), show="current").text
-    assert "0.00 %" in text
-    assert '<span class="nd-bar nd-bad"><span style="width:0%">' in text
+    share = 100 * (half + DAY) // (NOW - row.start_time)
+    assert f'<span class="nd-bar nd-bad"><span style="width:{share}%">' in text
+
+
+def test_a_validator_that_nobody_has_seen_has_no_uptime(browse: Browse) -> None:
+    uptime.claim(platform_chain().db, NOW - 100 * DAY)
+    row = models.Staker.objects.get(pk=VALIDATOR.tx_id)
+    counted = NOW - 100 * DAY - row.start_time
+    seen = models.ValidatorUptime.objects.filter(staker_id=VALIDATOR.tx_id)
+    seen.update(up_duration=counted, last_updated=NOW)
+    for page in (
+        browse(listing("validator"), q=str(past.node(3)), show="current"),
+        browse(detail("validator", VALIDATOR.tx_id)),
+    ):
+        assert "not observed" in page.text
+        assert '<span class="nd-bar nd-bad">' not in page.text
 
 
 def test_before_the_first_peer_it_says_that_nobody_looks(browse: Browse) -> None:
@@ -102,7 +120,7 @@ def test_a_validator_shows_since_when_it_is_connected_and_what_was_tracked(
     uptime.settle_all(platform_chain().db, NOW, tracking=True)
     away = browse(detail("validator", VALIDATOR.tx_id)).text
     assert ">offline</span>" in away
-    assert "0.00 %" in away
+    assert "not observed" in away
 
     models.ValidatorUptime.objects.filter(pk=VALIDATOR.tx_id).update(last_updated=row.start_time)
     uptime.connect(platform_chain().db, [row.node_id], half)
@@ -120,6 +138,9 @@ def test_a_past_validator_keeps_the_uptime_with_which_it_left(browse: Browse) ->
     seen = models.ValidatorUptime.objects.filter(pk=left.pk)
     assert seen.get().up_duration == stay
 
+    assert "not observed" in browse(detail("validator", left.pk)).text
+
+    uptime.claim(platform_chain().db, left.start_time)
     seen.update(up_duration=stay // 4)
 
     assert "25.00 %" in browse(detail("validator", left.pk)).text

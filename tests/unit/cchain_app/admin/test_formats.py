@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cchain_app.admin.display import format_type, format_wei, round_wei
+from cchain_app.admin.display import (
+    format_fee,
+    format_gas_price,
+    format_type,
+    format_wei,
+    round_fee,
+    round_gas_price,
+    round_wei,
+)
 
 COIN = 10**18
 
@@ -51,6 +59,36 @@ def test_an_amount_in_full_is_exact(wei: int) -> None:
 )
 def test_a_list_cuts_amounts_after_six_decimals(wei: int, text: str) -> None:
     assert round_wei(wei) == text
+
+
+@pytest.mark.parametrize(
+    ("wei", "listed", "full"),
+    [
+        (0, "0", "0"),
+        (29_400_000_021_000, "0.0000294 coins", "0.000029400000021 coins"),
+        (21_000 * 25_123_456_789, "0.000527592 coins", "0.000527592592569 coins"),
+        (1_234_567_899_999_999_999, "1.23456 coins", "1.234567899999999999 coins"),
+        (147_000, "0.000147 Gwei", "0.000147 Gwei"),
+        (21_000, "21,000 wei", "21,000 wei"),
+    ],
+)
+def test_a_fee_is_written_in_coins_with_six_digits_in_lists(
+    wei: int, listed: str, full: str
+) -> None:
+    assert (round_fee(wei), format_fee(wei)) == (listed, full)
+
+
+@pytest.mark.parametrize(
+    ("wei", "listed", "full"),
+    [
+        (7, "0.000000007 Gwei", "0.000000007 Gwei"),
+        (1_000_000_007, "1.000000007 Gwei", "1.000000007 Gwei"),
+        (10**14, "100,000 Gwei", "100,000 Gwei"),
+        (10**14 + 1, "100,000 Gwei", "100,000.000000001 Gwei"),
+    ],
+)
+def test_a_price_of_gas_is_always_in_gwei(wei: int, listed: str, full: str) -> None:
+    assert (round_gas_price(wei), format_gas_price(wei)) == (listed, full)
 
 
 def test_transaction_types_have_names() -> None:

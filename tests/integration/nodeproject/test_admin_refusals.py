@@ -1,0 +1,67 @@
+"""What the admin says of rows that are not there, and of filters that lists have not."""
+
+import pytest
+from django.test import Client
+
+LISTS = (
+    "/admin/cchain_app/block/",
+    "/admin/platform_app/utxo/",
+    "/admin/network_app/peer/",
+    "/admin/health_app/healthchange/",
+    "/admin/explorer_app/token/",
+    "/admin/auth/user/",
+    "/admin/auth/group/",
+    "/admin/django_celery_beat/periodictask/",
+)
+"""A list of each app, and those of others' apps."""
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize("path", LISTS)
+@pytest.mark.parametrize("asked", [{"height": "abc"}, {"pk__gt": "5", "x": "y"}])
+def test_a_mistyped_filter_leads_to_the_list_and_is_named(
+    admin_client: Client, path: str, asked: dict[str, str]
+) -> None:
+    answer = admin_client.get(path, asked)
+    assert (answer.status_code, answer.headers["Location"]) == (302, path)
+    text = admin_client.get(path).content.decode()
+    words = ", ".join(f"{name}={value}" for name, value in asked.items())
+    assert f"nothing to find by “{words}”" in text
+    assert words not in admin_client.get(path).content.decode()  # it is said once
+
+
+def test_what_a_filter_says_is_text_and_short(admin_client: Client) -> None:
+    admin_client.get(LISTS[0], {"<script>": "x" * 5000})
+    text = admin_client.get(LISTS[0]).content.decode()
+    assert "“&lt;script&gt;=x" in text
+    assert "x" * 100 not in text
+
+
+@pytest.mark.parametrize("asked", [{"height": "abc"}, {"next": "abc"}])
+def test_a_file_of_a_list_is_refused_the_same(admin_client: Client, asked: dict[str, str]) -> None:
+    path = "/admin/platform_app/validator/"
+    answer = admin_client.get(f"{path}export/", asked)
+    assert (answer.status_code, answer.headers["Location"]) == (302, path)
+
+
+@pytest.mark.parametrize(
+    ("path", "key", "because"),
+    [
+        ("/admin/cchain_app/block/", "99999", "or went back below it"),
+        ("/admin/cchain_app/transaction/", "99999", "it may wait in the mempool"),
+        ("/admin/cchain_app/pooltransaction/", "99999", "mined, replaced, dropped or expired"),
+        ("/admin/platform_app/mempooltx/", "99999", "a block has it, or it was dropped"),
+        ("/admin/health_app/healthchange/", "99999", "NODE_HISTORY_HEALTH"),
+        ("/admin/network_app/networkstatus/", "9", "never here"),
+        ("/admin/cchain_app/block/", "x" * 500, "is not there"),
+    ],
+)
+def test_of_a_row_that_is_not_there_it_says_why_that_may_be(
+    admin_client: Client, path: str, key: str, because: str
+) -> None:
+    answer = admin_client.get(f"{path}{key}/change/")
+    assert (answer.status_code, answer.headers["Location"]) == (302, path)
+    text = admin_client.get(path).content.decode()
+    assert because in text
+    assert "Perhaps it was deleted" not in text
