@@ -4,7 +4,7 @@ Class names begin with `nd-`: nodeproject/templates/admin/node_style.html gives 
 copies what `data-copy` holds.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
@@ -106,6 +106,26 @@ def table(headings: Iterable[str], rows: Iterable[Iterable[object]]) -> SafeStri
             "",
             "<tr>{}</tr>",
             ((format_html_join("", "<td>{}</td>", ((cell,) for cell in row)),) for row in rows),
+        ),
+    )
+
+
+def prose_table(headings: Sequence[str], rows: Iterable[Iterable[object]]) -> SafeString:
+    """Return a table of sentences: they wrap, and where there is no room each row is a block."""
+    return format_html(
+        '<table class="nd-table nd-prose nd-stacking"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>',
+        format_html_join("", "<th>{}</th>", ((heading,) for heading in headings)),
+        format_html_join(
+            "",
+            "<tr>{}</tr>",
+            (
+                (
+                    format_html_join(
+                        "", '<td data-title="{}">{}</td>', zip(headings, row, strict=True)
+                    ),
+                )
+                for row in rows
+            ),
         ),
     )
 

@@ -1,17 +1,15 @@
 """What the admin's first page says of the C-Chain, in few cheap questions."""
 
-from django.db.models import Count, Max
 from django.utils.safestring import SafeString
 
-from adminkit import formats
+from adminkit import charts, formats
 from adminkit.overview import Card, Overview, Panel
 from cchain_app.admin import display, links
 from cchain_app.admin.rows import objects
 from cchain_app.apps import evm_chain
 from cchain_app.forking.origin import Fork
-from cchain_app.memory import PoolTag
-from cchain_app.models import Block, PoolTransaction, Transaction
-from cchain_app.selectors import development, pool
+from cchain_app.models import Block, Transaction
+from cchain_app.selectors import development, figures, rates
 from chaindb import clock
 from chaindb.fields import HexBytes
 from primitives.networks import name_of
@@ -29,6 +27,7 @@ def overview() -> Overview | None:
         name="C-Chain",
         cards=(*_head_cards(recent[0]), _pool_card(recent[0]), _rate_card(recent), *_node_cards()),
         panels=(
+            Panel("Rates", _rates()),
             Panel("Latest blocks", _block_table(recent)),
             Panel("Latest transactions", _transaction_table()),
         ),
@@ -42,16 +41,18 @@ def _head_cards(head: Block) -> tuple[Card, ...]:
         Card("Head", display.link(f"{head.number:,}", page), display.short_link(head.hash, page)),
         Card("Chain time", f"{age} ago", display.moment(head.timestamp)),
         Card("Gas used", display.gas_share(head.gas_used, head.gas_limit), "in the head"),
-        Card("Base fee", display.amount(head.base_fee), "of the head"),
+        Card("Base fee", display.gas_price(head.base_fee), "of the head"),
     )
 
 
 def _pool_card(head: Block) -> Card:
-    state = objects(PoolTransaction).aggregate(newest=Max("id"), size=Count("id"))
-    chain, tag = evm_chain(), PoolTag(head.number, state["size"], state["newest"])
-    pending, queued = pool.counts_of(chain, tag)
+    found = figures.waiting(evm_chain(), head.number)
     page = links.list_page("pooltransaction")
-    return Card("Mempool", display.link(f"{pending:,} pending", page), f"{queued:,} queued")
+    return Card(
+        "Mempool",
+        display.link(f"{found.pending:,} pending", page),
+        f"{found.queued:,} queued, {found.size:,} bytes in all",
+    )
 
 
 def _rate_card(recent: list[Block]) -> Card:
@@ -61,6 +62,15 @@ def _rate_card(recent: list[Block]) -> Card:
     seconds = recent[0].timestamp - recent[-1].timestamp
     rate = f", {10 * count // seconds / 10:,} a second" if seconds else ""
     return Card("Throughput", f"{count:,} transactions", f"in {len(newer)} blocks{rate}")
+
+
+def _rates() -> SafeString:
+    found = rates.minutes(evm_chain(), clock.now())
+    return charts.beside(
+        charts.rate("Transactions", [one.transactions for one in found]),
+        charts.rate("Gas", [one.gas_used for one in found]),
+        charts.rate("Blocks", [one.blocks for one in found]),
+    )
 
 
 def _node_cards() -> tuple[Card, ...]:
@@ -105,7 +115,7 @@ def _block_table(blocks: list[Block]) -> SafeString:
                 block.transaction_count, links.search_page("transaction", block.number)
             ),
             display.gas_share(block.gas_used, block.gas_limit),
-            display.amount(block.base_fee),
+            display.gas_price(block.base_fee),
         )
         for block in blocks
     )

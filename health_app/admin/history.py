@@ -1,5 +1,6 @@
 """Health in the admin: the checks of this process on the first page, and the history of all checks."""
 
+from collections.abc import Mapping, Sequence
 from json import dumps
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from adminkit import display
 from adminkit.changelist import Choice
 from adminkit.overview import Card, Overview, Panel
 from adminkit.read_only import ReadOnlyModelAdmin
+from health_app import advice
 from health_app.checks import TAGS
 from health_app.models import HealthChange
 from health_app.reporter import Reporter
@@ -53,6 +55,7 @@ def show_error(error: str) -> SafeString:
 class HealthChangeAdmin(ReadOnlyModelAdmin):
     """Changes of checks, the latest first."""
 
+    absent_because = "There was none, or it is older than NODE_HISTORY_HEALTH keeps."
     list_display = ("when", "check_name", "state", "why")
     ordering = ("-id",)
     search_fields = ("name",)
@@ -108,16 +111,43 @@ class HealthChangeAdmin(ReadOnlyModelAdmin):
 
 
 CHANGES = 5
+_SECOND: Final = 10**9
+_LOOK: Final = "look at the log"
 
 
 def overview(reporter: Reporter) -> Overview:
     """Return how the checks are now."""
     checks = reporter.health().checks
+    failing = [name for name in sorted(checks, key=title_of) if _fails(checks[name])]
+    told = (Panel("What fails, and what to do", _failure_table(failing, checks)),)
     return Overview(
         name="Health",
         cards=tuple(_card(name, checks[name]) for name in sorted(checks, key=title_of)),
-        panels=(Panel("Latest changes", _change_table()),),
+        panels=(*(told if failing else ()), Panel("Latest changes", _change_table())),
     )
+
+
+def _fails(result: CheckResult) -> bool:
+    return result.ended is not None and not result.healthy
+
+
+def _failure_table(failing: Sequence[str], checks: Mapping[str, CheckResult]) -> SafeString:
+    """Return what fails since when, and of each failure that is known its cause and what to do."""
+    rows = []
+    for name in failing:
+        result = checks[name]
+        known = advice.find(name, result.error)
+        began = (result.first_failure or 0) // _SECOND
+        rows.append(
+            (
+                title_of(name),
+                show_error(result.error),
+                display.moment(began),
+                display.stack(*(one.cause for one in known)) if known else display.NOTHING,
+                display.stack(*(one.action for one in known) if known else (_LOOK,)),
+            )
+        )
+    return display.prose_table(("Check", "Says", "Since", "Cause", "Action"), rows)
 
 
 def _card(name: str, result: CheckResult) -> Card:

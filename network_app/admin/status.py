@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
+from adminkit.formats import with_unit
 from adminkit.identifier_terms import Term
 from adminkit.identifiers import IdentifierAdmin
 from adminkit.overview import Card, Overview
@@ -151,7 +152,8 @@ def _peers_card(status: NetworkStatus, *, is_fresh: bool) -> Card:
 
 def _stake_cards() -> tuple[Card, ...]:
     try:
-        stake, seen = selectors.connected_stake(), selectors.uptime_of_self()
+        found = selectors.peers()
+        stake, seen = selectors.connected_stake(found), selectors.uptime_of_self(found)
     except (NoGenesis, OSError):  # before the first start has made genesis and certificate
         return ()
     connected = Card(
@@ -161,6 +163,10 @@ def _stake_cards() -> tuple[Card, ...]:
     )
     if seen is None:
         return (connected,)
+    if not found:
+        return connected, Card(
+            "Our uptime, peers say", display.faint("nobody says"), "no peer is connected"
+        )
     return connected, Card(
         "Our uptime, peers say",
         display.format_share(seen.weighted_average / 100),
@@ -182,12 +188,26 @@ def _bootstrap_card(row: ChainSync, *, is_fresh: bool) -> Card:
         words = [*words, left] if row.waiting is None else [str(row.waiting)]
     if row.obstacle is not None:
         words = [row.place, row.obstacle]
+    words.append(_behind(row))
     page = display.page("chainsync", row.chain)
+    if not selectors.follows():
+        state = display.link(display.sync_phase(row, is_fresh=is_fresh), page)
+        why = display.NOBODY_TO_FOLLOW if row.obstacle is None else row.obstacle
+        return Card(f"{display.CHAINS[row.chain]} bootstrap", state, why)
     return Card(
         f"{display.CHAINS[row.chain]} bootstrap",
         display.line(display.link(f"{row.percent} %", page), display.progress_bar(row)),
         display.stack(display.sync_phase(row, is_fresh=is_fresh), ", ".join(words)),
     )
+
+
+def _behind(row: ChainSync) -> str:
+    """Return how far the chain is behind its peers, as far as the network's process has said it."""
+    if row.phase != SyncPhase.BOOTSTRAPPED:
+        return f"{max(0, row.target_height - row.height):,} behind peers"
+    if not row.outstanding:
+        return "none of the blocks received is undecided"
+    return f"{with_unit(f'{row.outstanding:,}', 'blocks')} received and not yet decided"
 
 
 def _heartbeat_card(status: NetworkStatus) -> Card:

@@ -12,7 +12,7 @@ register = template.Library()
 
 @register.simple_tag
 def overviews() -> "list[Overview]":
-    """Return the node's health, the network, where it runs, and each chain that has a genesis.
+    """Return the node's health, the network, where it runs, each chain that has a genesis, and tasks.
 
     Before the first genesis there is nothing.
     """
@@ -20,6 +20,7 @@ def overviews() -> "list[Overview]":
     from cchain_app.admin import dashboard as cchain
     from health_app.admin import history as health
     from network_app.admin import status as network
+    from nodeproject import task_overview as tasks
     from nodeproject.apps import this_node
     from platform_app.admin import dashboard as platform
 
@@ -27,4 +28,4 @@ def overviews() -> "list[Overview]":
     if not chains:
         return []
     own = health.overview(this_node().observation.reporter)
-    return [one for one in (own, network.overview(), *chains) if one is not None]
+    return [one for one in (own, network.overview(), *chains, tasks.overview()) if one is not None]

@@ -3,7 +3,7 @@
 from django.db.models import Count, Sum
 from django.utils.safestring import SafeString
 
-from adminkit import formats
+from adminkit import charts, formats
 from adminkit.overview import Card, Overview, Panel
 from chaindb import clock
 from platform_app.admin import display, links
@@ -12,7 +12,7 @@ from platform_app.apps import platform_chain
 from platform_app.chain import NoGenesis
 from platform_app.memory.stakers import CurrentSet
 from platform_app.models import Block, MempoolTx, Tx
-from platform_app.selectors import accepted, stakers
+from platform_app.selectors import accepted, rates, stakers
 from platform_app.store.blocks import Tip
 from primitives.ids import PRIMARY_NETWORK_ID
 
@@ -33,8 +33,19 @@ def overview() -> Overview | None:
             *_tip_cards(tip, now), *_staking_cards(current, now), _mempool_card(),
             _node_card(current),
         ),
-        panels=(Panel("Latest blocks", _block_table()), Panel("Latest transactions", _tx_table())),
+        panels=(
+            Panel("Rates", _rates(now)),
+            Panel("Latest blocks", _block_table()), Panel("Latest transactions", _tx_table()),
+        ),
     )  # fmt: skip
+
+
+def _rates(now: int) -> SafeString:
+    found = rates.minutes(platform_chain(), now)
+    return charts.beside(
+        charts.rate("Transactions", [one.transactions for one in found]),
+        charts.rate("Blocks", [one.blocks for one in found]),
+    )
 
 
 def _tip_cards(tip: Tip, now: int) -> tuple[Card, ...]:
@@ -119,7 +130,7 @@ def _tx_table() -> SafeString:
             tx.get_kind_display(),
             display.tx_status(tx),
             display.block_link(tx.height),
-            display.amount(tx.burned or None),
+            display.burned(tx.burned),
         )
         for tx in Tx.objects.defer("raw").order_by("-id")[:TXS]
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from health_app import reporter, rules
+from health_app import advice, reporter, rules
 from health_app.checks import TAGS, Check
 from health_app.result import Finding
 from health_app.rules import Outstanding, Standstill, Traffic
@@ -97,3 +97,24 @@ def test_each_row_has_a_cause_and_an_action() -> None:
     rows = told()
     assert {one for checks, *_ in rows for one in checks.split(", ")} == {*TAGS, "each"}
     assert all(len(cause) > 10 and len(action) > 5 for *_, cause, action in rows)
+
+
+def test_the_admin_gives_the_same_advice() -> None:
+    told_here = [
+        (checks, words, cause.replace("`", ""), action.replace("`", ""))
+        for checks, said, cause, action in told()
+        for words in re.findall(r"`([^`]+)`", said)
+    ]
+    assert [tuple(one) for one in advice.ALL] == told_here
+
+
+@pytest.mark.parametrize(("check", "words"), failures())
+def test_of_each_failure_one_piece_of_advice_is_found(check: str, words: str) -> None:
+    found = advice.find(check, f"it is not healthy reason: {words}")
+    assert len(found) == 1, [one.says for one in found]
+
+
+def test_nothing_is_advised_about_words_that_nobody_foresaw() -> None:
+    assert advice.find("C", "the moon is full") == []
+    # Words of another check.
+    assert advice.find("router", "subnets not bootstrapped") == []

@@ -5,10 +5,13 @@ from django.test import Client
 from django.urls import reverse
 
 from cchain_app import models
+from chaindb import clock
 from tests.builders import rows
 from tests.integration.cchain_app.admin.conftest import BLOCKS, Browse
 from tests.integration.cchain_app.admin.paths import ADMIN, hexed
 
+CHAIN_STATEMENTS = 4
+MOST_STATEMENTS = 40
 JUMP = f"{ADMIN}jump/"
 
 
@@ -20,6 +23,30 @@ def test_it_shows_head_gas_fee_pool_chain_and_engine(browse: Browse) -> None:
         "30 pending", "30 queued", "43112", "local, network 12345", "90 transactions", "5.0 a second",
     ):  # fmt: skip
         assert shown in text
+
+
+@pytest.mark.usefixtures("chain")
+def test_it_shows_bytes_that_wait_and_rates(
+    browse: Browse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock, "now", lambda: rows.GENESIS_TIME + 2 * BLOCKS)
+    size = sum(len(one.raw) for one in models.PoolTransaction.objects.all())
+    text = browse(ADMIN).text
+    for shown in (
+        f"30 queued, {size:,} bytes in all",
+        '<h4>Transactions a minute</h4><div class="nd-figure">300</div>',
+        '<h4>Blocks a minute</h4><div class="nd-figure">30</div>',
+        'aria-label="Gas, the last 30 minutes"',
+    ):
+        assert shown in text, shown
+
+
+@pytest.mark.usefixtures("chain")
+def test_the_first_page_asks_few_questions_of_the_chain(browse: Browse) -> None:
+    browse(ADMIN)
+    page = browse(ADMIN)
+    assert len(page.chain_statements) == CHAIN_STATEMENTS
+    assert len(page.statements) <= MOST_STATEMENTS
 
 
 @pytest.mark.usefixtures("chain")

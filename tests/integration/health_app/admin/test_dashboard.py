@@ -37,6 +37,29 @@ def test_each_check_has_a_card(reporter: Reporter) -> None:
         assert words in str(network.note)
 
 
+def test_what_fails_comes_with_cause_and_action(db: None) -> None:
+    failing = "network layer is unhealthy reason: not connected to a minimum of 1 peer(s) only 0"
+    reporter = Reporter(
+        (
+            Check("network", lambda: Finding({}, failing), frozenset()),
+            Check("C", lambda: Finding({}, "the moon <is> full"), frozenset()),
+            Check("P", lambda: Finding({}), frozenset()),
+        ),
+        changed=lambda *_: None,
+        interval=60.0,
+    )
+    assert [one.title for one in history.overview(reporter).panels] == ["Latest changes"]
+    reporter.run_once()
+    failures, _ = history.overview(reporter).panels
+    text = str(failures.body)
+    assert text.count("<tr>") == 3
+    for words in (
+        "no peer is connected", "see NODE_BOOTSTRAP, NODE_PUBLIC_IP", "the moon &lt;is&gt; full", "look at the log",
+        " UTC",
+    ):  # fmt: skip
+        assert words in text, words
+
+
 @pytest.mark.usefixtures("history")
 def test_the_latest_changes_lead_to_their_pages(reporter: Reporter) -> None:
     (panel,) = history.overview(reporter).panels

@@ -1,5 +1,8 @@
 """The first page: a summary of the network."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from network_app import models
@@ -74,7 +77,15 @@ def test_percent_and_blocks_are_of_the_same_way(browse: Browse) -> None:
     )
     text = _network(browse)
     assert ">81 %</a>" in text
-    assert "312 of 381 blocks since height 12,300, time unknown" in text
+    assert "312 of 381 blocks since height 12,300, time unknown, 69 behind peers" in text
+
+
+@pytest.mark.usefixtures("network")
+def test_a_chain_that_follows_says_what_it_has_not_decided(browse: Browse) -> None:
+    past.end_bootstrap("C")
+    assert "none of the blocks received is undecided" in _network(browse)
+    models.ChainSync.objects.filter(pk="C").update(outstanding=2)
+    assert "2 blocks received and not yet decided" in _network(browse)
 
 
 @pytest.mark.usefixtures("network")
@@ -86,11 +97,32 @@ def test_a_silent_process_has_no_peers_and_bootstraps_nothing(browse: Browse) ->
 
 
 @pytest.mark.usefixtures("network")
+def test_a_node_that_follows_nobody_is_not_called_bootstrapped(
+    browse: Browse, settings: Any
+) -> None:
+    settings.NODE = replace(settings.NODE, bootstrap=())
+    past.end_bootstrap("C")
+    for text in (_network(browse), browse(listing("chainsync")).text):
+        assert ">follows nobody</span>" in text
+        assert "NODE_BOOTSTRAP is empty" in text
+        assert "100 %" not in text.replace("100.0 %", "")
+        assert ">bootstrapped<" not in text
+
+
+@pytest.mark.usefixtures("network")
+def test_nobody_says_our_uptime_where_nobody_is_connected(browse: Browse) -> None:
+    models.Peer.objects.update(connected_since=None)
+    text = _network(browse)
+    assert "nobody says" in text
+    assert "would reward it" not in text
+
+
+@pytest.mark.usefixtures("network")
 def test_it_takes_a_few_statements(browse: Browse) -> None:
     browse(ADMIN)
     again = browse(ADMIN)
-    # The report three times, connected peers twice, both chains.
-    assert len(again.chain_statements) == 6
+    # The report twice, connected peers, both chains; health asks none of it here.
+    assert len(again.chain_statements) == 4
     assert all("OFFSET" not in sql and "COUNT(" not in sql for sql, _ in again.chain_statements)
 
 

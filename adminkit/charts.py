@@ -1,0 +1,64 @@
+"""Small charts of the admin's first page, drawn by the server: numbers and bars, without scripts."""
+
+from collections.abc import Sequence
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from chaindb.minutes import MOST_BLOCKS
+
+_BAR = 10
+_HEIGHT = 40
+
+
+def bars(values: Sequence[int], label: str) -> SafeString:
+    """Return bars beside each other, the greatest as high as the chart; each says its value."""
+    top = max(values, default=0) or 1
+    drawn = format_html_join(
+        "",
+        '<rect x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>',
+        (
+            (
+                place * _BAR,
+                f"{_HEIGHT * (1 - value / top):.1f}",
+                _BAR - 2,
+                f"{_HEIGHT * value / top:.1f}",
+                f"{value:,}, {_before(len(values) - place - 1)}",
+            )
+            for place, value in enumerate(values)
+        ),
+    )
+    return format_html(
+        '<svg class="nd-bars" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>',
+        max(1, len(values)) * _BAR, _HEIGHT, label, drawn,
+    )  # fmt: skip
+
+
+def rate(title: str, values: Sequence[int]) -> SafeString:
+    """Return how much there was of something in each of the last minutes, the oldest first.
+
+    Without values more blocks came than anybody counts for a page.
+    """
+    if not values:
+        shown = format_html(
+            '<div class="nd-faint">more than {} blocks in the last minute</div>', f"{MOST_BLOCKS:,}"
+        )
+    else:
+        mean = sum(values) / len(values)
+        count = len(values)
+        shown = format_html(
+            '<div class="nd-figure">{}</div>{}<div class="nd-faint">{} a minute on average, {} at most, in {}</div>',
+            f"{values[-1]:,}", bars(values, f"{title}, the last {count} minutes"), f"{mean:,.1f}",
+            f"{max(values):,}", "1 min" if count == 1 else f"{count} min",
+        )  # fmt: skip
+    return format_html('<div class="nd-chart"><h4>{} a minute</h4>{}</div>', title, shown)
+
+
+def beside(*charts: SafeString) -> SafeString:
+    """Return charts beside each other, as far as there is room."""
+    joined = format_html_join("", "{}", ((chart,) for chart in charts))
+    return format_html('<div class="nd-charts">{}</div>', joined)
+
+
+def _before(minutes: int) -> str:
+    return "in the last minute" if minutes == 0 else f"in the minute {minutes} min before that"

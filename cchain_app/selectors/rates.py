@@ -1,0 +1,21 @@
+"""How fast the C-Chain goes, minute by minute."""
+
+from typing import NamedTuple
+
+from cchain_app.chain import EvmChain
+from chaindb.minutes import Blocks, per_minute
+
+_BLOCKS = Blocks("cchain_app_block", "number", "timestamp", ("transaction_count", "gas_used"))
+
+
+class Minute(NamedTuple):
+    """What the blocks of a minute hold together."""
+
+    blocks: int
+    transactions: int
+    gas_used: int
+
+
+def minutes(chain: EvmChain, now: int) -> list[Minute]:
+    """Return the last minutes up to `now` (Unix seconds), the oldest first, as far as `per_minute` knows them."""
+    return [Minute(*sums) for sums in per_minute(chain.db, _BLOCKS, now)]

@@ -1,0 +1,20 @@
+"""How fast the P-Chain goes, minute by minute."""
+
+from typing import NamedTuple
+
+from chaindb.minutes import Blocks, per_minute
+from platform_app.chain import PlatformChain
+
+_BLOCKS = Blocks("platform_app_block", "height", "time", ("tx_count",))
+
+
+class Minute(NamedTuple):
+    """What the blocks of a minute hold together."""
+
+    blocks: int
+    transactions: int
+
+
+def minutes(chain: PlatformChain, now: int) -> list[Minute]:
+    """Return the last minutes up to `now` (Unix seconds), the oldest first, as far as `per_minute` knows them."""
+    return [Minute(*sums) for sums in per_minute(chain.db, _BLOCKS, now)]

@@ -1,0 +1,59 @@
+"""How much the blocks of each of the last minutes hold."""
+
+import pytest
+
+from cchain_app.apps import evm_chain
+from cchain_app.models import Block
+from cchain_app.selectors import rates
+from cchain_app.selectors.rates import Minute
+from chaindb import minutes as module
+from tests.builders import rows
+
+pytestmark = pytest.mark.django_db
+BLOCKS = 130
+"""One each two seconds."""
+HEAD = rows.GENESIS_TIME + 2 * BLOCKS
+
+
+@pytest.fixture(autouse=True)
+def chain() -> None:
+    rows.write_chain(BLOCKS)
+
+
+def _summed(newest: int, oldest: int) -> Minute:
+    """Return what the blocks of two ages in seconds, and between, hold."""
+    found = Block.objects.filter(timestamp__lte=HEAD - newest, timestamp__gte=HEAD - oldest)
+    return Minute(
+        len(found),
+        sum(one.transaction_count for one in found),
+        sum(one.gas_used for one in found),
+    )
+
+
+def test_each_minute_has_its_blocks_the_oldest_first() -> None:
+    found = rates.minutes(evm_chain(), HEAD)
+    assert len(found) == module.WINDOW
+    assert found[-1] == _summed(0, 59)
+    assert found[-1].blocks == 30
+    assert found[-2] == _summed(60, 119)
+    assert found[-5] == _summed(240, 299)  # the first block of all is in it
+    assert found[-6] == Minute(0, 0, 0)
+
+
+def test_time_goes_on_where_no_block_comes() -> None:
+    found = rates.minutes(evm_chain(), HEAD + 90)
+    assert (found[-1].blocks, found[-2].blocks) == (0, 15)
+    assert rates.minutes(evm_chain(), HEAD + 86_400) == [Minute(0, 0, 0)] * module.WINDOW
+
+
+def test_blocks_ahead_of_the_clock_are_of_now() -> None:
+    assert rates.minutes(evm_chain(), HEAD - 60)[-1].blocks == 60
+
+
+def test_a_minute_that_is_not_wholly_looked_at_is_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "MOST_BLOCKS", 70)
+    assert [one.blocks for one in rates.minutes(evm_chain(), HEAD)] == [30, 30]
+    monkeypatch.setattr(module, "MOST_BLOCKS", 20)
+    assert rates.minutes(evm_chain(), HEAD) == []

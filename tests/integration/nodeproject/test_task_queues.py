@@ -1,0 +1,97 @@
+"""What waits for Celery's workers, as the admin's first page has it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from celery.worker import state
+from django_celery_beat.models import IntervalSchedule, PeriodicTask
+
+from chaindb import redis_cache
+from nodeproject import task_overview
+from nodeproject.celery import app
+from nodeproject.task_queues import measure
+from tests.servers.redis import RedisServer
+
+pytestmark = pytest.mark.django_db
+
+
+def _cards() -> dict[str, tuple[str, str]]:
+    return {
+        card.title: (str(card.value), str(card.note)) for card in task_overview.overview().cards
+    }
+
+
+@pytest.fixture
+def embedded(settings: Any) -> Iterator[None]:
+    """Messages go to this process' memory, and nobody takes them."""
+    settings.NODE = replace(settings.NODE, profile="embedded")
+    with app.connection_for_write(
+        "memory://localhost", transport="nodeproject.broker:Transport"
+    ) as c:
+        for queue, count in (("chain", 3), ("default", 0)):
+            bound = c.SimpleQueue(queue)
+            bound.clear()
+            for number in range(count):
+                bound.put(number)
+        yield
+        c.SimpleQueue("chain").clear()
+
+
+@pytest.mark.usefixtures("embedded")
+def test_in_one_process_it_is_what_its_memory_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    done, running = state.total_count.copy(), object()
+    monkeypatch.setattr(state, "total_count", done + type(done)({"a": 5, "b": 2}))
+    monkeypatch.setattr(state, "active_requests", {running})
+
+    found = measure()
+
+    assert found.waiting == {"chain": 3, "default": 0}
+    assert found.running == 1
+    assert found.done == sum(done.values()) + 6
+    cards = _cards()
+    assert cards["Queue “chain”"][0] == "3 waiting"
+    assert cards["Worker"][0] == "1 running"
+    assert "Beat" not in cards
+
+
+@pytest.fixture
+def production(settings: Any) -> Iterator[RedisServer]:
+    server = RedisServer()
+    settings.NODE = replace(settings.NODE, profile="production", redis_url=server.url)
+    redis_cache.server.cache_clear()
+    yield server
+    server.stop()
+    redis_cache.server.cache_clear()
+
+
+def test_in_production_it_is_what_redis_has_and_the_beat_sent(production: RedisServer) -> None:
+    assert _cards()["Beat"] == (
+        '<span class="nd-badge nd-bad">silent</span>',
+        "it has never sent a task",
+    )
+    schedule = IntervalSchedule.objects.create(every=1, period="seconds")
+    PeriodicTask.objects.create(
+        name="x", interval=schedule, last_run_at=datetime.now(UTC) - timedelta(minutes=3)
+    )
+    with app.connection_for_write(production.url, transport="redis") as connection:
+        for number in range(4):
+            connection.SimpleQueue("default").put(number)
+
+    cards = _cards()
+
+    assert cards["Queue “chain”"][0] == "0 waiting"
+    assert cards["Queue “default”"][0] == "4 waiting"
+    assert cards["Workers"][0] == '<span class="nd-faint">elsewhere</span>'
+    assert cards["Beat"][1] == "sent 3 min ago"
+
+
+def test_where_redis_is_away_it_says_so(settings: Any) -> None:
+    settings.NODE = replace(settings.NODE, profile="production", redis_url="redis://127.0.0.1:1/0")
+    redis_cache.server.cache_clear()
+    told = _cards()["Queues"]
+    assert "unknown" in told[0]
+    assert told[1].startswith("Redis at 127.0.0.1:1 does not answer")
+    redis_cache.server.cache_clear()
