@@ -1,8 +1,17 @@
 """What the admin's first page says of a chain: figures, and tables of what came last."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.utils.safestring import SafeString
+
+
+class Way(NamedTuple):
+    """Where something can be done, for those who have the right to it (`deeds`)."""
+
+    words: str
+    page: str
+    permission: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,6 +21,7 @@ class Card:
     title: str
     value: object
     note: object = ""
+    way: Way | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from django.urls import URLPattern, path
 from typing_extensions import override
 
 from adminkit.changelist import Branch, Choice, KeysetChangeList
+from adminkit.deeds import RowDeeds
 from adminkit.exports import Cells, csv_response
 from adminkit.refusals import ToldAbsence
 from adminkit.terms import parse_term
@@ -50,8 +51,8 @@ def asked_once(show: Callable[[Any, Any], R]) -> Callable[[Any, Any], R]:
     return ask
 
 
-class ReadOnlyModelAdmin(ToldAbsence, ThemedModelAdmin):
-    """Lists and shows rows fast at any size; changes none, whoever asks.
+class ReadOnlyModelAdmin(ToldAbsence, RowDeeds, ThemedModelAdmin):
+    """Lists and shows rows fast at any size; changes none but by its `deeds`, whoever asks.
 
     A subclass sets `fieldsets` (all of it is read-only), `ordering` (one unique indexed field) and
     `search_fields` (only so that the box is shown), and overrides `branches`.

@@ -62,7 +62,11 @@ class ToldAbsence(ToldFilters):
     def _get_obj_does_not_exist_redirect(
         self, request: HttpRequest, opts: Any, object_id: str
     ) -> HttpResponseRedirect:
-        name = capfirst(str(opts.verbose_name))
+        return self.tell_absence(request, object_id)
+
+    def tell_absence(self, request: HttpRequest, object_id: str) -> HttpResponseRedirect:
+        """Lead to the list, with words about what is not in it."""
+        name = capfirst(str(self.opts.verbose_name))
         shown = object_id if len(object_id) <= MOST_SHOWN else f"{object_id[:MOST_SHOWN]}…"
         messages.warning(request, f"{name} “{shown}” is not there. {self.absent_because}")
         return HttpResponseRedirect(self._list_page())

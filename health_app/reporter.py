@@ -78,6 +78,8 @@ class Reporter:
         self._ready = dict.fromkeys(readiness, NOT_YET_RUN)
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
+        self._runners: dict[str, _Runner] = {}
+        """The threads of the checks by their names, while they live."""
 
     def start(self) -> None:
         """Begin to run the checks; a second call does nothing."""
@@ -94,6 +96,24 @@ class Reporter:
         """Run all checks here and now, one after the other, and wait for them."""
         for check in self._checks:
             self._run(check)
+
+    def run_again(self, name: str) -> CheckResult:
+        """Run a check of this process now, and return what it found; it has failed when it takes too long.
+
+        One that is being run is waited for: what it finds is as new as can be.
+
+        Raises:
+            KeyError: There is no such check.
+        """
+        check = {one.name: one for one in self._checks}[name]
+        runner = self._runners.get(name)
+        if runner is None or self._stopped.is_set():
+            self._run(check)
+        else:
+            if runner.idle.is_set():
+                runner.ask()
+            self._wait(runner, time.monotonic() + self._seconds)
+        return self._results[name]
 
     def health(self, tags: Collection[str] = ()) -> Report:
         """Return the checks that have one of the tags, and those of the node as a whole."""
@@ -131,6 +151,7 @@ class Reporter:
         runners = [_Runner(check, self._run, self._stopped) for check in self._checks]
         for runner in runners:
             runner.start()
+        self._runners = {runner.check.name: runner for runner in runners}
         while not self._stopped.is_set():
             began = time.monotonic()
             self._begin()
@@ -145,10 +166,14 @@ class Reporter:
             if runner.idle.is_set():
                 runner.ask()
         for runner in runners:
-            in_time = runner.idle.wait(max(0.0, deadline - time.monotonic()))
-            if not in_time and not self._stopped.is_set():
-                error = f"check timed out: no result within {self._seconds:g}s"
-                self._note(runner.check, Finding(error=error), runner.began, time.time_ns())
+            self._wait(runner, deadline)
+
+    def _wait(self, runner: "_Runner", deadline: float) -> None:
+        """Wait for a check's run to end; one that does not end in time has failed."""
+        in_time = runner.idle.wait(max(0.0, deadline - time.monotonic()))
+        if not in_time and not self._stopped.is_set():
+            error = f"check timed out: no result within {self._seconds:g}s"
+            self._note(runner.check, Finding(error=error), runner.began, time.time_ns())
 
     def _run(self, check: Check) -> None:
         began = time.time_ns()

@@ -6,6 +6,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from nodeproject.api import api, respond_plain
 from nodeproject.logins import login
+from nodeproject.operating import pause_or_resume, run_check
 from nodeproject.pages import jump
 from nodeproject.snapshots.view import snapshots
 
@@ -16,6 +17,12 @@ handler500 = "nodeproject.pages.server_error"
 urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/jump/", admin.site.admin_view(jump), name="admin_jump"),
     path("admin/snapshots/", admin.site.admin_view(snapshots), name="admin_snapshots"),
+    path(
+        "admin/production/<str:name>/",
+        admin.site.admin_view(pause_or_resume),
+        name="admin_production",
+    ),
+    path("admin/check/<str:name>/", admin.site.admin_view(run_check), name="admin_check"),
     path("admin/login/", login),
     path("admin/", admin.site.urls),
     path("", api.urls),

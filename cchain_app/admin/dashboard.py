@@ -1,10 +1,11 @@
 """What the admin's first page says of the C-Chain, in few cheap questions."""
 
+from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from adminkit import charts, formats
-from adminkit.overview import Card, Overview, Panel
-from cchain_app.admin import display, links
+from adminkit.overview import Card, Overview, Panel, Way
+from cchain_app.admin import display, links, production
 from cchain_app.admin.rows import objects
 from cchain_app.apps import evm_chain
 from cchain_app.forking.origin import Fork
@@ -80,9 +81,18 @@ def _node_cards() -> tuple[Card, ...]:
     return (
         *forked,
         Card("Chain ID", chain.config.chain_id, f"{name_of(network)}, network {network}"),
-        Card("Engine", chain.engine.name, f"mining {development.mining(chain)}"),
+        Card("Engine", chain.engine.name),
+        _production_card(),
         *_by_hand_card(),
     )
+
+
+def _production_card() -> Card:
+    """Return when blocks are made, as the way to pause that or to go on."""
+    mining = development.mining(evm_chain())
+    deed = production.RESUME if mining == "manual" else production.PAUSE
+    way = Way(deed.button, reverse("admin_production", args=[deed.name]), deed.permission)
+    return Card("Production", production.WORDS[mining], f"mining {mining}", way)
 
 
 def _by_hand_card() -> tuple[Card, ...]:

@@ -1,17 +1,31 @@
 """The mempool in the admin: transactions that wait for a block."""
 
+from collections.abc import Sequence
+
 from django.contrib import admin
+from django.contrib.admin.models import DELETION
 from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
+from adminkit.deeds import Deed, Refused
 from adminkit.read_only import asked_once
 from adminkit.terms import Term
-from cchain_app.admin import display, transactions
+from cchain_app.admin import display, links, transactions
 from cchain_app.admin.rows import RowsAdmin
+from cchain_app.apps import evm_chain
 from cchain_app.models import PoolTransaction
+from cchain_app.services import dropping
 from cchain_app.txs.codec import decode_unsigned
 from chaindb.fields import HexBytes
+from primitives.evm import Hash
+
+
+def _drop(row: PoolTransaction) -> str:
+    """Take a waiting transaction out of the pool."""
+    if not dropping.withdraw(evm_chain(), Hash(row.hash)):
+        raise Refused("the transaction waits no more: a block has it, or it was dropped meanwhile.")
+    return f"Dropped transaction {row.hash} from the pool."
 
 
 @admin.register(PoolTransaction)
@@ -27,6 +41,18 @@ class PoolTransactionAdmin(RowsAdmin):
     )  # fmt: skip
     list_defer = ("raw",)
     ordering = ("-id",)
+    deeds = (
+        Deed(
+            name="drop",
+            button="Drop",
+            question="Drop this transaction?",
+            consequence="It leaves this node's pool. Those of the same sender with later nonces wait behind the gap. "
+            "A peer that has it may mine it or send it again.",
+            permission="cchain_app.delete_pooltransaction",
+            do=_drop,
+            flag=DELETION,
+        ),
+    )
     search_fields = ("hash", "sender")
     search_help_text = "Hash or sender"
     unique_hash = "hash"
@@ -45,6 +71,19 @@ class PoolTransactionAdmin(RowsAdmin):
     @override
     def order_for(self, term: Term) -> str:
         return "-id" if term.address is None else "nonce"  # the index of a sender's transactions
+
+    @override
+    def deed_facts(self, row: PoolTransaction) -> Sequence[tuple[str, object]]:
+        return (
+            ("Hash", display.full(row.hash)),
+            ("From", display.full_account(row.sender)),
+            ("Nonce", f"{row.nonce:,}"),
+            ("Value", display.full_amount(row.value)),
+        )
+
+    @override
+    def after_deed(self, row: PoolTransaction) -> str:
+        return links.list_page("pooltransaction")
 
     @admin.display(description="Hash")
     def short_hash(self, waiting: PoolTransaction) -> SafeString:

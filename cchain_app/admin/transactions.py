@@ -268,4 +268,4 @@ class TransactionAdmin(RowsAdmin):
 def _fee(transaction: Transaction) -> int:
     """Return what the gas cost, in wei."""
     receipt = transaction.receipt
-    return receipt.gas_used * receipt.effective_gas_price
+    return int(receipt.gas_used * receipt.effective_gas_price)

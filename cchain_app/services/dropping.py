@@ -1,10 +1,11 @@
-"""Taking transactions out of the pool by hand (devnet.md 6)."""
+"""Taking transactions out of the pool by hand (devnet.md 6), and by this node's operator."""
 
 from cchain_app.chain import EvmChain
 from cchain_app.development.errors import AlreadyMined
 from cchain_app.selectors import blocks
 from cchain_app.services.by_hand import exclusively
 from cchain_app.store import pool as rows
+from chaindb.locks import Lock
 from primitives.evm import Address, Hash
 
 
@@ -21,6 +22,19 @@ def drop_transaction(chain: EvmChain, transaction: Hash) -> bool:
     chain.memory.pool.changed()
     if not waited and blocks.find_transaction(chain, transaction) is not None:
         raise AlreadyMined(transaction)
+    return waited
+
+
+def withdraw(chain: EvmChain, transaction: Hash) -> bool:
+    """Take a transaction out of this node's own pool, whoever follows the chain; say whether it waited there.
+
+    For the operator: a peer that has it may mine it or send it again. Later nonces wait behind the gap.
+    """
+    with chain.db.atomic(durable=True):
+        chain.db.acquire(Lock.CCHAIN_POOL)
+        waited = bool(rows.envelopes(chain.db, [transaction]))
+        rows.remove(chain.db, [transaction])
+    chain.memory.pool.changed()
     return waited
 
 

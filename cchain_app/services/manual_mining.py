@@ -99,6 +99,31 @@ def set_automine(chain: EvmChain, *, on: bool) -> None:
         chain.producer.request()
 
 
+def pause(chain: EvmChain) -> None:
+    """Make no more blocks by itself, neither on a transaction's arrival nor by the clock, until `resume`.
+
+    It is stored, so it holds for all processes and over restarts. Blocks by hand (evm_mine) go on.
+
+    Raises:
+        HasPeers: Other nodes follow the chain.
+    """
+    change_conditions(chain, lambda found, _: replace(found, mining="manual"))
+
+
+def resume(chain: EvmChain) -> None:
+    """Make blocks again as before: by an interval that was set over RPC, else as NODE_MINING says.
+
+    Raises:
+        HasPeers: Other nodes follow the chain.
+    """
+
+    def change(found: Conditions, _: AcceptedBlock) -> Conditions:
+        return replace(found, mining=None if found.block_interval is None else "interval")
+
+    change_conditions(chain, change)
+    chain.producer.request()
+
+
 def set_interval(chain: EvmChain, seconds: float) -> None:
     """Make a block each so many seconds, and none on a transaction's arrival; 0: no more by the clock.
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from django.contrib import admin
 from django.db.models import Q
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -13,7 +14,8 @@ from typing_extensions import override
 
 from adminkit import display
 from adminkit.changelist import Choice
-from adminkit.overview import Card, Overview, Panel
+from adminkit.deeds import Deed, Target, ask
+from adminkit.overview import Card, Overview, Panel, Way
 from adminkit.read_only import ReadOnlyModelAdmin
 from health_app import advice
 from health_app.checks import TAGS
@@ -151,10 +153,54 @@ def _failure_table(failing: Sequence[str], checks: Mapping[str, CheckResult]) ->
 
 
 def _card(name: str, result: CheckResult) -> Card:
+    way = Way("Run again", reverse("admin_check", args=[name]), RERUN)
     if result.ended is None:
-        return Card(title_of(name), display.badge("not yet run", "wait"))
+        return Card(title_of(name), display.badge("not yet run", "wait"), way=way)
     note = show_error(result.error) if result.error else ""
-    return Card(title_of(name), show_state(healthy=result.healthy), note)
+    return Card(title_of(name), show_state(healthy=result.healthy), note, way)
+
+
+RERUN: Final = "health_app.change_healthchange"
+"""The right to run a check again."""
+
+
+def _run_again(checked: tuple[Reporter, str]) -> str:
+    reporter, name = checked
+    result = reporter.run_again(name)
+    state = f"fails: {result.error}" if result.error else "passes"
+    return f"Ran check {title_of(name)} again: it {state}."
+
+
+_AGAIN: Final = Deed(
+    name="again",
+    button="Run again",
+    question="Run this check again?",
+    consequence="It is run now, in this process, instead of when its turn comes. Other processes of the node have "
+    "checks of their own, which go on as they do.",
+    permission=RERUN,
+    do=_run_again,
+)
+
+
+def ask_to_run(request: HttpRequest, reporter: Reporter, name: str) -> HttpResponse:
+    """Ask whether a check is to be run again, or run it.
+
+    Raises:
+        Http404: There is no such check.
+    """
+    result = reporter.health().checks.get(name)
+    if result is None:
+        raise Http404
+    facts = (
+        ("Check", title_of(name)),
+        ("State", show_state(healthy=result.healthy)),
+        ("Says", show_error(result.error)),
+        ("Last run", "never" if result.ended is None else display.moment(result.ended // _SECOND)),
+    )
+    front = reverse("admin:index")
+    return ask(
+        request, _AGAIN, Target((reporter, name), f"health check {name}", facts, front, front)
+    )
 
 
 def _change_table() -> SafeString:

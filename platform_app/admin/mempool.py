@@ -1,16 +1,32 @@
 """The mempool of the P-Chain in the admin: what waits for a block, and what was refused recently."""
 
+from collections.abc import Sequence
+
 from django.contrib import admin
+from django.contrib.admin.models import DELETION
 from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
+from adminkit.deeds import Deed, Refused
 from adminkit.identifier_terms import Term
 from adminkit.identifiers import IdentifierAdmin
 from adminkit.read_only import asked_once
-from platform_app.admin import display, flows
+from chaindb import clock
+from platform_app.admin import display, flows, links
 from platform_app.admin.transactions import OpenedTxAdmin
+from platform_app.apps import platform_chain
 from platform_app.models import DroppedTx, MempoolTx
+from platform_app.services import mempool
+from primitives.ids import ID
+
+
+def _drop(row: MempoolTx) -> str:
+    """Take a waiting transaction out of the mempool."""
+    reason = "dropped by the node's operator"
+    if not mempool.withdraw(platform_chain(), ID(row.tx_id), reason, now=clock.now()):
+        raise Refused("the transaction waits no more: a block has it, or it was dropped meanwhile.")
+    return f"Dropped transaction {row.tx_id} from the mempool."
 
 
 @admin.register(MempoolTx)
@@ -20,6 +36,18 @@ class MempoolTxAdmin(OpenedTxAdmin):
     absent_because = "It waits no more: a block has it, or it was dropped; or it never came."
     list_display = ("short_id", "type", "received", "bytes")
     ordering = ("-id",)
+    deeds = (
+        Deed(
+            name="drop",
+            button="Drop",
+            question="Drop this transaction?",
+            consequence="It leaves this node's mempool, and what it spends can be spent by another one. A peer that "
+            "has it may have it accepted, or send it again.",
+            permission="platform_app.delete_mempooltx",
+            do=_drop,
+            flag=DELETION,
+        ),
+    )
     search_fields = ("tx_id", "inputs__utxo_id")
     search_help_text = "Transaction, or UTXO that it spends"
     fieldsets = (
@@ -34,6 +62,18 @@ class MempoolTxAdmin(OpenedTxAdmin):
         if term.id is None:
             return []
         return [Q(tx_id=term.id), Q(inputs__utxo_id=term.id)]
+
+    @override
+    def deed_facts(self, row: MempoolTx) -> Sequence[tuple[str, object]]:
+        return (
+            ("ID", display.full(row.tx_id)),
+            ("Type", self.type(row)),
+            ("Size", self.bytes(row)),
+        )
+
+    @override
+    def after_deed(self, row: MempoolTx) -> str:
+        return links.list_page("mempooltx")
 
     @admin.display(description="Received")
     def received(self, waiting: MempoolTx) -> SafeString:

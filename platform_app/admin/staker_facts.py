@@ -111,7 +111,13 @@ def _last_uptimes(left: Sequence[Staker]) -> dict[Any, float | None]:
     since = stakers.tracked_since(platform_chain()) if rows else None
     return {
         tx_id: Uptime(
-            ID(tx_id), stays[tx_id].node_id, stays[tx_id].start_time, until, seconds, until, None
+            ID(bytes(tx_id)),
+            stays[tx_id].node_id,
+            stays[tx_id].start_time,
+            until,
+            seconds,
+            until,
+            None,
         ).observed(until, since)
         for tx_id, seconds, until in rows
     }

@@ -89,6 +89,25 @@ def issue(
     return [outcomes[tx.tx_id] for tx in txs]
 
 
+def withdraw(chain: PlatformChain, tx_id: ID, reason: str, *, now: int) -> bool:
+    """Take a transaction out of this node's mempool and remember why; say whether it waited there.
+
+    For the operator: a peer that has it may have it accepted, or send it again.
+
+    Args:
+        chain: Whose mempool.
+        tx_id: Which transaction.
+        reason: What `platform.getTxStatus` says of it from then on.
+        now: Unix seconds.
+    """
+    with chain.db.atomic(durable=True):
+        chain.db.acquire(Lock.PCHAIN_MEMPOOL)
+        waited = bool(mempool.known(chain.db, [tx_id]))
+        if waited:
+            mempool.drop(chain.db, [(tx_id, reason)], now)
+    return waited
+
+
 def _issue(
     chain: PlatformChain, txs: Sequence[Tx], now: int, *, gossiped: bool
 ) -> dict[ID, Outcome]:

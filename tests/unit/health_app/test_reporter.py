@@ -247,3 +247,49 @@ def test_a_check_that_hangs_fails_alone_and_recovers() -> None:
     finally:
         hangs.set()
         scene.reporter.stop()
+
+
+def test_a_check_is_run_again_at_once_and_alone(scene: Scene) -> None:
+    scene.reporter.run_once()
+    before = scene.reporter.health().checks
+    scene.findings = {"bootstrapped": BAD, "C": BAD}
+
+    found = scene.reporter.run_again("C")
+
+    assert found.error == "it is broken"
+    after = scene.reporter.health().checks
+    assert after["C"] == found
+    assert after["bootstrapped"] == before["bootstrapped"]
+    with pytest.raises(KeyError):
+        scene.reporter.run_again("nothing")
+
+
+def test_a_living_reporter_runs_it_in_its_thread_between_two_runs() -> None:
+    scene = Scene(interval=600.0)
+    scene.reporter.start()
+    scene.wait_for(("C", ""))
+    scene.wait_for(("bootstrapped", ""))
+    scene.findings["C"] = BAD
+    assert scene.reporter.run_again("C").error == "it is broken"
+    assert ("C", "it is broken") in scene.changes
+    scene.reporter.stop()
+
+
+def test_a_check_that_hangs_is_not_waited_for_when_it_is_run_again() -> None:
+    hangs, going = threading.Event(), threading.Event()
+
+    def measure() -> Finding:
+        if hangs.is_set():
+            assert going.wait(60)
+        return GOOD
+
+    passed = threading.Event()
+    reporter = Reporter(
+        (Check("C", measure, TAG),), changed=lambda *_: passed.set(), interval=600.0, seconds=0.2
+    )
+    reporter.start()
+    assert passed.wait(60)
+    hangs.set()
+    assert reporter.run_again("C").error == "check timed out: no result within 0.2s"
+    going.set()
+    reporter.stop()

@@ -1,0 +1,101 @@
+"""Pausing the production of blocks from the admin, and going on: what the development methods do (devnet.md 2)."""
+
+from collections.abc import Callable
+from typing import Final
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+
+from adminkit.deeds import Deed, Refused, Target, ask
+from cchain_app.chain import EvmChain
+from cchain_app.development.errors import DevelopmentError, HasPeers
+from cchain_app.selectors import development
+from cchain_app.services import manual_mining
+
+WORDS: Final = {
+    "auto": "on arrival",
+    "interval": "by the clock",
+    "manual": "paused",
+}
+"""When blocks are made, by how they are mined."""
+
+_P_CHAIN: Final = "goes on: its blocks follow the clock, by which stakers begin and end"
+
+
+def _stands_before(chain: EvmChain) -> str:
+    """Return why nobody can tell this chain when to make blocks; nothing where one can."""
+    if not chain.is_development:
+        return (
+            "others rely on this chain's blocks: production can only be paused on a local chain to develop against "
+            "(NODE_DEVELOPMENT), without NODE_BOOTSTRAP and without votes. To end this node's part in it, stop the "
+            "process that makes the blocks."
+        )
+    return f"{HasPeers()}." if chain.has_peers() else ""
+
+
+def _cannot_pause(chain: EvmChain) -> str:
+    if obstacle := _stands_before(chain):
+        return obstacle
+    return "blocks are made by hand alone already." if _is_manual(chain) else ""
+
+
+def _cannot_resume(chain: EvmChain) -> str:
+    if obstacle := _stands_before(chain):
+        return obstacle
+    if not _is_manual(chain):
+        return "blocks are being made already."
+    if chain.node.mining == "manual" and development.conditions(chain).block_interval is None:
+        return "NODE_MINING is manual: evm_setAutomine lets blocks be made otherwise."
+    return ""
+
+
+def _is_manual(chain: EvmChain) -> bool:
+    return development.mining(chain) == "manual"
+
+
+def _change(how: Callable[[EvmChain], None], done: str) -> Callable[[EvmChain], str]:
+    def do(chain: EvmChain) -> str:
+        try:
+            how(chain)
+        except DevelopmentError as error:
+            raise Refused(f"{error}.") from error
+        return done
+
+    return do
+
+
+_PERMISSION: Final = "cchain_app.change_developmentsettings"
+
+PAUSE: Final = Deed(
+    name="pause",
+    button="Pause",
+    question="Pause the production of blocks?",
+    consequence="The C-Chain makes no blocks by itself, in no process and after no restart, until production is "
+    "resumed. Transactions are taken in and wait. Blocks by hand (evm_mine) go on.",
+    permission=_PERMISSION,
+    do=_change(manual_mining.pause, "Paused the C-Chain's production of blocks."),
+    obstacle=_cannot_pause,
+)
+RESUME: Final = Deed(
+    name="resume",
+    button="Resume",
+    question="Resume the production of blocks?",
+    consequence="The C-Chain makes blocks again as it did before, first of what waits.",
+    permission=_PERMISSION,
+    do=_change(manual_mining.resume, "Resumed the C-Chain's production of blocks."),
+    obstacle=_cannot_resume,
+)
+
+
+def ask_for(request: HttpRequest, chain: EvmChain, name: str) -> HttpResponse:
+    """Ask whether production is to be paused or resumed; do it.
+
+    Raises:
+        Http404: It is none of the two.
+    """
+    deed = {one.name: one for one in (PAUSE, RESUME)}.get(name)
+    if deed is None:
+        raise Http404
+    facts = (("C-Chain", f"mining {development.mining(chain)}"), ("P-Chain", _P_CHAIN))
+    front = reverse("admin:index")
+    return ask(request, deed, Target(chain, "production of the C-Chain", facts, front, front))

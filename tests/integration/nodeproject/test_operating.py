@@ -1,0 +1,230 @@
+"""What operators do from the admin: who may, what is asked, what is done and logged."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import CHANGE, DELETION, LogEntry
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+
+from cchain_app import tasks
+from cchain_app.models import PoolTransaction
+from cchain_app.selectors import development, pool
+from chaindb import clock
+from nodeproject.apps import this_node
+from platform_app.models import DroppedTx, MempoolTx
+from primitives.evm import Hash
+from tests.integration.nodeproject.snapshots import Scene
+
+FRONT = "/admin/"
+AUTO = pytest.mark.node_settings(mining="auto")
+PAUSE, RESUME = "/admin/production/pause/", "/admin/production/resume/"
+
+
+def _text(client: Client, path: str) -> str:
+    answer = client.get(path)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def _confirm(client: Client, path: str) -> str:
+    """Do what a page asks about, and return what is said of it."""
+    answer = client.post(path, follow=True)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def _logged() -> list[tuple[str, int, str]]:
+    found = LogEntry.objects.order_by("id")
+    return list(found.values_list("object_repr", "action_flag", "change_message"))
+
+
+@pytest.fixture
+def staff(client: Client) -> Callable[..., Client]:
+    """Log somebody of the staff in who has these rights and no others."""
+
+    def log_in(*codenames: str) -> Client:
+        person = User.objects.create_user("operator", password="x", is_staff=True)
+        person.user_permissions.set(Permission.objects.filter(codename__in=codenames))
+        client.force_login(person)
+        return client
+
+    return log_in
+
+
+def _pooled(scene: Scene) -> tuple[list[Hash], list[str]]:
+    """Put two transactions into the pool; return their hashes and where they are dropped."""
+    hashes = scene.chain.send(scene.chain.make(), scene.chain.make())
+    keys = [PoolTransaction.objects.get(hash=one).pk for one in hashes]
+    return hashes, [f"/admin/cchain_app/pooltransaction/{key}/do/drop/" for key in keys]
+
+
+def test_a_pooled_transaction_is_dropped(scene: Scene, admin_client: Client) -> None:
+    hashes, paths = _pooled(scene)
+    page = _text(admin_client, paths[1].replace("do/drop", "change"))
+    assert f'href="{paths[1]}"' in page
+    asked = _text(admin_client, paths[1])
+    assert "Drop this transaction?" in asked
+    assert f"0x{hashes[1].hex()}" in asked
+    assert PoolTransaction.objects.count() == 2  # nothing was done yet
+
+    assert "Dropped transaction" in _confirm(admin_client, paths[1])
+
+    assert pool.transaction(scene.chain.evm, hashes[1]) is None
+    assert pool.transaction(scene.chain.evm, hashes[0]) is not None
+    ((title, flag, words),) = _logged()
+    assert (flag, words) == (DELETION, f"Dropped transaction 0x{hashes[1].hex()} from the pool.")
+    assert hashes[1].hex()[:6] in title
+    assert "is not there. It waits no more" in _confirm(admin_client, paths[1])
+    assert len(_logged()) == 1
+
+
+def test_a_chain_that_others_follow_lets_its_own_pool_be_changed(
+    scene: Scene, admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hashes, paths = _pooled(scene)
+    monkeypatch.setattr(scene.chain.evm, "has_peers", lambda: True)
+    assert "Dropped transaction" in _confirm(admin_client, paths[0])
+    assert pool.transaction(scene.chain.evm, hashes[0]) is None
+
+
+def test_what_a_block_has_meanwhile_is_not_dropped(
+    scene: Scene, admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, paths = _pooled(scene)
+    row = PoolTransaction.objects.order_by("id").first()
+    # The page has read the row when the block comes.
+    monkeypatch.setattr("cchain_app.admin.mempool.PoolTransactionAdmin.get_object", lambda *_: row)
+    scene.mine()
+    assert "Not done: the transaction waits no more" in _confirm(admin_client, paths[0])
+    assert _logged() == []
+
+
+def test_a_transaction_of_the_mempool_is_dropped_and_remembered(
+    scene: Scene, admin_client: Client
+) -> None:
+    tx = scene.pchain.make()
+    scene.pchain.issue(tx)
+    path = f"/admin/platform_app/mempooltx/{MempoolTx.objects.get().pk}/do/drop/"
+    assert str(tx.tx_id) in _text(admin_client, path)
+
+    assert "Dropped transaction" in _confirm(admin_client, path)
+
+    assert not MempoolTx.objects.exists()
+    dropped = DroppedTx.objects.get()
+    assert (dropped.tx_id, dropped.reason) == (tx.tx_id, "dropped by the node's operator")
+    ((_, flag, words),) = _logged()
+    assert (flag, words) == (DELETION, f"Dropped transaction {tx.tx_id} from the mempool.")
+    assert scene.pchain.issue(tx) == [tx.tx_id]  # what it spends is free again
+
+
+@AUTO
+def test_production_is_paused_in_all_processes_and_resumed(
+    scene: Scene, admin_client: Client
+) -> None:
+    front = _text(admin_client, FRONT)
+    assert f'href="{PAUSE}"' in front
+    asked = _text(admin_client, PAUSE)
+    assert "Pause the production of blocks?" in asked
+    assert "its blocks follow the clock" in asked  # the P-Chain's
+
+    assert "Paused the C-Chain" in _confirm(admin_client, PAUSE)
+
+    scene.send()
+    assert tasks.beat() == {"blocks": 0}
+    # What another process reads: the row.
+    scene.chain.evm.memory.conditions.reset()
+    assert development.mining(scene.chain.evm) == "manual"
+    front = _text(admin_client, FRONT)
+    assert ">paused<" in front.replace("\n", "").replace("  ", "")
+    assert f'href="{RESUME}"' in front
+    assert "Not done: blocks are made by hand alone already." in _confirm(admin_client, PAUSE)
+
+    assert "Resumed the C-Chain" in _confirm(admin_client, RESUME)
+
+    assert development.mining(scene.chain.evm) == scene.chain.evm.node.mining
+    assert PoolTransaction.objects.count() == 1
+    assert tasks.beat()["blocks"] == 1
+    assert [flag for _, flag, _ in _logged()] == [CHANGE, CHANGE]
+
+
+def test_an_interval_that_was_set_over_rpc_outlives_a_pause(
+    scene: Scene, admin_client: Client, rpc: Any
+) -> None:
+    rpc("evm_setIntervalMining", 7)
+    _confirm(admin_client, PAUSE)
+    _confirm(admin_client, RESUME)
+    assert development.mining(scene.chain.evm) == "interval"
+    assert development.block_interval(scene.chain.evm) == 7
+
+
+@AUTO
+def test_where_others_rely_on_the_chain_production_is_not_paused(
+    scene: Scene, admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scene.chain.evm, "has_peers", lambda: True)
+    words = "development methods need a chain of this node alone"
+    asked = _text(admin_client, PAUSE)
+    assert words in asked
+    assert "nd-sure" not in asked.partition('class="nd-panel')[2]
+    assert f"Not done: {words}" in _confirm(admin_client, PAUSE)
+    monkeypatch.setattr(scene.chain.evm, "node", replace(scene.chain.evm.node, consensus="snowman"))
+    assert "others rely on this chain" in _text(admin_client, PAUSE)
+    assert _logged() == []
+
+
+def test_a_check_is_run_again(
+    scene: Scene, admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reporter = this_node().observation.reporter
+    before = reporter.health().checks["X"].ended
+    path = "/admin/check/X/"
+    assert f'href="{path}"' in _text(admin_client, FRONT)
+    assert "Run this check again?" in _text(admin_client, path)
+    assert reporter.health().checks["X"].ended == before
+
+    assert "Ran check X-Chain again: it passes." in _confirm(admin_client, path)
+
+    after = reporter.health().checks["X"].ended
+    assert after is not None
+    assert before is None or after > before
+    assert _logged() == [("health check X", CHANGE, "Ran check X-Chain again: it passes.")]
+    assert admin_client.get("/admin/check/Y/").status_code == 404
+    assert admin_client.get("/admin/production/stop/").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "codename", "asked"),
+    [
+        (PAUSE, "change_developmentsettings", "Pause the production"),
+        ("/admin/check/X/", "change_healthchange", "Run this check"),
+        ("drop", "delete_pooltransaction", "Drop this transaction"),
+    ],
+)
+def test_only_who_has_the_right_may(
+    scene: Scene, staff: Callable[..., Client], path: str, codename: str, asked: str
+) -> None:
+    if path == "drop":
+        _, (path, _) = _pooled(scene)
+    assert Client().get(path).headers["Location"].startswith("/admin/login/")
+    client = staff()
+    for answer in (client.get(path), client.post(path)):
+        assert answer.status_code == 403
+    assert f'href="{path}"' not in _text(client, FRONT)
+    assert _logged() == []
+    assert clock.now()  # nothing moved but time
+
+    User.objects.get().user_permissions.set(Permission.objects.filter(codename=codename))
+    view = Permission.objects.filter(codename="view_pooltransaction")
+    User.objects.get().user_permissions.add(*view)
+    assert asked in _text(client, path)
+
+
+@AUTO
+def test_a_deed_needs_the_page_s_token(scene: Scene, admin_user: User) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(admin_user)
+    assert strict.post(PAUSE).status_code == 403
+    assert development.mining(scene.chain.evm) != "manual"
