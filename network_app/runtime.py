@@ -159,6 +159,7 @@ class RunningNetwork:
         connected, now = list(self._network.connected().values()), time.monotonic()
         if not self._reports.is_due(len(connected), now):
             return
+        await self._pardon()
         await in_thread(
             self._records.peers,
             connected,
@@ -167,6 +168,13 @@ class RunningNetwork:
             self._network.known_addresses(),
         )
         self._reports.done(len(connected), now)
+
+    async def _pardon(self) -> None:
+        """Ask benched peers again where an operator wishes that."""
+        benched = self._router.benched()
+        for node_id in await in_thread(self._records.pardons, benched.keys()) if benched else ():
+            _log.warning("%s is asked again, as was wished in the admin", node_id)
+            self._router.pardon(node_id)
 
     def _genesis(self) -> GenesisBytes:
         """Return what this network began with, for nodes that join it."""

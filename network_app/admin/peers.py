@@ -12,12 +12,15 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit.changelist import Choice
+from adminkit.deeds import Deed, Refused
 from adminkit.identifier_terms import Term
 from adminkit.identifiers import IdentifierAdmin
 from chaindb import clock
 from network_app import selectors
 from network_app.admin import display
 from network_app.models import Peer
+from network_app.services import pardons
+from network_app.services.pardons import PardonRefused
 from platform_app.admin.display import format_fraction
 from platform_app.apps import platform_chain
 from platform_app.chain import NoGenesis
@@ -91,6 +94,19 @@ _VALIDATING = Validator.objects.filter(
 )
 
 
+def _cannot_be_asked(peer: Peer) -> str:
+    return "" if peer.benched else "it is not benched: it is asked as others are."
+
+
+def _ask_again(peer: Peer) -> str:
+    """Have a benched peer asked again."""
+    try:
+        pardons.pardon(peer.node_id)
+    except PardonRefused as error:
+        raise Refused(f"{error}.") from error
+    return f"{peer.node_id} is asked again on all chains, within seconds."
+
+
 @admin.register(Peer)
 class PeerAdmin(IdentifierAdmin):
     """Nodes that were connected once, by node ID."""
@@ -100,6 +116,18 @@ class PeerAdmin(IdentifierAdmin):
         "short_node", "listed_state", "address", "release", "stake", "measured", "observed",
     )  # fmt: skip
     ordering = ("node_id",)
+    deeds = (
+        Deed(
+            name="ask-again",
+            button="Ask again",
+            question="Ask this peer again?",
+            consequence="What it did is forgotten on all chains, and it is asked as others are. If it does not "
+            "answer again, it is benched again.",
+            permission="network_app.change_peer",
+            do=_ask_again,
+            obstacle=_cannot_be_asked,
+        ),
+    )
     search_fields = ("node_id", "ip", "public_ip")
     search_help_text = "Node ID, IP address, or IP:port"
     choices = (
@@ -127,6 +155,10 @@ class PeerAdmin(IdentifierAdmin):
     def prepare(self, rows: Sequence[Any]) -> None:
         for peer, facts in zip(rows, read(rows), strict=True):
             peer.facts = facts
+
+    @override
+    def deed_facts(self, row: Peer) -> Sequence[tuple[str, object]]:
+        return (("Node", display.full(row.node_id)), ("Benched on", self.bench(row)))
 
     @admin.display(description="Node")
     def short_node(self, peer: Peer) -> SafeString:

@@ -26,6 +26,10 @@ class Peer(models.Model):
     supported_acps = models.JSONField(default=list)
     objected_acps = models.JSONField(default=list)
     benched = models.JSONField(default=list, help_text="Chains on which it is not asked")
+    pardoned_at = models.DateTimeField(
+        null=True,
+        help_text="When an operator wished that it be asked again; the network's process does so",
+    )
     times_connected = models.BigIntegerField(default=1)
 
     class Meta:

@@ -63,6 +63,11 @@ class Bench:
                 found.setdefault(node_id, []).append(alias)
         return found
 
+    def forget(self, node_id: NodeID) -> None:
+        """Forget how a peer has answered, on all chains: it begins anew."""
+        for key in [one for one in self._records if one[0] == node_id]:
+            del self._records[key]
+
     def __len__(self) -> int:
         return len(self._records)
 

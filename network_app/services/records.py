@@ -56,6 +56,11 @@ class DatabaseRecords:
         )
 
     @transaction.atomic(durable=True)
+    def pardons(self, benched: Collection[NodeID]) -> list[NodeID]:
+        """Return which of the benched peers an operator wishes to be asked again, each once."""
+        return peers.take_pardons(benched, datetime.now(UTC))
+
+    @transaction.atomic(durable=True)
     def sync(self, alias: str, state: SyncState) -> None:
         """Store how far a chain is."""
         sync.write(alias, state, datetime.now(UTC))

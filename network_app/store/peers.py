@@ -24,6 +24,9 @@ AT_ONCE = 256
 STAY = timedelta(minutes=5)
 """For so long a stranger must be connected to get a row when there are more."""
 
+PARDON = timedelta(seconds=30)
+"""For so long a wish to ask a peer again is heeded: the network's process looks each second."""
+
 
 def write_connected(
     connected: Sequence[PeerInfo], benched: Mapping[NodeID, Collection[str]], now: datetime
@@ -68,6 +71,24 @@ def _worth_a_row(new: Sequence[PeerInfo], now: datetime) -> list[PeerInfo]:
             room -= 1
             worth.append(peer)
     return worth
+
+
+def pardon(node_id: NodeID, now: datetime) -> bool:
+    """Note that a benched peer is to be asked again; say whether it is benched, by its last report."""
+    benched = Peer.objects.filter(node_id=node_id).exclude(benched=[])
+    return bool(benched.update(pardoned_at=now))
+
+
+def take_pardons(benched: Collection[NodeID], now: datetime) -> list[NodeID]:
+    """Return which of the benched peers are to be asked again, and forget that.
+
+    A wish that is old was for an earlier bench, which has ended by itself. The caller holds the transaction.
+    """
+    wished = Peer.objects.filter(node_id__in=list(benched), pardoned_at__isnull=False)
+    found = dict(wished.values_list("node_id", "pardoned_at"))
+    if found:
+        wished.update(pardoned_at=None)
+    return [NodeID(bytes(one)) for one, at in found.items() if at and now - at <= PARDON]
 
 
 def forget_connections() -> None:

@@ -60,6 +60,11 @@ class Aside:
         fault = self._faults.get((node_id, alias))
         return fault is not None and self._clock() < fault.until
 
+    def forget(self, node_id: NodeID) -> None:
+        """Forget what a peer said that cannot be, on all chains."""
+        for key in [one for one in self._faults if one[0] == node_id]:
+            del self._faults[key]
+
     def now(self) -> dict[tuple[NodeID, str], str]:
         """Return why peers are set aside at the moment, by peer and chain."""
         now = self._clock()

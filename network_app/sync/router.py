@@ -158,6 +158,11 @@ class ChainRouter(MessageHandler):
             found.setdefault(node_id, set()).add(alias)
         return {node_id: sorted(aliases) for node_id, aliases in found.items()}
 
+    def pardon(self, node_id: NodeID) -> None:
+        """Ask a peer again, whatever it did."""
+        self._bench.forget(node_id)
+        self.choice.aside.forget(node_id)
+
     # --- told by the connections
 
     @override

@@ -87,3 +87,16 @@ def test_only_so_many_peers_are_remembered() -> None:
         bench.failed(NodeID(bytes([number]) * 20), "P", 0.0)
 
     assert len(bench) == 10
+
+
+def test_a_peer_that_is_forgotten_begins_anew_on_all_chains() -> None:
+    bench = benched_peer()
+    for _ in range(5):
+        bench.failed(PEER, "C", 0.0)
+        bench.failed(OTHER, "C", 0.0)
+
+    bench.forget(PEER)
+
+    assert bench.benched(0.0) == {OTHER: ["C"]}
+    bench.failed(PEER, "P", 0.0)
+    assert not bench.is_benched(PEER, "P", 0.0)

@@ -61,3 +61,16 @@ def test_only_so_many_are_remembered() -> None:
     for number in range(MOST + 10):
         aside.put(NodeID(number.to_bytes(20, "big")), "C", "lied")
     assert len(aside.now()) == MOST
+
+
+def test_a_peer_that_is_forgotten_is_back_and_its_faults_are_gone() -> None:
+    aside = Aside(Clock())
+    other = NodeID(bytes([2]) * 20)
+    for alias in ("C", "P"):
+        aside.put(PEER, alias, "lied")
+    aside.put(other, "C", "lied")
+
+    aside.forget(PEER)
+
+    assert aside.now() == {(other, "C"): "lied"}
+    assert aside.put(PEER, "C", "lied") == FIRST

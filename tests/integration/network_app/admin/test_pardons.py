@@ -1,0 +1,48 @@
+"""A benched peer can be asked again from its page."""
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.test import Client
+
+from network_app.models import Peer
+from tests.builders import network_rows
+from tests.builders.network_rows import ago
+from tests.integration.network_app.admin import past
+from tests.integration.network_app.admin.paths import detail
+
+pytestmark = pytest.mark.usefixtures("network")
+BENCHED, ASKED = past.node(4), past.node(6)
+
+
+def _page(node_id: object) -> str:
+    return detail("peer", node_id).replace("change/", "do/ask-again/")
+
+
+def test_it_is_asked_about_noted_and_logged(admin_client: Client) -> None:
+    offered = admin_client.get(detail("peer", BENCHED)).content.decode()
+    assert f'href="{_page(BENCHED)}"' in offered
+    asked = admin_client.get(_page(BENCHED)).content.decode()
+    assert "Ask this peer again?" in asked
+    assert ">C-Chain</span>" in asked
+
+    told = admin_client.post(_page(BENCHED), follow=True).content.decode()
+
+    assert "is asked again on all chains, within seconds." in told
+    assert list(Peer.objects.filter(pardoned_at__isnull=False)) == [Peer.objects.get(pk=BENCHED)]
+    entry = LogEntry.objects.get()
+    assert (entry.object_id, str(BENCHED) in entry.object_repr) == (str(BENCHED), True)
+    assert "is asked again" in entry.change_message
+
+
+def test_of_one_that_is_asked_it_says_so(admin_client: Client) -> None:
+    assert "it is not benched" in admin_client.get(_page(ASKED)).content.decode()
+    told = admin_client.post(_page(ASKED), follow=True).content.decode()
+    assert "Not done: it is not benched" in told
+    assert not LogEntry.objects.exists()
+
+
+def test_while_nobody_listens_it_is_refused(admin_client: Client) -> None:
+    network_rows.report(heartbeat_at=ago(60))
+    told = admin_client.post(_page(BENCHED), follow=True).content.decode()
+    assert "Not done: the network&#x27;s process is silent" in told
+    assert not LogEntry.objects.exists()
