@@ -100,7 +100,7 @@ class Reporter:
     def run_again(self, name: str) -> CheckResult:
         """Run a check of this process now, and return what it found; it has failed when it takes too long.
 
-        One that is being run is waited for: what it finds is as new as can be.
+        One that is being run is waited for first: it may have looked before the caller did.
 
         Raises:
             KeyError: There is no such check.
@@ -109,9 +109,8 @@ class Reporter:
         runner = self._runners.get(name)
         if runner is None or self._stopped.is_set():
             self._run(check)
-        else:
-            if runner.idle.is_set():
-                runner.ask()
+        elif self._wait(runner, time.monotonic() + self._seconds):
+            runner.ask()
             self._wait(runner, time.monotonic() + self._seconds)
         return self._results[name]
 
@@ -168,12 +167,13 @@ class Reporter:
         for runner in runners:
             self._wait(runner, deadline)
 
-    def _wait(self, runner: "_Runner", deadline: float) -> None:
-        """Wait for a check's run to end; one that does not end in time has failed."""
+    def _wait(self, runner: "_Runner", deadline: float) -> bool:
+        """Wait for a check's run to end and say whether it did; one that does not end in time has failed."""
         in_time = runner.idle.wait(max(0.0, deadline - time.monotonic()))
         if not in_time and not self._stopped.is_set():
             error = f"check timed out: no result within {self._seconds:g}s"
             self._note(runner.check, Finding(error=error), runner.began, time.time_ns())
+        return in_time
 
     def _run(self, check: Check) -> None:
         began = time.time_ns()

@@ -152,7 +152,7 @@ class PoolTransactionAdmin(RowsAdmin):
     @admin.display(description="Most it can cost")
     def cost(self, waiting: PoolTransaction) -> SafeString:
         """Return the most that it can take from its sender."""
-        return display.full_amount(waiting.gas * waiting.max_fee_per_gas + waiting.value)
+        return display.full_fee(waiting.gas * waiting.max_fee_per_gas + waiting.value)
 
     @admin.display(description="Type")
     @asked_once

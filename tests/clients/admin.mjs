@@ -55,6 +55,45 @@ export async function findValidator({ base, password, node, screenshot }) {
   return { dashboard, validator, file, name: download.suggestedFilename(), faults }
 }
 
+/** What the front page says without scripts: numbers, and charts that the server has drawn. */
+async function withoutScripts(browser, base, page) {
+  const context = await browser.newContext({ javaScriptEnabled: false, storageState: await page.context().storageState() })
+  const plain = await context.newPage()
+  await plain.goto(`${base}/admin/`)
+  const said = { text: await plain.innerText('body'), bars: await plain.locator('svg.nd-bars rect').count() }
+  await context.close()
+  return said
+}
+
+/** Does all that may be done from the first page and to a waiting transaction, each after having been asked. */
+export async function operate({ base, password, hash, screenshots }) {
+  const { browser, page, faults } = await logIn(base, password, { width: 1440, height: 900 })
+  const plain = await withoutScripts(browser, base, page)
+  const said = {}
+  const deed = async (name, open) => {
+    await open()
+    await page.waitForSelector('.nd-question')
+    said[`${name} asked`] = await page.innerText('.nd-question')
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
+    if (wide) faults.push(`${name} is too wide: ${await page.evaluate(sticksOut)}`)
+    await page.screenshot({ path: `${screenshots}/${name}.png` })
+    await page.click('.nd-question .nd-sure')
+    await page.waitForURL((url) => !/\/(do|production|check)\//.test(url.pathname))
+    said[name] = await page.innerText('body')
+  }
+  await deed('pause', () => page.click('a[href="/admin/production/pause/"]'))
+  await deed('resume', () => page.click('a[href="/admin/production/resume/"]'))
+  await deed('check', () => page.click('a[href="/admin/check/X/"]'))
+  await page.goto(`${base}/admin/cchain_app/pooltransaction/?q=${hash}`)
+  await page.locator('#result_list tbody th a').first().click()
+  await page.waitForURL(/\/change\//)
+  await deed('drop', () => page.click('a[href$="/do/drop/"]'))
+  await page.goto(`${base}/admin/cchain_app/block/?height=abc`)
+  said.filter = await page.innerText('body')
+  await browser.close()
+  return { said, plain, faults }
+}
+
 /** What a page is too wide for: the parts that stick out of the window, without those inside of a part that scrolls. */
 function sticksOut() {
   const width = document.documentElement.clientWidth

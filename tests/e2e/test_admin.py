@@ -38,6 +38,42 @@ def test_a_transaction_is_found_by_its_hash(
     assert "C-Chain" in found["dashboard"]
 
 
+def test_an_operator_pauses_resumes_runs_a_check_again_and_drops(
+    node: CheckedNode, account: LocalAccount, tmp_path: Path
+) -> None:
+    sender = Sender(account, CHAIN_ID)
+    sender.nonce = 1  # behind a gap: it waits
+    with node.client() as client:
+        waiting = client.call("eth_sendRawTransaction", sender.transfer(STRANGER, 1))
+        given = {
+            "base": f"http://127.0.0.1:{node.port}",
+            "password": (node.directory / "data" / "admin_password").read_text().strip(),
+            "hash": waiting,
+            "screenshots": str(tmp_path),
+        }
+        try:
+            found = node_script("run.mjs", "admin", "operate", json.dumps(given))
+        finally:
+            client.call("evm_setAutomine", True)  # the node is others' too
+        said = found["said"]
+        assert found["faults"] == []
+        assert "Transactions a minute" in found["plain"]["text"]
+        assert found["plain"]["bars"] == 5 * 30
+        assert "Pause the production of blocks?" in said["pause asked"]
+        assert "Paused the C-Chain's production of blocks." in said["pause"]
+        assert "Resumed the C-Chain's production of blocks." in said["resume"]
+        assert "Ran check X-Chain again: it passes." in said["check"]
+        assert waiting in said["drop asked"]
+        assert f"Dropped transaction {waiting} from the pool." in said["drop"]
+        assert client.call("eth_getTransactionByHash", waiting) is None
+        assert "nothing to find by “height=abc”" in said["filter"]
+        # Blocks are made again.
+        sender.nonce = 0
+        wait_for_receipts(
+            client, [client.call("eth_sendRawTransaction", sender.transfer(STRANGER, 1))]
+        )
+
+
 def test_the_nodes_own_validator_is_found_and_in_the_file(
     fresh: CheckedNode, tmp_path: Path
 ) -> None:
