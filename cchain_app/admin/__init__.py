@@ -3,9 +3,9 @@
 How values look is in `formats` (text) and `display` (HTML), where pages are in `links`.
 """
 
-from cchain_app.admin.accounts import AccountAdmin, AccountChangeAdmin, Contract, ContractAdmin
+from cchain_app.admin.accounts import AccountAdmin, AccountChangeAdmin, ContractAdmin
 from cchain_app.admin.blocks import BlockAdmin
-from cchain_app.admin.calls import CallAdmin, ContractCreation, ContractCreationAdmin
+from cchain_app.admin.calls import CallAdmin, ContractCreationAdmin
 from cchain_app.admin.conditions import (
     CreatedAccountAdmin,
     DevelopmentSettingsAdmin,
@@ -23,9 +23,7 @@ __all__ = [
     "AccountChangeAdmin",
     "BlockAdmin",
     "CallAdmin",
-    "Contract",
     "ContractAdmin",
-    "ContractCreation",
     "ContractCreationAdmin",
     "CreatedAccountAdmin",
     "DevelopmentChangeAdmin",

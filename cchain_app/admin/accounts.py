@@ -15,7 +15,7 @@ from cchain_app.admin import display, links
 from cchain_app.admin.account_values import AccountValuesAdmin
 from cchain_app.admin.calls import creation_of
 from cchain_app.admin.rows import RowsAdmin, objects, rows_of_block, rows_of_block_hash
-from cchain_app.models import Account, AccountChange, Code, Receipt, StorageSlot
+from cchain_app.models import Account, AccountChange, Code, Contract, Receipt, StorageSlot
 from cchain_app.txs.transaction import DELEGATION
 from chaindb.fields import HexBytes
 from primitives.hashing import EMPTY_HASH
@@ -216,15 +216,6 @@ class AccountChangeAdmin(AccountValuesAdmin):
 
 def _plain(account: Account) -> bool:
     return bytes(account.code_hash) == EMPTY_HASH
-
-
-class Contract(Account):
-    """One row is an account with code, as it is at the head."""
-
-    class Meta:
-        proxy = True
-        app_label = "cchain_app"
-        ordering = ["address"]
 
 
 @admin.register(Contract)

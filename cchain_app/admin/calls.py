@@ -21,7 +21,7 @@ from cchain_app.admin.signatures import function_of
 from cchain_app.apps import evm_chain
 from cchain_app.evm.reverts import reason_of
 from cchain_app.evm.tracing import Frame, Recording, TraceTimedOut, TraceTooLarge
-from cchain_app.models import Call, CallType, Transaction
+from cchain_app.models import Call, CallType, ContractCreation, Transaction
 from cchain_app.selectors import blocks, calls, tracing
 from cchain_app.selectors.tracing import TraceDiffers
 from cchain_app.store.calls import Recorded, call_of_row, rows_of
@@ -286,16 +286,6 @@ def _function(call: Call) -> Iterable[object]:
         return ()
     known = function_of(call.selector)
     return (display.short(call.selector) if known is None else known.name,)
-
-
-class ContractCreation(Call):
-    """One row is a creation of a contract."""
-
-    class Meta:
-        proxy = True
-        app_label = "cchain_app"
-        ordering = ["-id"]
-        verbose_name = "contract creation"
 
 
 @admin.register(ContractCreation)

@@ -5,7 +5,7 @@ Rows that a block makes have primary keys made of the block's number and a place
 """
 
 from cchain_app.models.accounts import CreatedAccount
-from cchain_app.models.calls import Call, CallProgress, CallType
+from cchain_app.models.calls import Call, CallProgress, CallType, ContractCreation
 from cchain_app.models.chain import Block, Chain, Log, Receipt, Transaction
 from cchain_app.models.development import (
     ChangeKind,
@@ -22,6 +22,7 @@ from cchain_app.models.state import (
     Account,
     AccountChange,
     Code,
+    Contract,
     StorageChange,
     StorageSlot,
     TrieNode,
@@ -38,6 +39,8 @@ __all__ = [
     "Chain",
     "ChangeKind",
     "Code",
+    "Contract",
+    "ContractCreation",
     "CreatedAccount",
     "DevelopmentChange",
     "DevelopmentSettings",

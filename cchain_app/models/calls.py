@@ -87,6 +87,15 @@ class Call(models.Model):
         return f"{CallType(self.type).label} {self.index}"
 
 
+class ContractCreation(Call):
+    """One row is a creation of a contract."""
+
+    class Meta:
+        proxy = True
+        ordering = ["-id"]
+        verbose_name = "contract creation"
+
+
 class CallProgress(models.Model):
     """The one row says how far calls are written."""
 

@@ -33,6 +33,14 @@ class Account(models.Model):
         return str(self.address)
 
 
+class Contract(Account):
+    """One row is an account with code, as it is at the head."""
+
+    class Meta:
+        proxy = True
+        ordering = ["address"]
+
+
 class AccountChange(models.Model):
     """One row is what an account was before a block that changed it; nulls: it did not exist."""
 

@@ -10,7 +10,7 @@ from django.test import Client
 
 from adminkit.read_only import ReadOnlyModelAdmin
 from cchain_app import models
-from cchain_app.admin import Contract, ContractCreation
+from cchain_app.models import Contract, ContractCreation
 from tests.builders import rows
 from tests.integration.cchain_app.admin.paths import CCHAIN, MODELS, detail, hexed, listing
 
