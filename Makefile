@@ -19,8 +19,17 @@ CLIENTS := tests/clients
 # Each is what a user would have: a project with packages of its own.
 NPM_PROJECTS := $(CLIENTS) $(addprefix $(CLIENTS)/projects/,hardhat2 hardhat3)
 NATIVE_SOURCES := $(wildcard native/Cargo.* native/*.toml native/src/*.rs native/src/*/*.rs)
-# Sockets and engines of the network ask no database, and a fork is refused on this one: once is enough.
-WITHOUT_DATABASE := $(patsubst %,--ignore=tests/integration/%,benchmarks cchain_app/forking nunatak jsonrpc network_app/consensus network_app/peers network_app/sync)
+# PostgreSQL is for what asks a database of its own accord. Sockets and engines of the network, engines that trace,
+# files that processes share, commands' first words and how pages look are the same on both: once is enough.
+WITHOUT_DATABASE := $(patsubst %,--ignore=tests/integration/%,benchmarks cchain_app/forking nunatak jsonrpc \
+	network_app/consensus network_app/peers network_app/sync health_app/metrics/test_shared.py \
+	$(addprefix nodeproject/,test_api_reference.py test_image.py test_paths.py test_rpc_examples.py test_start.py \
+	test_systemd.py test_words_at_start.py) \
+	$(addprefix cchain_app/api/,test_debug_traces.py test_parity_traces.py test_trace_exchanges.py \
+	test_traces_of_forks.py) \
+	$(addprefix platform_app/services/,test_following_history.py test_history.py test_vm_any_order.py) \
+	platform_app/api/test_fuzz.py cchain_app/services/test_importing_methods.py) \
+	$(foreach one,dashboard empty other_admins pages read_only,--ignore-glob='*/admin/test_$(one).py')
 # Checks and tests must not touch the data of a node that runs in this directory.
 SCRATCH := NODE_DATA_DIR=build/test-data
 TOGETHER := $(MAKE) AT_ONCE=yes --jobs=2 --output-sync=target

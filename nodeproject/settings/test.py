@@ -32,3 +32,5 @@ else:
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 CELERY_TASK_ALWAYS_EAGER = True
 CELERY_TASK_EAGER_PROPAGATES = True
+# Each client of a test has middleware of its own, which would look for all files anew.
+WHITENOISE_AUTOREFRESH = True
