@@ -13,6 +13,7 @@ from explorer_app.selectors import cchain
 from explorer_app.selectors.cchain import PAGE, TransactionRow
 from explorer_app.site import Explorer
 from explorer_app.views.page import cchain_page, list_pages, read_number, rendered
+from network_app.selectors import outer
 from primitives.evm import Address, Hash
 
 _HASH_DIGITS = 66
@@ -76,6 +77,7 @@ def block(site: Explorer, request: HttpRequest, height: str) -> HttpResponse:
         "first": site.evm.first_number,
         "head": chain_blocks.head(site.evm).number,
         "burned": None if found.base_fee is None else found.base_fee * found.gas_used,
+        "proposer": outer.proposer(site.evm.db, "C", found.number),
         "header": _header(bytes(found.header)),
         "rows": lines(site, rows),
         "nothing": "There are none in it.",

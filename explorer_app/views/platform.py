@@ -11,6 +11,7 @@ from explorer_app.selectors.platform import PAGE
 from explorer_app.site import Explorer
 from explorer_app.views.page import list_pages, page, read_number, rendered
 from explorer_app.views.words import sentence
+from network_app.selectors import outer
 from platform_app.txs.render import render_tx
 from primitives.ids import ID
 
@@ -52,6 +53,7 @@ def block(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
         section="p-txs",
         found=found,
         tip=tip.height,
+        proposer=outer.proposer(site.platform.db, "P", found.height),
         rows=rows,
         looked_at=str(found.block_id),
         **more,

@@ -6,10 +6,14 @@ from http import HTTPStatus
 import pytest
 from django.utils.html import escape
 
+from chaindb.database import Database
+from network_app.store import outer
 from platform_app import models
 from tests.builders import platform_history as past
 from tests.integration.admin_pages import Browse
+from tests.integration.conftest import Chain
 from tests.integration.explorer_app.conftest import browse
+from tests.integration.network_app.admin.past import wrapping
 from tests.integration.platform_app.admin.conftest import (
     SIZES,
     history,
@@ -154,6 +158,22 @@ def test_a_subnet_has_its_keys_blockchains_and_validators(browse: Browse) -> Non
     assert "Controlled by" in text
     assert "Blockchains" in text
     assert "/p/address/P-" in text
+
+
+@pytest.mark.parametrize("letter", ["P", "C"])
+def test_a_block_that_was_wrapped_says_who_proposed_it(
+    browse: Browse, chain: Chain, letter: str
+) -> None:
+    made = wrapping(letter, 1)
+    chain.mine()
+    path = "/p/block/1" if letter == "P" else "/block/1"
+    assert "Proposed by" not in browse(path).text
+    outer.add(Database(), letter, [made])
+
+    page = browse(path)
+
+    assert f'Proposed by</dt><dd><a class="hex" href="/p/validator/{made.proposer}">' in page.text
+    assert browse(f"/p/validator/{made.proposer}").status == HTTPStatus.OK
 
 
 @pytest.mark.parametrize(
