@@ -56,7 +56,7 @@ def token_item(token: TokenRow, token_id: int) -> SafeString:
     """Return the id of a token that leads to its page; a long one without its middle."""
     page = reverse("explorer:token-item", args=[checksummed(token.address), token_id])
     shown = formats.shorten(str(token_id))
-    return format_html('<a class="num" href="{}" title="{}">#{}</a>', page, token_id, shown)
+    return format_html('<a class="num item" href="{}" title="{}">#{}</a>', page, token_id, shown)
 
 
 @register.filter

@@ -1,10 +1,12 @@
 """The page of a transaction: in a sentence, its call and events by name, what it moved, its calls, state and bytes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from django.http import Http404, HttpRequest, HttpResponse
 
+from cchain_app.evm import failures
 from cchain_app.evm.engine import AccountState
 from cchain_app.evm.tracing import Frame, TouchedState
 from cchain_app.selectors import blocks as chain_blocks
@@ -14,7 +16,7 @@ from cchain_app.txs.codec import decode_unsigned
 from cchain_app.txs.errors import InvalidTransaction
 from explorer_app.names.book import NO_ABI
 from explorer_app.names.decoding import Decoded
-from explorer_app.selectors import cchain, traces
+from explorer_app.selectors import cchain, tokens, traces
 from explorer_app.selectors.cchain import TransactionRow
 from explorer_app.selectors.places import Busy
 from explorer_app.selectors.traces import Traced
@@ -22,6 +24,7 @@ from explorer_app.site import Explorer
 from explorer_app.views.abis import Abis
 from explorer_app.views.cchain import method
 from explorer_app.views.page import cchain_page, rendered
+from explorer_app.views.tokens import transfer_lines
 from primitives.evm import Address, Hash
 from primitives.hashing import EMPTY_HASH
 
@@ -33,6 +36,8 @@ _DEEPEST: Final = 12
 """Frames below it are not indented any further."""
 _HASH_BYTES: Final = 32
 _MOST_INPUT: Final = 16 * 1024
+_MOVING_NOTHING: Final = {"DELEGATECALL", "CALLCODE"}
+"""Calls whose value stays where it is: the code of another runs in their place."""
 _TYPES: Final = ("legacy", "access list", "dynamic fee", "blob", "set code")
 
 
@@ -56,6 +61,11 @@ class CallLine(NamedTuple):
     method: str
     failure: str
     """Why it failed, of a frame in which a failure began; else empty."""
+
+    @property
+    def value(self) -> int | None:
+        """Wei that the call itself brings."""
+        return None if self.frame.type in _MOVING_NOTHING else self.frame.value
 
 
 class Change(NamedTuple):
@@ -123,9 +133,9 @@ def _overview(site: Explorer, row: TransactionRow) -> dict[str, Any]:
         "kind": _TYPES[row.type] if row.type < len(_TYPES) else str(row.type),
         "envelope": decoded,
         "confirmations": head.number - row.number + 1,
-        "failure": None if row.succeeded else _failure(site, row),
+        **({} if row.succeeded else _failure(site, abis, row)),
         "events": events,
-        "transfers": [one for one in events if _is_transfer(one)],
+        **_tokens_moved(site, row, events),
         "before": before,
         "after": after,
     }
@@ -137,7 +147,7 @@ def _calls(site: Explorer, row: TransactionRow) -> dict[str, Any]:
     return {
         "trouble": found.trouble,
         "calls": list(_call_lines(site, frames[:MOST_CALLS])),
-        "moved": [one for one in frames if one.value and one.error is None][:MOST_CALLS],
+        "moved": list(islice(_moving(frames), MOST_CALLS)),
         "left_out": max(0, len(frames) - MOST_CALLS),
     }
 
@@ -183,10 +193,32 @@ def _text(data: bytes) -> str:
     return text if text and all(one.isprintable() or one in "\r\n\t" for one in text) else ""
 
 
-def _failure(site: Explorer, row: TransactionRow) -> Failure:
+def _failure(site: Explorer, abis: Abis, row: TransactionRow) -> dict[str, Any]:
+    """Return why a transaction failed: in words, and as an error that its contract declares."""
     found = _traced(site, row)
-    named = failure_of(found.trace.frames, site.known) if found.trace else None
-    return named or Failure(found.trouble or "It failed.")
+    frames = found.trace.frames if found.trace else ()
+    named = failure_of(frames, site.known) if frames else None
+    failure = named or Failure(found.trouble or "It failed.")
+    return {"failure": failure, "error": _declared(site, abis, frames)}
+
+
+def _declared(site: Explorer, abis: Abis, frames: Sequence[Frame]) -> Decoded | None:
+    """Return the error of the outermost frame by the ABI of whoever raised it or handed it on."""
+    for frame in frames:
+        if frame.error != failures.REVERTED or frame.output != frames[0].output:
+            return None
+        found = site.names.error(frame.output, abis.of(frame.to))
+        if found is not None and not found.is_guess:
+            return found
+    return None
+
+
+def _tokens_moved(site: Explorer, row: TransactionRow, events: Sequence[Event]) -> dict[str, Any]:
+    """Return transfers of tokens as rows, or, of a block for which there are none yet, the events that tell of them."""
+    written = tokens.progress(site.evm)
+    if written is None or written.height < row.number:
+        return {"told": [one for one in events if _is_transfer(one)]}
+    return {"transfers": transfer_lines(tokens.transfers_in(site.evm, row.id))}
 
 
 def _topics(log: Any) -> list[bytes]:
@@ -218,6 +250,16 @@ def _call_lines(site: Explorer, frames: Sequence[Frame]) -> Iterator[CallLine]:
             "" if creates else site.names.method(frame.input, abi),
             failed.reason if failed and failed.frame is None else "",
         )
+
+
+def _moving(frames: Iterable[Frame]) -> Iterator[Frame]:
+    """Yield the frames that moved coins: of one that failed, all inside of it is undone."""
+    failed: int | None = None
+    for frame in frames:
+        if failed is None or frame.depth <= failed:
+            failed = frame.depth if frame.error else None
+            if frame.value and failed is None and frame.type not in _MOVING_NOTHING:
+                yield frame
 
 
 def _alone(frames: Sequence[Frame], place: int) -> list[Frame]:

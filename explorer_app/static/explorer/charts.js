@@ -1,6 +1,13 @@
 "use strict";
 // Draws large charts in place of the small ones that pages have without scripts.
 
+/** How wide the axis has to be for its longest number, with its ticks and a gap. */
+function wide(chart, values, axis) {
+  const longest = (values ?? []).reduce((most, text) => (text.length > most.length ? text : most), "");
+  chart.ctx.font = chart.axes[axis].font[0];
+  return Math.ceil(chart.ctx.measureText(longest).width / devicePixelRatio) + 20;
+}
+
 document.addEventListener("DOMContentLoaded", async () => {
   const fetched = new Map();
   for (const place of document.querySelectorAll("[data-chart]")) {
@@ -16,7 +23,7 @@ document.addEventListener("DOMContentLoaded", async () => {
       {
         width: place.clientWidth, height: 240, legend: { show: false }, cursor: { y: false },
         series: [{}, { stroke: accent, fill: `${accent}22`, width: 2, paths: uPlot.paths.stepped({ align: 1 }) }],
-        axes: [axis, { ...axis, size: 90, values: (_, ticks) => ticks.map((one) => one.toLocaleString("en")) }],
+        axes: [axis, { ...axis, size: wide, values: (_, ticks) => ticks.map((one) => one.toLocaleString("en")) }],
       },
       data,
       place,

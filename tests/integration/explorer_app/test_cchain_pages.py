@@ -16,6 +16,8 @@ from explorer_app.selectors import places
 from explorer_app.selectors.cchain import PAGE
 from nodeproject.apps import this_node
 from primitives.hexadecimal import checksum_address
+from tests.builders import bytecode
+from tests.builders.bytecode import assemble, deploy_code, words
 from tests.builders.transactions import RECIPIENT, SENDER
 from tests.integration.admin_pages import Browse
 from tests.integration.cchain_app.traced_chain import ADDRESSES, CREATED, TracedChain, hexed
@@ -155,6 +157,28 @@ def test_calls_are_a_tree_with_what_they_moved(made: TracedChain, browse: Browse
     assert 'class="d1"' in text
     assert "SELFDESTRUCT" in text
     assert checked(CREATED) in text
+
+
+def test_coins_move_once_and_not_where_it_was_undone(made: TracedChain, browse: Browse) -> None:
+    pays_and_fails = assemble("0 0 0 0 3", int.from_bytes(RECIPIENT), "GAS CALL 0 0 REVERT")
+    code = deploy_code(pays_and_fails)
+    failing = bytecode.created(SENDER, made.chain.nonce)
+    made.chain.do(to=None, data=code, gas=300_000, value=0)
+    delegated = made.chain.make(
+        to=ADDRESSES["delegator"], data=words(ADDRESSES["counter"]), value=7_000, gas=200_000
+    )
+    undone = made.chain.make(to=failing, value=7_000, gas=200_000)
+    made.chain.send(delegated, undone)
+    made.chain.mine()
+
+    once = browse("/tx/" + hexed(delegated.hash), tab="calls").text
+    never = browse("/tx/" + hexed(undone.hash), tab="calls").text
+
+    assert "DELEGATECALL" in once
+    table, _, tree = once.partition("<h2>Calls</h2>")
+    assert table.count(">7,000 wei<") == tree.count(">7,000 wei<") == 1
+    assert ">3 wei<" in never
+    assert "Coins moved" not in never
 
 
 def test_what_cannot_be_executed_any_more_says_why(
