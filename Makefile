@@ -127,8 +127,12 @@ geth:  ## Build go-ethereum into build/bin, where there is a Go toolchain: a pee
 	GOBIN=$(CURDIR)/build/bin go install -trimpath github.com/ethereum/go-ethereum/cmd/geth@v1.17.10
 
 .PHONY: soak
-soak: $(STAMPS)/dev native system-packages  ## Fifty runs of five voters under load and all faults; 75 to 100 minutes
-	$(SCRATCH) $(PYTHON) -m tests.e2e.soak
+soak: $(STAMPS)/dev native  ## One node under mixed load with 1,000 subscribers for ten minutes (benchmarks/README.md)
+	$(PYTHON) -m benchmarks.soak
+
+.PHONY: soak-network
+soak-network: $(STAMPS)/dev native system-packages  ## Fifty runs of five voters under load and all faults; 75 to 100 minutes
+	$(SCRATCH) $(PYTHON) -m tests.e2e.soak_network
 
 .PHONY: bench
 bench: $(STAMPS)/dev native  ## Measure the node beside others

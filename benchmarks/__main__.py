@@ -1,7 +1,6 @@
 """`python -m benchmarks`: measures this node and its peers in one run and prints the table."""
 
 import argparse
-import resource
 import signal
 import sys
 from collections.abc import Sequence
@@ -11,9 +10,9 @@ from benchmarks import peers
 from benchmarks.exchanges import Stalled
 from benchmarks.generator import GeneratorFailed, program
 from benchmarks.groups import GROUPS, WORKLOADS
-from benchmarks.machine import description
+from benchmarks.machine import allow_many_sockets, description
 from benchmarks.node import NODE
-from benchmarks.report import KINDS, Results, markdown, number, print_table
+from benchmarks.report import KINDS, Results, markdown, number, print_table, put_between
 from benchmarks.rpc import NotMined, RpcFailed, WrongAnswer
 from benchmarks.scale import FULL, QUICK, Scale
 from benchmarks.scene import Scene
@@ -39,7 +38,7 @@ BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 def main() -> int:
     """Run what the command line asks for."""
     options = _parse()
-    _allow_many_sockets()
+    allow_many_sockets()
     signal.signal(signal.SIGTERM, lambda _signal, _frame: sys.exit(1))  # ends the servers too
     servers = [*options.peers, *([] if options.without_node else [NODE.name])]
     try:
@@ -60,7 +59,7 @@ def main() -> int:
             _measure(results, server, group, wanted, scale)
     print_table(results, machine)
     if options.markdown:
-        _write(options.markdown, markdown(results, machine))
+        put_between(options.markdown, markdown(results, machine), BEGIN, END)
     return 0
 
 
@@ -98,12 +97,6 @@ def _peers(text: str) -> list[str]:
     return names
 
 
-def _allow_many_sockets() -> None:
-    """Raise the limit of open files to what the system allows; servers inherit it."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-
-
 def _measure(
     results: Results, server: str, group: Group, wanted: Sequence[Workload], scale: Scale
 ) -> None:
@@ -138,12 +131,6 @@ def _reason(error: Exception) -> str:
 
 def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
-
-
-def _write(target: Path, text: str) -> None:
-    before, _, rest = target.read_text().partition(BEGIN)
-    after = rest.partition(END)[2]
-    target.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}")
 
 
 if __name__ == "__main__":

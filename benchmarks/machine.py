@@ -2,6 +2,7 @@
 
 import os
 import platform
+import resource
 import sqlite3
 import sys
 from datetime import UTC, datetime
@@ -22,6 +23,12 @@ def description(peers: list[str]) -> list[str]:
         lines.append(", ".join(f"{peer} {installed[peer]}" for peer in peers))
     lines.append(f"Load before the start: {os.getloadavg()[0]:.1f} (another's work makes noise)")
     return lines
+
+
+def allow_many_sockets() -> None:
+    """Raise the limit of open files to what the system allows; servers inherit it."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _processor() -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -90,6 +91,13 @@ def markdown(results: Results, machine: Sequence[str]) -> str:
         *_markdown_table(_details_header(results), _detail_rows(results, _processor)),
     ]
     return "\n".join(lines) + "\n"
+
+
+def put_between(target: Path, text: str, begin: str, end: str) -> None:
+    """Put a text into a file, in place of what is between two marks."""
+    before, _, rest = target.read_text().partition(begin)
+    after = rest.partition(end)[2]
+    target.write_text(f"{before}{begin}\n\n{text}\n{end}{after}")
 
 
 def _markdown_table(header: Sequence[str], rows: Iterator[list[str]]) -> list[str]:

@@ -216,7 +216,7 @@ def test_who_does_not_validate_follows_the_votes(network: LocalNetwork) -> None:
 
 
 def test_no_fault_lets_two_nodes_accept_different_blocks(network: LocalNetwork) -> None:
-    """`make soak` has the same for other seeds; this one is among those that take the least time."""
+    """`make soak-network` has the same for other seeds; this one is among those that take the least time."""
     outcome = faulty_run(network, seed=2)
     assert outcome.transactions >= 4 * SENDERS
 

@@ -1,4 +1,4 @@
-"""Faulty runs one after the other, each on a new network of five voters: `make soak`.
+"""Faulty runs one after the other, each on a new network of five voters: `make soak-network`.
 
 It takes minutes for each run, so `make test` has one of them (`test_network_voting`) and this the rest.
 """

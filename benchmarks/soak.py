@@ -1,0 +1,174 @@
+"""`make soak`: one node under mixed load for ten minutes. Nothing may be lost, doubled or late, and memory may not grow."""
+
+import argparse
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.machine import allow_many_sockets, description
+from benchmarks.node import NODE
+from benchmarks.report import put_between
+from benchmarks.scale import FULL
+from benchmarks.scene import Scene
+from benchmarks.server import Server, running
+from benchmarks.soak_clients import Client, Payer, Reader, Sender, Tally, Visitor
+from benchmarks.soak_subscribers import Heard, subscribed
+from benchmarks.soak_verdict import Sent, Soaked, markdown, passes
+
+SENDERS = 2
+EARLY = 60.0
+"""Seconds after which memory counts: what a node remembers it has by then."""
+LOOK = 5.0
+"""Seconds between looks at what was measured so far."""
+AT_ONCE = 100
+"""Blocks that are asked for in one request."""
+BEGIN, END = "<!-- soaked: begin -->", "<!-- soaked: end -->"
+
+
+@dataclass(frozen=True, slots=True)
+class Clients:
+    """Who asks the node for something."""
+
+    senders: Sequence[Sender]
+    payer: Payer
+    others: Sequence[Client]
+
+    @property
+    def all(self) -> list[Client]:
+        """Everybody."""
+        return [*self.senders, self.payer, *self.others]
+
+
+def main() -> int:
+    """Soak a node; 1 when a bar is missed."""
+    options = _parse()
+    allow_many_sockets()
+    signal.signal(signal.SIGTERM, lambda _signal, _frame: sys.exit(1))  # ends the node too
+    machine = description([])
+    with running(NODE) as server:
+        soaked = soak(server, options.minutes * 60, options.subscribers)
+    table = markdown(soaked, machine)
+    print(table)
+    if options.markdown:
+        put_between(options.markdown, table, BEGIN, END)
+    return 0 if passes(soaked) else 1
+
+
+def soak(server: Server, seconds: float, subscribers: int) -> Soaked:
+    """Load a node for so long, and hold what it has then against what was sent."""
+    tally = Tally()
+    scene = Scene(server, FULL)
+    clients = _prepared(scene, tally)
+    head = scene.client.height()
+    with ExitStack() as ending:
+        listening = ending.enter_context(subscribed(server.endpoint, subscribers, head))
+        began = time.perf_counter()
+        for one in clients.all:
+            one.start()
+        early, late = _watch(server, tally, seconds)
+        for one in clients.all:
+            one.stop()
+        lasted = time.perf_counter() - began
+        last = scene.client.height()
+        heard = listening.finish(last)
+    return Soaked(
+        seconds=lasted,
+        sent=[_on_cchain(scene, tally, head, last), _on_platform(clients.payer, tally)],
+        subscribers=subscribers,
+        blocks=last - head,
+        lost=heard.lost,
+        doubled=heard.doubled,
+        delays=_delays(heard, tally),
+        reads=sorted(tally.reads),
+        pages=sorted(tally.pages),
+        errors=tally.errors + Counter({"a subscriber's connection was ended": heard.closed}),
+        memory_early=early,
+        memory_late=late,
+    )
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10, help="how long (default: 10)")
+    parser.add_argument(
+        "--subscribers", type=int, default=1_000, help="to new heads (default: 1,000)"
+    )
+    parser.add_argument(
+        "--markdown", type=Path, help=f"put the table into this file, between {BEGIN} and {END}"
+    )
+    return parser.parse_args()  # fmt: skip
+
+
+def _prepared(scene: Scene, tally: Tally) -> Clients:
+    """Deploy the token and give the senders what they spend; nothing is in a block after that but what is sent."""
+    scene.deploy()
+    server, token = scene.server, scene.contract("Token")
+    senders = [Sender(server, tally, place, token) for place in range(SENDERS)]
+    scene.fund([one.account for one in senders])
+    for one in senders:
+        one.prepare()
+    others = [Reader(server, tally, senders[0], token), Visitor(server, tally, senders[0], token)]
+    return Clients(senders, Payer(server, tally), others)
+
+
+def _watch(server: Server, tally: Tally, seconds: float) -> tuple[int, int]:
+    """Wait until the time is over; return how much memory the node had early, and in the end."""
+    began = time.perf_counter()
+    early = min(EARLY, seconds / 2)
+    _wait(server, tally, began, early)
+    memory = server.memory()
+    _wait(server, tally, began, seconds)
+    return memory, server.memory()
+
+
+def _wait(server: Server, tally: Tally, began: float, seconds: float) -> None:
+    """Wait until so many seconds have passed since a moment, and say now and then what happened."""
+    while (left := began + seconds - time.perf_counter()) > 0:
+        time.sleep(min(LOOK, left))
+        _say(server, tally, time.perf_counter() - began)
+
+
+def _say(server: Server, tally: Tally, lasted: float) -> None:
+    print(
+        f"{lasted:4.0f} s: {len(tally.hashes):,} and {len(tally.issued):,} transactions, {len(tally.pages):,} pages,"
+        f" {len(tally.reads):,} calls, {tally.errors.total():,} errors, {server.memory() / 2**20:.1f} MiB",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def _on_cchain(scene: Scene, tally: Tally, head: int, last: int) -> Sent:
+    """Look for the transactions in all blocks that were made meanwhile."""
+    found: Counter[str] = Counter()
+    for first in range(head + 1, last + 1, AT_ONCE):
+        wanted = [[hex(one), False] for one in range(first, min(first + AT_ONCE, last + 1))]
+        for block in scene.client.call_many("eth_getBlockByNumber", wanted):
+            found.update(block["transactions"])
+    own = {one: found[one] for one in tally.hashes if one in found}
+    return Sent("C-Chain", len(tally.hashes), Counter(own), found.total() - sum(own.values()))
+
+
+def _on_platform(payer: Payer, tally: Tally) -> Sent:
+    """See what became of the transactions, and that their recipients have no more than that."""
+    committed = payer.committed()
+    found = Counter({str(place): 1 for place in range(committed)})
+    return Sent("P-Chain", len(tally.issued), found, payer.paid() - committed)
+
+
+def _delays(heard: Heard, tally: Tally) -> list[float]:
+    """Return how long notifications took, in order: from the sending of a block's first transaction on."""
+    return sorted(
+        at - tally.sent_at[number]
+        for number, times in heard.times.items()
+        if number in tally.sent_at
+        for at in times
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

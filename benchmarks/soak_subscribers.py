@@ -1,0 +1,181 @@
+"""Subscribers to new heads, in a process of their own: what each is told, when, and what it missed or heard twice."""
+
+import multiprocessing
+import re
+import select
+import socket
+import time
+from array import array
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+
+from benchmarks.exchanges import exchange
+from benchmarks.rpc import RpcFailed, body
+from benchmarks.wire import UNKNOWN, Endpoint, WebSocket
+
+READ = 1 << 16
+LOOK = 0.1
+"""Seconds between looks at whether it is over."""
+SETTLING = 10.0
+"""Seconds after the last block in which what is under way may still come."""
+_NUMBER = re.compile(rb'"number":\s*"0x([0-9a-f]+)"')
+_CLOSE, _PING = 0x8, 0x9
+_OPCODE = 0x0F
+_PONG = b"\x8a"
+
+
+@dataclass(slots=True)
+class Told:
+    """What one subscriber has been told: each number once, one after the other, or something is wrong."""
+
+    last: int
+    """The number of the last head it knows."""
+    lost: int = 0
+    doubled: int = 0
+    """Also those that came after a later one."""
+
+    def hear(self, number: int) -> None:
+        """Take a notification."""
+        if number <= self.last:
+            self.doubled += 1
+            return
+        self.lost += number - self.last - 1
+        self.last = number
+
+    def end(self, head: int) -> None:
+        """Count what never came, of all up to the head."""
+        self.lost += max(0, head - self.last)
+
+
+@dataclass(slots=True)
+class Heard:
+    """What all subscribers were told."""
+
+    lost: int = 0
+    doubled: int = 0
+    closed: int = 0
+    """Subscribers whose connection the server ended."""
+    times: dict[int, "array[float]"] = field(default_factory=dict)
+    """By number of the block, when each notification was read (perf_counter)."""
+
+    @property
+    def count(self) -> int:
+        """Notifications of all."""
+        return sum(map(len, self.times.values()))
+
+
+class Subscribers:
+    """The process, and how to talk to it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def finish(self, head: int) -> Heard:
+        """Wait until all have heard of the head, or until nothing more can be expected; say what they heard."""
+        self._connection.send(head)
+        heard: Heard = self._connection.recv()
+        return heard
+
+
+@contextmanager
+def subscribed(endpoint: Endpoint, count: int, head: int) -> Iterator[Subscribers]:
+    """Start subscribers, which know a head, and return when all are subscribed; end them afterwards.
+
+    Raises:
+        RpcFailed: The server does not want them all.
+    """
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_listen, args=(theirs, endpoint, count, head), daemon=True)
+    process.start()
+    try:
+        told = ours.recv()
+        if told is not None:
+            raise RpcFailed(told)
+        yield Subscribers(ours)
+    finally:
+        process.terminate()
+        process.join()
+
+
+class Listener:
+    """Reads all sockets as soon as anything comes."""
+
+    def __init__(self, framing: WebSocket, sockets: Sequence[socket.socket], head: int) -> None:
+        self._framing = framing
+        self._sockets = {one.fileno(): one for one in sockets}
+        self._received = {number: bytearray() for number in self._sockets}
+        self._told = {number: Told(head) for number in self._sockets}
+        self._times: defaultdict[int, array[float]] = defaultdict(lambda: array("d"))
+        self._closed = 0
+        self._poll = select.epoll()
+        for number in self._sockets:
+            self._poll.register(number, select.EPOLLIN)
+
+    def listen(self, seconds: float) -> None:
+        """Read what comes within so many seconds."""
+        for number, _ in self._poll.poll(seconds):
+            chunk = self._sockets[number].recv(READ)
+            now = time.perf_counter()
+            if not chunk:
+                self._close(number)
+                continue
+            received = self._received[number]
+            received += chunk
+            while (size := self._framing.size(received)) != UNKNOWN and len(received) >= size:
+                self._take(number, bytes(received[:size]), now)
+                del received[:size]
+
+    def has_all(self, head: int) -> bool:
+        """Return whether every subscriber that is left has heard of a head."""
+        return all(self._told[number].last >= head for number in self._sockets)
+
+    def heard(self, head: int) -> Heard:
+        """Return what was heard up to a head."""
+        for one in self._told.values():
+            one.end(head)
+        lost, doubled = (sum(getattr(one, what) for one in self._told.values()) for what in ("lost", "doubled"))  # fmt: skip
+        return Heard(lost, doubled, self._closed, dict(self._times))
+
+    def _take(self, number: int, frame: bytes, now: float) -> None:
+        opcode = frame[0] & _OPCODE
+        if opcode == _PING:
+            payload = self._framing.body(frame)
+            self._sockets[number].sendall(
+                _PONG + bytes((0x80 | len(payload),)) + bytes(4) + payload
+            )
+        elif opcode == _CLOSE:
+            self._close(number)
+        elif found := _NUMBER.search(frame):
+            block = int(found.group(1), 16)
+            self._told[number].hear(block)
+            self._times[block].append(now)
+
+    def _close(self, number: int) -> None:
+        if connection := self._sockets.pop(number, None):
+            self._poll.unregister(number)
+            connection.close()
+            self._closed += 1
+
+
+def _listen(connection: Connection, endpoint: Endpoint, count: int, head: int) -> None:
+    framing = WebSocket(endpoint)
+    sockets = [framing.connect() for _ in range(count)]
+    for one in sockets:
+        answer = exchange(framing, one, body("eth_subscribe", "newHeads"))
+        if b'"result"' not in answer:
+            connection.send(answer.decode(errors="replace"))
+            return
+    listener = Listener(framing, sockets, head)
+    connection.send(None)
+    while not connection.poll():
+        listener.listen(LOOK)
+    last = connection.recv()
+    deadline = time.perf_counter() + SETTLING
+    while not listener.has_all(last) and time.perf_counter() < deadline:
+        listener.listen(LOOK)
+    listener.listen(LOOK)  # what is told twice comes after that
+    connection.send(listener.heard(last))

@@ -1,0 +1,142 @@
+"""What a soak has to show: figures side by side with their bars, and whether all are passed."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil, inf
+from typing import NamedTuple
+
+from benchmarks.report import NOTHING, number
+
+MOST_GROWTH = 0.05
+"""Of memory, from the first minute to the end."""
+MOST_DELAY = 0.25
+"""Seconds of 99 of a hundred notifications."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """Transactions of one chain."""
+
+    chain: str
+    accepted: int
+    """That the node took."""
+    found: Counter[str]
+    """How often each of these is in a block."""
+    strangers: int = 0
+    """In blocks, of nobody who sent any."""
+
+    @property
+    def lost(self) -> int:
+        """That are in no block."""
+        return self.accepted - len(self.found)
+
+    @property
+    def doubled(self) -> int:
+        """That are in a block once more."""
+        return self.found.total() - len(self.found) + self.strangers
+
+
+@dataclass(frozen=True, slots=True)
+class Soaked:
+    """All that was measured."""
+
+    seconds: float
+    sent: Sequence[Sent]
+    subscribers: int
+    blocks: int
+    """Of the C-Chain, while they were subscribed."""
+    lost: int
+    """Notifications."""
+    doubled: int
+    """Likewise."""
+    delays: Sequence[float]
+    """Seconds of each, in order."""
+    reads: Sequence[float]
+    """Seconds, in order."""
+    pages: Sequence[float]
+    """Seconds, in order."""
+    errors: Counter[str]
+    memory_early: int
+    """Bytes."""
+    memory_late: int
+    """Bytes."""
+
+    @property
+    def growth(self) -> float:
+        """The part by which memory has grown."""
+        return self.memory_late / self.memory_early - 1
+
+
+class Figure(NamedTuple):
+    """A line of the table."""
+
+    title: str
+    value: str
+    bar: str = ""
+    passed: bool = True
+
+
+def percentile(ordered: Sequence[float], part: float) -> float:
+    """Return the value that so many of an ordered sequence do not exceed; infinite of nothing."""
+    return ordered[max(0, ceil(len(ordered) * part) - 1)] if ordered else inf
+
+
+def figures(soaked: Soaked) -> Iterator[Figure]:
+    """Yield the lines of the table."""
+    yield Figure("Duration, s", number(soaked.seconds))
+    for one in soaked.sent:
+        rate = f"{one.accepted:,} ({number(one.accepted / soaked.seconds)} a second)"
+        yield Figure(f"{one.chain}: transactions", rate, "> 0", one.accepted > 0)
+        yield _none(f"{one.chain}: lost", one.lost)
+        yield _none(f"{one.chain}: doubled", one.doubled)
+    wanted = soaked.blocks * soaked.subscribers
+    yield Figure(
+        f"newHeads of {soaked.blocks:,} blocks to {soaked.subscribers:,} subscribers",
+        f"{wanted - soaked.lost + soaked.doubled:,}", "> 0", wanted > 0,
+    )  # fmt: skip
+    yield _none("Notifications: lost", soaked.lost)
+    yield _none("Notifications: doubled", soaked.doubled)
+    yield _delay("Notification, p50, ms", soaked.delays, 0.5)
+    slow = percentile(soaked.delays, 0.99)
+    yield _delay("Notification, p99, ms", soaked.delays, 0.99)._replace(
+        bar=f"< {MOST_DELAY * 1e3:.0f}", passed=slow < MOST_DELAY
+    )
+    yield _delay(f"Answer to one of {len(soaked.reads):,} calls, p50, ms", soaked.reads, 0.5)
+    yield _delay(f"One of {len(soaked.pages):,} pages of the explorer, p50, ms", soaked.pages, 0.5)
+    yield _delay("The same, p99, ms", soaked.pages, 0.99)
+    yield _none("Errors", soaked.errors.total())
+    yield Figure("Memory after a minute, MiB", number(soaked.memory_early / 2**20))
+    yield Figure("Memory in the end, MiB", number(soaked.memory_late / 2**20))
+    yield Figure(
+        "Growth of memory", f"{100 * soaked.growth:.1f} %", f"< {100 * MOST_GROWTH:.0f} %",
+        soaked.growth < MOST_GROWTH,
+    )  # fmt: skip
+
+
+def passes(soaked: Soaked) -> bool:
+    """Return whether every bar is passed."""
+    return all(one.passed for one in figures(soaked))
+
+
+def markdown(soaked: Soaked, machine: Sequence[str]) -> str:
+    """Return the table, the errors by kind and the machine as Markdown."""
+    rows = [
+        f"| {one.title} | {one.value} | {f'{one.bar} {_mark(one)}' if one.bar else NOTHING} |"
+        for one in figures(soaked)
+    ]
+    errors = [f"- {count:,} × {kind}" for kind, count in soaked.errors.most_common()]
+    head = ["| Figure | Value | Bar |", "| --- | ---: | ---: |"]
+    return "\n".join([*(f"- {one}" for one in machine), "", *head, *rows, "", *errors]).rstrip() + "\n"  # fmt: skip
+
+
+def _mark(figure: Figure) -> str:
+    return "✓" if figure.passed else "✗"
+
+
+def _none(title: str, count: int) -> Figure:
+    return Figure(title, f"{count:,}", "0", count == 0)
+
+
+def _delay(title: str, ordered: Sequence[float], part: float) -> Figure:
+    return Figure(title, number(percentile(ordered, part) * 1e3) if ordered else NOTHING)
