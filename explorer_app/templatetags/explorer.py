@@ -205,6 +205,8 @@ def sparkline(values: Sequence[float], label: str) -> SafeString:
 
 def _link(page: str, shown: str, title: str, *, copy: bool) -> SafeString:
     button = _copy(title) if copy else ""
+    if shown == title:
+        return format_html('<a class="hex" href="{}">{}</a>{}', page, shown, button)
     return format_html('<a class="hex" href="{}" title="{}">{}</a>{}', page, title, shown, button)
 
 
