@@ -1,4 +1,4 @@
-// Compiles contracts/*.sol and prints {name: {abi, bytecode, deployed}} as JSON.
+// Compiles contracts/*.sol and prints {name: {abi, bytecode, deployed, settings}} as JSON.
 import { readdirSync, readFileSync } from 'node:fs'
 import solc from 'solc'
 
@@ -26,6 +26,7 @@ for (const file of Object.values(output.contracts)) {
       abi,
       bytecode: '0x' + evm.bytecode.object,
       deployed: '0x' + evm.deployedBytecode.object,
+      settings: input.settings,
     }
   }
 }

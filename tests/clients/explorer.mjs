@@ -1,5 +1,5 @@
 // The explorer in a real browser: every page on a desk and on a phone, live heads, search, and the write form's wallet.
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { chromium } from 'playwright-core'
 
@@ -47,22 +47,23 @@ async function audit(page, name, screen, screenshots, faults) {
   await page.screenshot({ path: `${screenshots}/${name}-${screen}.png`, fullPage: true })
 }
 
-/** Opens pages by name on both screens, light and dark, and lets axe look at each. */
+/** Opens pages by name on both screens at once, light and dark, and lets axe look at each. */
 export async function look({ base, pages, screenshots }) {
-  const faults = []
+  const screens = await Promise.all(Object.keys(SCREENS).map((screen) => lookOn(screen, { base, pages, screenshots })))
+  return { seen: Object.assign({}, ...screens.map((one) => one.seen)), faults: screens.flatMap((one) => one.faults) }
+}
+
+async function lookOn(screen, { base, pages, screenshots }) {
+  const colorScheme = screen === 'desk' ? 'light' : 'dark'
+  const { browser, page, faults } = await open(SCREENS[screen], { bypassCSP: true, colorScheme })
   const seen = {}
-  for (const [screen, viewport] of Object.entries(SCREENS)) {
-    const colorScheme = screen === 'desk' ? 'light' : 'dark'
-    const { browser, page, faults: met } = await open(viewport, { bypassCSP: true, colorScheme })
-    for (const [name, path] of Object.entries(pages)) {
-      await page.goto(`${base}${path}`)
-      await page.waitForLoadState('load')
-      await audit(page, name, screen, screenshots, met)
-      seen[`${name}-${screen}`] = await page.innerText('body')
-    }
-    faults.push(...met)
-    await browser.close()
+  for (const [name, path] of Object.entries(pages)) {
+    await page.goto(`${base}${path}`)
+    await page.waitForLoadState('load')
+    await audit(page, name, screen, screenshots, faults)
+    seen[`${name}-${screen}`] = await page.innerText('body')
   }
+  await browser.close()
   return { seen, faults }
 }
 
@@ -102,6 +103,29 @@ export async function search({ base, typed, whole }) {
   const found = new URL(page.url()).pathname
   await browser.close()
   return { suggested, found, faults }
+}
+
+/** Turns the pages of a list of transactions, goes back to the newest, and lets the faucet give to an address. */
+export async function turnAndTake({ base, list, thirsty }) {
+  const { browser, page, faults } = await open(SCREENS.desk)
+  const hashes = () => page.$$eval('tbody td:first-child a', (links) => links.map((link) => link.getAttribute('href')))
+  await page.goto(`${base}${list}`)
+  const lists = [await hashes()]
+  for (const words of ['Older', 'Older', 'Newest']) {
+    const here = page.url()
+    await page.click(`nav[aria-label="Pages of the list"] >> text=${words}`)
+    await page.waitForURL((url) => url.href !== here)
+    lists.push(await hashes())
+  }
+  await page.click('nav[aria-label="Pages"] >> text=Faucet')
+  await page.fill('#address', thirsty)
+  await page.click('form.faucet button')
+  const given = await page.innerText('[role=status]')
+  const coins = Number(/([\d,]+) coins/.exec(given)[1].replaceAll(',', ''))
+  await page.click('[role=status] a')
+  await page.waitForURL('**/tx/0x*')
+  await browser.close()
+  return { lists, given, coins, faults }
 }
 
 /** Reads pages without scripts: what they say must be there. */
@@ -227,4 +251,19 @@ export async function plainForm({ base, path, name, fields }) {
   const text = await block.innerText()
   await browser.close()
   return { text, faults }
+}
+
+/** Takes pictures of pages for the documents, as WebP: what is seen at once, with the parts open that are named. */
+export async function pictures({ base, pages, folder }) {
+  const { browser, page, faults } = await open({ width: 1320, height: 880 }, { deviceScaleFactor: 1.25 })
+  const session = await page.context().newCDPSession(page)
+  for (const [name, { path, unfold = [] }] of Object.entries(pages)) {
+    await page.goto(`${base}${path}`)
+    await page.waitForLoadState('load')
+    for (const words of unfold) await page.click(`summary:has-text("${words}")`)
+    const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 80 })
+    await writeFile(`${folder}/${name}.webp`, Buffer.from(data, 'base64'))
+  }
+  await browser.close()
+  return { faults }
 }

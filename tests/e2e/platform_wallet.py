@@ -92,9 +92,15 @@ class Wallet:
         left = [(self.key, worth(spent) - SUBNET_FEE)]
         return self._sign(CreateSubnetTx, spent, left, owner=self._mine)
 
-    def add_validator(self, node_id: NodeID, end: int, coin: UTXO | None = None) -> Tx:
-        """Stake the least that a validator can, from now on until a time."""
-        weight = platform.CONFIG.min_validator_stake
+    def add_validator(
+        self,
+        node_id: NodeID,
+        end: int,
+        coin: UTXO | None = None,
+        *,
+        weight: int = platform.CONFIG.min_validator_stake,
+    ) -> Tx:
+        """Stake, the least that a validator can unless it is said, from now on until a time."""
         spent = coin or max(self.coins, key=worth)
         return self._sign(
             AddPermissionlessValidatorTx,
@@ -106,9 +112,15 @@ class Wallet:
             delegation_rewards_owner=self._mine,
         )
 
-    def delegate(self, node_id: NodeID, end: int, coin: UTXO | None = None) -> Tx:
-        """Stake the least that a delegator can with a validator, from now on until a time."""
-        weight = platform.CONFIG.min_delegator_stake
+    def delegate(
+        self,
+        node_id: NodeID,
+        end: int,
+        coin: UTXO | None = None,
+        *,
+        weight: int = platform.CONFIG.min_delegator_stake,
+    ) -> Tx:
+        """Stake with a validator, the least that one can unless it is said, from now on until a time."""
         spent = coin or max(self.coins, key=worth)
         return self._sign(
             AddPermissionlessDelegatorTx,

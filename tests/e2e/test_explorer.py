@@ -1,204 +1,199 @@
-"""The explorer in a real browser, on a node with some history on both chains."""
+"""The explorer in a real browser, on a node with 12,000 transactions, tokens, a proxy, failures and stakers."""
 
 import json
-import subprocess
-import time
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import requests
-from eth_account.signers.local import LocalAccount
+from eth_account import Account
 from eth_utils import to_checksum_address
 
-from tests.conformance.explorer_samples import Sample
-from tests.e2e.checked import CheckedNode
-from tests.e2e.conftest import CHAIN_ID, node_script
-from tests.e2e.development import FOUNDRY
-from tests.e2e.transactions import Sender, wait_for_receipts
+from primitives.keys import DEV_KEYS
+from tests.e2e.chain_rows import check_rows
+from tests.e2e.conftest import CHAIN_ID, CLIENTS, node_script
+from tests.e2e.explorer_history import ROUNDS, STRANGER, History, make_history, page
+from tests.e2e.platform_rows import check_platform_rows
+from tests.e2e.transactions import Sender
+from tests.servers.node import Ask, RunningNode
 
-STRANGER = "0x000000000000000000000000000000000000dEaD"
-COUNTER = "0x60075f55601680600d5f395ff33615600d5760015f54015f55005b5f545f5260205ff3"
-"""Its code adds one to its slot 0 when it is called with data."""
-TRANSFERRED = "0xa9059cbb" + STRANGER[2:].rjust(64, "0") + "64".rjust(64, "0")
-"""transfer(STRANGER, 100)."""
-AT_ONCE = 50
-CAST = FOUNDRY / "cast-linux-amd64/bin/cast"
+MANY = 12_000
+"""Transactions that pages and lists have to cope with."""
+KEY = list(DEV_KEYS.values())[2]
+"""Of an account that has sent nothing yet."""
+TX = re.compile(r'href="/tx/(0x[0-9a-f]{64})"')
+BLOCK = re.compile(r'<tr><td><a class="num" href="/block/(\d+)"')
+OLDER = re.compile(r'<a href="\?([^"]+)" rel="next">Older</a>')
 
 
-@pytest.fixture
-def sender(node: CheckedNode, account: LocalAccount) -> Sender:
-    """An account with coins on a node that has more than a page of everything."""
-    made = Sender(account, CHAIN_ID)
-    with node.client() as client:
-        for _ in range(12):
-            raws = [made.transfer(STRANGER, 10**15 + number) for number in range(AT_ONCE)]
-            hashes = client.batch([("eth_sendRawTransaction", raw) for raw in raws])
-            wait_for_receipts(client, hashes)
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
+    """The node of this module, with a compiler; its rows are checked in the end."""
+    env = {"NODE_SOLC_DIRECTORY": str(CLIENTS), "NODE_LOG_TRANSACTIONS": "off"}
+    with RunningNode(tmp_path_factory.mktemp("explorer"), env=env) as running:
+        yield running.start()
+        with running.database() as ask:
+            check_rows(ask)
+            check_platform_rows(ask)
+
+
+@pytest.fixture(scope="module")
+def history(node: RunningNode, contracts: dict[str, Any]) -> History:
+    """What is on its chains."""
+    made = make_history(node, contracts)
+    assert made.sent >= MANY
+    with node.database() as ask:
+        assert ask("SELECT count(*) FROM cchain_app_transaction") == [(made.sent,)]
     return made
 
 
-def sent(node: CheckedNode, raw: str) -> dict[str, Any]:
-    """Send a transaction and return its receipt."""
-    with node.client() as client:
-        return wait_for_receipts(client, [client.call("eth_sendRawTransaction", raw)])[0]
-
-
-@pytest.fixture
-def cabinet(node: CheckedNode) -> str:
-    """The address of a verified contract with variables and functions of each kind, which an unlocked account made."""
-    (step,) = Sample("cabinet", {}).steps
-    with node.client() as client:
-        sender = client.call("eth_accounts")[0]
-        created = {"from": sender, "data": step["data"], "gas": hex(4_000_000)}
-        tx_hash = client.call("eth_sendTransaction", created)
-        receipt = wait_for_receipts(client, [tx_hash])[0]
-    address = str(receipt["contractAddress"])
-    verify(base_of(node), Sample("cabinet", {"cabinet": address[2:]}))
-    return to_checksum_address(address)
-
-
-def verify(base: str, sample: Sample) -> None:
-    """Have a contract verified, and wait for that; it may be already, as another one of the same code is."""
-    fields = sample.fields
-    asked = {"module": "contract", "action": "verifysourcecode"}
-    submitted = {
-        "contractaddress": "0x" + sample.addresses[fields["verify"]],
-        "sourceCode": json.dumps(fields["standardJson"]),
-        "codeformat": "solidity-standard-json-input",
-        "contractname": fields["contractName"],
-        "compilerversion": fields["compilerVersion"],
-    }
-    guid = requests.post(f"{base}/api", asked | submitted, timeout=60).json()["result"]
-    status = {"module": "contract", "action": "checkverifystatus", "guid": guid}
-    result = "Pending in queue"
-    until = time.monotonic() + 120
-    while result == "Pending in queue" and time.monotonic() < until:
-        result = requests.get(f"{base}/api", status, timeout=60).json()["result"]
-    assert result == "Pass - Verified"
-
-
-def base_of(node: CheckedNode) -> str:
+def base_of(node: RunningNode) -> str:
     return f"http://127.0.0.1:{node.port}"
 
 
-def test_every_page_in_a_browser(node: CheckedNode, sender: Sender, tmp_path: Path) -> None:
-    created = sent(node, sender.sign({"data": COUNTER, "gas": 200_000}))
-    contract = to_checksum_address(created["contractAddress"])
-    called = sent(node, sender.sign({"to": contract, "data": TRANSFERRED, "gas": 100_000}))
-    failed = sent(node, sender.sign({"data": "0x5f5ffd", "gas": 100_000}))
-    assert [one["status"] for one in (created, called, failed)] == ["0x1", "0x1", "0x0"]
-    with node.database() as ask:
-        [(validator,)] = ask("SELECT node FROM platform_app_staker WHERE added_height = 0")
-    call, number = called["transactionHash"], int(called["blockNumber"], 16)
-    pages = {
-        "front": "/",
-        "blocks": "/blocks",
-        "block": f"/block/{number}",
-        "txs": "/txs",
-        "tx": f"/tx/{call}",
-        "tx-calls": f"/tx/{call}?tab=calls",
-        "tx-state": f"/tx/{call}?tab=state",
-        "tx-raw": f"/tx/{call}?tab=raw",
-        "tx-failed": f"/tx/{failed['transactionHash']}",
-        "address": f"/address/{sender.address}",
-        "contract": f"/address/{contract}?tab=contract",
-        "pool": "/pool",
-        "p-txs": "/p/txs",
-        "p-block": "/p/block/0",
-        "validators": "/p/validators",
-        "validator": f"/p/validator/{validator}",
-        "calendar": "/p/calendar",
-        "supply": "/p/supply",
-        "subnets": "/p/subnets",
-        "connect": "/connect",
-        "faucet": "/faucet",
-        "tokens": "/tokens",
-        "address-tokens": f"/address/{sender.address}?tab=tokens",
-        "search": "/search?q=0",
-    }
+def hexed(value: bytes) -> str:
+    return "0x" + value.hex()
+
+
+def test_every_page_in_a_browser(node: RunningNode, history: History, tmp_path: Path) -> None:
+    pages = pages_of(history)
     given = {"base": base_of(node), "pages": pages, "screenshots": str(tmp_path)}
     found = node_script("run.mjs", "explorer", "look", json.dumps(given))
 
     assert found["faults"] == [], "\n".join(found["faults"])
     seen = found["seen"]
     assert len(seen) == 2 * len(pages)
+    sent = f"{history.sent:,} sent"
     for screen in ("desk", "phone"):
-        assert "called transfer of" in seen[f"tx-{screen}"]
-        assert STRANGER in seen[f"tx-{screen}"]
-        assert "reverted without a reason" in seen[f"tx-failed-{screen}"]
-        assert "this node" in seen[f"validator-{screen}"]
+        assert "called buy of" in seen[f"tx-{screen}"]
+        assert "40 LRC" in seen[f"tx-{screen}"]
+        assert "DELEGATECALL" in seen[f"tx-calls-{screen}"]
+        assert "reverted with NotForSale hut 1" in seen[f"tx-failed-{screen}"]
+        assert "waits for a transaction with a lower nonce" in seen[f"pool-{screen}"]
+        assert sent in seen[f"address-{screen}"]
         assert "Older" in seen[f"address-{screen}"]
+        assert "Alpine Huts" in seen[f"tokens-{screen}"]
+        assert f"Transfers {history.transfers:,}" in seen[f"token-20-{screen}"]
+        assert "Eight beds" in seen[f"token-item-{screen}"]
 
 
-def test_heads_tick_and_search_leads_on(node: CheckedNode, sender: Sender) -> None:
+def pages_of(history: History) -> dict[str, str]:
+    """Return the path of each page by the name of its screenshot."""
+    call, busy = history.bought, f"/address/{hexed(history.busy)}"
+    coin, huts, gear = (hexed(one) for one in (history.coin, history.huts, history.gear))
+    proxy = f"/address/{hexed(history.proxy)}"
+    return {
+        "front": "/",
+        "blocks": "/blocks",
+        "block": f"/block/{ROUNDS}",
+        "txs": "/txs",
+        "tx": f"/tx/{call}",
+        "tx-calls": f"/tx/{call}?tab=calls",
+        "tx-state": f"/tx/{call}?tab=state",
+        "tx-raw": f"/tx/{call}?tab=raw",
+        "tx-failed": f"/tx/{history.failed}",
+        "tx-waiting": f"/tx/{history.stuck}",
+        "address": busy,
+        "address-received": f"/address/{hexed(STRANGER)}?show=received",
+        "address-tokens": f"{busy}?tab=tokens",
+        "address-inner": f"{proxy}?tab=inner",
+        "address-events": f"{proxy}?tab=events",
+        "contract": f"/address/{hexed(history.market)}?tab=contract",
+        "proxy": f"{proxy}?tab=contract",
+        "pool": "/pool",
+        "tokens": "/tokens",
+        "token-20": f"/token/{coin}",
+        "token-holders": f"/token/{coin}?tab=holders",
+        "token-721": f"/token/{huts}?tab=inventory",
+        "token-1155": f"/token/{gear}",
+        "token-item": f"/token/{huts}/1",
+        "p-txs": "/p/txs",
+        "p-tx": f"/p/tx/{history.staking}",
+        "p-blocks": "/p/blocks",
+        "p-block": "/p/block/0",
+        "p-address": f"/p/address/{history.staker}",
+        "validators": "/p/validators",
+        "validator": f"/p/validator/{history.validator}",
+        "calendar": "/p/calendar",
+        "supply": "/p/supply",
+        "subnets": "/p/subnets",
+        "subnet": f"/p/subnet/{history.subnet}",
+        "connect": "/connect",
+        "faucet": "/faucet",
+        "search": "/search?q=0",
+    }
+
+
+def test_lists_go_on_to_their_ends(node: RunningNode, history: History) -> None:
+    """Nothing is missing at the end of a list of thousands, and nothing there twice."""
+    busy, coin = hexed(history.busy), hexed(history.coin)
     with node.database() as ask:
-        [(validator,)] = ask("SELECT node FROM platform_app_staker WHERE added_height = 0")
+        blocks = [str(number) for number in column(ask, "SELECT number FROM cchain_app_block ORDER BY number DESC")]  # fmt: skip
+        keys = column(ask, "SELECT id FROM cchain_app_transaction ORDER BY id")
+        hashes = [hexed(one) for one in column(ask, "SELECT hash FROM cchain_app_transaction ORDER BY id DESC")]  # fmt: skip
+        moved = [hexed(one) for one in column(ask, MOVED.format(coin=history.coin.hex()))]
+
+    assert walk(node, "blocks", BLOCK) == blocks
+    assert walk(node, f"txs?before={keys[110]}", TX) == hashes[-110:]
+    assert walk(node, f"address/{busy}?before={keys[110]}", TX) == hashes[-110:]
+    middle = page(node, f"address/{busy}?before={keys[MANY // 2]}")
+    assert TX.findall(middle) == hashes[-(MANY // 2) :][:25]
+    assert walk(node, f"token/{coin}", TX) == moved
+
+
+MOVED = (
+    "SELECT t.hash FROM cchain_app_log AS l JOIN cchain_app_transaction AS t ON t.id = l.transaction_id"
+    " WHERE l.address = x'{coin}' AND l.topic0 = x'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'"
+    " ORDER BY l.id DESC"
+)
+
+
+def column(ask: Ask, statement: str) -> list[Any]:
+    return [one for (one,) in ask(statement)]
+
+
+def walk(node: RunningNode, path: str, line: re.Pattern[str]) -> list[str]:
+    """Return what the lines of a list lead to, on this page and on all older ones."""
+    text = page(node, path)
+    found = line.findall(text)
+    while older := OLDER.search(text):
+        text = page(node, f"{path.partition('?')[0]}?{older.group(1).replace('&amp;', '&')}")
+        assert line.search(text), f"nothing on {older.group(1)} of {path}"
+        found += line.findall(text)
+    return found
+
+
+def test_heads_tick_and_search_leads_on(node: RunningNode, history: History) -> None:
     base = base_of(node)
-    live = {"base": base, "raw": sender.transfer(STRANGER, 7)}
+    sender = Sender(Account.from_key(KEY), CHAIN_ID)
+    live = {"base": base, "raw": sender.transfer(to_checksum_address(STRANGER), 7)}
     ticked = node_script("run.mjs", "explorer", "live", json.dumps(live))
-    search = {"base": base, "typed": validator[:14], "whole": ticked["hash"]}
+    search = {"base": base, "typed": history.validator[:14], "whole": ticked["hash"]}
     led = node_script("run.mjs", "explorer", "search", json.dumps(search))
     plain = {"base": base, "path": f"/tx/{ticked['hash']}"}
     read = node_script("run.mjs", "explorer", "withoutScripts", json.dumps(plain))
 
     assert [one["faults"] for one in (ticked, led, read)] == [[], [], []]
     assert ticked["after"] > ticked["before"]
-    assert led["suggested"] == f"/p/validator/{validator}"
+    assert led["suggested"] == f"/p/validator/{history.validator}"
     assert led["found"] == f"/tx/{ticked['hash']}"
     assert "7 wei" in read["text"]
 
 
-def test_a_contract_is_read_and_written_in_a_browser(
-    node: CheckedNode, cabinet: str, tmp_path: Path
-) -> None:
-    with node.client() as client:
-        account = client.call("eth_accounts")[1]
+def test_pages_are_turned_and_the_faucet_gives(node: RunningNode, history: History) -> None:
     given = {
-        "base": base_of(node), "address": cabinet, "account": account, "chain": hex(CHAIN_ID),
-        "count": {"desk": "1234", "phone": "5678"}, "screenshots": str(tmp_path),
-    }  # fmt: skip
-    found = node_script("run.mjs", "explorer", "contract", json.dumps(given))
-
-    assert found["faults"] == [], "\n".join(found["faults"])
-    seen = found["seen"]
-    for screen, count in given["count"].items():
-        assert seen[f"asked-{screen}"] == [
-            "eth_requestAccounts", "eth_chainId", "wallet_switchEthereumChain", "wallet_addEthereumChain",
-            "wallet_switchEthereumChain", "eth_sendTransaction",
-        ]  # fmt: skip
-        assert all("succeeded in block" in one for one in seen[f"contract-write-{screen}"])
-        unsent, bad = seen[f"contract-refused-{screen}"]
-        assert "not sent" in unsent
-        assert "reverted with Locked" in unsent
-        assert "value must be a whole number" in bad
-        values, total, failure = seen[f"contract-read-{screen}"]
-        assert count in values
-        assert total == "42"
-        assert "reverted with Locked" in failure
-        stored, held = seen[f"contract-storage-{screen}"]
-        assert count in stored
-        assert "new" in stored
-        assert str(25 * 10**16 * (1 if screen == "desk" else 2)) in held
-    with node.client() as client:
-        assert client.call("eth_getBalance", cabinet, "latest") == hex(5 * 10**17)
-
-
-def test_a_transaction_is_prepared_without_scripts_and_cast_sends_it(
-    node: CheckedNode, cabinet: str
-) -> None:
-    path = f"/address/{cabinet}/write"
-    form = {"base": base_of(node), "path": path, "name": "setNumber", "fields": {"a0": "77"}}
-    found = node_script("run.mjs", "explorer", "plainForm", json.dumps(form))
-    (line,) = (one for one in found["text"].splitlines() if one.startswith("cast send"))
-    with node.client() as client:
-        account = client.call("eth_accounts")[1]
-    command = [*line.removesuffix("--interactive").split(), "--unlocked", "--from", account]
-    done = subprocess.run(
-        [str(CAST), *command[1:]], capture_output=True, text=True, check=False, timeout=60
-    )
+        "base": base_of(node),
+        "list": f"/address/{hexed(history.busy)}",
+        "thirsty": "0x" + "5a" * 20,
+    }
+    found = node_script("run.mjs", "explorer", "turnAndTake", json.dumps(given))
 
     assert found["faults"] == []
-    assert done.returncode == 0, done.stderr
-    with node.client() as client:
-        assert int(client.call("eth_getStorageAt", cabinet, hex(19), "latest"), 16) == 77
+    first, second, third, again = found["lists"]
+    assert len({*first, *second, *third}) == 3 * 25
+    assert again == first
+    assert "coins to" in found["given"]
+    assert (
+        int(node.rpc("eth_getBalance", given["thirsty"], "latest"), 16) == found["coins"] * 10**18
+    )
