@@ -118,7 +118,7 @@ class Listener:
     def listen(self, seconds: float) -> None:
         """Read what comes within so many seconds."""
         for number, _ in self._poll.poll(seconds):
-            chunk = self._sockets[number].recv(READ)
+            chunk = _read(self._sockets[number])
             now = time.perf_counter()
             if not chunk:
                 self._close(number)
@@ -159,6 +159,14 @@ class Listener:
             self._poll.unregister(number)
             connection.close()
             self._closed += 1
+
+
+def _read(connection: socket.socket) -> bytes:
+    """Return what there is to read; nothing when the connection ended, however it did."""
+    try:
+        return connection.recv(READ)
+    except ConnectionError:
+        return b""
 
 
 def _listen(connection: Connection, endpoint: Endpoint, count: int, head: int) -> None:
