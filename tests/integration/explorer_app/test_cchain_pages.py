@@ -17,7 +17,7 @@ from explorer_app.selectors.cchain import PAGE
 from nodeproject.apps import this_node
 from primitives.hexadecimal import checksum_address
 from tests.builders import bytecode
-from tests.builders.bytecode import assemble, deploy_code, words
+from tests.builders.bytecode import assemble, deploy_code
 from tests.builders.transactions import RECIPIENT, SENDER
 from tests.integration.admin_pages import Browse
 from tests.integration.cchain_app.traced_chain import ADDRESSES, CREATED, TracedChain, hexed
@@ -165,7 +165,10 @@ def test_coins_move_once_and_not_where_it_was_undone(made: TracedChain, browse: 
     failing = bytecode.created(SENDER, made.chain.nonce)
     made.chain.do(to=None, data=code, gas=300_000, value=0)
     delegated = made.chain.make(
-        to=ADDRESSES["delegator"], data=words(ADDRESSES["counter"]), value=7_000, gas=200_000
+        to=ADDRESSES["delegator"],
+        data=bytecode.words(ADDRESSES["counter"]),
+        value=7_000,
+        gas=200_000,
     )
     undone = made.chain.make(to=failing, value=7_000, gas=200_000)
     made.chain.send(delegated, undone)
