@@ -138,6 +138,10 @@ soak-network: $(STAMPS)/dev native system-packages  ## Fifty runs of five voters
 bench: $(STAMPS)/dev native  ## Measure the node beside others
 	$(PYTHON) -m benchmarks
 
+.PHONY: screenshots
+screenshots: setup-test  ## Take the pictures in docs/images anew
+	$(SCRATCH) DJANGO_SETTINGS_MODULE=nodeproject.settings.test $(PYTHON) -m tests.e2e.screenshots
+
 .PHONY: walks
 walks: $(STAMPS)/dev native  ## Count the files that requests pass (docs/architecture.md)
 	@$(SCRATCH) $(PYTHON) -m tests.walks

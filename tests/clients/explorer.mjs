@@ -257,7 +257,8 @@ export async function plainForm({ base, path, name, fields }) {
 export async function pictures({ base, pages, folder }) {
   const { browser, page, faults } = await open({ width: 1320, height: 880 }, { deviceScaleFactor: 1.25 })
   const session = await page.context().newCDPSession(page)
-  for (const [name, { path, unfold = [] }] of Object.entries(pages)) {
+  for (const [name, { path, height = 880, unfold = [] }] of Object.entries(pages)) {
+    await page.setViewportSize({ width: 1320, height })
     await page.goto(`${base}${path}`)
     await page.waitForLoadState('load')
     for (const words of unfold) await page.click(`summary:has-text("${words}")`)
