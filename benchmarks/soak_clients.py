@@ -29,6 +29,9 @@ OFTEN = 0.002
 """Seconds between two questions for receipts."""
 TRANSFERS, TOKEN_TRANSFERS = 4, 2
 """Of one batch."""
+WARMING, WARMING_TRANSFERS = 300, 30
+"""Batches of each sender before the soak begins. A node remembers 256 blocks, 8,192 transactions that came in, and
+64 MiB of answers, which some 500 of such blocks fill."""
 RECIPIENTS = 16
 
 
@@ -98,8 +101,13 @@ class Sender(Client):
         self._nonce = 0
 
     def prepare(self) -> None:
-        """Take tokens; it has coins already."""
-        self.scene.client.mine(self._sign(self._token, contracts.call_data("mint(uint256)", 10**12), gas=100_000))  # fmt: skip
+        """Take tokens, and send so much that what a node remembers of blocks and transactions is full."""
+        data = contracts.call_data("mint(uint256)", 10**12)
+        self.scene.client.mine(self._sign(self._token, data, gas=100_000))
+        for _ in range(WARMING):
+            raws = [self._transfer() for _ in range(WARMING_TRANSFERS)]
+            self.scene.client.call_many("eth_sendRawTransaction", [[raw] for raw in raws])
+            self._receipts([hash_of(raw) for raw in raws])
 
     @override
     def step(self) -> None:
