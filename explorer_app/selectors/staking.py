@@ -69,7 +69,7 @@ def validators(chain: PlatformChain, subnet_id: ID = PRIMARY_NETWORK_ID) -> list
     current = stakers.current_validators(chain, subnet_id)
     primary = subnet_id == PRIMARY_NETWORK_ID
     seen = stakers.uptimes(chain) if primary else {}
-    tracked = primary and stakers.tracking(chain)
+    since = stakers.tracked_since(chain) if primary else None
     now = clock.now()
     ordered = sorted(current.validators, key=lambda one: (-_stake(one), one.node_id))
     return [
@@ -78,7 +78,7 @@ def validators(chain: PlatformChain, subnet_id: ID = PRIMARY_NETWORK_ID) -> list
             one,
             str(one.node_id),
             _stake(one),
-            seen[one.node_id].fraction(now) if tracked and one.node_id in seen else None,
+            seen[one.node_id].observed(now, since) if one.node_id in seen else None,
             _capacity(chain, one) if primary else 0,
         )
         for place, one in enumerate(ordered, 1)

@@ -6,9 +6,12 @@ from http import HTTPStatus
 import pytest
 from django.utils.html import escape
 
+from chaindb import clock
 from chaindb.database import Database
 from network_app.store import outer
+from nodeproject.apps import this_node
 from platform_app import models
+from platform_app.store import uptime
 from tests.builders import platform_history as past
 from tests.integration.admin_pages import Browse
 from tests.integration.conftest import Chain
@@ -115,6 +118,20 @@ def test_a_past_validator_has_a_page_with_its_outcome(browse: Browse) -> None:
 
     assert "does not validate" in text
     assert ">past<" in text
+
+
+def test_who_was_never_online_is_not_seen_however_long_somebody_looks(browse: Browse) -> None:
+    db = this_node().platform_chain.db
+    assert "not seen yet" in browse(f"/p/validator/{past.node(3)}").text
+    now = clock.now()
+    since = now - 60
+
+    uptime.claim(db, since)
+    uptime.settle_all(db, since, tracking=False)
+    uptime.connect(db, [past.node(4)], since)
+
+    assert "not seen yet" in browse(f"/p/validator/{past.node(3)}").text
+    assert "not seen yet" not in browse(f"/p/validator/{past.node(4)}").text
 
 
 def test_the_calendar_has_what_ends_next_first(browse: Browse) -> None:
