@@ -30,6 +30,7 @@ WITHOUT_DATABASE := $(patsubst %,--ignore=tests/integration/%,benchmarks cchain_
 	$(addprefix platform_app/services/,test_following_history.py test_history.py test_vm_any_order.py) \
 	platform_app/api/test_fuzz.py cchain_app/services/test_importing_methods.py) \
 	$(foreach one,dashboard empty other_admins pages read_only,--ignore-glob='*/admin/test_$(one).py')
+ON_CCHAIN := tests/integration/cchain_app tests/integration/explorer_app
 # Checks and tests must not touch the data of a node that runs in this directory.
 SCRATCH := NODE_DATA_DIR=build/test-data
 TOGETHER := $(MAKE) AT_ONCE=yes --jobs=2 --output-sync=target
@@ -58,8 +59,7 @@ test: setup-test  ## Run all checks and tests
 	$(MAKE) coverage
 	$(MAKE) test-conformance
 	$(MAKE) test-simulation
-	$(MAKE) test-integration
-	$(MAKE) test-native
+	$(TOGETHER) test-postgresql test-sqlite test-native
 	$(MAKE) e2e
 
 .PHONY: lint
@@ -103,11 +103,17 @@ shares: $(STAMPS)/dev native  ## Measure which share of absent and of faulty sta
 
 .PHONY: test-integration
 test-integration: $(STAMPS)/dev native system-packages  ## Services and API on SQLite, and on PostgreSQL and Redis
-	$(TOGETHER) test-sqlite test-postgresql
+	$(TOGETHER) test-postgresql test-sqlite
 
-.PHONY: test-sqlite
-test-sqlite: $(STAMPS)/dev native system-packages
-	$(SCRATCH)/sqlite $(PYTEST) tests/integration
+# In two parts, which fill two processors beside PostgreSQL's.
+.PHONY: test-sqlite test-sqlite-cchain test-sqlite-others
+test-sqlite: test-sqlite-cchain test-sqlite-others
+
+test-sqlite-cchain: $(STAMPS)/dev native system-packages
+	$(SCRATCH)/sqlite-cchain $(PYTEST) $(ON_CCHAIN)
+
+test-sqlite-others: $(STAMPS)/dev native system-packages
+	$(SCRATCH)/sqlite-others $(PYTEST) tests/integration $(ON_CCHAIN:%=--ignore=%)
 
 .PHONY: test-postgresql
 test-postgresql: $(STAMPS)/dev native system-packages
