@@ -64,7 +64,7 @@ class RawDoor:
         other_body: bytes of a body at another path, or says how many of that path.
         stall_seconds: how long a client may take for each part of a long answer.
         pages: paths of interfaces at which the other application has a page, for GET and HEAD.
-        load_others: is awaited before another path is looked at.
+        load_others: is awaited before another path is asked for; what it raises is a 503. Only with a gate.
     """
 
     def __init__(
@@ -156,13 +156,11 @@ class RawDoor:
 
     async def _elsewhere(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer for another path what needs no application there; it gets no body but a whole one."""
-        if self._load_others is not None:
-            await self._load_others()
         gate = self._gate
         if gate is None:
             return await self._fallback(scope, receive, send)
         head = read_head(scope)
-        reply = _guard(gate, head)
+        reply = _guard(gate, head) or await self._loaded(gate, head)
         share = Share(self._memory, lambda: gate.client(head))
         try:
             if reply is None and _has_body(head):
@@ -179,6 +177,17 @@ class RawDoor:
             share.give_back()
         self._replies.count(scope["method"], reply.status)
         return await _send(send, reply, with_body=scope["method"] != "HEAD")
+
+    async def _loaded(self, gate: Gate, head: RequestHead) -> Reply | None:
+        """Wait until the other application is there; return what is said where it cannot be loaded."""
+        if self._load_others is None:
+            return None
+        try:
+            await self._load_others()
+        except Exception:
+            _log.exception("what answers the other paths could not be loaded")
+            return _later(gate, head)
+        return None
 
     async def _read_other(
         self, gate: Gate, head: RequestHead, path: str, receive: Receive, share: Share
@@ -198,8 +207,7 @@ class RawDoor:
         except TimeoutError:
             return gate.too_slow(head)
         except Overloaded:
-            retry = (b"retry-after", b"1")
-            return gate.refuse(HTTPStatus.SERVICE_UNAVAILABLE, "try again later", head, retry)
+            return _later(gate, head)
 
     async def _read(self, receive: Receive, most: int, share: Share) -> bytes:
         """The whole body; it is mostly there already, and then no timer is set."""
@@ -319,6 +327,11 @@ def _guard(gate: Gate, head: RequestHead) -> Reply | None:
     if not gate.host_allowed(head.headers.get(b"host", b"")):
         return gate.refuse(HTTPStatus.FORBIDDEN, gate.wrong_host, head)
     return None
+
+
+def _later(gate: Gate, head: RequestHead) -> Reply:
+    retry = (b"retry-after", b"1")
+    return gate.refuse(HTTPStatus.SERVICE_UNAVAILABLE, "try again later", head, retry)
 
 
 def _has_body(head: RequestHead) -> bool:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from django.apps import AppConfig, apps
 from django.conf import settings
-from django.contrib.admin import autodiscover
 from django.contrib.admin.apps import SimpleAdminConfig
 from django.contrib.admin.checks import check_admin_app, check_dependencies
 from django.core import checks
+from django.utils.module_loading import module_has_submodule
 from typing_extensions import override
 
 from cchain_app.apps import use as use_evm_chain
@@ -56,8 +56,22 @@ class AdminConfig(SimpleAdminConfig):
 
 def check_pages(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
     """Django's check of all pages of the admin, once they are there."""
-    autodiscover()
+    load_admins()
     return check_admin_app(app_configs, **kwargs)
+
+
+def load_admins() -> None:
+    """Import the admin of each app.
+
+    Not by Django's `autodiscover`: where one import fails it takes back what the app has registered while the app's
+    modules stay, so that the next attempt goes well and leaves those pages out.
+
+    Raises:
+        Exception: What an import raises; after a failure that it was not whole, too.
+    """
+    for config in apps.get_app_configs():
+        if module_has_submodule(config.module, "admin"):
+            import_module(f"{config.name}.admin")
 
 
 class NodeConfig(AppConfig):

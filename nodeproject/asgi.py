@@ -4,7 +4,6 @@ Its life is that of the process: the follower and the health checks begin and en
 """
 
 import asyncio
-import gc
 import logging
 from collections.abc import Mapping
 from functools import partial
@@ -46,6 +45,8 @@ from nodeproject.settings.node import NodeSettings  # noqa: E402
 this_node().processes.enrol("web")
 django_application: Any = get_asgi_application()
 
+
+RELOAD_SECONDS: Final = 10.0
 
 _SECONDS: Final = 30.0
 """So long the start waits for the database."""
@@ -175,19 +176,26 @@ class Pages:
 
     def __init__(self) -> None:
         self._loading: asyncio.Task[None] | None = None
+        self._again_at = 0.0
+        """From when on another attempt is made after one that failed, by the loop's clock."""
 
     async def load(self) -> None:
-        """Load them, once for all who ask meanwhile."""
-        if self._loading is None or (self._loading.done() and self._loading.exception()):
+        """Load them, once for all who ask meanwhile.
+
+        Raises:
+            Exception: What an import raised; it is tried again after `RELOAD_SECONDS`.
+        """
+        now = asyncio.get_running_loop().time()
+        failed = self._loading is not None and self._loading.done() and self._loading.exception()
+        if self._loading is None or (failed and now >= self._again_at):
             self._loading = asyncio.create_task(asyncio.to_thread(load_pages))
-        if not self._loading.done():
-            await asyncio.shield(self._loading)
+            self._again_at = now + RELOAD_SECONDS
+        await asyncio.shield(self._loading)
 
 
 def load_pages() -> None:
-    """Import all that the URLs lead to, and keep it out of the collector's sight."""
+    """Import all that the URLs lead to."""
     get_resolver().url_patterns  # noqa: B018  # it imports
-    gc.freeze()
 
 
 class _Nowhere:

@@ -1,6 +1,7 @@
 """The Celery app: `celery -A nodeproject.celery worker` in production, a thread in the embedded profile."""
 
 import logging
+import os
 import sys
 from functools import cached_property
 from typing import Any, Final
@@ -13,6 +14,8 @@ from typing_extensions import override
 from nodeproject.profile import choose_settings
 
 choose_settings()
+# Celery runs all of Django's system checks in each worker, which loads all pages, and tells nobody what they found.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 _log: Final = logging.getLogger(__name__)
 

@@ -5,12 +5,13 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.decorators.csrf import csrf_exempt
 
 from nodeproject.api import api, respond_plain
+from nodeproject.apps import load_admins
 from nodeproject.logins import login
 from nodeproject.operating import pause_or_resume, run_check
 from nodeproject.pages import jump
 from nodeproject.snapshots.view import snapshots
 
-admin.autodiscover()
+load_admins()
 
 handler500 = "nodeproject.pages.server_error"
 

@@ -5,16 +5,43 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 LOADED = """
 import asyncio, sys
 import nodeproject.asgi as asgi
+from nodeproject.workers import EmbeddedWorkers
+EmbeddedWorkers()
 first = set(sys.modules)
 asyncio.run(asgi.Pages().load())
 print(" ".join(first & {*sys.argv[1].split()}), "|", " ".join({"nodeproject.urls", "cchain_app.admin"} - {*sys.modules}))
 """
 
+FAILED = """
+import sys
+class Refusing:
+    def find_spec(self, name, path, target=None):
+        if name == "network_app.admin.status":
+            sys.meta_path.remove(self)
+            raise OSError(24, "no descriptors")
+from nodeproject.profile import choose_settings
+choose_settings()
+import django
+django.setup()
+from django.contrib import admin
+from nodeproject.apps import load_admins
+from network_app.models import Peer
+sys.meta_path.insert(0, Refusing())
+try:
+    load_admins()
+except OSError:
+    print("OSError")
+load_admins()
+print("whole" if admin.site.is_registered(Peer) else "partial")
+"""
+
 UNUSED = (
-    "nodeproject.urls cchain_app.admin unfold.admin ninja pydantic twisted psycopg structlog zxcvbn"
+    "nodeproject.urls cchain_app.admin unfold.admin ninja twisted psycopg structlog zxcvbn"
 )
 
 
@@ -35,3 +62,43 @@ def test_a_start_on_sqlite_loads_no_pages_and_no_other_server(tmp_path: Path) ->
     early, missing = (found.split() for found in made.stdout.split("|"))
     assert not early, "loaded at the start"
     assert not missing, "not loaded with the pages"
+
+
+async def test_pages_that_could_not_be_loaded_are_loaded_later_and_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from nodeproject import asgi
+
+    asked = []
+
+    def load() -> None:
+        asked.append(1)
+        if len(asked) == 1:
+            raise OSError("no descriptors")
+
+    monkeypatch.setattr(asgi, "load_pages", load)
+    pages = asgi.Pages()
+    for _ in range(2):
+        with pytest.raises(OSError, match="no descriptors"):
+            await pages.load()
+    assert len(asked) == 1
+    monkeypatch.setattr(asgi, "RELOAD_SECONDS", 0.0)
+    pages = asgi.Pages()
+    asked.clear()
+    with pytest.raises(OSError, match="no descriptors"):
+        await pages.load()
+    await pages.load()
+    await pages.load()
+    assert len(asked) == 2
+
+
+def test_an_admin_that_failed_once_is_whole_at_the_next_attempt(tmp_path: Path) -> None:
+    made = subprocess.run(
+        [sys.executable, "-c", FAILED],
+        env={**os.environ, "NODE_DATA_DIR": str(tmp_path), "NODE_DATABASE_URL": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert made.stdout.split() == ["OSError", "whole"], made.stderr

@@ -11,6 +11,7 @@ from django.test import Client
 from adminkit.read_only import ReadOnlyModelAdmin
 from cchain_app import models
 from cchain_app.models import Contract, ContractCreation
+from nodeproject.apps import load_admins
 from tests.builders import rows
 from tests.integration.cchain_app.admin.paths import CCHAIN, MODELS, detail, hexed, listing
 
@@ -108,7 +109,7 @@ def test_a_page_has_no_field_and_no_button_to_send(admin_client: Client, model: 
 
 
 def test_every_model_of_the_chain_in_the_admin_is_read_only() -> None:
-    admin.autodiscover()
+    load_admins()
     ours = [
         model_admin
         for model, model_admin in admin.site._registry.items()

@@ -9,6 +9,7 @@ from django.test import Client
 
 from adminkit.read_only import ReadOnlyModelAdmin
 from network_app import models
+from nodeproject.apps import load_admins
 from tests.integration.network_app.admin.paths import ADMIN, KEYS, MODELS, NETWORK, detail, listing
 
 pytestmark = pytest.mark.usefixtures("network")
@@ -42,7 +43,7 @@ def test_there_is_no_changing(admin_client: Client, model: str) -> None:
 
 
 def test_every_model_of_the_network_in_the_admin_is_read_only() -> None:
-    admin.autodiscover()
+    load_admins()
     ours = {
         model: model_admin
         for model, model_admin in admin.site._registry.items()

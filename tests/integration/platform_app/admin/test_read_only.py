@@ -10,6 +10,7 @@ from django.db.models import Model
 from django.test import Client
 
 from adminkit.read_only import ReadOnlyModelAdmin
+from nodeproject.apps import load_admins
 from platform_app import models
 from tests.integration.platform_app.admin.paths import MODELS, PLATFORM, detail, export, listing
 from tests.integration.platform_app.admin.shown import keys
@@ -82,7 +83,7 @@ def test_a_page_has_no_field_and_no_button_to_send(admin_client: Client, model: 
 
 
 def test_every_model_of_the_chain_in_the_admin_is_read_only() -> None:
-    admin.autodiscover()
+    load_admins()
     ours = {
         model: model_admin
         for model, model_admin in admin.site._registry.items()
