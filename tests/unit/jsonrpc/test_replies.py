@@ -82,6 +82,27 @@ async def test_refusals_on_other_paths_are_counted_and_pages_of_others_are_not(
     assert scene.others.read() == {("GET", 403): 1}
 
 
+async def test_what_cannot_be_loaded_is_unavailable_and_who_may_not_come_loads_nothing(
+    scene: Scene,
+) -> None:
+    asked = []
+
+    async def load() -> None:
+        asked.append(1)
+        raise OSError("no descriptors")
+
+    scene.door._load_others = load
+    refused = await ask(scene.door, "GET", "/admin/", {"host": "node.lan"})
+    called = await ask(scene.door, parts=(NUMBER,))
+    assert (refused.status, called.status, asked) == (403, 200, [])
+
+    away = await ask(scene.door, "GET", "/admin/", {"host": "localhost"})
+
+    assert (away.status, asked) == (503, [1])
+    assert away.headers["retry-after"] == "1"
+    assert scene.others.read() == {("GET", 403): 1, ("GET", 503): 1}
+
+
 def test_the_django_door_counts_too(scene: Scene) -> None:
     requests = RequestFactory(headers={"host": "localhost"})
     for body, kind in ((NUMBER, "application/json"), (NUMBER, "text/plain"), (b" " * 2000, "")):
