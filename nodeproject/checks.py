@@ -155,7 +155,7 @@ def check_engine(**_kwargs: Any) -> list[CheckMessage]:
     except EngineSelectionError as error:
         hint = "Choose another NODE_ENGINE; `auto` takes what there is."
         return [
-            Error(f"NODE_ENGINE is {settings.NODE.engine}: {error}.", hint=hint, id="node.E010")
+            Error(f"NODE_ENGINE is {settings.NODE.engine}: {error}.", hint=hint, id="node.E012")
         ]
     return []
 

@@ -209,7 +209,7 @@ def test_an_engine_that_is_not_installed_is_an_error_of_the_check(
     monkeypatch.setattr(select, "has_reference", lambda: False)
     (error,) = check_engine()
 
-    assert error.id == "node.E010"
+    assert error.id == "node.E012"
     assert error.msg == (
         "NODE_ENGINE is reference: the reference engine is not installed; the package has it as an extra, "
         "`nunatak[reference]`."
