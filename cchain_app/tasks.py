@@ -32,7 +32,9 @@ def produce_blocks() -> dict[str, int]:
     chain.producer.answer()  # what is stored from now on asks again
     made = 0
     until = time.monotonic() + TURN
-    while _produce(chain):
+    while not development.is_paused(chain) and _produce(
+        chain
+    ):  # the request may be older than a pause
         made += 1
         if time.monotonic() > until:
             if development.mining(chain) == "auto":

@@ -83,10 +83,12 @@ class DevelopmentSettingsAdmin(DevelopmentAdmin):
 
     @admin.display(description="Mining")
     def mining_text(self, row: DevelopmentSettings) -> SafeString:
-        """Return when blocks are made, and whether that was set by hand."""
+        """Return when blocks are made, whether that was set by hand, and whether it is paused."""
+        paused = (display.badge("paused", "wait"),) if row.paused else ()
         if row.mining is None:
-            return display.line(evm_chain().node.mining, display.faint("as NODE_MINING says"))
-        return display.badge(row.mining, "note")
+            given = display.faint("as NODE_MINING says")
+            return display.line(evm_chain().node.mining, given, *paused)
+        return display.line(display.badge(row.mining, "note"), *paused)
 
     @admin.display(description="Block interval")
     def every(self, row: DevelopmentSettings) -> SafeString | str:

@@ -89,10 +89,13 @@ def _node_cards() -> tuple[Card, ...]:
 
 def _production_card() -> Card:
     """Return when blocks are made, as the way to pause that or to go on."""
-    mining = development.mining(evm_chain())
-    deed = production.RESUME if mining == "manual" else production.PAUSE
+    mining, paused = development.mining(evm_chain()), development.is_paused(evm_chain())
+    words, note = "paused" if paused else production.WORDS[mining], f"mining {mining}"
+    if mining == "manual" and not paused:
+        return Card("Production", words, note)
+    deed = production.RESUME if paused else production.PAUSE
     way = Way(deed.button, reverse("admin_production", args=[deed.name]), deed.permission)
-    return Card("Production", production.WORDS[mining], f"mining {mining}", way)
+    return Card("Production", words, note, way)
 
 
 def _by_hand_card() -> tuple[Card, ...]:

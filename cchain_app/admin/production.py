@@ -15,9 +15,9 @@ from cchain_app.services import manual_mining
 WORDS: Final = {
     "auto": "on arrival",
     "interval": "by the clock",
-    "manual": "paused",
+    "manual": "by hand alone",
 }
-"""When blocks are made, by how they are mined."""
+"""When blocks are made, by how they are mined; unless production is paused."""
 
 _P_CHAIN: Final = "goes on: its blocks follow the clock, by which stakers begin and end"
 
@@ -36,17 +36,22 @@ def _stands_before(chain: EvmChain) -> str:
 def _cannot_pause(chain: EvmChain) -> str:
     if obstacle := _stands_before(chain):
         return obstacle
+    if development.is_paused(chain):
+        return "production is paused already."
     return "blocks are made by hand alone already." if _is_manual(chain) else ""
 
 
 def _cannot_resume(chain: EvmChain) -> str:
     if obstacle := _stands_before(chain):
         return obstacle
-    if not _is_manual(chain):
-        return "blocks are being made already."
-    if chain.node.mining == "manual" and development.conditions(chain).block_interval is None:
-        return "NODE_MINING is manual: evm_setAutomine lets blocks be made otherwise."
-    return ""
+    if development.is_paused(chain):
+        return ""
+    if _is_manual(chain):
+        return (
+            "production is not paused. Blocks are made by hand alone, as NODE_MINING or evm_setAutomine says: "
+            "evm_setAutomine lets them be made otherwise."
+        )
+    return "blocks are being made already."
 
 
 def _is_manual(chain: EvmChain) -> bool:
@@ -71,7 +76,7 @@ PAUSE: Final = Deed(
     button="Pause",
     question="Pause the production of blocks?",
     consequence="The C-Chain makes no blocks by itself, in no process and after no restart, until production is "
-    "resumed. Transactions are taken in and wait. Blocks by hand (evm_mine) go on.",
+    "resumed, or evm_setAutomine or evm_setIntervalMining lets blocks be made. Transactions are taken in and wait. Blocks by hand (evm_mine) go on.",
     permission=_PERMISSION,
     do=_change(manual_mining.pause, "Paused the C-Chain's production of blocks."),
     obstacle=_cannot_pause,
@@ -80,7 +85,8 @@ RESUME: Final = Deed(
     name="resume",
     button="Resume",
     question="Resume the production of blocks?",
-    consequence="The C-Chain makes blocks again as it did before, first of what waits.",
+    consequence="The C-Chain makes blocks again as it did before the pause, or as was set over RPC meanwhile: what "
+    "waits is mined at once, by the clock, or by hand.",
     permission=_PERMISSION,
     do=_change(manual_mining.resume, "Resumed the C-Chain's production of blocks."),
     obstacle=_cannot_resume,

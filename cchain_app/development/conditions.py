@@ -15,6 +15,8 @@ class Conditions:
     """Drawn anew when the chain is reset; zero: nothing was ever set."""
     mining: str | None = None
     """"auto", "interval" or "manual"."""
+    paused: bool = False
+    """Whether no blocks are made by themselves, whatever `mining` says, until production is resumed."""
     block_interval: float | None = None
     """Seconds."""
     next_timestamp: int | None = None

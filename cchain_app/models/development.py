@@ -77,6 +77,9 @@ class DevelopmentSettings(models.Model):
     nonces_lowered = models.BooleanField(
         default=False, help_text="Whether an account's nonce was ever lowered by hand"
     )
+    paused = models.BooleanField(
+        default=False, help_text="Whether no blocks are made by themselves, whatever mining says"
+    )
 
     class Meta:
         verbose_name = "development settings"

@@ -25,8 +25,17 @@ def conditions(chain: EvmChain) -> Conditions:
 
 
 def mining(chain: EvmChain) -> str:
-    """Return when blocks are made: `auto`, `interval` or `manual`; by hand, or as NODE_MINING says."""
-    return conditions(chain).mining or chain.node.mining
+    """Return when blocks are made: `auto`, `interval` or `manual`; by hand, or as NODE_MINING says.
+
+    While production is paused it is `manual`.
+    """
+    found = conditions(chain)
+    return "manual" if found.paused else found.mining or chain.node.mining
+
+
+def is_paused(chain: EvmChain) -> bool:
+    """Say whether production was paused and not resumed yet."""
+    return conditions(chain).paused
 
 
 def block_interval(chain: EvmChain) -> float:

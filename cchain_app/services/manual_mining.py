@@ -91,10 +91,17 @@ def set_next_timestamp(chain: EvmChain, time: int) -> None:
 def set_automine(chain: EvmChain, *, on: bool) -> None:
     """Make blocks on a transaction's arrival, or only by hand; what waits is mined when that begins.
 
+    Unspecified: what lets blocks be made (this, or an interval) ends a pause, since what was asked for last holds;
+    what ends their making leaves it, and is what `resume` goes back to.
+
     Raises:
         HasPeers: Other nodes follow the chain.
     """
-    change_conditions(chain, lambda found, _: replace(found, mining="auto" if on else "manual"))
+
+    def change(found: Conditions, _: AcceptedBlock) -> Conditions:
+        return replace(found, mining="auto" if on else "manual", paused=found.paused and not on)
+
+    change_conditions(chain, change)
     if on:
         chain.producer.request()
 
@@ -102,30 +109,30 @@ def set_automine(chain: EvmChain, *, on: bool) -> None:
 def pause(chain: EvmChain) -> None:
     """Make no more blocks by itself, neither on a transaction's arrival nor by the clock, until `resume`.
 
-    It is stored, so it holds for all processes and over restarts. Blocks by hand (evm_mine) go on.
+    It is stored, so it holds for all processes and over restarts. Blocks by hand (evm_mine) go on. What was set
+    for their making stays as it is, beside this. A reset of the chain ends it, with all else that was set.
 
     Raises:
         HasPeers: Other nodes follow the chain.
     """
-    change_conditions(chain, lambda found, _: replace(found, mining="manual"))
+    change_conditions(chain, lambda found, _: replace(found, paused=True))
 
 
 def resume(chain: EvmChain) -> None:
-    """Make blocks again as before: by an interval that was set over RPC, else as NODE_MINING says.
+    """Make blocks again as before the pause, or as was set over RPC meanwhile.
 
     Raises:
         HasPeers: Other nodes follow the chain.
     """
-
-    def change(found: Conditions, _: AcceptedBlock) -> Conditions:
-        return replace(found, mining=None if found.block_interval is None else "interval")
-
-    change_conditions(chain, change)
-    chain.producer.request()
+    found = change_conditions(chain, lambda found, _: replace(found, paused=False))
+    if (found.mining or chain.node.mining) == "auto":
+        chain.producer.request()
 
 
 def set_interval(chain: EvmChain, seconds: float) -> None:
     """Make a block each so many seconds, and none on a transaction's arrival; 0: no more by the clock.
+
+    Unspecified: an interval ends a pause, 0 leaves it (`set_automine`).
 
     Raises:
         HasPeers: Other nodes follow the chain.
@@ -133,7 +140,7 @@ def set_interval(chain: EvmChain, seconds: float) -> None:
 
     def change(found: Conditions, _: AcceptedBlock) -> Conditions:
         if seconds:
-            return replace(found, mining="interval", block_interval=seconds)
+            return replace(found, mining="interval", block_interval=seconds, paused=False)
         # As in Anvil: the end of the interval does not bring automine back.
         by_clock = (found.mining or chain.node.mining) == "interval"
         return replace(found, mining="manual" if by_clock else found.mining, block_interval=None)

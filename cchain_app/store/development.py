@@ -20,7 +20,7 @@ _ONLY: Final = 1
 _CONDITIONS: Final = (
     "instance_id", "mining", "block_interval", "next_timestamp", "timestamp_interval",
     "next_base_fee", "next_prev_randao", "coinbase", "gas_limit", "next_snapshot", "rewinds",
-    "nonces_lowered",
+    "nonces_lowered", "paused",
 )  # fmt: skip
 _CHANGE: Final = ("id", "number", "kind", "address", "slot", "old", "new", "wrote_history")
 _SETTINGS: Final = """
@@ -83,7 +83,8 @@ def conditions(db: Database) -> Conditions:
     if values["coinbase"] is not None:
         values["coinbase"] = Address(bytes(values["coinbase"]))
     values["next_base_fee"] = _amount(values["next_base_fee"])
-    values["nonces_lowered"] = bool(values["nonces_lowered"])
+    for name in ("nonces_lowered", "paused"):
+        values[name] = bool(values[name])
     return Conditions(**values, signatures=signatures)
 
 

@@ -140,7 +140,8 @@ def test_production_is_paused_in_all_processes_and_resumed(
     front = _text(admin_client, FRONT)
     assert ">paused<" in front.replace("\n", "").replace("  ", "")
     assert f'href="{RESUME}"' in front
-    assert "Not done: blocks are made by hand alone already." in _confirm(admin_client, PAUSE)
+    assert "Not done: production is paused already." in _confirm(admin_client, PAUSE)
+    assert tasks.produce_blocks() == {"blocks": 0}  # asked for before the pause
 
     assert "Resumed the C-Chain" in _confirm(admin_client, RESUME)
 
@@ -158,6 +159,66 @@ def test_an_interval_that_was_set_over_rpc_outlives_a_pause(
     _confirm(admin_client, RESUME)
     assert development.mining(scene.chain.evm) == "interval"
     assert development.block_interval(scene.chain.evm) == 7
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        pytest.param((("evm_setIntervalMining", 5), ("evm_setAutomine", True)), marks=AUTO),
+        pytest.param(
+            (("evm_setAutomine", True),), marks=pytest.mark.node_settings(mining="manual")
+        ),
+    ],
+)
+def test_automine_that_was_set_over_rpc_outlives_a_pause(
+    scene: Scene, admin_client: Client, rpc: Any, calls: tuple[tuple[str, object], ...]
+) -> None:
+    for method, argument in calls:
+        rpc(method, argument)
+    _confirm(admin_client, PAUSE)
+    assert rpc("anvil_getAutomine") is False
+    assert 'nd-wait">paused<' in _text(admin_client, "/admin/cchain_app/developmentsettings/")
+    assert "Resumed the C-Chain" in _confirm(admin_client, RESUME)
+    assert development.mining(scene.chain.evm) == "auto"
+
+
+@AUTO
+@pytest.mark.parametrize(
+    ("call", "mining"),
+    [
+        (("evm_setAutomine", True), "auto"),
+        (("evm_setIntervalMining", 7), "interval"),
+    ],
+)
+def test_what_lets_blocks_be_made_ends_a_pause(
+    scene: Scene, admin_client: Client, rpc: Any, call: tuple[str, object], mining: str
+) -> None:
+    _confirm(admin_client, PAUSE)
+    rpc(*call)
+    assert development.mining(scene.chain.evm) == mining
+    assert "Not done: blocks are being made already." in _confirm(admin_client, RESUME)
+
+
+@AUTO
+def test_what_ends_the_making_of_blocks_leaves_a_pause_and_holds_after_it(
+    scene: Scene, admin_client: Client, rpc: Any
+) -> None:
+    _confirm(admin_client, PAUSE)
+    rpc("evm_setIntervalMining", 0)
+    assert development.mining(scene.chain.evm) == "manual"
+    assert development.is_paused(scene.chain.evm)
+    rpc("evm_setAutomine", False)
+    assert development.is_paused(scene.chain.evm)
+
+    assert "Resumed the C-Chain" in _confirm(admin_client, RESUME)
+
+    assert development.mining(scene.chain.evm) == "manual"
+    front = _text(admin_client, FRONT)
+    assert "by hand alone" in front
+    assert PAUSE not in front
+    assert RESUME not in front
+    assert "Not done: production is not paused." in _confirm(admin_client, RESUME)
+    assert "Not done: blocks are made by hand alone already." in _confirm(admin_client, PAUSE)
 
 
 @AUTO
