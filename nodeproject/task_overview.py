@@ -1,12 +1,18 @@
 """What the admin's first page says of tasks: what waits for Celery's workers, what runs, when the beat sent one."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from typing import Final
 
 from django.urls import reverse
+from django_celery_beat.schedulers import DatabaseScheduler
 
 from adminkit import display, formats
 from adminkit.overview import Card, Overview
 from nodeproject.task_queues import NOTES, TaskQueues, measure
+
+_WRITTEN_EVERY: Final = timedelta(seconds=DatabaseScheduler.sync_every)
+"""The beat writes down what it has sent no more often."""
+_SILENT_AFTER: Final = 2 * _WRITTEN_EVERY
 
 
 def overview() -> Overview:
@@ -41,6 +47,10 @@ def _beat_cards(found: TaskQueues) -> tuple[Card, ...]:
         return ()  # its thread lives and ends with this process
     if found.scheduled_at is None:
         return (Card("Beat", display.badge("silent", "bad"), "it has never sent a task"),)
-    age = int((datetime.now(UTC) - found.scheduled_at).total_seconds())
-    words = f"sent {formats.format_age(age)} ago"
-    return (Card("Beat", display.link("Schedule", page), words),)
+    age = datetime.now(UTC) - found.scheduled_at
+    shown = display.link("Schedule", page)
+    if age > _SILENT_AFTER:
+        shown = display.line(display.badge("silent", "bad"), shown)
+    every = formats.format_age(int(_WRITTEN_EVERY.total_seconds()))
+    words = f"sent {formats.format_age(int(age.total_seconds()))} ago; written down every {every}"
+    return (Card("Beat", shown, words),)
