@@ -47,7 +47,7 @@ class PoolTransactionAdmin(RowsAdmin):
             button="Drop",
             question="Drop this transaction?",
             consequence="It leaves this node's pool. Those of the same sender with later nonces wait behind the gap. "
-            "A peer that has it may mine it or send it again.",
+            "A block that is being made may have it already, and a peer that has it may mine it or send it again.",
             permission="cchain_app.delete_pooltransaction",
             do=_drop,
             flag=DELETION,

@@ -41,8 +41,8 @@ class MempoolTxAdmin(OpenedTxAdmin):
             name="drop",
             button="Drop",
             question="Drop this transaction?",
-            consequence="It leaves this node's mempool, and what it spends can be spent by another one. A peer that "
-            "has it may have it accepted, or send it again.",
+            consequence="It leaves this node's mempool, and what it spends can be spent by another one. A block "
+            "that is being made may have it already, and a peer that has it may have it accepted, or send it again.",
             permission="platform_app.delete_mempooltx",
             do=_drop,
             flag=DELETION,
