@@ -43,7 +43,7 @@ class Reporter:
         checks: the table.
         readiness: names of those that make the node ready; passed once, they stay passed.
         changed: told of changes, in the thread of the check.
-        begin: called before each run of all checks; it must return at once.
+        begin: called before each run of all checks, and of one that is run again; it must return at once.
         outages: says which servers are away, and returns at once: while one is, the node is not ready.
         interval: seconds between the beginnings of runs.
         seconds: how long a run may take.
@@ -106,6 +106,7 @@ class Reporter:
             KeyError: There is no such check.
         """
         check = {one.name: one for one in self._checks}[name]
+        self._begin()
         runner = self._runners.get(name)
         if runner is None or self._stopped.is_set():
             self._run(check)
@@ -148,9 +149,10 @@ class Reporter:
 
     def _live(self) -> None:
         runners = [_Runner(check, self._run, self._stopped) for check in self._checks]
+        # First: who asks for a check before they run waits for its thread, and no longer than a run may take.
+        self._runners = {runner.check.name: runner for runner in runners}
         for runner in runners:
             runner.start()
-        self._runners = {runner.check.name: runner for runner in runners}
         while not self._stopped.is_set():
             began = time.monotonic()
             self._begin()

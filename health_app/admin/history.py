@@ -176,7 +176,8 @@ _AGAIN: Final = Deed(
     button="Run again",
     question="Run this check again?",
     consequence="It is run now, in this process, instead of when its turn comes. Other processes of the node have "
-    "checks of their own, which go on as they do.",
+    "checks of their own, which go on as they do. A write that the database refused counts for half a minute or "
+    "more, whatever it takes meanwhile.",
     permission=RERUN,
     do=_run_again,
 )

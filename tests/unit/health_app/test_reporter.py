@@ -9,7 +9,7 @@ import pytest
 from django.db import OperationalError
 
 from health_app.checks import ALL, APPLICATION, Check
-from health_app.reporter import Reporter, examine
+from health_app.reporter import Reporter, _Runner, examine
 from health_app.result import CheckResult, Finding
 
 GOOD = Finding("fine")
@@ -262,6 +262,51 @@ def test_a_check_is_run_again_at_once_and_alone(scene: Scene) -> None:
     assert after["bootstrapped"] == before["bootstrapped"]
     with pytest.raises(KeyError):
         scene.reporter.run_again("nothing")
+
+
+def test_whether_the_database_takes_writes_is_tried_before_a_check_is_run_again() -> None:
+    order: list[str] = []
+
+    def measure() -> Finding:
+        order.append("measured")
+        return GOOD
+
+    reporter = Reporter(
+        (Check("C", measure, TAG),),
+        changed=lambda *_: None,
+        begin=lambda: order.append("tried"),
+        interval=600.0,
+    )
+    reporter.run_again("C")
+    assert order == ["tried", "measured"]
+
+
+def test_a_check_that_is_run_again_at_the_start_runs_in_its_own_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    starting, asked = threading.Event(), threading.Event()
+    ran_in: list[str] = []
+    start = _Runner.start
+
+    def start_late(runner: _Runner) -> None:
+        starting.set()
+        assert asked.wait(60)
+        start(runner)
+
+    def measure() -> Finding:
+        ran_in.append(threading.current_thread().name)
+        asked.set()  # where it runs too early
+        return GOOD
+
+    monkeypatch.setattr(_Runner, "start", start_late)
+    reporter = Reporter(
+        (Check("C", measure, TAG),), changed=lambda *_: None, begin=asked.set, interval=600.0
+    )
+    reporter.start()
+    assert starting.wait(60)
+    reporter.run_again("C")
+    reporter.stop()
+    assert set(ran_in) == {"health-C"}
 
 
 def test_a_living_reporter_runs_it_in_its_thread_between_two_runs() -> None:
