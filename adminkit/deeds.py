@@ -156,10 +156,15 @@ class RowDeeds(Base):
 
         Raises:
             Http404: There is no such deed.
+            PermissionDenied: Somebody has no right to it, or none to see the rows; whether there is such
+                a row is told to neither.
         """
         deed = next((one for one in self.deeds if one.name == name), None)
         if deed is None:
             raise Http404
+        # The question shows the row.
+        if not (may(request, deed) and self.has_view_permission(request)):
+            raise PermissionDenied
         row = self.get_object(request, object_id)
         if row is None:
             return self.tell_absence(request, object_id)

@@ -288,6 +288,18 @@ def test_only_who_has_the_right_may(
     assert asked in _text(client, path)
 
 
+@pytest.mark.parametrize("codename", ["", "view_pooltransaction", "delete_pooltransaction"])
+def test_who_lacks_a_right_does_not_learn_what_waits(
+    scene: Scene, staff: Callable[..., Client], codename: str
+) -> None:
+    _, (there, _) = _pooled(scene)
+    client = staff(codename)
+    for path in (there, "/admin/cchain_app/pooltransaction/999999/do/drop/"):
+        for answer in (client.get(path), client.post(path)):
+            assert answer.status_code == 403
+    assert PoolTransaction.objects.count() == 2
+
+
 @AUTO
 def test_a_deed_needs_the_page_s_token(scene: Scene, admin_user: User) -> None:
     strict = Client(enforce_csrf_checks=True)
