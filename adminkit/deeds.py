@@ -13,6 +13,7 @@ from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied
+from django.db import Error as DatabaseFault
 from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -100,19 +101,47 @@ def _do(request: HttpRequest, deed: Deed, target: Target) -> HttpResponse:
     except Refused as error:
         messages.error(request, f"Not done: {error}")
         return HttpResponseRedirect(target.page)
-    assert isinstance(request.user, User)
-    model = target.model
-    LogEntry.objects.create(
-        user=request.user,
-        content_type=None if model is None else ContentType.objects.get_for_model(model),
-        object_id=target.key,
-        object_repr=target.title[:200],
-        action_flag=deed.flag,
-        change_message=words,
-    )
-    _log.warning("%s: %s (by %s, in the admin)", target.title, words, request.user.get_username())
+    note(request, deed.flag, target.title, words, key=target.key, model=target.model)
     messages.success(request, words)
     return HttpResponseRedirect(target.after)
+
+
+def note(
+    request: HttpRequest,
+    flag: int,
+    title: str,
+    words: str,
+    *,
+    key: str,
+    model: type[Model] | None = None,
+) -> None:
+    """Write down what somebody did: in the log, and as an entry in the database.
+
+    It is done whether or not there can be an entry: where the database refuses one, the log has both, and
+    whoever did it is told.
+
+    Args:
+        request: its user did it.
+        flag: what the entry is: an addition, a change or a deletion.
+        title: the name of what it was done to.
+        words: what was done, as a sentence.
+        key: of what it was done to; empty where it has none.
+        model: of the row that it was done to, if it was one.
+    """
+    assert isinstance(request.user, User)
+    _log.warning("%s: %s (by %s, in the admin)", title, words, request.user.get_username())
+    try:
+        LogEntry.objects.create(
+            user=request.user,
+            content_type=None if model is None else ContentType.objects.get_for_model(model),
+            object_id=key,
+            object_repr=title[:200],
+            action_flag=flag,
+            change_message=words,
+        )
+    except DatabaseFault:
+        _log.exception("%s: there is no entry of what was done", title)
+        messages.warning(request, "The database took no entry of it: only the log tells of it.")
 
 
 def _attempt(deed: Deed, thing: Any) -> str:

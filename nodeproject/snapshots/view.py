@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.contrib import admin, messages
-from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
+from django.contrib.admin.models import ADDITION, CHANGE, DELETION
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods
 
 from adminkit import display, formats
+from adminkit.deeds import note
 from chaindb.snapshots.errors import SnapshotRefused
 from nodeproject.apps import this_node
 from nodeproject.snapshots.manifest import Head
@@ -104,30 +105,19 @@ def _do(request: HttpRequest, action: str, name: str, *, replace: bool) -> None:
     own = this_node().snapshots
     if action == "save":
         own.save(name, replace=replace)
-        _log(request, ADDITION, name, "Saved as a snapshot.")
+        note(request, ADDITION, f"snapshot {name}", "Saved as a snapshot.", key=name)
         messages.success(request, f"Saved {name}.")
     elif action == "restore":
         behind = own.restore(name).behind
-        _log(request, CHANGE, name, "Restored the snapshot.")
+        note(request, CHANGE, f"snapshot {name}", "Restored the snapshot.", key=name)
         messages.success(request, f"Restored {name}: the node is as it was then.")
         if behind:
             numbers = ", ".join(map(str, behind))
             messages.warning(request, f"Processes that have not noticed yet: {numbers}.")
     elif action == "delete":
         own.delete(name)
-        _log(request, DELETION, name, "Deleted the snapshot.")
+        note(request, DELETION, f"snapshot {name}", "Deleted the snapshot.", key=name)
         messages.success(request, f"Deleted {name}.")
-
-
-def _log(request: HttpRequest, flag: int, name: str, words: str) -> None:
-    assert isinstance(request.user, User)
-    LogEntry.objects.create(
-        user=request.user,
-        object_id=name,
-        object_repr=f"snapshot {name}",
-        action_flag=flag,
-        change_message=words,
-    )
 
 
 def _shown(one: Snapshot | Unreadable) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.contrib.admin.models import CHANGE, DELETION, LogEntry
 from django.contrib.auth.models import Permission, User
+from django.db import OperationalError
 from django.test import Client
 
 from cchain_app import tasks
@@ -298,6 +299,29 @@ def test_who_lacks_a_right_does_not_learn_what_waits(
         for answer in (client.get(path), client.post(path)):
             assert answer.status_code == 403
     assert PoolTransaction.objects.count() == 2
+
+
+@AUTO
+def test_what_was_done_is_in_the_log_though_there_can_be_no_entry(
+    scene: Scene,
+    admin_client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def refuse(**_: Any) -> None:
+        raise OperationalError("disk full")
+
+    monkeypatch.setattr(LogEntry.objects, "create", refuse)
+
+    told = _confirm(admin_client, PAUSE)
+
+    assert "Paused the C-Chain" in told
+    assert "The database took no entry of it" in told
+    assert development.mining(scene.chain.evm) == "manual"
+    (done, failed) = [one for one in caplog.records if one.name == "adminkit.deeds"]
+    assert "Paused the C-Chain" in done.getMessage()
+    assert "(by admin, in the admin)" in done.getMessage()
+    assert "disk full" in str(failed.exc_info)
 
 
 @AUTO
