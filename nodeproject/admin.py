@@ -17,6 +17,7 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from adminkit.refusals import ToldFilters
+from nodeproject import entries_admin as _entries_admin  # noqa: F401  # registers itself
 from primitives.networks import MAINNET, name_of
 from primitives.product import NAME
 

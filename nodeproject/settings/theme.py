@@ -128,6 +128,7 @@ UNFOLD: dict[str, Any] = {
                 "items": [
                     _item("Users", "person", "auth", "user"),
                     _item("Groups", "group", "auth", "group"),
+                    _item("Entries", "history_edu", "admin", "logentry"),
                 ],
             },
         ],

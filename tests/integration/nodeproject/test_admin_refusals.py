@@ -11,6 +11,7 @@ LISTS = (
     "/admin/explorer_app/token/",
     "/admin/auth/user/",
     "/admin/auth/group/",
+    "/admin/admin/logentry/",
     "/admin/django_celery_beat/periodictask/",
 )
 """A list of each app, and those of others' apps."""

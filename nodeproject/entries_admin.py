@@ -1,0 +1,65 @@
+"""The admin's entries in the admin: who did what to what, and when. Nobody changes them."""
+
+from django.contrib import admin
+from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
+from django.contrib.auth.models import User
+from django.db.models import Q
+from django.utils.safestring import SafeString
+from typing_extensions import override
+
+from adminkit import display
+from adminkit.read_only import ReadOnlyModelAdmin
+
+_KINDS = {ADDITION: "added", CHANGE: "changed", DELETION: "deleted"}
+
+
+@admin.register(LogEntry)
+class LogEntryAdmin(ReadOnlyModelAdmin):
+    """What was done from the admin, the latest first: actions, snapshots, users and schedules."""
+
+    absent_because = "It was never here, or went with the user who did it."
+    found_by = ""
+    list_display = ("when", "who", "object", "what")
+    list_select_related = ("user", "content_type")
+    ordering = ("-id",)
+    search_fields = ("user__username",)
+    search_help_text = "User's name, in full"
+    fieldsets = ((None, {"fields": ("when", "who", "object", "kind", "what")}),)
+
+    @override
+    def read_term(self, text: str) -> str:
+        return text.strip()
+
+    @override
+    def branches(self, term: str) -> list[Q]:
+        # By the key alone: a join would have every entry looked at.
+        return [
+            Q(user_id=key)
+            for key in User.objects.filter(username=term).values_list("pk", flat=True)
+        ]
+
+    @admin.display(description="When")
+    def when(self, entry: LogEntry) -> SafeString:
+        """Return when it was done."""
+        return display.moment(int(entry.action_time.timestamp()))
+
+    @admin.display(description="Who")
+    def who(self, entry: LogEntry) -> str:
+        """Return the name of the user who did it."""
+        return entry.user.get_username()
+
+    @admin.display(description="Object")
+    def object(self, entry: LogEntry) -> SafeString | str:
+        """Return what it was done to, with its page where it may still have one."""
+        page = None if entry.is_deletion() else entry.get_admin_url()
+        return display.link(entry.object_repr, page) if page else entry.object_repr
+
+    @admin.display(description="Kind")
+    def kind(self, entry: LogEntry) -> str:
+        """Return what became of the object."""
+        return _KINDS.get(entry.action_flag, str(entry.action_flag))
+
+    @admin.display(description="What")
+    def what(self, entry: LogEntry) -> str:
+        """Return what was done, as a sentence; of a form, the fields that were changed."""
+        return entry.get_change_message() or self.kind(entry).capitalize() + "."
