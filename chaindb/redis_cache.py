@@ -71,6 +71,7 @@ def list_lengths(keys: Sequence[str]) -> dict[str, int]:
 
     Raises:
         RedisAway: Redis does not answer.
+        redis.RedisError: It answers, but not this: the connection was lost, or the question is refused.
     """
     with _Client.from_url(settings.NODE.redis_url, **options()) as client:
         asked = client.pipeline(transaction=False)
@@ -84,6 +85,7 @@ def _asked(command: Callable[[], T]) -> T:
 
     Raises:
         RedisAway: Redis does not answer.
+        redis.RedisError: It does, and the command failed.
     """
     if words := server().failed():
         raise RedisAway(words)

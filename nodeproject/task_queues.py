@@ -8,6 +8,7 @@ from celery.worker import state
 from django.conf import settings
 from django.db.models import Max
 from django_celery_beat.models import PeriodicTask
+from redis import RedisError
 
 from chaindb import redis_cache
 from chaindb.servers import ServerAway
@@ -45,6 +46,9 @@ def measure() -> TaskQueues:
         waiting = redis_cache.list_lengths(QUEUES)
     except ServerAway as error:
         return TaskQueues({}, str(error), scheduled_at=sent)
+    except RedisError as error:  # it lives, and refused, or was lost for a moment
+        words = f"Redis did not tell: {str(error) or type(error).__name__}"
+        return TaskQueues({}, words, scheduled_at=sent)
     return TaskQueues(waiting, scheduled_at=sent)
 
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import redis
 from celery.worker import state
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
@@ -102,3 +103,25 @@ def test_where_redis_is_away_it_says_so(settings: Any) -> None:
     assert "unknown" in told[0]
     assert told[1].startswith("Redis at 127.0.0.1:1 does not answer")
     redis_cache.server.cache_clear()
+
+
+def test_where_redis_refuses_the_question_it_says_so(production: RedisServer) -> None:
+    with redis.Redis.from_url(production.url) as client:
+        client.set("chain", "no list")
+    told = _cards()["Queues"]
+    assert "unknown" in told[0]
+    assert "WRONGTYPE" in told[1]
+
+
+@pytest.mark.usefixtures("production")
+@pytest.mark.parametrize("lost", [redis.TimeoutError(), redis.ConnectionError("closed")])
+def test_where_a_connection_is_lost_that_redis_outlives_it_says_so(
+    monkeypatch: pytest.MonkeyPatch, lost: redis.RedisError
+) -> None:
+    def lose(*_: Any, **__: Any) -> None:
+        raise lost
+
+    monkeypatch.setattr(redis.client.Pipeline, "execute", lose)
+    told = _cards()["Queues"]
+    assert "unknown" in told[0]
+    assert told[1] == f"Redis did not tell: {str(lost) or 'TimeoutError'}"
