@@ -99,12 +99,12 @@ def _cannot_be_asked(peer: Peer) -> str:
 
 
 def _ask_again(peer: Peer) -> str:
-    """Have a benched peer asked again."""
+    """Wish that a benched peer be asked again."""
     try:
         pardons.pardon(peer.node_id)
     except PardonRefused as error:
         raise Refused(f"{error}.") from error
-    return f"{peer.node_id} is asked again on all chains, within seconds."
+    return f"{peer.node_id} is to be asked again on all chains."
 
 
 @admin.register(Peer)

@@ -3,8 +3,6 @@
 Who is benched is in the memory of the network's process, which may be another one: it is told by a row.
 """
 
-from datetime import UTC, datetime
-
 from django.db import transaction
 
 from network_app import selectors
@@ -17,7 +15,7 @@ class PardonRefused(Exception):
 
 
 class NotBenched(PardonRefused):
-    """The peer is asked as others are."""
+    """The peer is asked as others are, or is not connected."""
 
     def __init__(self, node_id: NodeID) -> None:
         super().__init__(f"{node_id} is not benched")
@@ -32,15 +30,17 @@ class NobodyListens(PardonRefused):
 
 
 def pardon(node_id: NodeID) -> None:
-    """Have a peer asked again on all chains; the network's process does so within seconds.
+    """Wish that a peer be asked again on all chains; the network's process does so at its next report.
+
+    If the peer is gone by then, the wish goes with it.
 
     Raises:
         NobodyListens: That process is silent.
-        NotBenched: By its last report the peer is asked.
+        NotBenched: By its last report the peer is asked, or is not connected.
     """
     reported = selectors.status()
     if reported is None or not selectors.is_fresh(reported):
         raise NobodyListens
     with transaction.atomic(durable=True):
-        if not peers.pardon(node_id, datetime.now(UTC)):
+        if not peers.pardon(node_id):
             raise NotBenched(node_id)

@@ -55,10 +55,13 @@ class DatabaseRecords:
             totals=totals,
         )
 
-    @transaction.atomic(durable=True)
     def pardons(self, benched: Collection[NodeID]) -> list[NodeID]:
         """Return which of the benched peers an operator wishes to be asked again, each once."""
-        return peers.take_pardons(benched, datetime.now(UTC))
+        # Asked each second while anybody is benched: nobody who writes is to wait for that.
+        if not peers.has_pardons(benched):
+            return []
+        with transaction.atomic(durable=True):
+            return peers.take_pardons(benched)
 
     @transaction.atomic(durable=True)
     def sync(self, alias: str, state: SyncState) -> None:

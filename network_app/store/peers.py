@@ -2,8 +2,10 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any, Final
 
-from django.db.models import F
+from django.db.models import DurationField, ExpressionWrapper, F, Q, QuerySet
+from django.db.models.functions import Now
 
 from network_app.models import NetworkStatus, Peer
 from network_app.ports import PeerInfo, Totals
@@ -25,7 +27,10 @@ STAY = timedelta(minutes=5)
 """For so long a stranger must be connected to get a row when there are more."""
 
 PARDON = timedelta(seconds=30)
-"""For so long a wish to ask a peer again is heeded: the network's process looks each second."""
+"""For so long, by the database's clock, a wish to ask a peer again is heeded: the network's process looks each second."""
+
+_GONE: Final[Mapping[str, Any]] = {"connected_since": None, "benched": [], "pardoned_at": None}
+"""What a row says of a node that is connected no longer: who is benched is told of those that could be asked."""
 
 
 def write_connected(
@@ -41,9 +46,7 @@ def write_connected(
     new = [peer for peer in connected if peer.node_id not in stored]
     worth = {peer.node_id for peer in _worth_a_row(new, now)}
     connected = [peer for peer in connected if peer.node_id in stored.keys() | worth]
-    Peer.objects.filter(connected_since__isnull=False).exclude(node_id__in=here).update(
-        connected_since=None
-    )
+    Peer.objects.filter(connected_since__isnull=False).exclude(node_id__in=here).update(**_GONE)
     Peer.objects.bulk_create(
         [_row(peer, benched.get(peer.node_id, ()), now) for peer in connected],
         update_conflicts=True,
@@ -73,27 +76,37 @@ def _worth_a_row(new: Sequence[PeerInfo], now: datetime) -> list[PeerInfo]:
     return worth
 
 
-def pardon(node_id: NodeID, now: datetime) -> bool:
-    """Note that a benched peer is to be asked again; say whether it is benched, by its last report."""
-    benched = Peer.objects.filter(node_id=node_id).exclude(benched=[])
-    return bool(benched.update(pardoned_at=now))
+def pardon(node_id: NodeID) -> bool:
+    """Note that a benched peer is to be asked again; say whether it is connected and benched, by its last report."""
+    connected = Peer.objects.filter(node_id=node_id, connected_since__isnull=False)
+    return bool(connected.exclude(benched=[]).update(pardoned_at=Now()))
 
 
-def take_pardons(benched: Collection[NodeID], now: datetime) -> list[NodeID]:
+def has_pardons(benched: Collection[NodeID]) -> bool:
+    """Say whether one of the benched peers is perhaps to be asked again."""
+    return _wished(benched).exists()
+
+
+def take_pardons(benched: Collection[NodeID]) -> list[NodeID]:
     """Return which of the benched peers are to be asked again, and forget that.
 
     A wish that is old was for an earlier bench, which has ended by itself. The caller holds the transaction.
     """
-    wished = Peer.objects.filter(node_id__in=list(benched), pardoned_at__isnull=False)
-    found = dict(wished.values_list("node_id", "pardoned_at"))
+    wished = _wished(benched)
+    age = ExpressionWrapper(Now() - F("pardoned_at"), output_field=DurationField())
+    found = dict(wished.annotate(age=age).values_list("node_id", "age"))
     if found:
         wished.update(pardoned_at=None)
-    return [NodeID(bytes(one)) for one, at in found.items() if at and now - at <= PARDON]
+    return [NodeID(bytes(one)) for one, age in found.items() if age <= PARDON]
+
+
+def _wished(benched: Collection[NodeID]) -> QuerySet[Peer]:
+    return Peer.objects.filter(node_id__in=list(benched), pardoned_at__isnull=False)
 
 
 def forget_connections() -> None:
-    """Note at the start of the network's process that nobody is connected yet."""
-    Peer.objects.filter(connected_since__isnull=False).update(connected_since=None)
+    """Note at the start of the network's process that nobody is connected yet, or benched."""
+    Peer.objects.filter(Q(connected_since__isnull=False) | ~Q(benched=[])).update(**_GONE)
 
 
 def prune(now: datetime) -> int:

@@ -1,10 +1,15 @@
 """An operator's wish that a benched peer be asked again comes from one process to another by a row."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import time_machine
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
-from network_app.models import Peer
+from network_app.models import NetworkStatus, Peer
+from network_app.ports import Totals
 from network_app.services.pardons import NobodyListens, NotBenched, pardon
 from network_app.services.records import DatabaseRecords
 from primitives.ids import NodeID
@@ -13,6 +18,7 @@ from tests.builders.network_rows import ago
 
 pytestmark = pytest.mark.django_db
 NODE, OTHER = NodeID(b"\x01" * 20), NodeID(b"\x02" * 20)
+TOTALS = Totals(1, 2, 3, 4, 5, None, None, 6, 7, 0.25)
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +44,42 @@ def test_an_old_wish_is_forgotten() -> None:
     assert not Peer.objects.filter(pardoned_at__isnull=False).exists()
 
 
+def test_a_wish_s_age_is_the_database_s() -> None:
+    with time_machine.travel(datetime.now(UTC) - timedelta(minutes=5)):
+        network_rows.report()
+        pardon(NODE)
+    assert DatabaseRecords("203.0.113.7:9651").pardons([NODE]) == [NODE]
+
+
+def test_without_a_wish_nothing_is_begun_that_writes() -> None:
+    with CaptureQueriesContext(connection) as asked:
+        assert DatabaseRecords("203.0.113.7:9651").pardons([NODE, OTHER]) == []
+    assert [one["sql"].split()[0] for one in asked.captured_queries] == ["SELECT"]
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_who_is_gone_is_not_benched(*, is_restarted: bool) -> None:
+    records = DatabaseRecords("203.0.113.7:9651")
+    pardon(NODE)
+    if is_restarted:
+        records.begin()
+    else:
+        records.peers([], TOTALS, {NODE: {"C"}}, 2)
+    gone = Peer.objects.get(pk=NODE)
+    assert (gone.connected_since, gone.benched, gone.pardoned_at) == (None, [], None)
+    network_rows.report()
+    with pytest.raises(NotBenched):
+        pardon(NODE)
+
+
+def test_a_row_that_says_so_of_one_that_is_gone_is_not_believed() -> None:
+    network_rows.peer(NODE, connected_since=None, benched=["C"])
+    with pytest.raises(NotBenched):
+        pardon(NODE)
+    DatabaseRecords("203.0.113.7:9651").begin()
+    assert Peer.objects.get(pk=NODE).benched == []
+
+
 @pytest.mark.parametrize("node_id", [OTHER, NodeID(b"\x03" * 20)])
 def test_a_peer_that_is_asked_cannot_be_pardoned(node_id: NodeID) -> None:
     with pytest.raises(NotBenched):
@@ -48,7 +90,7 @@ def test_a_peer_that_is_asked_cannot_be_pardoned(node_id: NodeID) -> None:
 @pytest.mark.parametrize("changes", [{"heartbeat_at": ago(60)}, None])
 def test_without_a_network_s_process_nobody_hears_it(changes: Any) -> None:
     if changes is None:
-        network_rows.NetworkStatus.objects.all().delete()
+        NetworkStatus.objects.all().delete()
     else:
         network_rows.report(**changes)
     with pytest.raises(NobodyListens):
