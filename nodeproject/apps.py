@@ -11,9 +11,9 @@ from django.conf import settings
 from django.contrib.admin.apps import SimpleAdminConfig
 from django.contrib.admin.checks import check_admin_app, check_dependencies
 from django.core import checks
-from django.utils.module_loading import module_has_submodule
 from typing_extensions import override
 
+from adminkit.loading import load_admins
 from cchain_app.apps import use as use_evm_chain
 from explorer_app.apps import use as use_explorer
 from network_app.apps import use as use_network
@@ -58,20 +58,6 @@ def check_pages(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
     """Django's check of all pages of the admin, once they are there."""
     load_admins()
     return check_admin_app(app_configs, **kwargs)
-
-
-def load_admins() -> None:
-    """Import the admin of each app.
-
-    Not by Django's `autodiscover`: where one import fails it takes back what the app has registered while the app's
-    modules stay, so that the next attempt goes well and leaves those pages out.
-
-    Raises:
-        Exception: What an import raises; after a failure that it was not whole, too.
-    """
-    for config in apps.get_app_configs():
-        if module_has_submodule(config.module, "admin"):
-            import_module(f"{config.name}.admin")
 
 
 class NodeConfig(AppConfig):

@@ -4,8 +4,8 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.decorators.csrf import csrf_exempt
 
+from adminkit.loading import load_admins
 from nodeproject.api import api, respond_plain
-from nodeproject.apps import load_admins
 from nodeproject.logins import login
 from nodeproject.operating import pause_or_resume, run_check
 from nodeproject.pages import jump

@@ -29,7 +29,7 @@ choose_settings()
 import django
 django.setup()
 from django.contrib import admin
-from nodeproject.apps import load_admins
+from adminkit.loading import load_admins
 from network_app.models import Peer
 sys.meta_path.insert(0, Refusing())
 try:
@@ -40,9 +40,7 @@ load_admins()
 print("whole" if admin.site.is_registered(Peer) else "partial")
 """
 
-UNUSED = (
-    "nodeproject.urls cchain_app.admin unfold.admin ninja twisted psycopg structlog zxcvbn"
-)
+UNUSED = "nodeproject.urls cchain_app.admin unfold.admin ninja twisted psycopg structlog zxcvbn"
 
 
 def test_a_start_on_sqlite_loads_no_pages_and_no_other_server(tmp_path: Path) -> None:

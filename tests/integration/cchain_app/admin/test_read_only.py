@@ -8,10 +8,10 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
+from adminkit.loading import load_admins
 from adminkit.read_only import ReadOnlyModelAdmin
 from cchain_app import models
 from cchain_app.models import Contract, ContractCreation
-from nodeproject.apps import load_admins
 from tests.builders import rows
 from tests.integration.cchain_app.admin.paths import CCHAIN, MODELS, detail, hexed, listing
 

@@ -7,9 +7,9 @@ from django.contrib import admin
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
+from adminkit.loading import load_admins
 from adminkit.read_only import ReadOnlyModelAdmin
 from network_app import models
-from nodeproject.apps import load_admins
 from tests.integration.network_app.admin.paths import ADMIN, KEYS, MODELS, NETWORK, detail, listing
 
 pytestmark = pytest.mark.usefixtures("network")

@@ -9,8 +9,8 @@ from django.contrib.auth.models import Permission, User
 from django.db.models import Model
 from django.test import Client
 
+from adminkit.loading import load_admins
 from adminkit.read_only import ReadOnlyModelAdmin
-from nodeproject.apps import load_admins
 from platform_app import models
 from tests.integration.platform_app.admin.paths import MODELS, PLATFORM, detail, export, listing
 from tests.integration.platform_app.admin.shown import keys
