@@ -1,9 +1,14 @@
-"""A contract's ABI as compilers write it, JSON, read as declarations. Types are put together by eth-utils. Pure."""
+"""A contract's ABI as compilers write it, JSON, read as declarations. Pure.
 
+https://docs.soliditylang.org/en/latest/abi-spec.html#json
+
+Strangers give ABIs, so what stands in there is bounded, and a type is one that the specification has. Libraries have
+others besides, which nobody outside can encode: `Set.Data storage`, `mapping(address => bool) storage`.
+"""
+
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
-
-from eth_utils.abi import collapse_if_tuple
 
 from cchain_app.transaction_log.declarations import Declaration, Parameter
 from explorer_app.names.book import Abi
@@ -14,7 +19,21 @@ _MOST_PARAMETERS: Final = 256
 _DEEPEST: Final = 16
 _LONGEST_TYPE: Final = 100
 """Characters; of tuples it is `tuple` with the brackets of arrays."""
+_LONGEST_NAME: Final = 200
+"""Characters. A page writes a parameter's name beside each of its values."""
 _TYPES: Final = frozenset({"function", "event", "error", "constructor", "fallback", "receive"})
+_TYPE: Final = re.compile(
+    r"(?:u?int(?P<bits>\d{1,3})|bytes(?P<size>\d{1,2})?|address|bool|string|function|(?P<tuple>tuple)"
+    r"|u?fixed\d{1,3}x\d{1,2})(?P<arrays>(?:\[\d*\])*)",
+    re.ASCII,
+)
+_OF_LIBRARY: Final = re.compile(
+    r"(?!(?:u?int|u?fixed|bytes?|tuple)[\dx]*(?:\[|$))[A-Za-z_$][\w$.]*(?:\[\d*\])*"
+    r"|[A-Za-z_$][\w$.]*(?:\[\d*\])* storage|mapping\([\w$.\[\] =>()]+\) storage",
+    re.ASCII,
+)
+_MOST_BITS: Final = 256
+_WORD: Final = 32
 
 
 class MalformedAbi(Exception):
@@ -35,9 +54,7 @@ def read_abi(given: Any) -> Abi:
     found: dict[str, list[Declaration]] = {"function": [], "event": [], "error": []}
     for entry in given:
         type_ = _type_of(entry)
-        declaration = Declaration(
-            str(entry.get("name", "")), read_parameters(entry.get("inputs", []))
-        )
+        declaration = Declaration(str(entry.get("name", "")), read_parameters(entry.get("inputs")))
         if type_ in found and not entry.get("anonymous"):
             _verify_name(declaration.name)
             found[type_].append(declaration)
@@ -45,8 +62,14 @@ def read_abi(given: Any) -> Abi:
 
 
 def read_parameters(given: Any) -> tuple[Parameter, ...]:
-    """Read the inputs or outputs of an entry. Raises `MalformedAbi`."""
-    return tuple(_parameters(given, 0))
+    """Read the inputs or outputs of an entry; null is as none.
+
+    Unspecified: of names that are longer than 200 characters the beginning is taken.
+
+    Raises:
+        MalformedAbi: They are none.
+    """
+    return tuple(_parameters([] if given is None else given, 0))
 
 
 def _type_of(entry: Any) -> str:
@@ -61,6 +84,8 @@ def _type_of(entry: Any) -> str:
 
 def _verify_name(name: str) -> None:
     # Solidity's names may have a dollar sign, Python's may not.
+    if len(name) > _LONGEST_NAME:
+        raise MalformedAbi(f"a name has more than {_LONGEST_NAME} characters")
     if not name.replace("$", "_").isidentifier() or not name.isascii():
         raise MalformedAbi("an entry has no name")
 
@@ -71,12 +96,35 @@ def _parameters(given: Any, depth: int) -> Iterator[Parameter]:
     if depth > _DEEPEST:
         raise MalformedAbi("tuples are nested too deeply")
     for one in given:
-        type_ = one.get("type") if isinstance(one, Mapping) else None
-        if not isinstance(type_, str) or len(type_) > _LONGEST_TYPE:
-            raise MalformedAbi("a parameter has no type")
-        members = tuple(_parameters(one.get("components", []), depth + 1))
-        try:
-            type_ = collapse_if_tuple(dict(one))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise MalformedAbi("a tuple has no components") from error
-        yield Parameter(type_, str(one.get("name", "")), members, bool(one.get("indexed")))
+        if not isinstance(one, Mapping):
+            raise MalformedAbi("a parameter is no object")
+        type_, members = _typed(one, depth)
+        name = one.get("name")
+        short = name[:_LONGEST_NAME] if isinstance(name, str) else ""
+        yield Parameter(type_, short, members, bool(one.get("indexed")))
+
+
+def _typed(given: Mapping[str, Any], depth: int) -> tuple[str, tuple[Parameter, ...]]:
+    """Return a parameter's type as signatures have it, and of a tuple the members."""
+    type_ = given.get("type")
+    if not isinstance(type_, str) or len(type_) > _LONGEST_TYPE:
+        raise MalformedAbi("a parameter has no type")
+    found = _TYPE.fullmatch(type_)
+    if found is None and _OF_LIBRARY.fullmatch(type_):
+        return type_, ()
+    if found is None or not _has_size(found):
+        raise MalformedAbi(f"there is no type {type_}")
+    if not found["tuple"]:
+        return type_, ()
+    members = tuple(_parameters(given.get("components", []), depth + 1))
+    if not members:
+        raise MalformedAbi("a tuple has no components")
+    return f"({','.join(one.type for one in members)}){found['arrays']}", members
+
+
+def _has_size(type_: re.Match[str]) -> bool:
+    """Say whether a number has whole bytes, and neither it nor `bytes4` and so on more than a word."""
+    bits, size = type_["bits"], type_["size"]
+    if bits is not None:
+        return 0 < int(bits) <= _MOST_BITS and int(bits) % 8 == 0 and not bits.startswith("0")
+    return size is None or (0 < int(size) <= _WORD and not size.startswith("0"))

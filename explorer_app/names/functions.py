@@ -69,7 +69,7 @@ def read_functions(given: Any) -> tuple[Function, ...]:
     found: dict[str, Function] = {}
     for entry in given:
         if entry.get("type", "function") == "function" and not entry.get("anonymous"):
-            outputs = read_parameters(entry.get("outputs", []))
+            outputs = read_parameters(entry.get("outputs"))
             one = Function(next(declarations), outputs, _mutability(entry))
             found.setdefault(one.selector, one)
     return tuple(found.values())
@@ -78,7 +78,7 @@ def read_functions(given: Any) -> tuple[Function, ...]:
 def _mutability(entry: Any) -> Mutability:
     """Return what an entry says; compilers before 0.4.16 wrote `constant` and `payable`, each true or false."""
     told = entry.get("stateMutability")
-    if told in set(Mutability):
+    if isinstance(told, str) and told in set(Mutability):
         return Mutability(told)
     if entry.get("constant") is True:
         return Mutability.VIEW

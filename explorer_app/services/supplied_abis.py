@@ -6,7 +6,8 @@ from typing import Any, Final
 import msgspec
 
 from chaindb.locks import Lock
-from explorer_app.names.abi_json import MalformedAbi, read_abi
+from explorer_app.names.abi_json import MalformedAbi
+from explorer_app.names.functions import read_functions
 from explorer_app.services.verification import code_hash_at
 from explorer_app.site import Explorer
 from explorer_app.store import contracts as rows
@@ -59,7 +60,7 @@ def _abi(text: str) -> Any:
         raise NoAbi(f"it has more than {MOST_ABI} characters")
     try:
         found = msgspec.json.decode(text)
-        read_abi(found)
+        read_functions(found)
     except MalformedAbi as error:
         raise NoAbi(str(error)) from error
     except (msgspec.DecodeError, RecursionError, ValueError) as error:

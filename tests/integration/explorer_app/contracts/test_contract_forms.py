@@ -2,14 +2,17 @@
 
 import json
 import re
+from contextlib import suppress
 from http import HTTPStatus
 
 import pytest
 from django.http import HttpResponse
 
 from cchain_app.evm.engine import CallInterrupted
+from explorer_app.models import SuppliedAbi
 from explorer_app.selectors import places
 from explorer_app.services import supplied_abis
+from explorer_app.verification.errors import NoAbi
 from explorer_app.verification.proxies import SLOTS
 from explorer_app.views import answers, contract_forms
 from primitives.evm import Address
@@ -241,7 +244,7 @@ def test_a_proxy_is_spoken_to_by_its_implementations_functions(explored: Explore
 def test_a_given_abi_has_forms_too_and_is_marked(explored: Explored) -> None:
     address = explored.create(deployer(b"\x00"))
     bare = explored.client.get(path(address, "write")).content.decode()
-    abi = '[{"type": "function", "name": "poke", "inputs": [{"type": "uint7", "name": "x"}]}]'
+    abi = '[{"type": "function", "name": "poke", "inputs": [{"type": "fixed8x1", "name": "x"}]}]'
     supplied_abis.supply_abi(explored.site, address, abi, name="<i>Mine")
     given = explored.client.get(path(address, "write")).content.decode()
     odd = sent(explored, path(address, "write"), function=selector(given, "poke"), a0="1")
@@ -250,7 +253,41 @@ def test_a_given_abi_has_forms_too_and_is_marked(explored: Explored) -> None:
     assert "not proven" in given
     assert "&lt;i&gt;Mine" in given
     assert odd.status_code == HTTPStatus.BAD_REQUEST
-    assert "x cannot be encoded" in odd.content.decode()
+    assert "x has a type that cannot be given here: fixed8x1" in odd.content.decode()
+
+
+ODD = (
+    '{"type": "function", "name": "f", "stateMutability": []}',
+    '{"name": "f", "constant": true, "outputs": [{"type": "(uint256)"}]}',
+    '{"name": "f", "inputs": [{"type": "int0"}]}',
+)
+
+
+@pytest.mark.parametrize("entry", ODD)
+def test_an_odd_abi_fails_no_page(explored: Explored, entry: str) -> None:
+    code = bytes.fromhex("60205ff3")  # a word of zeros
+    address = explored.create(deployer(code))
+    with suppress(NoAbi):
+        supplied_abis.supply_abi(explored.site, address, "[]")
+        supplied_abis.supply_abi(explored.site, address, f"[{entry}]")
+    explored.site.evm.db.objects(SuppliedAbi).update(abi=f"[{entry}]")  # of an earlier release
+    form = {"function": keccak256(b"f(int0)")[:4].hex(), "a0": "0"}
+    statuses = {
+        explored.client.get(path(address, "read"), {"values": ""}).status_code,
+        explored.client.get(path(address, "write")).status_code,
+        explored.client.get(path(address, "write"), {"reverted": "0x01"}, headers=SCRIPT).status_code,
+        sent(explored, path(address, "write"), **form).status_code,
+    }  # fmt: skip
+
+    assert statuses <= {HTTPStatus.OK, HTTPStatus.NOT_FOUND}
+
+
+@pytest.mark.parametrize("entry", ODD[1:])
+def test_an_abi_with_a_type_that_does_not_exist_is_refused(explored: Explored, entry: str) -> None:
+    address = explored.create(deployer(b"\x00"))
+
+    with pytest.raises(NoAbi, match="there is no type"):
+        supplied_abis.supply_abi(explored.site, address, f"[{entry}]")
 
 
 def test_an_abi_that_is_too_large_for_a_page_is_shown_in_part(explored: Explored) -> None:

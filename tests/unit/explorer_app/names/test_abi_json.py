@@ -66,12 +66,49 @@ def nested(depth: int) -> dict[str, Any]:
         [{"type": "function", "name": "f", "inputs": [{"name": "a"}]}],
         [{"type": "function", "name": "f", "inputs": [{"type": "tuple"}]}],
         [{"type": "function", "name": "f", "inputs": [nested(20)]}],
+        [{"type": "function", "name": "f", "inputs": ["uint256"]}],
+        [{"type": "function", "name": "f" * 201}],
         [{"type": "function", "name": "f", "inputs": []}] * 5000,
     ],
 )
 def test_what_is_no_abi_is_refused(given: Any) -> None:
     with pytest.raises(MalformedAbi):
         read_abi(given)
+
+
+@pytest.mark.parametrize(
+    "type_",
+    [
+        "(uint256)", "int0", "uint7", "uint264", "uint008", "uint", "bytes0", "bytes33", "bytes04", "tuple", "uint٨",
+        "uint256[", "uint256[a]", "", "1ab", "mapping(uint256)", "f(uint256)",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("where", ["inputs", "components"])
+def test_types_that_do_not_exist_are_refused(type_: str, where: str) -> None:
+    one = {"type": type_, "name": "x"}
+    inner = one if where == "inputs" else {"type": "tuple", "name": "t", "components": [one]}
+    with pytest.raises(MalformedAbi):
+        read_abi([{"type": "function", "name": "f", "inputs": [inner]}])
+
+
+@pytest.mark.parametrize(
+    "type_",
+    [
+        "uint8", "int256", "bytes", "bytes1", "bytes32[2][]", "function", "fixed128x18", "bool", "address[]", "string",
+        "Set.Data storage", "Lib.Color", "Color[]", "interval", "uint256[] storage", "mapping(address => mapping(uint8 => bool)) storage",
+    ],
+)  # fmt: skip
+def test_types_that_compilers_write_are_read(type_: str) -> None:
+    (found,) = read_abi([{"name": "f", "inputs": [{"type": type_}]}]).functions
+
+    assert found.types == (type_,)
+
+
+def test_long_names_of_parameters_are_cut() -> None:
+    inputs = [{"type": "bool", "name": "n" * 100_000}, {"type": "bool", "name": None}]
+    (found,) = read_abi([{"name": "f", "inputs": inputs}]).functions
+
+    assert [len(one.name) for one in found.parameters] == [200, 0]
 
 
 WORDS = st.sampled_from(

@@ -13,7 +13,7 @@ ABI = [
     {"type": "function", "name": "pay", "inputs": [], "outputs": [], "stateMutability": "payable"},
     {"name": "old", "inputs": [], "outputs": [{"type": "tuple", "components": [{"type": "bool", "name": "ok"}]}], "constant": True},
     {"type": "function", "name": "oldPay", "payable": True},
-    {"type": "function", "name": "set"},
+    {"type": "function", "name": "set", "inputs": None, "outputs": None, "stateMutability": []},
     {"type": "function", "name": "get", "inputs": [], "outputs": []},
 ]  # fmt: skip
 
