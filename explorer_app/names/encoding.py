@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from cchain_app.transaction_log.declarations import Declaration, Parameter
+from cchain_app.transaction_log.errors import Unencodable
 from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
 
@@ -64,11 +65,12 @@ def encode_call(declaration: Declaration, texts: Sequence[str]) -> bytes:
         texts: One for each parameter.
 
     Raises:
-        BadFields: Some are no values of their types, or all together are too long.
+        BadFields: Some are no values of their types, or all together or their types are too long.
     """
-    from eth_abi.abi import encode  # only here, as `decoding`
-    from eth_abi.exceptions import EncodingError, ParseError
+    from cchain_app.transaction_log import bounded_abi  # only here, as `decoding`
 
+    if sum(map(len, declaration.types)) > bounded_abi.LONGEST_TYPE:
+        raise BadFields({0: "and the other fields have types that are too long to be encoded here"})
     if sum(map(len, texts)) > MOST_TEXT:
         raise BadFields({0: f"has more than {MOST_TEXT:,} characters, with the other fields"})
     listed = [
@@ -86,8 +88,8 @@ def encode_call(declaration: Declaration, texts: Sequence[str]) -> bytes:
     if reasons:
         raise BadFields(reasons)
     try:
-        return declaration.selector + encode(declaration.types, found)
-    except (EncodingError, ParseError, OverflowError, ValueError, RecursionError) as error:
+        return declaration.selector + bounded_abi.encode(declaration.types, found)
+    except Unencodable as error:
         raise BadFields({0: "cannot be encoded: the ABI has a type that does not exist"}) from error
 
 
@@ -97,14 +99,14 @@ def encode_key(type_: str, text: str) -> bytes:
     Raises:
         BadText: It is no value of the type.
     """
-    from eth_abi.abi import encode
+    from cchain_app.transaction_log import bounded_abi
 
     if len(text) > MOST_TEXT:
         raise BadText(f"has more than {MOST_TEXT:,} characters")
     value = read_value(Parameter(type_, ""), text)
     if type_ == "string":
         return str(value).encode()
-    return bytes(value) if type_ == "bytes" else encode([type_], [value])
+    return bytes(value) if type_ == "bytes" else bounded_abi.encode([type_], [value])
 
 
 def read_value(parameter: Parameter, text: str) -> Any:

@@ -4,11 +4,19 @@ from typing import Any
 
 import eth_abi
 import pytest
+from eth_abi import grammar
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cchain_app.transaction_log import abi
-from cchain_app.transaction_log.bounded_abi import LONGEST_TYPE, allowance, decode, is_canonical
+from cchain_app.transaction_log import abi, bounded_abi
+from cchain_app.transaction_log.bounded_abi import (
+    LONGEST_TYPE,
+    MOST_REMEMBERED,
+    allowance,
+    decode,
+    encode,
+    is_canonical,
+)
 from cchain_app.transaction_log.errors import Undecodable
 from explorer_app.names.decoding import arguments_of
 from explorer_app.verification.arguments import MOST_BYTES, are_arguments
@@ -107,3 +115,16 @@ def test_what_a_compiler_encodes_is_read(data: st.DataObject, types: list[str]) 
 
     assert decode(types, encoded, most=MOST) == values
     assert is_canonical(types, encoded, most=MOST)
+
+
+def test_types_are_not_remembered_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_abi, "MOST_REMEMBERED", MOST_REMEMBERED // 64)
+    parsed = grammar.parse.cache_info
+    most = 0
+    for place in range(300):
+        type_ = f"bytes[{place + 1}][]"
+        assert encode([type_], [[]]) == word(32) + word(0)
+        assert decode([type_], word(32) + word(0), most=MOST) == ((),)
+        most = max(most, parsed().currsize)
+
+    assert most < 300

@@ -172,6 +172,15 @@ def test_types_that_do_not_exist_are_refused(parameter: Parameter) -> None:
         encode_call(Declaration("f", (parameter,)), ["[]" if "[" in parameter.type else "1"])
 
 
+def test_types_that_are_too_long_together_are_not_read() -> None:
+    longest = Parameter(f"({','.join(['uint8'] * 300)})", "x", (Parameter("uint8", ""),) * 300)
+    text = json.dumps(["1"] * 300)
+
+    assert len(encode_call(Declaration("f", (longest,)), [text])) == 4 + 32 * 300
+    with pytest.raises(BadFields, match="too long"):
+        encode_call(Declaration("f", (longest, longest)), [text, text])
+
+
 @pytest.mark.parametrize(
     ("text", "wei"),
     [("", 0), ("1", 10**18), ("0.5", 5 * 10**17), (".5", 5 * 10**17), ("1.", 10**18), (" 0.000000000000000001 ", 1)],
