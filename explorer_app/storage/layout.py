@@ -9,6 +9,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
+LONGEST_NAME: Final = 200
+"""Characters of a variable's name that are kept: it may stand on a page once for each element."""
+MOST_KEYS: Final = 16
+"""Of mappings in mappings that are looked up."""
 _COUNT: Final = re.compile(r"\[(\d+)\]$")
 
 
@@ -58,6 +62,12 @@ class Type:
     """Of a struct."""
 
     @property
+    def short(self) -> str:
+        """The label as far as a page shows it: it may stand there a thousand times."""
+        long = len(self.label) > LONGEST_NAME
+        return self.label[: LONGEST_NAME - 1] + "…" if long else self.label
+
+    @property
     def count(self) -> int | None:
         """How many elements an array of a fixed length has; None for all else."""
         found = _COUNT.search(self.label)
@@ -77,10 +87,15 @@ class Layout:
     types: Mapping[str, Type]
 
     def key_types(self, mapping: str) -> list[Type]:
-        """Return the types of the keys that lead from a mapping to a value that is no mapping itself."""
-        found = []
+        """Return the types of the keys that lead from a mapping to a value that is no mapping itself.
+
+        Where they are more than `MOST_KEYS`, the first ones and one of the others.
+        """
+        found: list[Type] = []
         type_ = self.types[mapping]
         while type_.encoding is Encoding.MAPPING and type_.key and type_.value:
+            if len(found) > MOST_KEYS:
+                break
             found.append(self.types[type_.key])
             type_ = self.types[type_.value]
         return found
@@ -123,7 +138,9 @@ def _type(given: Mapping[str, Any]) -> Type:
 
 def _variables(given: Sequence[Mapping[str, Any]]) -> tuple[Variable, ...]:
     return tuple(
-        Variable(str(one["label"]), str(one["type"]), int(one["slot"]), int(one["offset"]))
+        Variable(
+            str(one["label"])[:LONGEST_NAME], str(one["type"]), int(one["slot"]), int(one["offset"])
+        )
         for one in given
     )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from explorer_app.storage import values
-from explorer_app.storage.layout import Encoding, Layout, Type, Variable
+from explorer_app.storage.layout import MOST_KEYS, Encoding, Layout, Type, Variable
 from explorer_app.storage.values import WORD, Corrupt
 from primitives.evm import Slot, Word
 from primitives.hashing import keccak256
@@ -22,6 +22,10 @@ MOST_TEXT: Final = 1024
 """Bytes of a text that are shown."""
 MOST_LINES: Final = 1000
 """Variables with their parts on a page."""
+MOST_INPUTS: Final = 1500
+"""For keys of mappings on a page."""
+_LONGEST_MAPPING: Final = 1000
+"""Characters of the key of a mapping's type: a page has it once for each mapping."""
 _DEEPEST: Final = 16
 _ALL: Final = 2**256
 
@@ -35,7 +39,7 @@ class Stored:
 
     name: str
     type: str
-    """As sources write it."""
+    """As sources write it, shortened."""
     slot: Slot
     offset: int
     """Bytes from the lowest one of the slot on."""
@@ -46,7 +50,7 @@ class Stored:
     remark: str = ""
     """What is to be known besides: how many elements there are, or that it was not read."""
     mapping: str = ""
-    """Of a mapping the key of its type, by which it is looked up."""
+    """Of a mapping the key of its type, by which it is looked up; empty where it cannot be."""
     keys: tuple[str, ...] = ()
     """The types of its keys, as sources write them."""
     is_address: bool = False
@@ -121,6 +125,7 @@ class _Walk:
         self._types = layout.types
         self._words = words
         self._lines = 0
+        self._inputs = 0
 
     def members(self, variables: Iterable[Variable], slot: int, depth: int = 0) -> list[Stored]:
         """Return the variables of a contract or a struct that begins at a slot."""
@@ -136,10 +141,9 @@ class _Walk:
         """Return one variable at a place."""
         self._lines += 1
         type_ = self._types[key]
-        bare = Stored(name, type_.label, _slot(slot), offset, is_address=values.is_address(type_))
+        bare = Stored(name, type_.short, _slot(slot), offset, is_address=values.is_address(type_))
         if type_.encoding is Encoding.MAPPING:
-            keys = tuple(one.label for one in self._layout.key_types(key))
-            return replace(bare, mapping=key, keys=keys)
+            return self._mapping(bare, key)
         if depth >= _DEEPEST:
             return replace(bare, remark="nested too deeply")
         if type_.is_plain:
@@ -147,6 +151,15 @@ class _Walk:
         if type_.encoding is Encoding.BYTES:
             return self._text(bare, type_, slot)
         return self._nested(bare, type_, slot, depth)
+
+    def _mapping(self, bare: Stored, key: str) -> Stored:
+        keys = self._layout.key_types(key)
+        if len(keys) > MOST_KEYS or len(key) > _LONGEST_MAPPING:
+            return replace(bare, remark="nested too deeply to be looked up")
+        self._inputs += len(keys)
+        if self._inputs > MOST_INPUTS:
+            return replace(bare, remark="there are more mappings than a page can look up")
+        return replace(bare, mapping=key, keys=tuple(values.hint(one) for one in keys))
 
     def _nested(self, bare: Stored, type_: Type, slot: int, depth: int) -> Stored:
         if type_.encoding is Encoding.ARRAY:

@@ -74,8 +74,18 @@ def bytes_as_text(type_: Type, data: bytes) -> str:
 def abi_type(type_: Type) -> str:
     """Return by which ABI type a mapping's key of a type is read.
 
-    Unspecified: a type with a name of its own is taken for a number, since the layout does not say what it is.
+    Unspecified: the layout does not say what a type with a name of its own is (`type Tag is bytes4`), and on that
+    depends at which end of the word its bytes stand; so one of less than 32 bytes is given as the word that is hashed.
     """
     if type_.encoding is Encoding.BYTES or _ABI.fullmatch(type_.label):
         return type_.label
-    return "address" if is_address(type_) else f"uint{8 * type_.size}"
+    if type_.label.startswith("enum ") or type_.size == WORD:
+        return f"uint{8 * type_.size}"
+    return "address" if is_address(type_) else "bytes32"
+
+
+def hint(type_: Type) -> str:
+    """Return what a field for a mapping's key says it takes."""
+    if abi_type(type_) == "bytes32" and type_.label != "bytes32":
+        return f"{type_.short}, as 0x and the 64 digits of its word"
+    return type_.short

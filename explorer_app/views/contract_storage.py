@@ -9,7 +9,7 @@ from explorer_app.names.encoding import BadText, encode_key
 from explorer_app.selectors import interfaces
 from explorer_app.selectors.places import Busy, place
 from explorer_app.site import Explorer
-from explorer_app.storage.layout import Encoding, Layout
+from explorer_app.storage.layout import MOST_KEYS, Encoding, Layout
 from explorer_app.storage.reading import Fetch, Stored, look_up, read_all
 from explorer_app.storage.values import abi_type
 from explorer_app.views.addresses import framed
@@ -68,7 +68,7 @@ def _looked_up(request: HttpRequest, layout: Layout, fetch: Fetch) -> LookedUp:
     """Look a value up.
 
     Raises:
-        Http404: There is no such mapping, or the slot is none.
+        Http404: There is no such mapping, it is nested too deeply, or the slot is none.
     """
     key = request.GET["mapping"]
     type_ = layout.types.get(key)
@@ -76,14 +76,16 @@ def _looked_up(request: HttpRequest, layout: Layout, fetch: Fetch) -> LookedUp:
         raise Http404
     slot = _slot(request.GET.get("slot", ""))
     types = layout.key_types(key)
+    if len(types) > MOST_KEYS:
+        raise Http404
     texts = [request.GET.get(f"k{place}", "") for place in range(len(types))]
-    result = LookedUp(type_.label, texts)
+    result = LookedUp(type_.short, texts)
     keys = []
     for one, given in zip(types, texts, strict=True):
         try:
             keys.append(encode_key(abi_type(one), given))
         except BadText as error:
-            return result._replace(error=f"The key of type {one.label} {error}.")
+            return result._replace(error=f"The key of type {one.short} {error}.")
     return result._replace(found=look_up(layout, key, slot, keys, fetch))
 
 

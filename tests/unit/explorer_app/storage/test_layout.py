@@ -4,13 +4,23 @@ from typing import Any
 
 import pytest
 
-from explorer_app.storage.layout import MalformedLayout, read_layout
+from explorer_app.storage.layout import MOST_KEYS, MalformedLayout, read_layout
 
 UINT = {"label": "uint256", "encoding": "inplace", "numberOfBytes": "32"}
 
 
 def test_a_contract_without_variables_has_a_layout() -> None:
     assert read_layout({"storage": [], "types": None}).variables == ()
+
+
+def test_long_labels_are_cut_and_mappings_have_so_many_keys_only() -> None:
+    maps = {**UINT, "encoding": "mapping", "key": "u", "value": "m"}
+    types = {"u": {**UINT, "label": "L" * 5000}, "m": maps}
+    storage = [{"label": "v" * 5000, "type": "u", "slot": "0", "offset": 0}]
+    layout = read_layout({"storage": storage, "types": types})
+
+    assert len(layout.variables[0].name) == len(layout.types["u"].short) == 200
+    assert len(layout.key_types("m")) == MOST_KEYS + 1
 
 
 @pytest.mark.parametrize(

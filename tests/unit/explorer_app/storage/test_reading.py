@@ -8,9 +8,11 @@ from eth_utils import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
+from explorer_app.names.encoding import BadText, encode_key
 from explorer_app.storage import reading
 from explorer_app.storage.layout import Layout, read_layout
 from explorer_app.storage.reading import MOST_ITEMS, MOST_SLOTS, MOST_TEXT, look_up, read_all
+from explorer_app.storage.values import abi_type, hint
 from primitives.evm import Slot, Word
 
 
@@ -193,3 +195,52 @@ def test_whoever_reads_slots_may_have_no_time_for_all() -> None:
 
     assert asked == [2]
     assert [one.value for one in found] == ["5", None]
+
+
+def test_a_page_has_so_many_keys_only() -> None:
+    types: dict[str, Any] = {"uint256": TYPES["uint256"], "m0": TYPES["uint256"]}
+    for depth in range(1, 20):
+        types[f"m{depth}"] = {**TYPES["map"], "value": f"m{depth - 1}"}
+    types["all"] = inplace("m10[10]", 320, base="m10")
+    deep = {"label": "deep", "type": "m17", "slot": "0", "offset": 0}
+    rows = [{"label": "row", "type": "all", "slot": str(slot), "offset": 0} for slot in range(40)]
+    layout = read_layout({"storage": [deep, *rows], "types": types})
+    first, *others = read_all(layout, Slots({}))
+    cells = [cell for one in others for cell in one.parts]
+
+    assert (first.mapping, first.remark) == ("", "nested too deeply to be looked up")
+    assert sum(len(cell.keys) for cell in cells) == reading.MOST_INPUTS
+    assert cells[-1].remark == "there are more mappings than a page can look up"
+
+
+def test_what_is_shown_of_labels_is_cut() -> None:
+    types = {"long": inplace("struct " + "L" * 5000, 32)}
+    storage = [{"label": "v" * 5000, "type": "long", "slot": "0", "offset": 0}]
+    (found,) = read_all(read_layout({"storage": storage, "types": types}), Slots({}))
+
+    assert len(found.name) == len(found.type) == 200
+
+
+@pytest.mark.parametrize(
+    ("label", "size", "text", "word"),
+    [
+        ("Tag", 4, "0xcafebabe" + "00" * 28, "cafebabe" + "00" * 28),
+        ("Price", 12, "0x" + "00" * 31 + "07", "00" * 31 + "07"),
+        ("Id", 32, "7", "00" * 31 + "07"),
+        ("enum Wood", 1, "2", "00" * 31 + "02"),
+    ],
+)
+def test_keys_of_types_with_names_of_their_own_are_hashed_as_solidity_does(
+    label: str, size: int, text: str, word: str
+) -> None:
+    layout = read_layout({"storage": [], "types": {"k": inplace(label, size)}})
+
+    assert encode_key(abi_type(layout.types["k"]), text).hex() == word
+
+
+def test_a_short_key_of_a_named_type_is_refused_and_its_field_says_what_it_takes() -> None:
+    layout = read_layout({"storage": [], "types": {"k": inplace("Tag", 4)}})
+
+    with pytest.raises(BadText, match="must be 0x and 64 digits"):
+        encode_key(abi_type(layout.types["k"]), "0xcafebabe")
+    assert hint(layout.types["k"]) == "Tag, as 0x and the 64 digits of its word"
