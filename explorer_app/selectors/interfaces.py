@@ -1,7 +1,7 @@
 """How a contract is spoken to and what it stores by name: by its own sources or ABI, of a proxy by its implementation's."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Final, NamedTuple
 
@@ -46,11 +46,18 @@ class StorageLayout(NamedTuple):
 
 
 def interfaces(chain: EvmChain, address: Address) -> list[Interface]:
-    """Return how a contract is spoken to: its implementation's functions first, no function twice."""
+    """Return how a contract is spoken to: its implementation's functions first, no function twice.
+
+    Of the implementations those count that have together no more than `MOST_ABI` characters.
+    """
     found: list[Interface] = []
     taken: set[str] = set()
-    for known in _parts(chain, address):
+    left = verified.MOST_ABI
+    for known in _known(chain, (*_targets(chain, address), address)):
         if known.abi_text is None:
+            continue
+        left -= len(known.abi_text)
+        if left < 0 and known.address != address:
             continue
         functions = [one for one in _functions(known.abi_text) if one.selector not in taken]
         taken.update(one.selector for one in functions)
@@ -64,11 +71,16 @@ def interfaces(chain: EvmChain, address: Address) -> list[Interface]:
 def storage_layout(chain: EvmChain, address: Address) -> StorageLayout | None:
     """Return by which layout a contract's storage is read, of a proxy its implementation's; None: it is unknown.
 
-    Unspecified: an implementation without variables says nothing, so then the contract's own layout counts.
+    Unspecified: an implementation without variables says nothing, so then the contract's own layout counts; but that
+    there are none is only said where the layouts of all implementations are known.
     """
-    found = [one for known in _parts(chain, address) if (one := _layout(known)) is not None]
+    targets = _targets(chain, address)
+    parts = _known(chain, (*targets, address))
+    found = [one for known in parts if (one := _layout(known)) is not None]
     told = [one for one in found if one.layout.variables]
-    return next(iter(told or found), None)
+    if {one.address for one in found}.issuperset(targets):
+        told = told or found
+    return next(iter(told), None)
 
 
 def slots_reader(chain: EvmChain, address: Address) -> Fetch:
@@ -88,12 +100,14 @@ def slots_reader(chain: EvmChain, address: Address) -> Fetch:
     return fetch
 
 
-def _parts(chain: EvmChain, address: Address) -> Iterator[Known]:
-    targets = proxies.implementations(chain, address)[: MOST_PARTS - 1]
-    for target in (*targets, address):
-        known = verified.known(chain, target)
-        if known is not None:
-            yield known
+def _targets(chain: EvmChain, address: Address) -> list[Address]:
+    """Return the implementations of a proxy, as many as are looked at."""
+    return list(proxies.implementations(chain, address)[: MOST_PARTS - 1])
+
+
+def _known(chain: EvmChain, addresses: Iterable[Address]) -> Iterator[Known]:
+    found = (verified.known(chain, one) for one in addresses)
+    return (one for one in found if one is not None)
 
 
 def _functions(text: str) -> tuple[Function, ...]:

@@ -178,6 +178,25 @@ def test_a_proxys_storage_is_read_by_its_implementations_layout(
     assert '<span class="hex">4321</span>' in text
 
 
+def test_a_proxy_of_an_unknown_implementation_is_not_said_to_have_no_variables(
+    explored: Explored,
+) -> None:
+    proxy = Address(bytes.fromhex(explored.verified("proxy").addresses["proxy"]))
+    text = explored.client.get(path(proxy, "storage")).content.decode()
+
+    assert "is not known" in text
+    assert "It has none" not in text
+
+
+def test_what_is_looked_up_stands_behind_the_form_that_asked(
+    explored: Explored, cabinet: Address
+) -> None:
+    text = explored.client.get(path(cabinet, "storage")).content.decode()
+
+    assert 'hx-target="next .looked-up"' in text
+    assert text.count('</form><div class="looked-up"') == text.count('class="looked-up"')
+
+
 def test_storage_without_a_layout_says_what_would_be_here(explored: Explored) -> None:
     old = Address(bytes.fromhex(explored.verified("oldtoken").addresses["oldtoken"]))
     unknown = explored.create(deployer(b"\x00"))
