@@ -17,6 +17,7 @@ MOST_ENTRIES: Final = 4096
 """Of an ABI: a contract's code has 24 KiB, and each function a selector there."""
 _MOST_PARAMETERS: Final = 256
 _DEEPEST: Final = 16
+"""Arrays and tuples in each other: a page's templates call themselves for each."""
 _LONGEST_TYPE: Final = 100
 """Characters; of tuples it is `tuple` with the brackets of arrays."""
 _LONGEST_NAME: Final = 200
@@ -114,9 +115,12 @@ def _typed(given: Mapping[str, Any], depth: int) -> tuple[str, tuple[Parameter, 
         return type_, ()
     if found is None or not _has_size(found):
         raise MalformedAbi(f"there is no type {type_}")
+    arrays = found["arrays"].count("[")
+    if depth + arrays > _DEEPEST:
+        raise MalformedAbi("arrays are nested too deeply")
     if not found["tuple"]:
         return type_, ()
-    members = tuple(_parameters(given.get("components", []), depth + 1))
+    members = tuple(_parameters(given.get("components", []), depth + arrays + 1))
     if not members:
         raise MalformedAbi("a tuple has no components")
     return f"({','.join(one.type for one in members)}){found['arrays']}", members

@@ -5,7 +5,7 @@ they have.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from cchain_app.transaction_log.abi import SELECTOR_BYTES
@@ -85,6 +85,28 @@ def arguments_of(parameters: Sequence[Parameter], data: bytes) -> tuple[Argument
 
     found = bounded_abi.decode([one.type for one in parameters], data, most=MOST_BYTES)
     return tuple(_argument(one, value) for one, value in zip(parameters, found, strict=True))
+
+
+def count(arguments: Sequence[Argument]) -> int:
+    """Return how many lines a page has for arguments: one for each, and for each part."""
+    return sum(1 + count(one.parts) for one in arguments)
+
+
+def first(arguments: Sequence[Argument], most: int) -> tuple[Argument, ...]:
+    """Return the arguments that have together no more than so many lines (`count`), the last one perhaps in part."""
+    return _first(arguments, most)[0]
+
+
+def _first(arguments: Sequence[Argument], left: int) -> tuple[tuple[Argument, ...], int]:
+    found: list[Argument] = []
+    for one in arguments:
+        if left <= 0:
+            break
+        parts, left = _first(one.parts, left - 1)
+        if one.parts and not parts:  # without any it would look like an empty array
+            break
+        found.append(replace(one, value=parts) if parts else one)
+    return tuple(found), left
 
 
 def is_canonical(parameters: Sequence[Parameter], data: bytes) -> bool:

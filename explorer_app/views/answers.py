@@ -1,13 +1,15 @@
 """What a contract answers to a question of a page: decoded by its ABI, or why it does not, by name."""
 
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from cchain_app.evm.engine import CallInterrupted, CallRejected, CallResult
 from cchain_app.evm.reverts import ERROR, PANIC, reason_of
 from cchain_app.selectors import blocks
 from cchain_app.transaction_log.errors import Undecodable
-from explorer_app.names.decoding import Argument, Decoded, arguments_of
+from explorer_app.names.decoding import Argument, Decoded, arguments_of, count, first
 from explorer_app.names.functions import Function
 from explorer_app.selectors import verified
 from explorer_app.selectors.contracts import Contracts
@@ -19,6 +21,10 @@ GAS: Final = 30_000_000
 """Of a question, unless the node gives calls less (NODE_RPC_GAS_CAP)."""
 SECONDS: Final = 1.0
 """For all questions of a page."""
+MOST_VALUES: Final = 1000
+"""Of all answers of a page, with their parts."""
+_KEPT_FREE: Final = 20
+"""Of them for each answer that follows: more than one value has levels."""
 _MOST_SHOWN: Final = 256
 """Bytes of an unknown failure that are shown."""
 
@@ -30,7 +36,28 @@ class Answer(NamedTuple):
     trouble: str = ""
     """Why there are no values; empty: there are."""
     error: Decoded | None = None
-    """The error of the contract's own, where that is why."""
+    """The error that the contract has named, where that is why."""
+    remark: str = ""
+    """How many of the values are there, if not all."""
+
+    def cut(self, most: int) -> "Answer":
+        """Return the same with so many values, of an error with so many arguments."""
+        if self.lines <= most:
+            return self
+        shown = first(self._told, most)
+        remark = f"the first {count(shown):,} of {self.lines:,} values"
+        if self.error is None:
+            return self._replace(values=shown, remark=remark)
+        return self._replace(error=replace(self.error, arguments=shown), remark=remark)
+
+    @property
+    def lines(self) -> int:
+        """How many lines the values have."""
+        return count(self._told)
+
+    @property
+    def _told(self) -> tuple[Argument, ...]:
+        return self.values if self.error is None else self.error.arguments
 
 
 class Asker:
@@ -99,9 +126,20 @@ def ask(site: Explorer, address: Address, questions: list[tuple[Function, bytes]
     try:
         with place(site.executing):
             asker = Asker(site, address)
-            return [asker.ask(function, data) for function, data in questions]
+            return fitted([asker.ask(function, data) for function, data in questions])
     except Busy as error:
         return [Answer(trouble=str(error))] * len(questions)
+
+
+def fitted(answers: Sequence[Answer]) -> list[Answer]:
+    """Return answers with no more values together than `MOST_VALUES`: the first ones of each."""
+    found = []
+    room = MOST_VALUES
+    for later, one in zip(reversed(range(len(answers))), answers, strict=True):
+        cut = one.cut(room - later * _KEPT_FREE)
+        room -= cut.lines
+        found.append(cut)
+    return found
 
 
 def _decoded(function: Function, result: CallResult) -> Answer:

@@ -18,7 +18,7 @@ from explorer_app.selectors import interfaces
 from explorer_app.selectors.interfaces import Interface
 from explorer_app.site import Explorer
 from explorer_app.views.addresses import framed
-from explorer_app.views.answers import Answer, ask, failed
+from explorer_app.views.answers import MOST_VALUES, Answer, ask, failed
 from explorer_app.views.page import cchain_form_page, is_part, rendered
 from primitives.hexadecimal import encode_data
 from primitives.networks import name_of
@@ -120,7 +120,8 @@ def write(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     found, context = framed(site, text, "contract")
     if is_part(request) and "reverted" in request.GET:
         answer = failed(site, found.address, _bytes(request.GET["reverted"]))
-        return rendered(site, request, "_trouble.html", {"answer": answer})
+        context = {"answer": answer.cut(MOST_VALUES)}
+        return rendered(site, request, "_trouble.html", context)
     parts = interfaces.interfaces(site.evm, found.address)
     chain_name = f"{NAME} {name_of(site.settings.network_id)}"
     context |= {

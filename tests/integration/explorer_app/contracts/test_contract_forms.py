@@ -290,6 +290,44 @@ def test_an_abi_with_a_type_that_does_not_exist_is_refused(explored: Explored, e
         supplied_abis.supply_abi(explored.site, address, f"[{entry}]")
 
 
+def shared(rows: int, size: int) -> bytes:
+    """Return a code that answers with arrays that are all one and the same."""
+    words = [32, rows, *[32 * rows] * rows, size, *range(size)]
+    data = b"".join(one.to_bytes(32, "big") for one in words)
+    return bytes.fromhex(f"61{len(data):04x}61000d5f3961{len(data):04x}5ff3") + data
+
+
+def test_a_page_has_so_many_values_only(explored: Explored) -> None:
+    address = explored.create(deployer(shared(8, 200)))
+    getter = {"type": "function", "stateMutability": "view", "outputs": [{"type": "uint256[][]"}]}
+    question = {**getter, "name": "asked", "inputs": [{"type": "bool"}]}
+    abi = [{**getter, "name": "a"}, {**getter, "name": "b"}, question]
+    supplied_abis.supply_abi(explored.site, address, json.dumps(abi))
+    values = explored.client.get(path(address, "read"), {"values": ""}, headers=SCRIPT)
+    text = explored.client.get(path(address, "read")).content.decode()
+    form = {"function": selector(text, "asked"), "a0": "true"}
+    asked = sent(explored, path(address, "read"), script=True, **form)
+
+    for response in (values, asked):
+        assert 900 < response.content.decode().count("<li>") <= answers.MOST_VALUES
+    assert "the first 980 of 1,609 values" in values.content.decode()
+    assert "the first 20 of 1,609 values" in values.content.decode()
+    assert "the first 1,000 of 1,609 values" in asked.content.decode()
+
+
+def test_an_error_that_the_contracts_abi_does_not_have_is_marked(
+    explored: Explored, cabinet: Address
+) -> None:
+    data = keccak256(b"OwnableUnauthorizedAccount(address)")[:4] + word(cabinet)
+    own = keccak256(b"Locked(address,uint256)")[:4] + word(cabinet) + word(cabinet)
+    texts = [
+        explored.client.get(path(cabinet, "write"), {"reverted": "0x" + one.hex()}, headers=SCRIPT)
+        for one in (data, own)
+    ]
+
+    assert ["by its selector" in one.content.decode() for one in texts] == [True, False]
+
+
 def test_an_abi_that_is_too_large_for_a_page_is_shown_in_part(explored: Explored) -> None:
     address = explored.create(deployer(b"\x00"))
     inputs = [{"type": "bool", "name": ""}] * 200

@@ -67,6 +67,16 @@ def nested(depth: int) -> dict[str, Any]:
         [{"type": "function", "name": "f", "inputs": [{"type": "tuple"}]}],
         [{"type": "function", "name": "f", "inputs": [nested(20)]}],
         [{"type": "function", "name": "f", "inputs": ["uint256"]}],
+        [{"type": "function", "name": "f", "inputs": [{"type": "bool" + "[]" * 17}]}],
+        [
+            {
+                "type": "function",
+                "name": "f",
+                "inputs": [
+                    {"type": "tuple" + "[1]" * 9, "components": [{"type": "bool" + "[]" * 9}]}
+                ],
+            }
+        ],
         [{"type": "function", "name": "f" * 201}],
         [{"type": "function", "name": "f", "inputs": []}] * 5000,
     ],

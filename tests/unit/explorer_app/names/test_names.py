@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cchain_app.transaction_log.declarations import Declaration, MalformedDeclaration, listed
 from cchain_app.transaction_log.errors import Undecodable
 from explorer_app.names.book import Abi, NameBook
-from explorer_app.names.decoding import arguments_of, decode_event
+from explorer_app.names.decoding import arguments_of, count, decode_event, first
 
 BOOK = NameBook.load()
 TRANSFER = Declaration.parse("transfer(address to, uint256 value)")
@@ -128,6 +128,18 @@ def test_tuples_and_arrays_are_read_with_the_names_of_their_members() -> None:
     assert not calls.is_empty
     (none,) = arguments_of(declaration.parameters, eth_abi.encode(["(address,bytes)[]"], [[]]))
     assert none.is_empty
+
+
+def test_of_many_parts_the_first_are_taken_and_none_looks_empty() -> None:
+    (rows,) = arguments_of(
+        Declaration.parse("f(uint8[][])").parameters, eth_abi.encode(["uint8[][]"], [[[1, 2], [], [3]]])
+    )  # fmt: skip
+    sizes = [count(first([rows], most)) for most in range(9)]
+
+    assert count([rows]) == 7
+    assert sizes == [0, 0, 0, 3, 4, 5, 5, 7, 7]
+    assert first([rows], 7) == (rows,)
+    assert [one.is_empty for one in first([rows], 5)[0].parts] == [False, True]
 
 
 def test_texts_are_read_whatever_bytes_they_have() -> None:
