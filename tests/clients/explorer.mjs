@@ -211,6 +211,11 @@ export async function contract({ base, address, account, chain, count, screensho
 
     await page.goto(`${base}/address/${address}/write`)
     const set = await fill(page, 'setNumber', { a0: count[screen] })
+    await page.evaluate(() => {
+      const { fetch } = window
+      let looks = 0
+      window.fetch = (url, given) => /getTransactionReceipt/.test(given?.body) && !looks++ ? Promise.reject(new Error('away')) : fetch(url, given)
+    })
     const byWallet = await send(set, 'wallet')
     seen[`asked-${screen}`] = await page.evaluate(() => window.asked)
     const drawers = '[{"width": 5, "depth": -1, "locked": true, "label": "new", "sizes": [1, 2]}]'
@@ -221,6 +226,9 @@ export async function contract({ base, address, account, chain, count, screensho
     await page.goto(`${base}/address/${address}/write`)
     const refused = await fill(page, 'refuse', { a0: '7' })
     const unsent = await send(refused, 'node')
+    await page.evaluate(() => { window.ethereum.request = () => Promise.reject() })
+    const unexplained = await send(refused, 'wallet')
+    seen[`contract-unexplained-${screen}`] = [unexplained, await refused.locator('[data-send="wallet"]').isEnabled()]
     const bad = await fill(page, 'setNumber', { a0: 'many' })
     await audited('contract-refused', [unsent, await bad.locator('.error').innerText()])
 
@@ -229,6 +237,11 @@ export async function contract({ base, address, account, chain, count, screensho
     const values = await page.locator('dl').last().innerText()
     const sum = await fill(page, 'sum', { a0: '[20, 1]', a1: 'true' })
     const opened = await fill(page, 'open', { a0: '9' })
+    seen[`contract-busy-${screen}`] = await opened.evaluate((block) => {
+      const elt = block.querySelector('form')
+      htmx.trigger(elt, 'htmx:responseError', { elt, xhr: { status: 429, statusText: '<b>Too Many Requests' } })
+      return elt.querySelector('[role=alert]').textContent
+    })
     await audited('contract-read', [values, await sum.locator('.outcome').innerText(), await opened.locator('.outcome').innerText()])
 
     await page.goto(`${base}/address/${address}/storage`)

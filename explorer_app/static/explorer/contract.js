@@ -16,16 +16,20 @@ async function ask(method, params = []) {
 
 // What a transaction would revert with: nodes and wallets put it into their errors each in a way of its own.
 function revertedWith(error) {
-  const places = [error.data, error.data?.data, error.data?.originalError?.data];
+  const places = [error?.data, error?.data?.data, error?.data?.originalError?.data];
   return places.find((one) => /^0x([0-9a-f]{2})+$/i.test(one) && one.length <= MOST_DIGITS);
 }
 
-// Why it was not sent: in the contract's own words where it would revert.
+// Why it was not sent: in the contract's own words where it would revert. Wallets may reject with nothing at all.
 async function reason(error) {
   const data = revertedWith(error);
-  if (data === undefined) return document.createTextNode(error.message);
+  const told = data === undefined ? undefined : await explained(data).catch(() => undefined);
+  return told ?? document.createTextNode(error?.message ?? "No reason was given.");
+}
+
+async function explained(data) {
   const answer = await fetch(`${location.pathname}?reverted=${data}`, { headers: { "HX-Request": "true" } });
-  if (!answer.ok) return document.createTextNode(error.message);
+  if (!answer.ok) return undefined;
   const made = document.createElement("template");
   made.innerHTML = await answer.text();
   return made.content;
@@ -60,7 +64,7 @@ async function sendWithWallet(button, transaction) {
     try {
       await ethereum.request({ method: "wallet_switchEthereumChain", params: [{ chainId }] });
     } catch (error) {
-      if ((error.data?.originalError?.code ?? error.code) !== UNKNOWN_CHAIN) throw error;
+      if ((error?.data?.originalError?.code ?? error?.code) !== UNKNOWN_CHAIN) throw error;
       await ethereum.request({ method: "wallet_addEthereumChain", params: [chain] });
       await ethereum.request({ method: "wallet_switchEthereumChain", params: [{ chainId }] });
     }
@@ -70,7 +74,7 @@ async function sendWithWallet(button, transaction) {
 
 async function outcome(hash) {
   for (let looks = 0; looks < MOST_LOOKS; looks++) {
-    const receipt = await ask("eth_getTransactionReceipt", [hash]);
+    const receipt = await ask("eth_getTransactionReceipt", [hash]).catch(() => null); // the next look may succeed
     if (receipt) {
       const succeeded = receipt.status === "0x1";
       return [succeeded ? "good" : "bad", `${succeeded ? "succeeded" : "failed"} in block ${Number(receipt.blockNumber)}`];
@@ -110,8 +114,9 @@ async function send(button) {
     const sent = says.querySelector("a");
     says.querySelector(".note").remove();
     says.append(badge("bad", sent ? "nobody knows what became of it" : "not sent"), " ", await reason(error));
+  } finally {
+    for (const one of buttons) one.disabled = false;
   }
-  for (const one of buttons) one.disabled = false;
 }
 
 function offerAll() {

@@ -44,6 +44,21 @@ document.addEventListener("DOMContentLoaded", () => {
   setInterval(tell, 10_000); // the P-Chain, ages, and health
 });
 document.addEventListener("htmx:afterSettle", (event) => show(event.target.parentNode || document));
+
+// What the server refuses is not swapped in: a form says so itself, until it is sent again.
+function refused(event) {
+  const { elt, xhr } = event.detail;
+  if (!elt.matches("form")) return;
+  const says = document.createElement("p");
+  says.className = "error refused";
+  says.setAttribute("role", "alert");
+  says.textContent = xhr.status ? `The node refused: ${xhr.status} ${xhr.statusText}` : "The node does not answer.";
+  elt.append(says);
+}
+
+document.addEventListener("htmx:responseError", refused);
+document.addEventListener("htmx:sendError", refused);
+document.addEventListener("htmx:beforeRequest", (event) => event.detail.elt.querySelector(":scope > .refused")?.remove());
 document.addEventListener("keydown", (event) => {
   const typing = /^(input|textarea|select)$/i.test(event.target.tagName);
   if (event.key === "/" && !typing) {

@@ -122,6 +122,8 @@ def test_a_field_that_is_none_says_so_and_keeps_what_was_typed(
     text = plain.content.decode()
     assert "given must be JSON for uint256[], such as [1, …]." in text
     assert "twice must be true or false." in text
+    for place in ("a0", "a1"):
+        assert text.count(f'aria-describedby="{SUM}-{place}-error"') == 1
     assert "[1, &lt;b&gt;</textarea>" in text
     assert part.status_code == HTTPStatus.OK  # else a script would not show it
     assert "given [1] must be a whole number of 256 bits." in part.content.decode()
