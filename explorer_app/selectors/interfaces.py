@@ -34,6 +34,8 @@ class Interface(NamedTuple):
     is_proven: bool
     """Whether it is of verified sources, and not just given by somebody."""
     functions: tuple[Function, ...]
+    is_claimed: bool = False
+    """Whether it is an implementation's that nothing but the contract's own answer names."""
 
 
 class StorageLayout(NamedTuple):
@@ -48,12 +50,13 @@ class StorageLayout(NamedTuple):
 def interfaces(chain: EvmChain, address: Address) -> list[Interface]:
     """Return how a contract is spoken to: its implementation's functions first, no function twice.
 
-    Of the implementations those count that have together no more than `MOST_ABI` characters.
+    Unspecified: an implementation that the contract only claims to have comes after the contract's own functions. Of the implementations those count that have together no more than `MOST_ABI` characters.
     """
     found: list[Interface] = []
     taken: set[str] = set()
     left = verified.MOST_ABI
-    for known in _known(chain, (*_targets(chain, address), address)):
+    targets, is_claimed = _targets(chain, address)
+    for known in _known(chain, (address, *targets) if is_claimed else (*targets, address)):
         if known.abi_text is None:
             continue
         left -= len(known.abi_text)
@@ -63,8 +66,11 @@ def interfaces(chain: EvmChain, address: Address) -> list[Interface]:
         taken.update(one.selector for one in functions)
         name = known.contract.name if known.contract else known.supplied and known.supplied.name
         found.append(
-            Interface(known.address, name or "", known.contract is not None, tuple(functions))
-        )
+            Interface(
+                known.address, name or "", known.contract is not None, tuple(functions),
+                is_claimed=is_claimed and known.address != address,
+            )
+        )  # fmt: skip
     return found
 
 
@@ -74,7 +80,7 @@ def storage_layout(chain: EvmChain, address: Address) -> StorageLayout | None:
     Unspecified: an implementation without variables says nothing, so then the contract's own layout counts; but that
     there are none is only said where the layouts of all implementations are known.
     """
-    targets = _targets(chain, address)
+    targets, _ = _targets(chain, address)
     parts = _known(chain, (*targets, address))
     found = [one for known in parts if (one := _layout(known)) is not None]
     told = [one for one in found if one.layout.variables]
@@ -100,9 +106,10 @@ def slots_reader(chain: EvmChain, address: Address) -> Fetch:
     return fetch
 
 
-def _targets(chain: EvmChain, address: Address) -> list[Address]:
+def _targets(chain: EvmChain, address: Address) -> proxies.Followed:
     """Return the implementations of a proxy, as many as are looked at."""
-    return list(proxies.implementations(chain, address)[: MOST_PARTS - 1])
+    found = proxies.followed(chain, address)
+    return found._replace(implementations=found.implementations[: MOST_PARTS - 1])
 
 
 def _known(chain: EvmChain, addresses: Iterable[Address]) -> Iterator[Known]:

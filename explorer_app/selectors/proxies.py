@@ -57,19 +57,34 @@ def proxy(chain: EvmChain, address: Address) -> Proxy | None:
     return _Contracts(chain).proxy(address)
 
 
+class Followed(NamedTuple):
+    """Whose code a contract runs in the end, proxies of proxies followed."""
+
+    implementations: tuple[Address, ...] = ()
+    """None where it is no proxy."""
+    is_claimed: bool = False
+    """Whether it is only an answer of a contract's own that names them, which may be anybody's."""
+
+
 def implementations(chain: EvmChain, address: Address) -> tuple[Address, ...]:
-    """Return whose code a contract runs in the end, proxies of proxies followed; none where it is no proxy."""
+    """Return whose code a contract runs in the end; none where it is no proxy."""
+    return followed(chain, address).implementations
+
+
+def followed(chain: EvmChain, address: Address) -> Followed:
+    """Return the same, and whether that is only claimed."""
     contracts = _Contracts(chain)
-    found: tuple[Address, ...] = ()
+    found = Followed()
     wanted = address
     for _ in range(MOST_STEPS):
         step = contracts.proxy(wanted)
         if step is None:
             break
-        found = step.implementations
-        if len(found) != 1 or found[0] == address:
+        is_claimed = found.is_claimed or step.kind is Kind.CLAIMED
+        found = Followed(step.implementations, is_claimed)
+        if len(step.implementations) != 1 or step.implementations[0] == address:
             break
-        (wanted,) = found
+        (wanted,) = step.implementations
     return found
 
 

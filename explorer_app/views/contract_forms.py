@@ -4,7 +4,7 @@ What a form says is encoded here, and nothing is signed: a transaction is sent b
 wallet, or on a development chain the node's own RPC interface for its accounts.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -89,19 +89,31 @@ class Group(NamedTuple):
     forms: Sequence[Form]
 
 
+class Getters(NamedTuple):
+    """Functions of one place that answer without input."""
+
+    interface: Interface
+    rows: Sequence[tuple[Function, Answer | None]]
+    """With what they answer; None: they were not asked."""
+
+
 @cchain_form_page
 def read(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     """Show what a contract can be asked, with `?values` the answers that need no input; of a POST what it answers."""
     found, context = framed(site, text, "contract")
     parts = interfaces.interfaces(site.evm, found.address)
     getters = list(islice(_functions(parts, lambda one: one.is_getter), MOST_GETTERS))
-    context |= {"part": "read", "getters": getters}
-    if "values" in request.GET:
-        questions = [(one, one.declaration.selector) for one in getters]
-        answers = ask(site, found.address, questions)
-        context["values"] = list(zip(getters, answers, strict=True))
-        if is_part(request):
-            return rendered(site, request, "_contract_values.html", context)
+    is_asked = "values" in request.GET
+    answers: Sequence[Answer | None] = [None] * len(getters)
+    if is_asked:
+        answers = ask(site, found.address, [(one, one.declaration.selector) for one in getters])
+    context |= {
+        "part": "read",
+        "getters": _getters(parts, dict(zip(getters, answers, strict=True))),
+        "is_asked": is_asked,
+    }
+    if is_asked and is_part(request):
+        return rendered(site, request, "_contract_values.html", context)
 
     def answered(form: Form, data: bytes) -> Form:
         (answer,) = ask(site, found.address, [(form.function, data)])
@@ -199,6 +211,17 @@ def _functions(
     parts: Sequence[Interface], is_meant: Callable[[Function], bool]
 ) -> Iterator[Function]:
     return (one for part in parts for one in part.functions if is_meant(one))
+
+
+def _getters(
+    parts: Sequence[Interface], answers: Mapping[Function, Answer | None]
+) -> list[Getters]:
+    """Return functions with their answers by the places that declare them; places without any are left out."""
+    found = [
+        Getters(part, [(one, answers[one]) for one in part.functions if one in answers])
+        for part in parts
+    ]
+    return [one for one in found if one.rows]
 
 
 def _groups(parts: Sequence[Interface], is_meant: Callable[[Function], bool]) -> list[Group]:

@@ -22,6 +22,7 @@ from tests.builders.transactions import SENDER
 from tests.integration.admin_pages import Browse
 from tests.integration.explorer_app.contracts.conftest import FORM, Explored, urlencoded
 from tests.integration.explorer_app.contracts.test_proxies import DELEGATES, deployer, word
+from tests.integration.explorer_app.contracts.test_proxies import answers as code_that_answers
 
 pytestmark = pytest.mark.usefixtures("pchain")  # the frame of a page says what an address has there
 
@@ -328,6 +329,29 @@ def test_an_error_that_the_contracts_abi_does_not_have_is_marked(
     ]
 
     assert ["by its selector" in one.content.decode() for one in texts] == [True, False]
+
+
+def test_what_an_implementation_is_only_claimed_for_comes_last_and_is_marked(
+    explored: Explored,
+) -> None:
+    target = Address(bytes.fromhex(explored.verified("counter").addresses["counter"]))
+    claims = explored.create(deployer(code_that_answers(word(target)) + DELEGATES))
+    mine = {
+        "type": "function",
+        "name": "mine",
+        "stateMutability": "view",
+        "outputs": [{"type": "address"}],
+    }
+    supplied_abis.supply_abi(explored.site, claims, json.dumps([mine]))
+    url = path(claims, "read")
+    text = explored.client.get(url).content.decode()
+    values = explored.client.get(url, {"values": ""}, headers=SCRIPT).content.decode()
+
+    for shown in (text, values):
+        places = [
+            shown.index(one) for one in ("not proven", "<dt>mine", "only claims", "<dt>number")
+        ]
+        assert places == sorted(places)
 
 
 def test_an_abi_that_is_too_large_for_a_page_is_shown_in_part(explored: Explored) -> None:
