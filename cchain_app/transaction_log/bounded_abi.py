@@ -145,7 +145,7 @@ class _Memory:
             one.cache_clear()
 
 
-_REGISTRY: Final = registry.copy()
+_REGISTRY: Final = registry.copy()  # type: ignore[no-untyped-call]  # eth-abi's
 _MEMORY: Final = _Memory()
 _DECODER: Final = _BoundedDecoder(_REGISTRY)
 _ENCODER: Final = ABIEncoder(_REGISTRY)
