@@ -9,6 +9,7 @@ import cchain_native
 import pytest
 from django.contrib import admin
 
+from adminkit.loading import load_admins
 from cchain_app.api.node import client_version
 from info_app.version import PRODUCT
 from nodeproject.api import api
@@ -48,6 +49,7 @@ def test_the_native_engine_was_built_in_this_version() -> None:
 
 def test_clients_people_and_monitors_see_the_same_name() -> None:
     dashboard = json.loads((ROOT / "monitoring/grafana-dashboard.json").read_text())
+    load_admins()
 
     assert client_version(this_node().evm_rpc).startswith(f"{NAME}/v{VERSION}/")
     assert f"{NAME.lower()}/{VERSION}" == PRODUCT
