@@ -23,6 +23,7 @@ from network_app.apps import node_network
 from network_app.models import BlockDecision, ChainConsensus
 from platform_app.apps import platform_chain
 from platform_app.chain import NoGenesis
+from platform_app.selectors.accepted import NoFirstValidator
 from primitives.ids import NodeID
 
 _CHAINS = tuple(Choice(alias, title, (Q(chain=alias),)) for alias, title in display.CHAINS.items())
@@ -81,7 +82,11 @@ def who_decides() -> SafeString:
         return display.line("The validators vote on each block, by their stake (Snowman).")
     try:
         maker, own = node_network().producer.node_id, platform_chain().node_id
-    except (NoGenesis, OSError):  # before the first start has made genesis and certificate
+    except (
+        NoGenesis,
+        NoFirstValidator,
+        OSError,
+    ):  # before the first start has made genesis and certificate
         return display.line("Whoever makes the blocks decides on them: nobody votes.")
     if maker is None or maker == own:
         return display.line("This node makes all blocks and decides on them alone: nobody votes.")

@@ -118,7 +118,8 @@ def test_the_page_is_bounded_in_what_it_asks(browse: Browse) -> None:
     assert len(asked) <= 5, "\n".join(asked)
 
 
-def test_alone_it_says_in_one_sentence_who_decides(browse: Browse) -> None:
+def test_alone_it_says_in_one_sentence_who_decides(browse: Browse, settings: Any) -> None:
+    settings.NODE = replace(settings.NODE, bootstrap=())
     consensus.write(REPORT, network_rows.ago(0))
     text = browse(listing("chainconsensus")).text
     assert "makes all blocks and decides on them alone: nobody votes." in text
