@@ -177,7 +177,7 @@ def unsent(one: Running) -> int:
 async def test_what_waits_for_strangers_is_bounded_over_all_and_others_get_theirs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(strangers, "PATIENCE", 0.5)
+    monkeypatch.setattr(strangers, "PATIENCE", 2.0)
     most = 5 << 20
     validators = Validators.of(node(1))
     async with (
