@@ -4,6 +4,7 @@ The native engine has to be built for this; where it is missing these tests fail
 """
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -39,6 +40,9 @@ from tests.builders.scenarios import CONTRACTS
 from tests.searching import cases
 
 FORKS = ("berlin", "london", "shanghai", "cancun", "prague", "osaka")
+RETURNED = re.compile(rb',"returnData":"0x[0-9a-f]*"')
+WITHOUT_RETURNED = ("homestead", "tangerine_whistle")
+"""Before RETURNDATASIZE the reference does not keep what a call returned; go-ethereum shows it for all forks."""
 OLD_FORKS = ("homestead", "tangerine_whistle", "byzantium", "constantinople", "istanbul")
 """Of these there are calls alone: scenarios sign for a chain ID, and with types."""
 GWEI = 10**9
@@ -230,7 +234,10 @@ def test_engines_agree_on_traces_of_random_calls(
         changes |= {"access_list": ()}
     for message in (call_message(**changes), call_message(CONTRACTS["random"], b"\x01\x02")):
         expected = trace_call(reference, env, message, state)
-        assert_same_call(trace_call(native, env, message, state), expected)
+        found = trace_call(native, env, message, state)
+        if fork in WITHOUT_RETURNED and isinstance(found, TransactionTrace):
+            found = replace(found, steps=RETURNED.sub(b"", found.steps))
+        assert_same_call(found, expected)
 
 
 @pytest.mark.parametrize("fork", ["byzantium", "berlin", "osaka"])

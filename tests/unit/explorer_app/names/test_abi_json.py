@@ -4,7 +4,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given as cases
+from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer_app.names.abi_json import MalformedAbi, read_abi
@@ -131,7 +131,7 @@ JSON = st.recursive(
 )
 
 
-@cases(st.lists(st.dictionaries(WORDS, JSON, max_size=4), max_size=3))
+@given(st.lists(st.dictionaries(WORDS, JSON, max_size=4), max_size=3))
 def test_whatever_stands_in_an_abi_it_is_read_or_refused(given: Any) -> None:
     with suppress(MalformedAbi):
         read_abi(given)
