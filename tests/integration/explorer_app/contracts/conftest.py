@@ -14,10 +14,13 @@ from explorer_app.site import Explorer
 from nodeproject.apps import this_node
 from primitives.evm import Address
 from tests.builders.compilers import RecordedCompilers
+from tests.builders.transactions import RECIPIENT, SENDER
 from tests.conformance.explorer_samples import Sample
 from tests.integration.conftest import Chain
 
 GAS = 3_000_000
+ME = "0x" + SENDER.hex()
+TO = "0x" + RECIPIENT.hex()
 
 
 @dataclass
@@ -111,3 +114,8 @@ def explored(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Explored:
     """The local chain, and compilers that answer as recorded; nobody works in the background."""
     monkeypatch.setattr(this_node().explorer, "compilers", RecordedCompilers())
     return Explored(chain)
+
+
+def account(explored: Explored, action: str, **params: object) -> Any:
+    """Return what Etherscan's interface answers to an action of its module `account`."""
+    return explored.get(module="account", action=action, **params)
