@@ -42,7 +42,9 @@ class Sender:
 def wait_for_receipts(
     client: RpcClient, hashes: Sequence[str], seconds: float = 120.0
 ) -> list[dict[str, Any]]:
-    """Return the receipts of transactions as soon as all are in blocks."""
+    """Return the receipts of transactions as soon as all are in blocks; of none, at once."""
+    if not hashes:
+        return []
     deadline = time.monotonic() + seconds
     while True:
         found = client.batch([("eth_getTransactionReceipt", one) for one in hashes])
