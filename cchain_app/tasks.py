@@ -18,6 +18,9 @@ _log: Final = logging.getLogger(__name__)
 TURN = 1.0
 """Seconds after which a worker that makes blocks lets other tasks in, and a shutdown."""
 
+LINGER = 0.01
+"""Seconds in which it waits for the next transaction after a block. Other tasks wait as long."""
+
 INDEXING: Final = {"embedded": 0.1, "production": 0.8}
 """Seconds of each in which calls are written, by profile: the embedded worker makes the blocks, too."""
 
@@ -27,19 +30,24 @@ PRUNING: Final = {"embedded": 0.1, "production": 0.5}
 
 @shared_task(name="cchain_app.produce_blocks")
 def produce_blocks() -> dict[str, int]:
-    """Make blocks until nothing in the pool can be mined, or others should have their turn."""
+    """Make blocks until nothing in the pool can be mined, or others should have their turn.
+
+    After a block the next transaction is waited for a moment: it saves the way through the broker, which takes as
+    long as the block.
+    """
     chain = evm_chain()
-    chain.producer.answer()  # what is stored from now on asks again
     made = 0
     until = time.monotonic() + TURN
-    while not development.is_paused(chain) and _produce(
-        chain
-    ):  # the request may be older than a pause
-        made += 1
-        if time.monotonic() > until:
-            if development.mining(chain) == "auto":
-                chain.producer.request()
-            break
+    with chain.producer.attending():
+        while not development.is_paused(chain):  # the request may be older than a pause
+            if _produce(chain):
+                made += 1
+            elif not made or not chain.producer.wait(LINGER):
+                break
+            if time.monotonic() > until:
+                if development.mining(chain) == "auto":
+                    chain.producer.request()
+                break
     return {"blocks": made}
 
 

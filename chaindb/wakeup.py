@@ -6,6 +6,9 @@ it is a Celery task, asked for once at a time and known by name only, so that th
 """
 
 import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from celery import current_app
 from django.core.cache import cache
@@ -38,6 +41,11 @@ class Wakeup:
         self.channel = f"node_{lock.name.lower()}"
         """PostgreSQL's channel of notifications."""
         self._requested = f"{task}-{self.db.alias}-requested"
+        self._lock = threading.Lock()
+        self._is_attended = False
+        """Whether a thread of this process is at the work, and looks once more before it ends."""
+        self._asked = threading.Event()
+        """Whether it was asked since that thread looked last."""
 
     def request(self) -> None:
         """Ask for the work, once the current transaction has stored it; without one, at once."""
@@ -51,6 +59,35 @@ class Wakeup:
         if not self._in_production:
             cache.delete(self._requested)
 
+    @contextmanager
+    def attending(self) -> Iterator[None]:
+        """Do the work in the body: who asks in this process meanwhile wakes the body, and sends no task.
+
+        A request that the body has not seen by its end is sent then.
+        """
+        self.answer()
+        with self._lock:
+            self._is_attended = True
+            self._asked.clear()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._is_attended = False
+                left = self._asked.is_set()
+            if left:
+                self._send()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for a request so many seconds at most; whether there was one. For the body of `attending`.
+
+        In production PostgreSQL tells of requests, and this does not wait.
+        """
+        if self._in_production or not self._asked.wait(seconds):
+            return False
+        self._asked.clear()
+        return True
+
     def is_unattended(self) -> bool:
         """Say whether no producer's process lives: then the beat's tick does its work."""
         if not self._in_production:
@@ -59,11 +96,15 @@ class Wakeup:
             return self.db.try_acquire(self.lock)
 
     def _send(self) -> None:
-        """Send the task, unless that was done already and no worker has begun yet.
+        """Wake who is at the work; else send the task, unless that was done and no worker has begun yet.
 
         A broker that does not take it is logged and forgiven: what is to be done is stored, and the
         beat's tick finds it.
         """
+        with self._lock:
+            if self._is_attended:
+                self._asked.set()
+                return
         try:
             if cache.add(self._requested, 1, _LIFETIME):
                 current_app.signature(self.task).apply_async(expires=60)

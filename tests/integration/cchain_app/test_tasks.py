@@ -9,6 +9,7 @@ from django.test import TestCase
 
 from cchain_app import models, tasks
 from cchain_app.apps import evm_chain
+from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
 from chaindb import wakeup
 from tests.builders.deciding import deciding
@@ -39,6 +40,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
     # By the cache's own clock two seconds, and a worker's one, could end while a test looks.
     monkeypatch.setattr(wakeup, "_LIFETIME", 3600)
     monkeypatch.setattr(tasks, "TURN", 3600.0)
+    monkeypatch.setattr(tasks, "LINGER", 0.0)
     return made
 
 
@@ -60,6 +62,47 @@ def test_what_arrives_after_the_worker_began_asks_again(chain: Chain, sent: Sent
     chain.send(signed(nonce=1))
 
     assert len(sent.names) == 2
+
+
+@by_celery
+@pytest.mark.node_settings(mining="auto")
+def test_what_arrives_while_the_worker_looks_is_taken_without_another_task(
+    chain: Chain, sent: Sent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later = [signed(nonce=1), signed(nonce=2)]
+    make = tasks._produce
+
+    def make_and_send(of: EvmChain) -> bool:
+        made = make(of)
+        if not made and later:  # the pool was empty: it is waited for the next one
+            chain.send(later.pop(0))
+        return made
+
+    monkeypatch.setattr(tasks, "_produce", make_and_send)
+    monkeypatch.setattr(tasks, "LINGER", 0.0)
+    chain.send(signed(nonce=0))
+
+    assert tasks.produce_blocks() == {"blocks": 3}
+    assert sent.names == [evm_chain().producer.task]
+
+
+@by_celery
+@pytest.mark.node_settings(mining="auto")
+def test_what_the_worker_has_not_looked_at_in_the_end_asks_again(chain: Chain, sent: Sent) -> None:
+    with evm_chain().producer.attending():
+        chain.send(signed(nonce=0))
+        assert sent.names == []
+    assert sent.names == [evm_chain().producer.task]
+
+
+@by_celery
+@pytest.mark.node_settings(mining="auto")
+def test_a_worker_that_found_nothing_waits_for_nothing(
+    chain: Chain, sent: Sent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "LINGER", 3600.0)
+
+    assert tasks.produce_blocks() == {"blocks": 0}
 
 
 @pytest.mark.node_settings(mining="auto")
