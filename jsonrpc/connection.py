@@ -7,7 +7,7 @@ All of it belongs to the event loop's thread.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -74,7 +74,7 @@ class Connection:
         if self._writer is not None:
             self._enqueue(text)
             return
-        if self._direct is not None and self._direct(text):
+        if self._direct is not None and self._direct(delivery.text_frame(text)):
             return
         try:
             rest = delivery.start(self._send({"type": "websocket.send", "text": text}))
@@ -84,6 +84,17 @@ class Connection:
         else:
             if isinstance(rest, delivery.Paused):
                 self._writer = asyncio.get_running_loop().create_task(self._write(rest))
+
+    def push_all(self, texts: Sequence[str]) -> None:
+        """Send text messages, in one piece if the peer keeps up."""
+        direct = self._direct
+        if self._closed or self._writer is not None or direct is None:
+            is_written = False
+        else:
+            is_written = direct(b"".join(map(delivery.text_frame, texts)))
+        if not is_written:
+            for text in texts:
+                self.push(text)
 
     async def drained(self) -> None:
         """Return when nothing waits any more, or nothing will be sent."""

@@ -105,8 +105,8 @@ def start(coroutine: Coroutine[Any, Any, T]) -> T | Paused[T]:
     return Paused(coroutine, waits_for)
 
 
-DirectWrite = Callable[[str], bool]
-"""Writes a text message now; False if it has to go through the server's `send`."""
+DirectWrite = Callable[[bytes], bool]
+"""Writes frames now; False if their messages have to go through the server's `send`."""
 
 _TEXT = b"\x81"
 
@@ -129,10 +129,10 @@ def direct_write(send: Any) -> DirectWrite | None:
         return None
     connection, transport, writable = protocol.conn, protocol.transport, protocol.writable
 
-    def write(text: str) -> bool:
+    def write(frames: bytes) -> bool:
         if connection.state is not OPEN or not writable.is_set() or transport.is_closing():
             return False
-        transport.write(text_frame(text))
+        transport.write(frames)
         return True
 
     return write

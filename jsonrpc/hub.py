@@ -7,7 +7,7 @@ a subscription's filter is the chain's work, how a message is written is in `con
 import secrets
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -19,6 +19,9 @@ class Sink(Protocol):
 
     def push(self, text: str) -> None:
         """Send a text message, or queue it; never waits."""
+
+    def push_all(self, texts: Sequence[str]) -> None:
+        """Send text messages, in one piece where that can be; never waits."""
 
     def is_gone(self) -> bool:
         """Whether its peer has hung up. May be asked in any thread."""
@@ -155,9 +158,10 @@ class Hub:
             subscription.sink.push(subscription.prefix + rest)
         return len(listeners)
 
-    def send(self, subscription: Subscription, result: bytes) -> None:
-        """Send one encoded result to one subscription."""
-        subscription.sink.push(f"{subscription.prefix}{result.decode()}}}}}")
+    def send(self, subscription: Subscription, results: Iterable[bytes]) -> None:
+        """Send encoded results to one subscription."""
+        prefix = subscription.prefix
+        subscription.sink.push_all([f"{prefix}{result.decode()}}}}}" for result in results])
 
     def _forget(self, subscription: Subscription) -> None:
         listeners = self._topics[subscription.topic]

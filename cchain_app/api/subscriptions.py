@@ -169,7 +169,6 @@ def _send_logs(rpc: EvmRpc, block: AcceptedBlock, subscriptions: Sequence[Subscr
         assert isinstance(subscription.payload, LogFilter)
         groups[subscription.payload].append(subscription)
     for log_filter, members in groups.items():
-        texts = eth_logs.matching(rpc, block, log_filter).texts
+        texts = list(map(bytes, eth_logs.matching(rpc, block, log_filter).texts))
         for member in members:
-            for text in texts:
-                rpc.hub.send(member, bytes(text))
+            rpc.hub.send(member, texts)

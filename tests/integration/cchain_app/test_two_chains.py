@@ -3,7 +3,7 @@
 import asyncio
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -296,6 +296,9 @@ class Socket:
 
     def push(self, text: str) -> None:
         self.texts.append(text)
+
+    def push_all(self, texts: Sequence[str]) -> None:
+        self.texts.extend(texts)
 
     def subscribe(self, *given: Any) -> None:
         self._node.ask("eth_subscribe", *given, by=self.exchange)

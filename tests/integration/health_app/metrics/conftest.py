@@ -1,6 +1,7 @@
 """A node with both chains of which everything that monitoring shows has happened once."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -49,6 +50,9 @@ class Socket:
     """A socket that hears nothing."""
 
     def push(self, text: str) -> None:
+        """Take no notice."""
+
+    def push_all(self, texts: Sequence[str]) -> None:
         """Take no notice."""
 
     def is_gone(self) -> bool:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
 
 import pytest
 
@@ -29,6 +30,9 @@ class Socket:
 
     def push(self, text: str) -> None:
         self.texts.append(text)
+
+    def push_all(self, texts: Sequence[str]) -> None:
+        self.texts.extend(texts)
 
     def is_gone(self) -> bool:
         return False

@@ -1,5 +1,6 @@
 """What a process says of itself, from what it has counted."""
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +15,9 @@ class Socket:
     """A socket that hears nothing."""
 
     def push(self, text: str) -> None:
+        """Take no notice."""
+
+    def push_all(self, texts: Sequence[str]) -> None:
         """Take no notice."""
 
     def is_gone(self) -> bool:
