@@ -8,16 +8,12 @@ same bytes. Knows uvicorn 0.54's `HttpToolsProtocol`; look at it again when that
 
 import logging
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final
 
 from typing_extensions import override
-from uvicorn.protocols.http.httptools_impl import (
-    STATUS_LINE,
-    HttpToolsProtocol,
-    RequestResponseCycle,
-)
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 from jsonrpc.asgi import READ_BEFORE
 from jsonrpc.dispatch import MISS
@@ -42,18 +38,43 @@ _REFUSED: Final = frozenset(
 )
 """Headers that change what follows, or that may stand more than once."""
 
+Headers = Sequence[tuple[bytes, bytes]]
+"""Names and values."""
+
 _log: Final = logging.getLogger("jsonrpc")
 
 _END: Final = b"\r\n\r\n"
 
 
-class Known(NamedTuple):
-    """What a head says."""
+class Known:
+    """What a head says, and with what answers to it begin.
 
-    endpoint: Endpoint
-    head: RequestHead
-    length: int
-    """Bytes of the body."""
+    Args:
+        endpoint: Which interface is asked.
+        head: The request without its peer.
+        length: Bytes of the body.
+    """
+
+    __slots__ = ("_defaults", "_start", "endpoint", "head", "length")
+
+    def __init__(self, endpoint: Endpoint, head: RequestHead, length: int) -> None:
+        self.endpoint = endpoint
+        self.head = head
+        self.length = length
+        self._defaults: Headers | None = None
+        self._start = b""
+
+    def start(self, defaults: Headers) -> bytes:
+        """Return the beginning of an answer that is JSON, up to the number of its bytes.
+
+        Args:
+            defaults: The server's own headers: the same object as long as they are the same.
+        """
+        if self._defaults is not defaults:
+            reply = self.endpoint.gate.accept(self.head, b"")
+            self._start = _head_of(reply, defaults)
+            self._defaults = defaults
+        return self._start
 
 
 class RequestHeads:
@@ -117,6 +138,8 @@ class DirectProtocol(GuardedProtocol):
         self._http: HttpConnection | None = None
         self._before: Body | None = None
         """The body of the request that is handed on, as long as that takes."""
+        self._answered_at = 0.0
+        """When an answer was given at once, by the loop's clock."""
         self._unread: Share | None = None
         """What a long answer holds until it is read."""
 
@@ -126,12 +149,8 @@ class DirectProtocol(GuardedProtocol):
             end = data.find(_END, 0, MAX_HEAD)
             known = self.heads.read(data[:end]) if end > 0 else None
             if known is not None and len(data) == end + 4 + known.length:
-                connection = self._http or self._know(known)
                 body = Body(data[end + 4 :])
-                reply = _answer(known, body, connection)
-                if reply is not None and self._has_room(len(reply.body), connection):
-                    known.endpoint.replies.answered()
-                    self._write(reply)
+                if self._answer(known, body):
                     return
                 self._before = body
         super().data_received(data)
@@ -152,6 +171,38 @@ class DirectProtocol(GuardedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         self._was_read()
+
+    @override
+    def timeout_keep_alive_handler(self) -> None:
+        """Close what is at rest for too long; answers that were given at once did not move this timer."""
+        left = self._answered_at + self.timeout_keep_alive - self.loop.time()
+        if left > 0:
+            self._wait_for_request(left)
+        else:
+            super().timeout_keep_alive_handler()
+
+    def _answer(self, known: Known, body: Body) -> bool:
+        """Answer a body if that can be done at once; whether it was."""
+        connection = self._http or self._know(known)
+        endpoint = known.endpoint
+        try:
+            answer = endpoint.dispatcher.answer_hot(body, connection)
+            if answer is MISS:
+                return False
+            if answer is None or endpoint.is_compressed(known.head, answer):
+                reply = endpoint.reply(known.head, answer)
+                start, content = _head_of(reply, self.server_state.default_headers), reply.body
+            else:
+                start, content = known.start(self.server_state.default_headers), answer
+        except Exception:
+            # The raw door meets it too, and has an answer even then.
+            _log.exception("the direct door failed")
+            return False
+        if not self._has_room(len(content), connection):
+            return False
+        endpoint.replies.answered()
+        self._write(b"%b%d\r\n\r\n%b" % (start, len(content), content))
+        return True
 
     def _has_room(self, size: int, connection: HttpConnection) -> bool:
         """Count an answer if it is long; False where it does not fit, which the raw door says in words."""
@@ -189,28 +240,28 @@ class DirectProtocol(GuardedProtocol):
             and not self.transport.is_closing()
         )
 
-    def _write(self, reply: Reply) -> None:
-        """Write a reply as uvicorn writes the raw door's, and wait for the next request."""
-        self._unset_keepalive_if_required()
-        content = [STATUS_LINE[reply.status]]
-        for name, value in (*self.server_state.default_headers, *reply.headers):
-            content += (name, b": ", value, b"\r\n")
-        content += (b"content-length: %d\r\n\r\n" % len(reply.body), reply.body)
-        self.transport.write(b"".join(content))
+    def _write(self, response: bytes) -> None:
+        """Write a response, and wait for the next request: nothing lingers, and nothing waits behind it."""
+        self.transport.write(response)
         if not self.flow.write_paused:
             self._was_read()
-        HttpToolsProtocol.on_response_complete(self)  # nothing lingers here
+        self.server_state.total_requests += 1
+        self._answered_at = self.loop.time()
+        if self.timeout_keep_alive_task is None and not self.transport.is_closing():
+            self._wait_for_request(self.timeout_keep_alive)
+
+    def _wait_for_request(self, seconds: float) -> None:
+        self.timeout_keep_alive_task = self.loop.call_later(
+            seconds, self.timeout_keep_alive_handler
+        )
 
 
-def _answer(known: Known, body: Body, connection: HttpConnection) -> Reply | None:
-    """Return the reply to a body, if it can be given at once."""
-    try:
-        answer = known.endpoint.dispatcher.answer_hot(body, connection)
-        return None if answer is MISS else known.endpoint.reply(known.head, answer)
-    except Exception:
-        # The raw door meets it too, and has an answer even then.
-        _log.exception("the direct door failed")
-        return None
+def _head_of(reply: Reply, defaults: Headers) -> bytes:
+    """Return a reply's head as uvicorn writes the raw door's, up to the number of its bytes."""
+    content = [STATUS_LINE[reply.status]]
+    for name, value in (*defaults, *reply.headers):
+        content += (name, b": ", value, b"\r\n")
+    return b"".join((*content, b"content-length: "))
 
 
 def _is_keep_alive(name: bytes, value: bytes) -> bool:

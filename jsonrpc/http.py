@@ -87,9 +87,11 @@ class Endpoint:
         if answer is None:
             return self.gate.accept(head, b"")
         reply = self.gate.accept(head, answer)
-        if self._gzip_from and len(answer) > self._gzip_from and accepts_gzip(head):
-            return _compressed(reply)
-        return reply
+        return _compressed(reply) if self.is_compressed(head, answer) else reply
+
+    def is_compressed(self, head: RequestHead, answer: bytes) -> bool:
+        """Whether an answer is long, and its client takes it compressed."""
+        return 0 < self._gzip_from < len(answer) and accepts_gzip(head)
 
     def _later(self, head: RequestHead, text: bytes, status: HTTPStatus, seconds: int) -> Reply:
         reply = self.gate.accept(head, text, status)
