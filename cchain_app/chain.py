@@ -11,7 +11,7 @@ from cchain_app.accounts.keyring import EWOQ, NO_KEYS, Derivation, Keyring, deve
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.evm_block import EvmBlock
 from cchain_app.config import ChainConfig, fork_named
-from cchain_app.evm.select import select_engine, select_recovery, select_trie
+from cchain_app.evm.select import is_native, select_engine, select_recovery, select_trie
 from cchain_app.evm.tracing import TracingEngine
 from cchain_app.evm.trie import StateTrie
 from cchain_app.filter_index import FilterIndex, MemoryIndex, RedisIndex
@@ -19,7 +19,7 @@ from cchain_app.forking.client import ClientSettings, Upstream
 from cchain_app.forking.origin import Fork, read_headers, read_wanted
 from cchain_app.genesis import Genesis, built_in_text, fund_accounts, load_genesis
 from cchain_app.local_genesis import LocalChoices, local_text
-from cchain_app.memory import FEW, Memory
+from cchain_app.memory import FEW, Memory, make_memory
 from cchain_app.pool.admission import Outcome
 from cchain_app.pool.entry import Newcomer
 from cchain_app.pool.limits import PoolLimits
@@ -266,6 +266,7 @@ class EvmChain:
             return
         self.genesis = self.genesis.with_chain_id(chain_id)
         self.config = self.genesis.config
+        self.memory.rules_changed()
 
     def genesis_file(self) -> bytes:
         """Return the chain's genesis file.
@@ -358,6 +359,7 @@ class EvmChain:
         """Forget which genesis was read: other nodes have given another one."""
         for name in ("own_genesis", "genesis", "config", "pool_limits"):
             self.__dict__.pop(name, None)
+        self.memory.rules_changed()
 
     @cached_property
     def config(self) -> ChainConfig:
@@ -388,8 +390,11 @@ class EvmChain:
     def memory(self) -> Memory:
         """What this process remembers of the chain."""
         node = self.node
-        return Memory(
-            accounts=node.cache_accounts, slots=node.cache_slots, blocks=max(node.cache_blocks, FEW)
+        return make_memory(
+            native=is_native(node.engine),
+            accounts=node.cache_accounts,
+            slots=node.cache_slots,
+            blocks=max(node.cache_blocks, FEW),
         )
 
     @cached_property

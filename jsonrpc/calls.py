@@ -7,7 +7,7 @@ cost, is in `dispatch` and `batch`.
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -20,8 +20,13 @@ from jsonrpc.inflight import Inflight
 from jsonrpc.interpreter import Interpreter
 from jsonrpc.registry import Method, MethodRegistry
 
-Observer = Callable[[str, float, int], None]
-"""Told of each executed call: method, seconds, code of the error (0 for a result)."""
+
+class Observer(Protocol):
+    """Told of executed calls."""
+
+    def __call__(self, method: str, seconds: float, code: int = 0, count: int = 1, /) -> None:
+        """Count calls of a method that took so long each; code of the error (0 for a result)."""
+
 
 Announcer = Callable[[str, int], None]
 """Told the name of a method, and of how many calls, before they are executed in a thread, once they were on
@@ -115,6 +120,15 @@ class Executor:
         """Leave what is left of a body: nobody waits for the answer, so there is none."""
         if self._observer is not None:
             self._observer(ABANDONED, 0.0, 0)
+
+    def tell(self, names: str | dict[str, int], seconds: float) -> None:
+        """Tell of calls that were answered without these methods: of one, or of several by name."""
+        counts = {names: 1} if isinstance(names, str) else names
+        share = seconds / sum(counts.values())
+        for name, count in counts.items():
+            if self._observer is not None:
+                self._observer(name, share, 0, count)
+            self._announce(name, count)
 
     def run_hot(
         self, method: Method, call: Call, connection: object, passing: tuple[type[Exception], ...]

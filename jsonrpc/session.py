@@ -30,6 +30,7 @@ from jsonrpc.http import Endpoint
 from jsonrpc.hub import Exchange, Hub
 from jsonrpc.memory import SMALL, RequestMemory, Share
 from jsonrpc.peer import transport_of
+from jsonrpc.socket_protocol import AnswerAtOnce, GuardedWebSocket
 from jsonrpc.workers import Workers
 
 INVALID_TEXT: Final = 1007
@@ -76,6 +77,8 @@ class Session:
         self._send = send
         self._tasks: set[asyncio.Task[None]] = set()
         self._connection = Connection(send, limits.outbound, self._abandon)
+        self._client = ""
+        """By which name the client is counted."""
         self._main: asyncio.Task[Any] | None = None
         self._abandoned = False
         failure = self._dispatcher.dialect.failure(NULL, parse_error())
@@ -90,23 +93,46 @@ class Session:
         if refusal is not None:
             await self._refuse(scope, *refusal)
             return
+        self._client = self._endpoint.gate.client(head)
         try:
-            self._hub.connect(self._connection, self._endpoint.gate.client(head))
+            self._hub.connect(self._connection, self._client)
         except TooManyConnections:
             await self._refuse(scope, HTTPStatus.SERVICE_UNAVAILABLE, "too many connections")
             return
         try:
             await self._send({"type": "websocket.accept"})
             self._connection.accepted()
+            self._answer_where_it_arrives(self._at_once)
             await self._serve(head, receive)
         except asyncio.CancelledError:
             if not self._abandoned:
                 raise
         finally:
+            self._answer_where_it_arrives(None)
             self._hub.disconnect(self._connection)
             self._connection.lose()
             for task in self._tasks:
                 task.cancel()
+
+    def _answer_where_it_arrives(self, answer: AnswerAtOnce | None) -> None:
+        """Have the server ask for messages where they arrive, if it can and nobody must be charged."""
+        protocol = getattr(self._send, "__self__", None)
+        if isinstance(protocol, GuardedWebSocket) and self._endpoint.throttle is None:
+            protocol.answer_at_once = answer
+
+    def _at_once(self, text: bytes) -> bool:
+        """Answer a message that the shortcut of the dispatcher can answer; whether it was one."""
+        if self._connection.closed or len(self._tasks) >= self._limits.pending:
+            return False
+        answer = self._dispatcher.answer_by_shortcut(text)
+        if not isinstance(answer, bytes):
+            return False
+        if len(answer) <= SMALL:
+            self._connection.push(answer.decode())
+        else:
+            exchange = Exchange(self._hub, self._connection, self._client)
+            self._spawn(self._deliver(exchange, answer), Share(self._memory, lambda: self._client))
+        return True
 
     def _refusal(self, head: RequestHead) -> tuple[HTTPStatus, str] | None:
         """Why the socket is not opened, if so."""
@@ -136,7 +162,6 @@ class Session:
 
     async def _serve(self, head: RequestHead, receive: Receive) -> None:
         """Take messages one by one; none is taken while the peer does not read its answers."""
-        client = self._endpoint.gate.client(head)
         while (message := await receive())["type"] != "websocket.disconnect":
             body = _body_of(message)
             del message  # else what one message needed is held until the next one comes
@@ -145,14 +170,14 @@ class Session:
             if len(body.text) > self._limits.message:
                 await self._connection.close(MESSAGE_TOO_BIG, "message too big")
                 continue
-            await self._handle(head, body, client)
+            await self._handle(head, body)
             del body
             await self._connection.drained()
 
-    async def _handle(self, head: RequestHead, body: Body, client: str) -> None:
+    async def _handle(self, head: RequestHead, body: Body) -> None:
         """Answer at once, or let a worker do it; the client's calls under way are bounded."""
-        exchange = Exchange(self._hub, self._connection, client)
-        share = Share(self._memory, lambda: client)
+        exchange = Exchange(self._hub, self._connection, self._client)
+        share = Share(self._memory, lambda: self._client)
         try:
             share.grow(len(body.text))
         except Overloaded:

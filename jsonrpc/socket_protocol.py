@@ -12,6 +12,7 @@ from typing_extensions import override
 from uvicorn._types import ASGIReceiveEvent, ASGISendEvent
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import CloseCode, Frame
+from websockets.utils import apply_mask
 
 from jsonrpc.asgi import read_head
 from jsonrpc.connections import Connections
@@ -22,6 +23,18 @@ from jsonrpc.peer import LeastRate, WriteWatch
 
 FRAGMENT_COST: Final = 64
 """Bytes of memory that each fragment needs besides its content."""
+
+AnswerAtOnce = Callable[[bytes], bool]
+"""Answers a message, if it can; whether it has."""
+
+_WHOLE_TEXT: Final = 0x81
+"""The first byte of a frame of text that is a whole message."""
+_MASK_BIT: Final = 0x80
+_IN_TWO_BYTES: Final = 126
+_MASKED: Final = 6
+"""Bytes of the shortest masked frame's head."""
+_SHORT: Final = 1_024
+"""Bytes of the longest frame that is answered where it arrives."""
 
 _SLICE: Final = 4_096
 """Bytes that are parsed in one go: of the smallest frames they hold hundreds, each parsed in Python."""
@@ -48,6 +61,9 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
     client: Any
     client_of: Callable[[RequestHead], str] = staticmethod(lambda head: head.peer)
     """By which name the client is counted."""
+    answer_at_once: AnswerAtOnce | None = None
+    """Is asked for short messages that came whole, in one piece, while nothing else is under way. The
+    session sets it while its socket is open."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -83,8 +99,37 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
     def data_received(self, data: bytes) -> None:
         if self._waiting:
             self._waiting = bytes(self._waiting) + data
-        else:
+        elif self.answer_at_once is None or not self._is_answered(data, self.answer_at_once):
             self._parse(memoryview(data))
+
+    def _is_answered(self, data: bytes, answer: AnswerAtOnce) -> bool:
+        """Have a message answered that is one frame (RFC 6455, 5.2), and nothing else; whether it was.
+
+        Anything else is for the parser.
+        """
+        if data[0] != _WHOLE_TEXT or not _MASKED < len(data) <= _SHORT:
+            return False
+        size, start = data[1] - _MASK_BIT, 2
+        if size == _IN_TWO_BYTES:
+            size, start = int.from_bytes(data[2:4], "big"), 4
+        if len(data) != start + 4 + size or not self._is_at_rest():
+            return False
+        if not answer(apply_mask(data[start + 4 :], data[start : start + 4])):
+            return False
+        self._idle_frames = 0
+        return True
+
+    def _is_at_rest(self) -> bool:
+        """Return whether no message is coming or waits, and the peer has taken what was written."""
+        return not (
+            self.read_paused
+            or self._fragments
+            or self.conn.reader.buffer
+            or self.close_sent
+            or not self.queue.empty()
+            or not self.writable.is_set()
+            or self.transport.is_closing()
+        )
 
     def _parse(self, rest: memoryview) -> None:
         """Parse bytes in slices; after frames others have their turn, after a message the application."""

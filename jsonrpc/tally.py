@@ -45,8 +45,8 @@ class Totals(NamedTuple):
 class Observe(Protocol):
     """What a tally is told by."""
 
-    def __call__(self, name: str, seconds: float, code: Code = 0) -> None:
-        """Count a piece of work that is over; a code that is not 0 or empty counts as an error."""
+    def __call__(self, name: str, seconds: float, code: Code = 0, count: int = 1, /) -> None:
+        """Count pieces of work that are over, each so long; a code that is not 0 or empty counts as an error."""
 
 
 class _Table:
@@ -119,16 +119,16 @@ class Tally:
         first = bounds[0] if bounds else math.inf
         seconds_at = len(bounds) + 1
 
-        def observe(name: str, seconds: float, code: Code = 0) -> None:
+        def observe(name: str, seconds: float, code: Code = 0, count: int = 1, /) -> None:
             try:
                 row = own.rows[name]
             except KeyError:
                 row = own.rows[name] = [0] * seconds_at + [0.0]
-            row[0 if seconds <= first else bisect_left(bounds, seconds)] += 1
-            row[seconds_at] += seconds
+            row[0 if seconds <= first else bisect_left(bounds, seconds)] += count
+            row[seconds_at] += seconds * count
             if code:
                 key = (name, code)
-                own.errors[key] = own.errors.get(key, 0) + 1
+                own.errors[key] = own.errors.get(key, 0) + count
 
         return observe
 

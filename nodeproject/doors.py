@@ -118,6 +118,7 @@ class Doors:
             outage=servers.away,
             turn=self._turn,
             interpreter=self.interpreter,
+            shortcut=self._evm_rpc.shortcut,
         )
         replies = self._metrics.replies_of("C")
         return Endpoint(

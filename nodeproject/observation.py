@@ -146,7 +146,7 @@ class Observation:
     def _cache_states(self) -> dict[str, CacheState]:
         """Return how the caches in this process's memory are; those in Redis are not its own."""
         states = {
-            f"cchain_{name}": _state(kept.entries, kept.asked)
+            f"cchain_{name}": CacheState(*kept)
             for name, kept in self._evm_rpc.chain.memory.kept().items()
         }
         for name, memory in self._platform_rpc.chain.stakers._asdict().items():

@@ -69,12 +69,19 @@ def registry(rpc: EvmRpc) -> MethodRegistry:
 
 
 def _node(methods: MethodRegistry, rpc: EvmRpc) -> None:
-    methods.add("web3_clientVersion", rpc.bind(node.client_version), hot=True, computes=True)
+    methods.add(
+        "web3_clientVersion",
+        rpc.bind_kept("web3_clientVersion", node.client_version),
+        hot=True,
+        computes=True,
+    )
     methods.add("web3_sha3", node.sha3, params=[_RAW], hot=True, computes=True)
-    methods.add("net_version", rpc.bind(node.network_version), hot=True, computes=True)
+    methods.add(
+        "net_version", rpc.bind_kept("net_version", node.network_version), hot=True, computes=True
+    )
     methods.add("net_listening", node.listening, hot=True, computes=True)
     methods.add("net_peerCount", node.peer_count, hot=True, computes=True)
-    methods.add("eth_chainId", rpc.bind(node.chain_id), hot=True, computes=True)
+    methods.add("eth_chainId", rpc.bind_kept("eth_chainId", node.chain_id), hot=True, computes=True)
     methods.add("eth_chainConfig", rpc.bind(node.chain_config), hot=True, computes=True)
     methods.add("eth_getChainConfig", rpc.bind(node.chain_config), hot=True, computes=True)
     methods.add("eth_config", rpc.bind(node.fork_config), hot=True, computes=True)
@@ -97,7 +104,9 @@ def _node(methods: MethodRegistry, rpc: EvmRpc) -> None:
 def _blocks(methods: MethodRegistry, rpc: EvmRpc) -> None:
     by_number = [_NUMBER]
     by_hash = [_HASH]
-    methods.add("eth_blockNumber", rpc.bind(eth_blocks.block_number), hot=True)
+    methods.add(
+        "eth_blockNumber", rpc.bind_kept("eth_blockNumber", eth_blocks.block_number), hot=True
+    )
     methods.add(
         "eth_getBlockByNumber",
         rpc.bind(eth_blocks.get_block_by_number),
@@ -263,10 +272,16 @@ def _execution(methods: MethodRegistry, rpc: EvmRpc) -> None:
 
 
 def _fees(methods: MethodRegistry, rpc: EvmRpc) -> None:
-    methods.add("eth_gasPrice", rpc.bind(eth_fees.gas_price), hot=True)
-    methods.add("eth_maxPriorityFeePerGas", rpc.bind(eth_fees.max_priority_fee_per_gas), hot=True)
-    methods.add("eth_baseFee", rpc.bind(eth_fees.base_fee), hot=True)
-    methods.add("eth_blobBaseFee", rpc.bind(eth_fees.blob_base_fee), hot=True)
+    methods.add("eth_gasPrice", rpc.bind_kept("eth_gasPrice", eth_fees.gas_price), hot=True)
+    methods.add(
+        "eth_maxPriorityFeePerGas",
+        rpc.bind_kept("eth_maxPriorityFeePerGas", eth_fees.max_priority_fee_per_gas),
+        hot=True,
+    )
+    methods.add("eth_baseFee", rpc.bind_kept("eth_baseFee", eth_fees.base_fee), hot=True)
+    methods.add(
+        "eth_blobBaseFee", rpc.bind_kept("eth_blobBaseFee", eth_fees.blob_base_fee), hot=True
+    )
     methods.add("eth_suggestPriceOptions", rpc.bind(eth_fees.suggest_price_options), hot=True)
     methods.add(
         "eth_feeHistory",

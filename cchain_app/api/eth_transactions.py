@@ -28,13 +28,15 @@ SYNC_PAUSE: Final = 0.02
 
 def get_transaction_by_hash(rpc: EvmRpc, transaction_hash: Hash) -> Raw | wire.Json | None:
     """eth_getTransactionByHash: a transaction of a block or of the pool, else null."""
+    epoch = rpc.epoch
     found = pool.find(rpc.chain, transaction_hash)
     if isinstance(found, Transaction):
         return wire.waiting_transaction(found)
     if found is None:
         return None
     block, index = found
-    return rpc.rendered.of(block).transaction(index)
+    rendered = rpc.rendered.of(block).transaction(index)
+    return rpc.keep_by_hash(epoch, "eth_getTransactionByHash", transaction_hash, rendered)
 
 
 def get_transaction_by_sender_and_nonce(
@@ -53,11 +55,13 @@ def get_transaction_by_sender_and_nonce(
 
 def get_transaction_receipt(rpc: EvmRpc, transaction_hash: Hash) -> Raw | None:
     """eth_getTransactionReceipt: what became of a transaction, null until it is in a block."""
+    epoch = rpc.epoch
     place = blocks.find_transaction(rpc.chain, transaction_hash)
     if place is None:
         return None
     block, index = place
-    return rpc.rendered.of(block).receipt(index)
+    rendered = rpc.rendered.of(block).receipt(index)
+    return rpc.keep_by_hash(epoch, "eth_getTransactionReceipt", transaction_hash, rendered)
 
 
 def get_transaction_by_number_and_index(rpc: EvmRpc, number: BlockNumber, index: int) -> Raw | None:

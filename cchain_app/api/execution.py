@@ -55,9 +55,6 @@ BLOB_PRICE_BITS: Final = 128
 BASE_FEE_BITS: Final = 64
 """What engines can read."""
 
-UNLIMITED_GAS: Final = 2**63 - 1
-"""Gas of a call when no cap is set."""
-
 Overrides = Mapping[Address, AccountOverride]
 
 
@@ -77,12 +74,15 @@ def call(
     message = make_message(rpc, request, context.env)
     try:
         check_fees(request, context.env)
+        epoch = rpc.epoch
         result = context.logged("eth_call", message, lambda logged: logged.run(message))
     except CallRejected as refusal:
         raise server_error(f"err: {refusal} (supplied gas {message.gas})") from refusal
     failed = failure(result)
     if failed is not None:
         raise failed
+    if block is Tag.LATEST and not accounts and block_override is None:
+        rpc.keep_environment(epoch, context.env)
     return encode_data(result.output)
 
 
@@ -313,7 +313,7 @@ def make_message(rpc: EvmRpc, request: CallRequest, env: BlockEnv) -> CallMessag
         JsonRpcError: -32000, its fees contradict each other, or it is for another chain.
     """
     check_request(rpc, request)
-    cap = gas_cap(rpc)
+    cap = rpc.gas_cap
     return CallMessage(
         request.sender,
         request.to,
@@ -341,12 +341,6 @@ def check_request(rpc: EvmRpc, request: CallRequest) -> None:
     have = request.chain_id
     if have is not None and have != (want := rpc.chain.config.chain_id):
         raise server_error(f"chainId does not match node's (have={have}, want={want})")
-
-
-def gas_cap(rpc: EvmRpc) -> int:
-    """Return the most gas that one call may use (NODE_RPC_GAS_CAP; 0 is no cap)."""
-    cap: int = rpc.chain.node.rpc_gas_cap
-    return cap or UNLIMITED_GAS
 
 
 def fee_cap(request: CallRequest) -> int:

@@ -163,4 +163,4 @@ def _highest(rpc: EvmRpc, request: CallRequest, context: CallContext) -> int:
         if request.value >= balance:
             raise server_error("insufficient funds for transfer")
         highest = min(highest, (balance - request.value) // price)
-    return min(highest, execution.gas_cap(rpc))
+    return min(highest, rpc.gas_cap)

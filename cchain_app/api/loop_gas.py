@@ -11,14 +11,9 @@ from contextvars import ContextVar
 from typing import Final
 
 from cchain_app.evm.engine import GasAllowance
+from cchain_app.memory.select import GAS_OF_REQUEST, SECONDS_OF_REQUEST
 from chaindb.connections import WouldBlock
 from jsonrpc.turn import LoopTurn
-
-GAS_OF_REQUEST: Final = 200_000
-"""All calls of a batch together."""
-
-SECONDS_OF_REQUEST: Final = 0.01
-"""Against what gas does not measure, such as a machine that is busy with something else."""
 
 
 class Share:

@@ -6,18 +6,29 @@ from collections.abc import Callable
 from functools import partial, update_wrapper
 from typing import Any, Final
 
+import msgspec
+from msgspec import Raw
+
 from cchain_app import feemarket
 from cchain_app.api.heads import SentHeads
 from cchain_app.api.loop_gas import LoopGas
 from cchain_app.api.rendered import Remembered, RenderedBlocks
+from cchain_app.api.shortcut import shortcut_of
 from cchain_app.api.trace_turns import TraceTurns
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import BlockEnv
 from cchain_app.feemarket import BlockFees
 from cchain_app.selectors.blocks import blob_base_fee
 from cchain_app.services.transaction_log import TransactionLog
+from cchain_app.transaction_log.console import CONSOLE
 from jsonrpc.hub import Hub, HubLimits
 from jsonrpc.turn import LoopTurn
+from primitives.evm import Hash
+
+UNLIMITED_GAS: Final = 2**63 - 1
+"""Gas of a call when no cap is set."""
+
+_encode: Final = msgspec.json.Encoder().encode
 
 SYNC_CALLS: Final = 8
 """Calls of eth_sendRawTransactionSync that wait at a time."""
@@ -49,12 +60,57 @@ class EvmRpc:
         self.environments: Remembered[BlockEnv] = Remembered(16)
         self.tips: Remembered[int] = Remembered(1)
         self.fees: Remembered[BlockFees] = Remembered(4 * feemarket.SAMPLED_BLOCKS)
+        turn = turn or LoopTurn()
         self.loop_gas = LoopGas(turn=turn)
         self.sync_calls = threading.BoundedSemaphore(SYNC_CALLS)
         self.transaction_log = transaction_log or TransactionLog(chain)
         self.sending = threading.Lock()
         """Held by whoever takes the next nonce of an account of the node, until it waits in the pool."""
         self.trace_turns = TraceTurns(node.trace_calls)
+        self.shortcut = shortcut_of(chain, self.transaction_log, turn)
+        """Answers frequent bodies by itself; None: the engine cannot."""
+
+    @property
+    def gas_cap(self) -> int:
+        """The most gas that one call may use (NODE_RPC_GAS_CAP; 0 is no cap)."""
+        cap: int = self.chain.node.rpc_gas_cap
+        return cap or UNLIMITED_GAS
+
+    @property
+    def epoch(self) -> int:
+        """What a result must have been found out in that is kept for the shortcut: to be read before."""
+        answers = self.chain.memory.answers
+        return 0 if answers is None else answers.epoch
+
+    def keep_environment(self, epoch: int, env: BlockEnv) -> None:
+        """Keep where calls at the head are run, for the shortcut."""
+        answers = self.chain.memory.answers
+        if answers is not None:
+            answers.keep_environment(epoch, env, self.gas_cap, CONSOLE)
+
+    def keep_by_hash(self, epoch: int, method: str, transaction_hash: Hash, result: Raw) -> Raw:
+        """Keep what a method says of a transaction in a block, for the shortcut, and return it."""
+        answers = self.chain.memory.answers
+        if answers is not None:
+            answers.keep_by_hash(epoch, method, transaction_hash, bytes(result))
+        return result
+
+    def bind_kept(self, name: str, handler: Callable[["EvmRpc"], object]) -> Callable[[], object]:
+        """Return a handler without params of this door, whose result is kept for the shortcut.
+
+        It may depend on nothing but the head, the rules and what was set by hand.
+        """
+        answers = self.chain.memory.answers
+        if answers is None:
+            return self.bind(handler)
+
+        def keeping() -> Raw:
+            epoch = answers.epoch
+            result = _encode(handler(self))
+            answers.keep(epoch, name, result)
+            return Raw(result)
+
+        return update_wrapper(keeping, handler)
 
     def bind(self, handler: Callable[..., Any]) -> Callable[..., Any]:
         """Return a handler of this door, under its own name and documentation."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 from msgspec import Raw
 
 from cchain_app.api import block_tags, errors, tracing, wire
-from cchain_app.api.execution import check_request, gas_cap, timed_out
+from cchain_app.api.execution import check_request, timed_out
 from cchain_app.api.params import BlockParam
 from cchain_app.api.params_simulation import Payload
 from cchain_app.api.rpc import EvmRpc
@@ -59,7 +59,7 @@ def simulate(rpc: EvmRpc, payload: Payload, block: BlockParam) -> Raw:
             state_at(chain, base.number),
             options=replace(payload.options, signers=development.signers(chain)),
             budget=Budget(
-                gas=gas_cap(rpc),
+                gas=rpc.gas_cap,
                 bytes=chain.node.trace_bytes,
                 deadline=time.monotonic() + chain.call_seconds,
             ),

@@ -23,6 +23,11 @@ class AccountState(NamedTuple):
     """Keccak-256 of the code; `EMPTY_HASH` for an account without code."""
 
 
+NativeMemory = tuple[object, int, Address | None]
+"""What the native engine reads without asking a reader, which has it as `memory`: a memory of its own, the
+height as of which it is read, and an account that the reader is asked for all the same."""
+
+
 class StateReader(Protocol):
     """State at one block, as an engine asks for it. Reading never fails: absent is None or zero."""
 

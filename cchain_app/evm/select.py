@@ -57,6 +57,11 @@ def verify_choice(name: str) -> None:
     _resolve(name)
 
 
+def is_native(name: str) -> bool:
+    """Tell whether this name means the native engine. Raises as `verify_choice`."""
+    return _resolve(name) == "native"
+
+
 def select_engine(name: str) -> TracingEngine:
     """Return the EVM engine of this name.
 
@@ -65,7 +70,7 @@ def select_engine(name: str) -> TracingEngine:
         NativeEngineMissingError: It was not built.
         ReferenceEngineMissingError: It was not installed.
     """
-    if _resolve(name) == "native":
+    if is_native(name):
         from cchain_app.evm.native import NativeEngine
 
         return NativeEngine()
@@ -76,7 +81,7 @@ def select_engine(name: str) -> TracingEngine:
 
 def select_trie(name: str, *, cached: bool = True) -> StateTrie:
     """Return the state trie that goes with an engine. Raises as `select_engine`."""
-    if _resolve(name) == "native":
+    if is_native(name):
         from cchain_app.evm.native_trie import CACHE_BYTES, NativeStateTrie
 
         return NativeStateTrie(CACHE_BYTES if cached else 0)
@@ -87,7 +92,7 @@ def select_trie(name: str, *, cached: bool = True) -> StateTrie:
 
 def select_recovery(name: str) -> RecoverMany:
     """Return what recovers the senders of many transactions. Raises as `select_engine`."""
-    if _resolve(name) == "native":
+    if is_native(name):
         from cchain_app.evm.native import recover_senders
 
         return recover_senders

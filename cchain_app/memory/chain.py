@@ -6,7 +6,7 @@ other processes are told by a pointer and forget what changed (`selectors.blocks
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.development.conditions import Conditions
@@ -16,6 +16,9 @@ from cchain_app.pool.entry import PoolEntry
 from cchain_app.txs.transaction import Transaction
 from primitives.counting import Asked
 from primitives.evm import Address, Hash
+
+if TYPE_CHECKING:
+    import cchain_native
 
 FEW = 64
 """So many missed blocks are read; after more, the memory begins anew."""
@@ -38,6 +41,14 @@ class PoolTag(NamedTuple):
     """The key of the last row."""
 
 
+def _nobody_listens(_number: int, _begins: bool) -> None:  # noqa: FBT001
+    """Take what nobody wants to know."""
+
+
+def _nothing() -> None:
+    """Do nothing."""
+
+
 class BlockMemory:
     """Recent accepted blocks, by number, by hash and by their transactions."""
 
@@ -53,6 +64,8 @@ class BlockMemory:
         """How often it began again at a head, from which the chain may go on with other blocks."""
         self.asked = Asked()
         """By `selectors.blocks`, which knows whether an answer had to be read."""
+        self.on_head: Callable[[int, bool], None] = _nobody_listens
+        """Told of each head when it is one: its height, and whether the memory began again there."""
 
     def __len__(self) -> int:
         return len(self._by_number)
@@ -80,6 +93,7 @@ class BlockMemory:
         with self._lock:
             self._keep(block)
         self.head = block
+        self.on_head(block.number, False)
 
     def reset(self, head: AcceptedBlock) -> None:
         """Forget all blocks and begin again at a head."""
@@ -90,6 +104,7 @@ class BlockMemory:
             self._places.clear()
             self._keep(head)
         self.head = head
+        self.on_head(head.number, True)
 
     def _keep(self, block: AcceptedBlock) -> None:
         """Keep a block, and forget another one when there are too many.
@@ -245,6 +260,8 @@ class ConditionsMemory:
         self._lock = threading.Lock()
         self._known: Conditions | None = None
         self._changes = 0
+        self.on_reset: Callable[[], None] = _nothing
+        """Told when they may be others."""
 
     def of(self, read: Callable[[], Conditions]) -> Conditions:
         """Return what was set; where it is not known, as it is read now."""
@@ -262,13 +279,29 @@ class ConditionsMemory:
         with self._lock:
             self._known = None
             self._changes += 1
+        self.on_reset()
 
 
 class Memory:
-    """All that a process remembers of one chain."""
+    """All that a process remembers of one chain.
 
-    def __init__(self, *, accounts: int, slots: int, blocks: int) -> None:
-        self.state = StateMemory(accounts=accounts, slots=slots)
+    Args:
+        state: The accounts and slots of its head, and code.
+        accounts: For so many of them the pending nonce is remembered.
+        blocks: So many are remembered.
+        answers: What the native engine answers by itself about the head, if it does.
+    """
+
+    def __init__(
+        self,
+        state: StateMemory,
+        *,
+        accounts: int,
+        blocks: int,
+        answers: "cchain_native.HotAnswers | None" = None,
+    ) -> None:
+        self.state = state
+        self.answers = answers
         self.blocks = BlockMemory(blocks=blocks)
         self.pool = PoolMemory(senders=accounts)
         self.transactions = TransactionMemory(transactions=POOL_TRANSACTIONS)
@@ -278,6 +311,9 @@ class Memory:
         """Held by whoever moves the head."""
         self.generation: int | None = None
         """How often the rows had gone back (`chaindb.generation`) when it was last in line with them."""
+        if answers is not None:
+            self.blocks.on_head = answers.set_head
+            self.conditions.on_reset = answers.end_epoch
 
     def changed_elsewhere(self, number: int) -> None:
         """Read anew what may have been changed by hand in another process, at this height."""
@@ -292,10 +328,15 @@ class Memory:
         """Return what is kept of each kind, for monitoring."""
         return {
             **self.state.kept(),
-            "blocks": Kept(len(self.blocks), self.blocks.asked),
-            "transactions": Kept(len(self.transactions), self.transactions.asked),
-            "pending_nonces": Kept(len(self.pool), self.pool.asked),
+            "blocks": Kept.of(len(self.blocks), self.blocks.asked),
+            "transactions": Kept.of(len(self.transactions), self.transactions.asked),
+            "pending_nonces": Kept.of(len(self.pool), self.pool.asked),
         }
+
+    def rules_changed(self) -> None:
+        """Forget answers that depend on the chain's rules, which have changed."""
+        if self.answers is not None:
+            self.answers.end_epoch()
 
     def follow(self, block: AcceptedBlock) -> None:
         """Take the block after the head as the head. State moves on its own."""

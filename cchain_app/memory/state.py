@@ -6,13 +6,19 @@ is what it was before they were read, by its version: a development chain goes b
 """
 
 import threading
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Iterable, Set
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from typing_extensions import override
 
 from cchain_app.evm.engine import AccountState, StateChanges
 from primitives.counting import Asked
 from primitives.evm import Address, Hash, Slot, Word
+
+if TYPE_CHECKING:
+    import cchain_native
 
 CODE_BYTES = 64 * 1024 * 1024
 """Code kept in memory, in bytes; code of a hash never changes."""
@@ -29,29 +35,137 @@ class Kept(NamedTuple):
     """One kind of what is remembered, for monitoring."""
 
     entries: int
-    asked: Asked
+    hits: int
+    """How often it was known what was asked for."""
+    misses: int
+    """How often it had to be read."""
+
+    @classmethod
+    def of(cls, entries: int, asked: Asked) -> "Kept":
+        """Return a kind that counts in the interpreter."""
+        return cls(entries, asked.hits.read(), asked.misses.read())
 
 
-class StateMemory:
+class CodeMemory:
+    """Code by its hash, which never means another one."""
+
+    def __init__(self) -> None:
+        self._codes_lock = threading.Lock()
+        self._codes: OrderedDict[Hash, bytes] = OrderedDict()
+        self._code_bytes = 0
+        self._asked_codes = Asked()
+
+    def code(self, code_hash: Hash) -> bytes | None:
+        """Return code that is remembered, else None."""
+        found = self._codes.get(code_hash)
+        if found is not None:
+            self._asked_codes.hit()
+        return found
+
+    def remember_code(self, code_hash: Hash, code: bytes) -> None:
+        """Keep code that was read, and forget the oldest when there is too much."""
+        self._asked_codes.miss()
+        self._keep_code(code_hash, code)
+
+    def _keep_code(self, code_hash: Hash, code: bytes) -> None:
+        with self._codes_lock:
+            if code_hash in self._codes:
+                return
+            self._codes[code_hash] = code
+            self._code_bytes += len(code)
+            while self._code_bytes > CODE_BYTES:
+                _, oldest = self._codes.popitem(last=False)
+                self._code_bytes -= len(oldest)
+
+    def _kept_codes(self) -> Kept:
+        asked = self._asked_codes
+        return Kept.of(len(self._codes), asked)
+
+
+class StateMemory(CodeMemory, ABC):
     """Accounts and slots as of one height, and code."""
 
-    def __init__(self, *, accounts: int, slots: int) -> None:
-        self.number: int | None = None
+    native: "cchain_native.StateMemory | None" = None
+    """What the native engine reads by itself."""
+
+    @property
+    @abstractmethod
+    def number(self) -> int | None:
         """The height that the values belong to; None while they are being changed."""
+
+    @abstractmethod
+    def version_at(self, number: int) -> int | None:
+        """Return with what values of this height are remembered, to be asked for before they are read.
+
+        None: they are not remembered, since the memory is at another height.
+        """
+
+    @abstractmethod
+    def account(self, address: Address, number: int) -> AccountState | Missing | None:
+        """Return what is remembered of an account at this height."""
+
+    @abstractmethod
+    def slot(self, address: Address, slot: Slot, number: int) -> Word | Missing:
+        """Return what is remembered of a slot at this height."""
+
+    @abstractmethod
+    def kept(self) -> dict[str, Kept]:
+        """Return what is kept of each kind."""
+
+    @abstractmethod
+    def remember_accounts(
+        self, values: Iterable[tuple[Address, AccountState | None]], version: int | None
+    ) -> None:
+        """Keep accounts that were read after `version_at` gave the version, unless anything has changed since."""
+
+    @abstractmethod
+    def remember_slot(self, address: Address, slot: Slot, value: Word, version: int | None) -> None:
+        """Keep a slot that was read after `version_at` gave the version, unless anything has changed since."""
+
+    @abstractmethod
+    def advance(self, number: int, changes: StateChanges) -> None:
+        """Move to the next height by what its block changed."""
+
+    def change(self, number: int, changes: StateChanges) -> None:
+        """Take changes that were made on this height itself, by hand."""
+        if self.number == number:
+            self.advance(number, changes)
+
+    @abstractmethod
+    def move(
+        self, number: int, accounts: Iterable[Address], slots: Iterable[tuple[Address, Slot]]
+    ) -> None:
+        """Move to another height and forget what changed on the way."""
+
+    @abstractmethod
+    def reset(self, number: int) -> None:
+        """Move to a height of which nothing is known."""
+
+
+class PythonStateMemory(StateMemory):
+    """The same in the interpreter, for the reference engine."""
+
+    def __init__(self, *, accounts: int, slots: int) -> None:
+        super().__init__()
+        self._number: int | None = None
         self._version = 0
         """How often they were changed."""
         self._lock = threading.Lock()
         self._accounts: dict[Address, AccountState | None] = {}
         self._slots: dict[tuple[Address, Slot], Word] = {}
-        self._codes: OrderedDict[Hash, bytes] = OrderedDict()
-        self._code_bytes = 0
         self._most_accounts = accounts
         self._most_slots = slots
         # Only questions about the remembered height count: others this memory does not try to answer.
         self._asked_accounts = Asked()
         self._asked_slots = Asked()
-        self._asked_codes = Asked()
 
+    @property
+    @override
+    def number(self) -> int | None:
+        """The height that the values belong to; None while they are being changed."""
+        return self._number
+
+    @override
     def version_at(self, number: int) -> int | None:
         """Return with what values of this height are remembered, to be asked for before they are read.
 
@@ -60,6 +174,7 @@ class StateMemory:
         version = self._version
         return version if self.number == number else None
 
+    @override
     def account(self, address: Address, number: int) -> AccountState | Missing | None:
         """Return what is remembered of an account at this height."""
         if self.number != number:
@@ -70,6 +185,7 @@ class StateMemory:
         self._asked_accounts.hit()
         return found
 
+    @override
     def slot(self, address: Address, slot: Slot, number: int) -> Word | Missing:
         """Return what is remembered of a slot at this height."""
         if self.number != number:
@@ -80,21 +196,16 @@ class StateMemory:
         self._asked_slots.hit()
         return found
 
-    def code(self, code_hash: Hash) -> bytes | None:
-        """Return code that is remembered, else None."""
-        found = self._codes.get(code_hash)
-        if found is not None:
-            self._asked_codes.hit()
-        return found
-
+    @override
     def kept(self) -> dict[str, Kept]:
         """Return what is kept of each kind."""
         return {
-            "accounts": Kept(len(self._accounts), self._asked_accounts),
-            "slots": Kept(len(self._slots), self._asked_slots),
-            "codes": Kept(len(self._codes), self._asked_codes),
+            "accounts": Kept.of(len(self._accounts), self._asked_accounts),
+            "slots": Kept.of(len(self._slots), self._asked_slots),
+            "codes": self._kept_codes(),
         }
 
+    @override
     def remember_accounts(
         self, values: Iterable[tuple[Address, AccountState | None]], version: int | None
     ) -> None:
@@ -106,6 +217,7 @@ class StateMemory:
                     self._asked_accounts.miss()
                 shrink(self._accounts, self._most_accounts)
 
+    @override
     def remember_slot(self, address: Address, slot: Slot, value: Word, version: int | None) -> None:
         """Keep a slot that was read after `version_at` gave the version, unless anything has changed since."""
         with self._lock:
@@ -114,21 +226,7 @@ class StateMemory:
                 self._asked_slots.miss()
                 shrink(self._slots, self._most_slots)
 
-    def remember_code(self, code_hash: Hash, code: bytes) -> None:
-        """Keep code that was read, and forget the oldest when there is too much."""
-        self._asked_codes.miss()
-        self._keep_code(code_hash, code)
-
-    def _keep_code(self, code_hash: Hash, code: bytes) -> None:
-        with self._lock:
-            if code_hash in self._codes:
-                return
-            self._codes[code_hash] = code
-            self._code_bytes += len(code)
-            while self._code_bytes > CODE_BYTES:
-                _, oldest = self._codes.popitem(last=False)
-                self._code_bytes -= len(oldest)
-
+    @override
     def advance(self, number: int, changes: StateChanges) -> None:
         """Move to the next height by what its block changed."""
         with self._lock:
@@ -141,15 +239,11 @@ class StateMemory:
                 self._slots[key] = slot.after
             shrink(self._accounts, self._most_accounts)
             shrink(self._slots, self._most_slots)
-            self.number = number
+            self._number = number
         for code_hash, code in changes.codes.items():
             self._keep_code(code_hash, code)
 
-    def change(self, number: int, changes: StateChanges) -> None:
-        """Take changes that were made on this height itself, by hand."""
-        if self.number == number:
-            self.advance(number, changes)
-
+    @override
     def move(
         self, number: int, accounts: Iterable[Address], slots: Iterable[tuple[Address, Slot]]
     ) -> None:
@@ -160,18 +254,19 @@ class StateMemory:
                 self._accounts.pop(address, None)
             for key in slots:
                 self._slots.pop(key, None)
-            self.number = number
+            self._number = number
 
+    @override
     def reset(self, number: int) -> None:
         """Move to a height of which nothing is known."""
         with self._lock:
             self._begin_change()
             self._accounts.clear()
             self._slots.clear()
-            self.number = number
+            self._number = number
 
     def _begin_change(self) -> None:
-        self.number = None
+        self._number = None
         self._version += 1
 
     def _forget_slots(self, addresses: Set[Address]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from cchain_app.chain import EvmChain
-from cchain_app.evm.engine import AccountState, StateReader
+from cchain_app.evm.engine import AccountState, NativeMemory, StateReader
 from cchain_app.memory import Missing
 from cchain_app.selectors import blocks, forked
 from cchain_app.store import chain as stored
@@ -25,6 +25,12 @@ class StateAt:
         self._number = number
         self._state = chain.memory.state
         self._blocks = chain.memory.blocks
+
+    @property
+    def memory(self) -> NativeMemory | None:
+        """What the native engine may read by itself: a memory, as of this height, with no account watched."""
+        native = self._state.native
+        return None if native is None else (native, self._number, None)
 
     def account(self, address: Address) -> AccountState | None:
         """Return the account, or None when it does not exist."""
@@ -85,6 +91,11 @@ class StateBefore(StateAt):
     def __init__(self, chain: EvmChain, number: int, changed: evm_state.Values) -> None:
         super().__init__(chain, number - 1)
         self._accounts, self._slots = changed
+
+    @property
+    @override
+    def memory(self) -> None:
+        """Nothing: what the block changed is not in the memory."""
 
     @override
     def account(self, address: Address) -> AccountState | None:

@@ -6,7 +6,7 @@ from itertools import product
 from types import MappingProxyType
 from typing import Final
 
-from cchain_app.evm.engine import AccountState, StateReader
+from cchain_app.evm.engine import AccountState, NativeMemory, StateReader
 from cchain_app.evm.tracing import Frame
 from cchain_app.transaction_log.abi import (
     SELECTOR_BYTES,
@@ -109,6 +109,9 @@ class WatchedState:
         self.code = state.code
         self.block_hash = state.block_hash
         self.console_was_called = False
+        found: NativeMemory | None = getattr(state, "memory", None)
+        self.memory = None if found is None else (*found[:2], CONSOLE)
+        """Of the state, but for what is watched."""
 
     def account(self, address: Address) -> AccountState | None:
         """Return the account, or None when it does not exist."""

@@ -172,7 +172,7 @@ pub(crate) struct Environment {
 #[pymethods]
 impl Environment {
     #[new]
-    fn new(env: Env) -> PyResult<Self> {
+    pub(crate) fn new(env: Env) -> PyResult<Self> {
         let spec = env.spec()?;
         let mut rules = env.rules(spec);
         rules.disable_nonce_check = true;

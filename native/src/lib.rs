@@ -14,6 +14,7 @@ mod environment;
 mod estimate;
 mod frames;
 mod halt;
+mod hot;
 mod limits;
 mod message;
 mod metered;
@@ -68,6 +69,7 @@ mod cchain_native {
     create_exception!(cchain_native, MissingNode, PyException);
     create_exception!(cchain_native, ForeignNode, PyException);
     create_exception!(cchain_native, MissingAccount, PyException);
+    create_exception!(cchain_native, NotRemembered, PyException);
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -93,8 +95,8 @@ mod cchain_native {
         skip_invalid: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let spec = env.spec()?;
-        let run = || block::execute(&env, spec, &transactions, Reader::new(state), skip_invalid);
-        match py.detach(run) {
+        let reader = Reader::new(py, state)?;
+        match py.detach(|| block::execute(&env, spec, &transactions, reader, skip_invalid)) {
             Ok(block) => Ok(answers::block(py, &block)?.into_any()),
             Err(failure) => Err(invalid(failure)),
         }
@@ -116,7 +118,8 @@ mod cchain_native {
                 Log::new_unchecked(address.0, topics, data.0)
             })
             .collect();
-        match py.detach(|| block::close(&env, spec, Reader::new(state), &logs)) {
+        let reader = Reader::new(py, state)?;
+        match py.detach(|| block::close(&env, spec, reader, &logs)) {
             Ok(closed) => answers::closed(py, &closed),
             Err(failure) => Err(invalid(failure)),
         }
@@ -137,6 +140,8 @@ mod cchain_native {
     #[pymodule_export]
     use crate::environment::Environment;
     #[pymodule_export]
+    use crate::hot::{HotAnswers, StateMemory};
+    #[pymodule_export]
     use crate::slots::CallSlots;
 
     /// Run one call on the state and throw its changes away.
@@ -152,8 +157,9 @@ mod cchain_native {
         with_access_list: bool,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let environment = environment.get();
+        let reader = Reader::new(call_slots.py(), state)?;
         let answer = limited(call_slots, allowance, time_limit, |limits| {
-            run_call(environment, message, Reader::new(state), limits, with_access_list)
+            run_call(environment, message, reader, limits, with_access_list)
         });
         answers::call(call_slots.py(), &answer?)
     }
@@ -171,8 +177,9 @@ mod cchain_native {
         error_ratio: f64,
     ) -> PyResult<(Option<u64>, Option<Bound<'py, PyTuple>>)> {
         let environment = environment.get();
+        let reader = Reader::new(call_slots.py(), state)?;
         let estimate = limited(call_slots, allowance, time_limit, |limits| {
-            run_estimate(environment, message, Reader::new(state), limits, error_ratio)
+            run_estimate(environment, message, reader, limits, error_ratio)
         });
         answers::estimate(call_slots.py(), &estimate?)
     }
@@ -231,7 +238,7 @@ mod cchain_native {
     ) -> PyResult<Bound<'py, PyTuple>> {
         let spec = env.spec()?;
         let turns = Turns { seconds: time_limit, call_slots: call_slots.get() };
-        let reader = Reader::new(state);
+        let reader = Reader::new(py, state)?;
         let run = || trace::block(&env, spec, &transactions, reader, &recording, first, turns);
         match py.detach(run) {
             Ok(traced) => trace::block_answer(py, &traced),
@@ -260,8 +267,9 @@ mod cchain_native {
             (false, true) => Price::Free,
             (false, false) => Price::Usual,
         };
+        let reader = Reader::new(call_slots.py(), state)?;
         let traced = limited(call_slots, None, time_limit, |limits| {
-            trace::call(environment, message, Reader::new(state), &recording, price, limits)
+            trace::call(environment, message, reader, &recording, price, limits)
         });
         trace::call_answer(call_slots.py(), &traced?)
     }

@@ -11,7 +11,7 @@ use revm::{
         result::InvalidTransaction,
         transaction::{AccessList, AccessListItem, TransactionType},
     },
-    primitives::{TxKind, U256},
+    primitives::{Address, Bytes, TxKind, U256},
 };
 
 use crate::{
@@ -92,6 +92,20 @@ impl<'py> FromPyObject<'_, 'py> for Message {
 }
 
 impl Message {
+    /// A call that names no price, no nonce and no list.
+    pub(crate) fn plain(from: Address, to: Address, gas: u64, value: U256, data: Bytes) -> Self {
+        let tx = TxEnv {
+            caller: from,
+            gas_limit: gas,
+            kind: TxKind::Call(to),
+            value,
+            data,
+            chain_id: None,
+            ..TxEnv::default()
+        };
+        Self { tx, authorizations: Vec::new(), has_nonce: false }
+    }
+
     /// Whether it names a nonce.
     pub(crate) fn has_nonce(&self) -> bool {
         self.has_nonce

@@ -15,9 +15,10 @@ use revm::{
 };
 
 use crate::{
-    cchain_native::CallInterrupted,
+    cchain_native::{CallInterrupted, NotRemembered},
     codes,
-    convert::{Blob, Uint, Word, bytes, int, word},
+    convert::{Addr, Blob, Uint, Word, bytes, int, word},
+    hot::{Head, StateMemory},
     limits,
     slots::Turn,
 };
@@ -47,16 +48,42 @@ fn analyse(raw: Bytes) -> Bytecode {
     Bytecode::new_raw_checked(raw.clone()).unwrap_or_else(|_| Bytecode::new_legacy(raw))
 }
 
-/// A `StateReader` of Python, which is asked nothing after a deadline.
+/// What a process remembers of the state that a reader shows, which needs no interpreter.
+struct Memory {
+    state: Head,
+    /// An account that is always asked for: its reader wants to know that somebody looks at it.
+    watched: Option<Address>,
+}
+
+/// A `StateReader` of Python, which is asked nothing after a deadline, and nothing that its memory knows.
 pub(crate) struct Reader {
-    object: Py<PyAny>,
+    /// None: what is not remembered cannot be read.
+    object: Option<Py<PyAny>>,
+    memory: Option<Memory>,
     deadline: Option<Instant>,
     turn: Option<Arc<Turn>>,
 }
 
 impl Reader {
-    pub(crate) fn new(object: Py<PyAny>) -> Self {
-        Self { object, deadline: None, turn: None }
+    /// A reader of Python may have a `memory`: (memory of the state, height, an account to be asked for or None).
+    pub(crate) fn new(py: Python<'_>, object: Py<PyAny>) -> PyResult<Self> {
+        let found = object.bind(py).getattr_opt(intern!(py, "memory"))?;
+        let memory = match found {
+            Some(found) if !found.is_none() => {
+                let (state, number, watched): (Py<StateMemory>, u64, Option<Addr>) =
+                    found.extract()?;
+                let watched = watched.map(|address| address.0);
+                Some(Memory { state: state.get().at(number), watched })
+            }
+            _ => None,
+        };
+        Ok(Self { object: Some(object), memory, deadline: None, turn: None })
+    }
+
+    /// A reader of nothing but what is remembered.
+    pub(crate) fn of_memory(state: Head, watched: Address) -> Self {
+        let memory = Some(Memory { state, watched: Some(watched) });
+        Self { object: None, memory, deadline: None, turn: None }
     }
 
     /// The same reader with a deadline, for a call that runs in a slot.
@@ -78,15 +105,30 @@ impl Reader {
         if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Err(CallInterrupted::new_err(limits::TIME).into());
         }
+        let Some(object) = &self.object else {
+            return Err(NotRemembered::new_err(()).into());
+        };
         let turn = self.turn.as_deref();
         turn.inspect(|turn| turn.pause());
-        let answer = Python::attach(|py| question(py, self.object.bind(py)));
+        let answer = Python::attach(|py| question(py, object.bind(py)));
         turn.inspect(|turn| turn.resume());
         answer.map_err(ReaderError)
     }
 
     /// Nonce, balance and code hash, or None when there is no such account.
     pub(crate) fn account(&self, address: Address) -> Result<Option<AccountInfo>, ReaderError> {
+        if let Some(memory) = &self.memory
+            && memory.watched != Some(address)
+            && let Some(found) = memory.state.account(&address)
+        {
+            return Ok(found.map(|(nonce, balance, code_hash)| AccountInfo {
+                balance,
+                nonce,
+                code_hash,
+                account_id: None,
+                code: None,
+            }));
+        }
         self.ask(|py, reader| {
             let key = bytes(py, address.as_slice());
             let found = reader.call_method1(intern!(py, "account"), (key,))?;
@@ -109,6 +151,11 @@ impl Reader {
 
     /// A slot's value, zero when it was never written.
     pub(crate) fn storage(&self, address: Address, slot: U256) -> Result<U256, ReaderError> {
+        if let Some(memory) = &self.memory
+            && let Some(found) = memory.state.slot(address, slot.into())
+        {
+            return Ok(found.into());
+        }
         self.ask(|py, reader| {
             let keys = (bytes(py, address.as_slice()), word(py, &slot));
             let value: Word = reader.call_method1(intern!(py, "storage"), keys)?.extract()?;

@@ -32,6 +32,17 @@ from tests.servers.raw import RawConnection
 
 CALL = b'{"jsonrpc":"2.0","id":7,"method":"number"}'
 ANSWER = b'{"jsonrpc":"2.0","id":7,"result":"0x10"}'
+SHORT = b'{"jsonrpc":"2.0","id":1,"method":"short"}'
+LONG = b'{"jsonrpc":"2.0","id":1,"method":"short","params":["' + b"a" * 500 + b'"]}'
+HUGE = b'{"jsonrpc":"2.0","id":1,"method":"huge"}'
+HEAVY = b'{"jsonrpc":"2.0","id":1,"method":"number","params":[]}'
+SHORT_ANSWERS: dict[bytes, tuple[bytes, str | None]] = {
+    SHORT: (b'"short"', "short"),
+    LONG: (b'"long"', "short"),
+    HUGE: (b'"%b"' % (b"a" * 400_000), "huge"),
+    HEAVY: (b"", None),
+}
+"""What the shortcut answers; `HEAVY` is too much for it."""
 PLAIN = b"POST /rpc HTTP/1.1\r\n" + JSON + b"Content-Length: 42\r\n\r\n" + CALL
 
 
@@ -54,6 +65,8 @@ class Served:
         self.called: list[str] = []
         """Which of the calls have begun that run in threads, `slow` and `note`."""
         self.workers = Workers(2)
+        self.asked_first: list[bytes] = []
+        """Bodies that the shortcut was asked for."""
         self.behind: list[tuple[str, bytes]] = []
         """Path and body of what came to the application behind the door."""
 
@@ -93,7 +106,12 @@ def serve() -> Iterator[Serve]:
             registry.add("note", lambda: made.called.append("note"))
             registry.add("much", lambda: "ab" * 8_000_000)
             registry.add("hot", lambda: "ab" * 8_000_000, hot=True)
-            endpoint = Endpoint(["/rpc"], Dispatcher(registry), gzip_from=0)
+
+            def shortcut(body: bytes) -> tuple[bytes, str | None] | None:
+                made.asked_first.append(body)
+                return SHORT_ANSWERS.get(body)
+
+            endpoint = Endpoint(["/rpc"], Dispatcher(registry, shortcut=shortcut), gzip_from=0)
             workers = made.workers
             stay.callback(workers.close)
             socket_door = JsonRpcConsumer.as_asgi(

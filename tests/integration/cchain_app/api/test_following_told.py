@@ -9,6 +9,7 @@ from django.conf import settings
 
 from cchain_app import models, notifications
 from cchain_app.apps import evm_chain
+from cchain_app.memory import make_memory
 from cchain_app.selectors import blocks
 from chaindb.connections import in_thread
 from chaindb.pointers import Pointers
@@ -101,7 +102,7 @@ async def test_a_web_process_moves_to_blocks_that_another_process_followed(
     async with Socket(application) as socket:
         await socket.call("eth_subscribe", "newHeads")
         # The network's process has a memory of its own, and what it tells comes a moment later.
-        other = type(memory)(accounts=10, slots=10, blocks=64)
+        other = make_memory(native=memory.answers is not None, accounts=10, slots=10, blocks=64)
         with monkeypatch.context() as elsewhere:
             elsewhere.setattr(evm_chain(), "memory", other)
             elsewhere.setattr(notifications, "head_accepted", lambda *_: None)

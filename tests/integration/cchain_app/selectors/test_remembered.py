@@ -25,8 +25,8 @@ def counts(chain: Chain) -> Counts:
     seen = dict.fromkeys(remembered.kept(), (0, 0))
 
     def since(name: str) -> tuple[int, int]:
-        asked = remembered.kept()[name].asked
-        now, before = (asked.hits.read(), asked.misses.read()), seen[name]
+        kept = remembered.kept()[name]
+        now, before = (kept.hits, kept.misses), seen[name]
         seen[name] = now
         return now[0] - before[0], now[1] - before[1]
 

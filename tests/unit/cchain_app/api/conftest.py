@@ -77,6 +77,7 @@ class MemoryChain:
 
     def memory(self) -> Any:
         return SimpleNamespace(
+            answers=None,
             blocks=SimpleNamespace(head=self.head(), by_number=self.by_number),
             conditions=SimpleNamespace(of=lambda _read: Conditions()),
         )

@@ -1,0 +1,42 @@
+"""The shortcut of the dispatcher: bodies that the native engine answers from bytes to bytes.
+
+What it answers is what clients ask most: balances, nonces, code, slots and calls at the head, and what was asked
+before and is still true. All else, and every other way of writing it, is the dispatcher's, which is the definition.
+"""
+
+from cchain_app.chain import EvmChain
+from cchain_app.services.transaction_log import TransactionLog
+from jsonrpc.dispatch import Shortcut, ShortcutAnswer
+from jsonrpc.turn import LoopTurn
+
+_CALL = "eth_call"
+_CALL_BYTES = b"eth_call"
+
+
+def shortcut_of(chain: EvmChain, log: TransactionLog, turn: LoopTurn) -> Shortcut | None:
+    """Return the shortcut of a chain, None where its engine has none.
+
+    Args:
+        chain: Whose memory is asked.
+        log: Is told of calls, as the method tells it.
+        turn: What calls may take of the event loop's, together with all others.
+    """
+    answers = chain.memory.answers
+    if answers is None:
+        return None
+    answer = answers.answer
+
+    def shortcut(body: bytes) -> ShortcutAnswer | None:
+        # To ask for the turn has the loop look for what has arrived once more: only calls take enough to be asked for.
+        if _CALL_BYTES not in body:
+            return answer(body, False)
+        found = answer(body, not turn.is_spent())
+        if found is not None and log.takes_calls(that_act=True):
+            names = found[1]
+            if names == _CALL:
+                log.called(_CALL)
+            elif isinstance(names, dict) and _CALL in names:
+                log.called(_CALL, names[_CALL])
+        return found
+
+    return shortcut

@@ -1,0 +1,33 @@
+"""Which memory stands behind a chain: the native engine's own, or Python's."""
+
+from cchain_app.memory.chain import Memory
+from cchain_app.memory.state import PythonStateMemory
+
+GAS_OF_REQUEST = 200_000
+"""Gas of all calls of one body that are answered on an event loop."""
+
+SECONDS_OF_REQUEST = 0.01
+"""Against what gas does not measure, such as a machine that is busy with something else."""
+
+
+def make_memory(*, native: bool, accounts: int, slots: int, blocks: int) -> Memory:
+    """Return the memory of a chain that remembers so many of each at most.
+
+    Args:
+        native: Whether the native engine, which was built then, is the chain's.
+        accounts: Accounts, and pending nonces.
+        slots: Slots of all accounts together.
+        blocks: Blocks with their transactions.
+    """
+    if not native:
+        state = PythonStateMemory(accounts=accounts, slots=slots)
+        return Memory(state, accounts=accounts, blocks=blocks)
+    import cchain_native
+
+    from cchain_app.memory.native import ANSWER_BYTES, NativeStateMemory
+
+    known = NativeStateMemory(accounts=accounts, slots=slots)
+    answers = cchain_native.HotAnswers(
+        known.native, ANSWER_BYTES, GAS_OF_REQUEST, SECONDS_OF_REQUEST
+    )
+    return Memory(known, accounts=accounts, blocks=blocks, answers=answers)

@@ -1,0 +1,354 @@
+//! Answers to frequent requests, from bytes to bytes: what is asked of the head, or was asked before.
+//!
+//! Python's dispatcher is the definition of each of them; what is not answered here it answers, and
+//! leaves here what stays true as long as the epoch is the same. An epoch ends with every change of
+//! the head, of the state or of what was set by hand.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard},
+    time::Instant,
+};
+
+use pyo3::{
+    IntoPyObjectExt,
+    prelude::*,
+    types::{PyBytes, PyDict},
+};
+use revm::primitives::{B256, KECCAK_EMPTY, U256, hex};
+
+use crate::{
+    codes,
+    convert::{Addr, Word},
+    environment::{Env, Environment},
+    hot::{
+        call::{self, Outcome, Share, Surroundings},
+        kept::Kept,
+        memory::{Account, Head, StateMemory},
+        request::{self, Body, Call},
+    },
+};
+
+/// Bytes of a body's answers after which a thread goes on.
+const LONGEST: usize = 1 << 20;
+
+/// Longest result that is kept by a hash.
+const LONGEST_KEPT: usize = 64 << 10;
+
+/// Methods whose answers are kept by the hash that they are asked with.
+const BY_HASH: [&str; 2] = ["eth_getTransactionReceipt", "eth_getTransactionByHash"];
+
+struct Values {
+    head: Option<u64>,
+    epoch: u64,
+    /// Results of methods without params, of this epoch.
+    results: HashMap<String, Vec<u8>>,
+    /// Results about transactions in accepted blocks, by the place of the method in `BY_HASH`.
+    by_hash: Kept<(usize, B256), Box<[u8]>>,
+    bytes: usize,
+    surroundings: Option<Surroundings>,
+}
+
+/// Why a request is not answered.
+enum Refusal {
+    /// Nobody here knows: it is Python's.
+    Unknown,
+    /// It takes too long for an event loop.
+    TooLong,
+}
+
+type Answered<T> = Result<T, Refusal>;
+
+fn known<T>(value: Option<T>) -> Answered<T> {
+    value.ok_or(Refusal::Unknown)
+}
+
+/// Answers of one chain's head. Its results about accepted blocks take `most_bytes` at most.
+#[pyclass(frozen)]
+pub(crate) struct HotAnswers {
+    memory: Py<StateMemory>,
+    values: Mutex<Values>,
+    most_bytes: usize,
+    gas: u64,
+    seconds: f64,
+}
+
+#[pymethods]
+impl HotAnswers {
+    /// `gas` and `seconds` are what the calls of one body may use together.
+    #[new]
+    fn new(memory: Py<StateMemory>, most_bytes: usize, gas: u64, seconds: f64) -> Self {
+        let values = Values {
+            head: None,
+            epoch: 0,
+            results: HashMap::new(),
+            by_hash: Kept::new(usize::MAX),
+            bytes: 0,
+            surroundings: None,
+        };
+        Self { memory, values: Mutex::new(values), most_bytes, gas, seconds }
+    }
+
+    /// What is kept must have been found out in this epoch.
+    #[getter]
+    fn epoch(&self) -> u64 {
+        self.values().epoch
+    }
+
+    /// Take another head; `begins`: what is kept of blocks may be of another chain.
+    fn set_head(&self, number: u64, begins: bool) {
+        let mut values = self.values();
+        values.head = Some(number);
+        if begins {
+            values.by_hash.clear();
+            values.bytes = 0;
+        }
+        values.end_epoch();
+    }
+
+    /// Forget what depends on the state or on what was set by hand.
+    fn end_epoch(&self) {
+        self.values().end_epoch();
+    }
+
+    /// Keep the result of a method without params.
+    fn keep(&self, epoch: u64, method: String, result: Vec<u8>) {
+        let mut values = self.values();
+        if values.epoch == epoch {
+            values.results.insert(method, result);
+        }
+    }
+
+    /// Keep the result of a method about a transaction of an accepted block.
+    fn keep_by_hash(&self, epoch: u64, method: &str, hash: Word, result: &[u8]) {
+        let Some(place) = BY_HASH.iter().position(|one| *one == method) else { return };
+        let mut values = self.values();
+        if values.epoch != epoch || result.len() > LONGEST_KEPT {
+            return;
+        }
+        if values.by_hash.get(&(place, hash.0)).is_none() {
+            values.bytes += result.len();
+            values.by_hash.put((place, hash.0), result.into());
+        }
+        while values.bytes > self.most_bytes {
+            let dropped = values.by_hash.drop_oldest();
+            values.bytes -= dropped.map_or(values.bytes, |dropped| dropped.len());
+        }
+    }
+
+    /// Keep where calls at the head are run, unless revm cannot count so high; `watched`: an account of which only
+    /// Python may say anything.
+    fn keep_environment(&self, epoch: u64, env: &Bound<'_, PyAny>, gas_cap: u64, watched: Addr) {
+        let Ok(env) = env.extract::<Env>() else { return };
+        let number = env.number;
+        let Ok(environment) = Environment::new(env) else { return };
+        let mut values = self.values();
+        if values.epoch == epoch {
+            let watched = watched.0;
+            values.surroundings = Some(Surroundings { number, environment, gas_cap, watched });
+        }
+    }
+
+    /// How many results are kept by hash, and their bytes.
+    fn kept(&self) -> (usize, usize) {
+        let values = self.values();
+        (values.by_hash.len(), values.bytes)
+    }
+
+    /// The answer to a body with the name of its method, or of a batch the number of calls by name; None: it is for
+    /// the dispatcher. An empty answer: it takes too long for an event loop, as calls do that are not allowed.
+    fn answer<'py>(
+        &self,
+        py: Python<'py>,
+        body: &[u8],
+        may_call: bool,
+    ) -> PyResult<Option<(Bound<'py, PyBytes>, Bound<'py, PyAny>)>> {
+        let mut round = Round {
+            head: self.memory.get(),
+            share: may_call.then_some(Share { gas: self.gas, seconds: self.seconds }),
+            begun: None,
+            out: Vec::with_capacity(256),
+        };
+        let outcome = match request::read(body) {
+            Some(Body::One(call)) => self.one(&mut round, &call, py),
+            Some(Body::Many(calls)) if !calls.is_empty() => self.many(&mut round, &calls, py),
+            _ => Err(Refusal::Unknown),
+        };
+        match outcome {
+            Ok(names) => Ok(Some((PyBytes::new(py, &round.out), names?))),
+            Err(Refusal::TooLong) => Ok(Some((PyBytes::new(py, b""), py.None().into_bound(py)))),
+            Err(Refusal::Unknown) => Ok(None),
+        }
+    }
+}
+
+/// One body on its way.
+struct Round<'a> {
+    head: &'a StateMemory,
+    /// What calls may still use; None where none may be run.
+    share: Option<Share>,
+    begun: Option<Instant>,
+    out: Vec<u8>,
+}
+
+impl Values {
+    fn end_epoch(&mut self) {
+        self.epoch += 1;
+        self.results.clear();
+        self.surroundings = None;
+    }
+}
+
+impl HotAnswers {
+    fn values(&self) -> MutexGuard<'_, Values> {
+        self.values.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn one<'py>(
+        &self,
+        round: &mut Round<'_>,
+        call: &Call<'_>,
+        py: Python<'py>,
+    ) -> Answered<PyResult<Bound<'py, PyAny>>> {
+        self.call(round, call)?;
+        Ok(call.method.into_bound_py_any(py))
+    }
+
+    fn many<'py>(
+        &self,
+        round: &mut Round<'_>,
+        calls: &[Call<'_>],
+        py: Python<'py>,
+    ) -> Answered<PyResult<Bound<'py, PyAny>>> {
+        let mut counts: Vec<(&str, usize)> = Vec::new();
+        for (place, call) in calls.iter().enumerate() {
+            round.out.push(if place == 0 { b'[' } else { b',' });
+            self.call(round, call)?;
+            if round.out.len() > LONGEST {
+                return Err(Refusal::TooLong);
+            }
+            match counts.iter_mut().find(|(method, _)| *method == call.method) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((call.method, 1)),
+            }
+        }
+        round.out.push(b']');
+        let names = PyDict::new(py);
+        Ok(counts
+            .iter()
+            .try_for_each(|(method, count)| names.set_item(*method, *count))
+            .map(|()| names.into_any()))
+    }
+
+    /// Write the answer to one call.
+    fn call(&self, round: &mut Round<'_>, call: &Call<'_>) -> Answered<()> {
+        let id = known(call.id())?;
+        round.out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+        round.out.extend_from_slice(id.as_bytes());
+        round.out.extend_from_slice(b",\"result\":");
+        match call.method {
+            "eth_getBalance" => {
+                let (_, balance, _) = self.account(round, call)?.unwrap_or_default();
+                quantity(&mut round.out, &balance);
+            }
+            "eth_getTransactionCount" => {
+                let (nonce, _, _) = self.account(round, call)?.unwrap_or_default();
+                quantity(&mut round.out, &U256::from(nonce));
+            }
+            "eth_getCode" => self.code(round, call)?,
+            "eth_getStorageAt" => self.slot(round, call)?,
+            "eth_call" => self.run(round, call)?,
+            method => self.result(round, call, method)?,
+        }
+        round.out.push(b'}');
+        Ok(())
+    }
+
+    /// The state as of the head, if the memory is there.
+    fn head(&self, round: &Round<'_>) -> Answered<Head> {
+        Ok(round.head.at(known(self.values().head)?))
+    }
+
+    fn account(&self, round: &Round<'_>, call: &Call<'_>) -> Answered<Account> {
+        let address = match known(call.texts())?[..] {
+            [address] => address,
+            [address, block] if request::is_head(block) => address,
+            _ => return Err(Refusal::Unknown),
+        };
+        known(self.head(round)?.account(&known(request::address(address))?))
+    }
+
+    fn code(&self, round: &mut Round<'_>, call: &Call<'_>) -> Answered<()> {
+        let code_hash = self.account(round, call)?.map_or(KECCAK_EMPTY, |(_, _, hash)| hash);
+        if code_hash == KECCAK_EMPTY {
+            round.out.extend_from_slice(b"\"0x\"");
+        } else {
+            let code = known(codes::get(&code_hash))?;
+            data(&mut round.out, code.original_byte_slice());
+        }
+        Ok(())
+    }
+
+    fn slot(&self, round: &mut Round<'_>, call: &Call<'_>) -> Answered<()> {
+        let (address, slot) = match known(call.texts())?[..] {
+            [address, slot] => (address, slot),
+            [address, slot, block] if request::is_head(block) => (address, slot),
+            _ => return Err(Refusal::Unknown),
+        };
+        let address = known(request::address(address))?;
+        let slot = known(request::word(slot))?;
+        let value = known(self.head(round)?.slot(address, slot))?;
+        data(&mut round.out, value.as_slice());
+        Ok(())
+    }
+
+    fn run(&self, round: &mut Round<'_>, call: &Call<'_>) -> Answered<()> {
+        let message = known(call.message())?;
+        let state = self.head(round)?;
+        let share = round.share.as_mut().ok_or(Refusal::TooLong)?;
+        let begun = *round.begun.get_or_insert_with(Instant::now);
+        share.seconds = self.seconds - begun.elapsed().as_secs_f64();
+        let values = self.values();
+        let surroundings = known(values.surroundings.as_ref())?;
+        if Some(surroundings.number) != values.head {
+            return Err(Refusal::Unknown);
+        }
+        match call::run(surroundings, state, message, share) {
+            Outcome::Output(output) => {
+                data(&mut round.out, &output);
+                Ok(())
+            }
+            Outcome::TooLong => Err(Refusal::TooLong),
+            Outcome::Unknown => Err(Refusal::Unknown),
+        }
+    }
+
+    /// What was kept of another method.
+    fn result(&self, round: &mut Round<'_>, call: &Call<'_>, method: &str) -> Answered<()> {
+        if let Some(place) = BY_HASH.iter().position(|one| *one == method) {
+            let texts = known(call.texts())?;
+            let [hash] = texts[..] else { return Err(Refusal::Unknown) };
+            let hash = known(request::word(hash))?;
+            let values = self.values();
+            round.out.extend_from_slice(known(values.by_hash.get(&(place, hash)))?);
+            return Ok(());
+        }
+        if !call.has_no_params() {
+            return Err(Refusal::Unknown);
+        }
+        round.out.extend_from_slice(known(self.values().results.get(method))?);
+        Ok(())
+    }
+}
+
+fn quantity(out: &mut Vec<u8>, value: &U256) {
+    out.extend_from_slice(format!("\"{value:#x}\"").as_bytes());
+}
+
+fn data(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend_from_slice(b"\"0x");
+    let start = out.len();
+    out.resize(start + 2 * bytes.len(), 0);
+    hex::encode_to_slice(bytes, &mut out[start..]).expect("room for two digits a byte");
+    out.push(b'"');
+}

@@ -1,0 +1,232 @@
+//! Accounts and slots of a chain's head.
+//!
+//! Reads and changes are each done under a lock that waits for nothing else, so that nobody ever
+//! sees two heights mixed. What was read from rows is kept only while the memory is what it was
+//! before they were read, by its version.
+
+use std::sync::{
+    Arc, RwLock, RwLockReadGuard, RwLockWriteGuard,
+    atomic::{AtomicU64, Ordering},
+};
+
+use pyo3::{IntoPyObjectExt, prelude::*, types::PyBytes};
+use revm::primitives::{Address, B256, U256};
+
+use crate::{
+    convert::{self, Addr, Uint, Word},
+    hot::kept::Kept,
+};
+
+/// Nonce, balance and code hash; None where there is no account.
+pub(crate) type Account = Option<(u64, U256, B256)>;
+
+struct Values {
+    number: Option<u64>,
+    version: u64,
+    accounts: Kept<Address, Account>,
+    slots: Kept<(Address, B256), B256>,
+}
+
+/// How often a kind was found, and how often it had to be read.
+#[derive(Default)]
+struct Asked {
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
+
+impl Asked {
+    fn count<T>(&self, found: Option<T>) -> Option<T> {
+        if found.is_some() {
+            self.hits.fetch_add(1, Ordering::Relaxed);
+        }
+        found
+    }
+
+    fn read(&self) -> (u64, u64) {
+        (self.hits.load(Ordering::Relaxed), self.misses.load(Ordering::Relaxed))
+    }
+}
+
+pub(crate) struct Shared {
+    values: RwLock<Values>,
+    accounts: Asked,
+    slots: Asked,
+}
+
+impl Shared {
+    fn read(&self) -> RwLockReadGuard<'_, Values> {
+        self.values.read().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Values> {
+        self.values.write().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// The memory as of one height: what is asked of it at another one is not remembered.
+#[derive(Clone)]
+pub(crate) struct Head {
+    memory: Arc<Shared>,
+    number: u64,
+}
+
+impl Head {
+    /// An account, if it is remembered.
+    pub(crate) fn account(&self, address: &Address) -> Option<Account> {
+        let values = self.memory.read();
+        let found = (values.number == Some(self.number)).then(|| values.accounts.get(address));
+        self.memory.accounts.count(found.flatten().copied())
+    }
+
+    /// A slot's value, if it is remembered.
+    pub(crate) fn slot(&self, address: Address, slot: B256) -> Option<B256> {
+        let values = self.memory.read();
+        let key = (address, slot);
+        let found = (values.number == Some(self.number)).then(|| values.slots.get(&key));
+        self.memory.slots.count(found.flatten().copied())
+    }
+}
+
+type AccountValues = (Addr, Option<(u64, Uint, Word)>);
+
+/// Accounts and slots as of one height, of one chain.
+#[pyclass(frozen)]
+pub(crate) struct StateMemory(Arc<Shared>);
+
+#[pymethods]
+impl StateMemory {
+    /// Remember so many accounts and slots at most.
+    #[new]
+    fn new(accounts: usize, slots: usize) -> Self {
+        Self(Arc::new(Shared {
+            values: RwLock::new(Values {
+                number: None,
+                version: 0,
+                accounts: Kept::new(accounts),
+                slots: Kept::new(slots),
+            }),
+            accounts: Asked::default(),
+            slots: Asked::default(),
+        }))
+    }
+
+    /// The height that the values belong to.
+    #[getter]
+    fn number(&self) -> Option<u64> {
+        self.0.read().number
+    }
+
+    /// With what values of this height are remembered; None while the memory is at another one.
+    fn version_at(&self, number: u64) -> Option<u64> {
+        let values = self.0.read();
+        (values.number == Some(number)).then_some(values.version)
+    }
+
+    /// Nonce, balance and code hash, None of an account that does not exist, False: not remembered.
+    fn account<'py>(
+        &self,
+        py: Python<'py>,
+        address: Addr,
+        number: u64,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match self.at(number).account(&address.0) {
+            None => false.into_bound_py_any(py),
+            Some(None) => Ok(py.None().into_bound(py)),
+            Some(Some((nonce, balance, code_hash))) => {
+                let hash = convert::bytes(py, code_hash.as_slice());
+                (nonce, convert::int(py, &balance)?, hash).into_bound_py_any(py)
+            }
+        }
+    }
+
+    /// A slot's value; None: not remembered.
+    fn slot<'py>(
+        &self,
+        py: Python<'py>,
+        address: Addr,
+        slot: Word,
+        number: u64,
+    ) -> Option<Bound<'py, PyBytes>> {
+        let found = self.at(number).slot(address.0, slot.0)?;
+        Some(convert::bytes(py, found.as_slice()))
+    }
+
+    /// Keep accounts that were read while the memory had this version, unless it has changed since.
+    fn remember_accounts(&self, accounts: Vec<AccountValues>, version: Option<u64>) {
+        let mut values = self.0.write();
+        if Some(values.version) == version {
+            self.0.accounts.misses.fetch_add(accounts.len() as u64, Ordering::Relaxed);
+            for (address, account) in accounts {
+                let account = account.map(|(nonce, balance, hash)| (nonce, balance.0, hash.0));
+                values.accounts.put(address.0, account);
+            }
+        }
+    }
+
+    /// Keep a slot that was read while the memory had this version, unless it has changed since.
+    fn remember_slot(&self, address: Addr, slot: Word, value: Word, version: Option<u64>) {
+        let mut values = self.0.write();
+        if Some(values.version) == version {
+            self.0.slots.misses.fetch_add(1, Ordering::Relaxed);
+            values.slots.put((address.0, slot.0), value.0);
+        }
+    }
+
+    /// Move to a height by the port's `StateChanges`.
+    fn advance(&self, number: u64, changes: &Bound<'_, PyAny>) -> PyResult<()> {
+        let changed = convert::difference(changes)?;
+        let mut values = self.0.write();
+        values.version += 1;
+        if !changed.cleared.is_empty() {
+            values.slots.remove_where(|(address, _)| changed.cleared.contains(address));
+        }
+        for (address, account) in changed.accounts {
+            values.accounts.put(address, account);
+        }
+        for (address, slot, value) in changed.storage {
+            values.slots.put((address, slot), value.into());
+        }
+        values.number = Some(number);
+        Ok(())
+    }
+
+    /// Move to another height and forget what changed on the way.
+    fn move_to(&self, number: u64, accounts: Vec<Addr>, slots: Vec<(Addr, Word)>) {
+        let mut values = self.0.write();
+        values.version += 1;
+        for address in accounts {
+            values.accounts.remove(&address.0);
+        }
+        for (address, slot) in slots {
+            values.slots.remove(&(address.0, slot.0));
+        }
+        values.number = Some(number);
+    }
+
+    /// Move to a height of which nothing is known.
+    fn reset(&self, number: u64) {
+        let mut values = self.0.write();
+        values.version += 1;
+        values.accounts.clear();
+        values.slots.clear();
+        values.number = Some(number);
+    }
+
+    /// Of accounts and of slots: how many are kept, how often they were found and had to be read.
+    fn kept(&self) -> [(usize, u64, u64); 2] {
+        let values = self.0.read();
+        let (account_hits, account_misses) = self.0.accounts.read();
+        let (slot_hits, slot_misses) = self.0.slots.read();
+        [
+            (values.accounts.len(), account_hits, account_misses),
+            (values.slots.len(), slot_hits, slot_misses),
+        ]
+    }
+}
+
+impl StateMemory {
+    /// The memory as of a height.
+    pub(crate) fn at(&self, number: u64) -> Head {
+        Head { memory: Arc::clone(&self.0), number }
+    }
+}

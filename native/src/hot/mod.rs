@@ -1,0 +1,11 @@
+//! What a chain's process remembers of its head, and the answers that need nothing else: no question
+//! to Python, no lock of its interpreter. Python moves it when a block is accepted, and reads it too.
+
+mod answers;
+mod call;
+mod kept;
+mod memory;
+mod request;
+
+pub(crate) use answers::HotAnswers;
+pub(crate) use memory::{Head, StateMemory};

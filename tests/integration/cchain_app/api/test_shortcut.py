@@ -1,0 +1,290 @@
+"""The shortcut answers what the dispatcher answers, byte for byte, and counts it likewise; whatever happens in between.
+
+The dispatcher without a shortcut is the definition. Each body is asked of both, on an event loop and again
+after each event that changes an answer.
+"""
+
+import asyncio
+import itertools
+import json
+from collections import Counter
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cchain_app.memory import make_memory
+from jsonrpc.dispatch import MISS, Dispatcher
+from nodeproject.apps import this_node
+from primitives.hexadecimal import encode_data
+from tests.builders import bytecode
+from tests.builders.hot_dispatcher import hot_dispatcher
+from tests.builders.transactions import RECIPIENT, SENDER
+
+COUNTER = bytecode.created(SENDER, 0)
+
+SENDER_TEXT, RECIPIENT_TEXT, COUNTER_TEXT = map(encode_data, (SENDER, RECIPIENT, COUNTER))
+NOBODY = "0x" + "31" * 20
+ZERO_SLOT = "0x" + "00" * 32
+
+
+class Asked:
+    """The same interface twice, with the shortcut and without, and what each has counted."""
+
+    def __init__(self) -> None:
+        self.counts: tuple[Counter[tuple[str, int]], ...] = (Counter(), Counter())
+        self.by_shortcut = 0
+        """How many bodies the shortcut has answered."""
+        shortcut = this_node().evm_rpc.shortcut
+        assert shortcut is not None
+
+        def noticed(body: bytes):
+            found = shortcut(body)
+            self.by_shortcut += found is not None and found[1] is not None
+            return found
+
+        self.dispatchers: tuple[Dispatcher, ...] = (
+            hot_dispatcher(observer=self._observer(0)),
+            hot_dispatcher(observer=self._observer(1), shortcut=noticed),
+        )
+
+    def _observer(self, place: int):
+        def observe(method: str, seconds: float, code: int = 0, count: int = 1) -> None:
+            assert seconds >= 0
+            self.counts[place][method, code] += count
+
+        return observe
+
+    def same(self, body: bytes) -> bytes:
+        """Return the answer to a body, which is the same without the shortcut, on the loop and in a thread."""
+        alone, with_shortcut = self.dispatchers
+        answered = alone.answer(body)
+
+        async def on_event_loop():
+            return alone.answer_hot(body), with_shortcut.answer_hot(body)
+
+        self.counts[0].clear()
+        self.counts[1].clear()
+        hot = asyncio.run(on_event_loop())
+        assert hot[0] == hot[1], body
+        assert hot[0] is MISS or hot[0] == answered, body
+        assert self.counts[0] == self.counts[1], body
+        return answered or b""
+
+
+@pytest.fixture
+def asked(chain) -> Asked:
+    chain.do(to=None, data=bytecode.deploy_code(bytecode.COUNTER), gas=500_000, value=0)
+    chain.do(to=COUNTER, gas=100_000, value=0)
+    return Asked()
+
+
+def one(method: str, *params: object, **more: object) -> dict[str, object]:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params), **more}
+
+
+def of_head(receipts: list[str]) -> list[dict[str, object]]:
+    """Requests that the shortcut is for."""
+    return [
+        *map(one, ("eth_blockNumber", "eth_chainId", "net_version", "eth_gasPrice", "eth_baseFee")),
+        *map(one, ("web3_clientVersion", "eth_maxPriorityFeePerGas", "eth_blobBaseFee")),
+        *(
+            one(method, address, *block)
+            for method in ("eth_getBalance", "eth_getTransactionCount", "eth_getCode")
+            for address in (SENDER_TEXT, RECIPIENT_TEXT, COUNTER_TEXT, NOBODY)
+            for block in ((), ("latest",), ("safe",), ("finalized",), ("accepted",))
+        ),
+        one("eth_getStorageAt", COUNTER_TEXT, ZERO_SLOT, "latest"),
+        one("eth_getStorageAt", COUNTER_TEXT, ZERO_SLOT),
+        one("eth_call", {"to": COUNTER_TEXT}, "latest"),
+        one("eth_call", {"to": COUNTER_TEXT, "from": SENDER_TEXT, "gas": "0x186a0"}),
+        one("eth_call", {"to": RECIPIENT_TEXT, "data": "0x12", "value": "0x0"}, "latest"),
+        *(one("eth_getTransactionReceipt", each) for each in receipts),
+        *(one("eth_getTransactionByHash", each) for each in receipts),
+    ]
+
+
+def other_forms(receipts: list[str]) -> list[object]:
+    """Bodies that mean the same, something else or nothing."""
+    balance = one("eth_getBalance", SENDER_TEXT, "latest")
+    return [
+        *(
+            {**balance, "id": each}
+            for each in (0, -1, 1.5, "a", 'q"', "é", None, True, [], {}, 10**20)
+        ),
+        *({**balance, "params": each} for each in (None, {}, [], [SENDER_TEXT, "latest", 1], "x")),
+        *(
+            {**balance, "params": [each, "latest"]}
+            for each in (1, None, "", "0x", SENDER_TEXT[:-1])
+        ),
+        *(
+            {**balance, "params": [SENDER_TEXT, each]}
+            for each in (
+                "pending",
+                "earliest",
+                "0x0",
+                "0x1",
+                "0x01",
+                "0xffff",
+                1,
+                None,
+                "x",
+                ZERO_SLOT,
+            )
+        ),
+        {**balance, "params": ["0X" + SENDER_TEXT[2:]]},
+        {**balance, "params": [SENDER_TEXT.upper().replace("0X", "0x")]},
+        {**balance, "jsonrpc": "1.0"},
+        {key: value for key, value in balance.items() if key != "id"},
+        {key: value for key, value in balance.items() if key != "params"},
+        {**balance, "method": "eth_nothing"},
+        {**balance, "more": 1},
+        one("eth_getStorageAt", COUNTER_TEXT, "0x0", "latest"),
+        one("eth_getStorageAt", COUNTER_TEXT, "0x" + "0" * 65, "latest"),
+        one("eth_call", {"to": COUNTER_TEXT}, "pending"),
+        one("eth_call", {"to": COUNTER_TEXT, "gas": "0x1"}, "latest"),
+        one("eth_call", {"to": COUNTER_TEXT, "value": "0x1", "from": NOBODY}, "latest"),
+        one("eth_call", {"to": COUNTER_TEXT, "data": "0x", "input": "0x"}, "latest"),
+        one("eth_call", {"to": COUNTER_TEXT, "data": "0x1"}, "latest"),
+        one("eth_call", {"to": COUNTER_TEXT, "gasPrice": "0x1"}, "latest"),
+        one("eth_call", {"data": "0x00"}, "latest"),
+        one("eth_call", {"to": COUNTER_TEXT}, "latest", {}),
+        one("eth_getTransactionReceipt", receipts[0], 1),
+        one("eth_getTransactionReceipt", "0x" + "31" * 32),
+        one("eth_blockNumber", 1),
+        [],
+        [1],
+        [balance, {}],
+        [balance, {**balance, "id": 2}, one("eth_blockNumber")],
+        [one("eth_call", {"to": COUNTER_TEXT}, "latest"), balance, balance],
+    ]
+
+
+def texts(*bodies: object) -> list[bytes]:
+    """Return bodies, each also with blanks and its members the other way round."""
+    plain = [json.dumps(body).encode() for body in bodies]
+    spaced = [
+        json.dumps(dict(reversed(body.items())), indent=1, ensure_ascii=False).encode()
+        for body in bodies
+        if isinstance(body, dict)
+    ]
+    return plain + spaced
+
+
+BROKEN = [
+    b"",
+    b"{",
+    b"[",
+    b" ",
+    b"7",
+    b"\xff",
+    b'{"id":1,"id":2}',
+    b'{"jsonrpc":"2.0"}x',
+    b"[{}",
+    b"null",
+]
+
+
+def test_each_form_of_a_request_has_one_answer(asked, chain):
+    receipts = [encode_data(chain.do(to=RECIPIENT)[0].hash)]
+    for body in (*texts(*of_head(receipts), *other_forms(receipts)), *BROKEN):
+        for _ in range(2):  # the second time it may be remembered
+            asked.same(body)
+
+
+def test_what_clients_ask_most_is_answered_by_the_shortcut(asked, chain):
+    receipts = [encode_data(chain.do(to=RECIPIENT)[0].hash)]
+    usual = [json.dumps(body).encode() for body in of_head(receipts)]
+    for body in usual:
+        asked.same(body)
+    asked.by_shortcut = 0
+    for body in usual:
+        asked.same(body)
+    # Code is the native engine's once it was executed; that of the counter was.
+    assert asked.by_shortcut == len(usual)
+    whole = json.dumps([{**body, "id": n} for n, body in enumerate(of_head(receipts))]).encode()
+    assert len(json.loads(asked.same(whole))) == len(usual)
+    assert asked.by_shortcut == len(usual) + 1
+
+
+def test_answers_follow_whatever_changes_them(asked, chain, rpc):
+    receipts = [encode_data(chain.do(to=RECIPIENT)[0].hash)]
+    bodies = [json.dumps(body).encode() for body in of_head(receipts)]
+    seen: list[list[bytes]] = []
+
+    def look() -> None:
+        seen.append([asked.same(body) for body in bodies for _ in range(2)])
+
+    look()
+    snapshot = rpc("evm_snapshot")
+    events = [
+        lambda: chain.do(to=RECIPIENT),
+        lambda: chain.do(to=COUNTER, gas=100_000, value=0),
+        lambda: rpc("anvil_setBalance", SENDER_TEXT, "0x123456789abcdef"),
+        lambda: rpc("anvil_setStorageAt", COUNTER_TEXT, ZERO_SLOT, "0x" + "07" * 32),
+        lambda: rpc("anvil_setCode", NOBODY, "0x6001600055"),
+        lambda: rpc("anvil_setNonce", NOBODY, "0x9"),
+        lambda: rpc("anvil_setNextBlockBaseFeePerGas", "0x77359400"),
+        lambda: rpc("evm_revert", snapshot),
+        chain.forget,
+    ]
+    for event in events:
+        event()
+        look()
+    different = sum(one != other for one, other in itertools.pairwise(seen))
+    assert different >= len(events) - 1, "each event changed an answer, but that memory was lost"
+
+
+def test_a_chain_id_that_is_set_is_answered_at_once(chain, rpc):
+    asked = Asked()
+    body = json.dumps(one("eth_chainId")).encode()
+    before = [asked.same(body) for _ in range(2)]
+    rpc("anvil_setChainId", 4242)
+    after = [asked.same(body) for _ in range(2)]
+    assert (before[1] != after[0], json.loads(after[1])["result"]) == (True, hex(4242))
+
+
+def test_a_call_of_the_console_is_left_to_the_method(asked, chain):
+    code = bytecode.deploy_code(bytecode.TELLER)
+    chain.do(to=None, data=code, gas=500_000, value=0)
+    answered = []
+    for to in (bytecode.created(SENDER, 2), COUNTER):
+        body = json.dumps(one("eth_call", {"to": encode_data(to)})).encode()
+        for _ in range(3):
+            asked.same(body)
+        answered.append(asked.by_shortcut > 0)
+    assert answered == [False, True]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_no_body_has_two_answers(asked, data):
+    method = st.sampled_from(
+        ["eth_getBalance", "eth_getCode", "eth_call", "eth_getStorageAt", "eth_blockNumber", "x"]
+    )
+    argument = st.sampled_from(
+        [
+            SENDER_TEXT,
+            COUNTER_TEXT,
+            ZERO_SLOT,
+            "latest",
+            "pending",
+            "0x",
+            None,
+            7,
+            {"to": COUNTER_TEXT},
+        ]
+    )
+    call = st.fixed_dictionaries(
+        {"jsonrpc": st.sampled_from(["2.0", "2", 2]), "id": st.integers() | st.text(max_size=3)},
+        optional={"method": method, "params": st.lists(argument, max_size=3) | argument},
+    )
+    drawn = data.draw(st.lists(call, min_size=1, max_size=4))
+    bodies = texts(*drawn, drawn)
+    cut = data.draw(st.integers(0, len(bodies[-1])))
+    for body in (*bodies, bodies[-1][:cut]):
+        asked.same(body)
+
+
+def test_the_reference_engine_has_no_shortcut():
+    assert make_memory(native=False, accounts=1, slots=1, blocks=64).answers is None
