@@ -9,7 +9,7 @@ from celery import shared_task
 from cchain_app.apps import evm_chain
 from cchain_app.chain import EvmChain
 from cchain_app.forking.errors import UpstreamError
-from cchain_app.selectors import development
+from cchain_app.selectors import development, pool
 from cchain_app.services import admissions, calls, manual_mining, pruning
 from chaindb import clock
 
@@ -40,7 +40,7 @@ def produce_blocks() -> dict[str, int]:
     until = time.monotonic() + TURN
     with chain.producer.attending():
         while not development.is_paused(chain):  # the request may be older than a pause
-            if _produce(chain):
+            if not pool.is_empty(chain) and _produce(chain):
                 made += 1
             elif not made or not chain.producer.wait(LINGER):
                 break

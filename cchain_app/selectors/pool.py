@@ -25,6 +25,11 @@ class PoolContent(NamedTuple):
     queued: dict[Address, list[Transaction]]
 
 
+def is_empty(chain: EvmChain) -> bool:
+    """Return whether nothing waits."""
+    return rows.is_empty(chain.db)
+
+
 def transaction(chain: EvmChain, transaction_hash: Hash) -> Transaction | None:
     """Return a waiting transaction, or None when it is not in the pool."""
     return transactions(chain, [transaction_hash]).get(transaction_hash)

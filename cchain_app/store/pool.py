@@ -35,6 +35,8 @@ _RAWS = "SELECT hash, sender, raw FROM cchain_app_pooltransaction WHERE hash IN 
 _NEWEST = "SELECT hash FROM cchain_app_pooltransaction ORDER BY id DESC LIMIT %s"
 _EXTENT = "SELECT sum((size + %s) / %s), count(authorities) FROM cchain_app_pooltransaction"
 
+_ANY = "SELECT 1 FROM cchain_app_pooltransaction LIMIT 1"
+
 _ADDRESS_BYTES = 20
 
 
@@ -93,6 +95,11 @@ def extent(db: Database) -> Extent:
     (found,) = db.rows(_EXTENT, (SLOT_BYTES - 1, SLOT_BYTES))
     slots, with_authorities = found
     return Extent(int(slots or 0), with_authorities)
+
+
+def is_empty(db: Database) -> bool:
+    """Return whether nothing waits, in one statement."""
+    return db.row(_ANY) is None
 
 
 def entries(db: Database, memory: PoolMemory) -> list[PoolEntry]:

@@ -10,7 +10,7 @@ from django.test import TestCase
 from cchain_app import models, tasks
 from cchain_app.apps import evm_chain
 from cchain_app.chain import EvmChain
-from cchain_app.selectors import blocks
+from cchain_app.selectors import blocks, pool
 from chaindb import wakeup
 from tests.builders.deciding import deciding
 from tests.builders.evm_chains import produce
@@ -70,16 +70,15 @@ def test_what_arrives_while_the_worker_looks_is_taken_without_another_task(
     chain: Chain, sent: Sent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     later = [signed(nonce=1), signed(nonce=2)]
-    make = tasks._produce
+    looks = pool.is_empty
 
-    def make_and_send(of: EvmChain) -> bool:
-        made = make(of)
-        if not made and later:  # the pool was empty: it is waited for the next one
+    def look_and_send(of: EvmChain) -> bool:
+        is_empty = looks(of)
+        if is_empty and later:  # after its look, before it waits for the next one
             chain.send(later.pop(0))
-        return made
+        return is_empty
 
-    monkeypatch.setattr(tasks, "_produce", make_and_send)
-    monkeypatch.setattr(tasks, "LINGER", 0.0)
+    monkeypatch.setattr(pool, "is_empty", look_and_send)
     chain.send(signed(nonce=0))
 
     assert tasks.produce_blocks() == {"blocks": 3}
