@@ -17,6 +17,9 @@ from platform_app.chain import PlatformChain
 EXECUTING: Final = 2
 """Pages of a process for which transactions are executed at the same time: of eight threads, which all pages share."""
 
+VERIFY: Final = "explorer_app.verify"
+"""The Celery task that works verifications off, by name."""
+
 HELD: Final = 2
 """Requests of a process that wait for the end of a verification at the same time; others hear at once how far it is."""
 

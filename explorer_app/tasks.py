@@ -9,8 +9,9 @@ from celery import shared_task
 from chaindb import clock
 from chaindb.connections import release
 from explorer_app.apps import explorer
-from explorer_app.services import tokens, verification
-from explorer_app.site import Explorer
+from explorer_app.selectors import verified
+from explorer_app.services import tokens
+from explorer_app.site import VERIFY, Explorer
 
 INDEXING: Final = {"embedded": 0.1, "production": 0.8}
 """Seconds of each in which tokens are indexed, by profile: the embedded worker makes the blocks, too."""
@@ -39,15 +40,18 @@ def _index(site: Explorer) -> int:
     return tokens.index_tokens(site.evm, seconds=seconds, now=clock.wall())
 
 
-@shared_task(name=verification.TASK)
+@shared_task(name=VERIFY)
 def verify() -> dict[str, int]:
     """Work verifications off.
 
     In the embedded profile the worker makes the blocks, too: there a thread of its own does it, one at a time.
     """
     site = explorer()
-    if not site.has_cchain:
+    if not (site.has_cchain and verified.any_waits(site.evm)):
         return {"verifications": 0}
+    # Only here: what reads sources and arguments takes a tenth of the start of a node to import.
+    from explorer_app.services import verification
+
     if site.settings.profile == "production":
         return {"verifications": verification.work(site, seconds=TURN)}
     # All of them. What comes as it ends is found by the next tick.

@@ -2,7 +2,6 @@
 
 import hashlib
 
-from Crypto.Hash import RIPEMD160
 from sha3 import keccak_256
 
 from primitives.evm import Hash
@@ -43,6 +42,8 @@ def ripemd160(data: bytes) -> bytes:
     try:
         return hashlib.new("ripemd160", data, usedforsecurity=False).digest()
     except ValueError:
+        from Crypto.Hash import RIPEMD160
+
         return RIPEMD160.new(data).digest()
 
 

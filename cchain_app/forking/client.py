@@ -6,27 +6,24 @@ Messages, logs and errors have of a URL its scheme and host alone.
 import itertools
 import threading
 import time
+from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 import msgspec
-import urllib3
-from urllib3.exceptions import HTTPError, NewConnectionError, TimeoutError
 
 from cchain_app.forking import retries
 from cchain_app.forking.errors import (
     ArchiveNeeded,
     BadUpstreamAnswer,
+    Unanswered,
     UpstreamAway,
     UpstreamError,
     UpstreamRefused,
 )
 from cchain_app.forking.origin import shown
-
-MOST_BYTES: Final = 128 * 1024 * 1024
-"""Of one answer: a trace of a large block is far below."""
 
 AT_ONCE: Final = 8
 """Questions that are on their way at the same time, of those that one caller has."""
@@ -34,7 +31,6 @@ AT_ONCE: Final = 8
 AWAY_SECONDS: Final = 10.0
 """So long nobody asks twice after all tries have failed: else each block would wait for all of them."""
 
-_CHUNK: Final = 1024 * 1024
 _SHORTEST_SECRET: Final = 6
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -90,7 +86,10 @@ class Upstream:
         self._secrets = _secrets_of(urls, settings.headers)
         self._settings = settings
         self._sleep = sleep
-        self._pool = urllib3.PoolManager(num_pools=len(urls), maxsize=3 * AT_ONCE, block=False)
+        # Only here: urllib3 takes a thirtieth of the start of a node, which is hardly ever a fork.
+        from cchain_app.forking.exchange import Exchange
+
+        self._exchange = Exchange(servers=len(urls), connections=3 * AT_ONCE)
         self._ids = itertools.count(1)
         self._turn = 0
         self._away_until = 0.0
@@ -156,31 +155,16 @@ class Upstream:
     def _ask_once(self, target: _Url, method: str, params: Sequence[Any], deadline: float) -> Any:
         body = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": list(params)}
         try:
-            answer = self._pool.request(
-                "POST",
-                target.url,
-                body=_encode(body),
-                headers=target.headers,
-                retries=False,
-                redirect=False,
-                timeout=urllib3.Timeout(total=max(0.1, deadline - time.monotonic())),
-                preload_content=False,
-            )
-            try:
-                content = _content(answer, deadline)
-            finally:
-                answer.release_conn()
-        except (HTTPError, OSError) as error:
-            # Its own words have the whole URL.
-            late = isinstance(error, TimeoutError) and not isinstance(error, NewConnectionError)
-            words = "it did not answer in time" if late else "no connection"
+            answer = self._exchange.post(target.url, target.headers, _encode(body), deadline)
+        except Unanswered as failure:
+            words = "it did not answer in time" if failure.late else "no connection"
             away = UpstreamAway(f"{target.shown} does not answer: {words}")
             raise _Again(away, self._settings.backoff) from None
-        seconds = retries.seconds_until(answer.headers.get("Retry-After"), self._settings.backoff)
+        seconds = retries.seconds_until(answer.retry_after, self._settings.backoff)
         if retries.is_status_worth_it(answer.status):
             away = UpstreamAway(f"{target.shown} answered with HTTP status {answer.status}")
             raise _Again(away, seconds)
-        return self._result(target, answer.status, content, seconds)
+        return self._result(target, answer.status, answer.content, seconds)
 
     def _result(self, target: _Url, status: int, content: bytes, seconds: float) -> Any:
         try:
@@ -211,30 +195,13 @@ class Upstream:
         return text
 
 
-def _content(answer: urllib3.BaseHTTPResponse, deadline: float) -> bytes:
-    """Read an answer, which is neither too large nor comes too slowly.
-
-    Raises:
-        HTTPError: It is.
-    """
-    parts, size = [], 0
-    while part := answer.read1(_CHUNK):
-        parts.append(part)
-        size += len(part)
-        if size > MOST_BYTES:
-            raise HTTPError
-        if time.monotonic() > deadline:
-            raise TimeoutError
-    return b"".join(parts)
-
-
 def _split(url: str, headers: Mapping[str, str]) -> _Url:
     """Take user and password out of a URL: they travel in a header."""
     parts = urlsplit(url)
     sent = {"Content-Type": "application/json", **headers}
     if parts.username is not None:
         login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-        sent |= urllib3.make_headers(basic_auth=login)
+        sent["authorization"] = f"Basic {b64encode(login.encode()).decode()}"
         parts = parts._replace(netloc=parts.netloc.rpartition("@")[2])
     return _Url(urlunsplit(parts), shown(url), sent)
 

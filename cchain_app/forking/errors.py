@@ -130,6 +130,14 @@ class NoForkedProof(Exception):
         self.number = number
 
 
+class Unanswered(Exception):
+    """A question has no answer; `late`: it did not come in time."""
+
+    def __init__(self, *, late: bool) -> None:
+        super().__init__()
+        self.late = late
+
+
 class NotKept(Exception):
     """Within a transaction of the database something is missing that is to be asked for outside of it.
 

@@ -305,3 +305,9 @@ def read_abi_text(text: str) -> Abi:
         return read_abi(msgspec.json.decode(text))
     except MalformedAbi:
         return NO_ABI
+
+
+def any_waits(chain: EvmChain) -> bool:
+    """Return whether a verification is not over."""
+    rows = chain.db.objects(Verification).filter(state__lt=VerificationState.PASSED)
+    return rows.exists()

@@ -17,7 +17,7 @@ from django.db import transaction
 from cchain_app.forking.errors import UpstreamError
 from chaindb.locks import Lock
 from explorer_app.selectors import accounts, creations
-from explorer_app.site import Explorer
+from explorer_app.site import VERIFY, Explorer
 from explorer_app.store import contracts as rows
 from explorer_app.store.contracts import Job
 from explorer_app.verification.attempts import Verified, verify
@@ -37,7 +37,6 @@ from explorer_app.verification.versions import Version
 from primitives.evm import Address, Hash
 from primitives.hashing import keccak256
 
-TASK: Final = "explorer_app.verify"
 KEPT: Final = timedelta(days=1)
 """So long verifications that are over can be asked for."""
 MOST_TRIES: Final = 3
@@ -147,7 +146,7 @@ def _digest(submission: Submission, code_hash: Hash) -> bytes:
 def _request_work() -> None:
     """Ask for work at once. If the broker is away the beat's tick asks for it."""
     try:
-        current_app.signature(TASK).apply_async(expires=60)
+        current_app.signature(VERIFY).apply_async(expires=60)
     except Exception as error:  # whatever the broker says, the submission is stored
         _log.warning("the broker is away; the next tick begins the verification: %s", error)
 

@@ -1,12 +1,12 @@
 """Arguments of a constructor behind the creation code. Pure."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, cast
-
-from eth_typing import ABIConstructor
-from eth_utils.abi import get_abi_input_types
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from cchain_app.transaction_log.errors import Undecodable
+
+if TYPE_CHECKING:
+    from eth_typing import ABIConstructor
 
 MOST_BYTES: Final = 128 * 1024
 """Of arguments that are looked at: more than any creation code may have (EIP-3860)."""
@@ -35,5 +35,8 @@ def constructor_types(abi: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the types that a contract's constructor takes; none where it has no constructor."""
     for one in abi:
         if one.get("type") == "constructor":
+            # Only here, as above.
+            from eth_utils.abi import get_abi_input_types
+
             return list(get_abi_input_types(cast("ABIConstructor", one)))
     return []

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from explorer_app import tasks
+from explorer_app.selectors import verified
 from explorer_app.services import tokens, verification
 
 
@@ -30,6 +31,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
     made = Work()
     monkeypatch.setattr(verification, "work", made)
     monkeypatch.setattr(tokens, "index_tokens", made)
+    monkeypatch.setattr(verified, "any_waits", lambda _chain: True)
     return made
 
 
@@ -105,3 +107,10 @@ def test_a_thread_indexes_tokens_of_a_fork_so_that_blocks_do_not_wait_for_its_re
     work.let_go.set()
     thread.join(60)
     assert not made.indexing.locked()
+
+
+def test_where_nothing_waits_nothing_is_begun(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    site(monkeypatch, "production")
+    monkeypatch.setattr(verified, "any_waits", lambda _chain: False)
+
+    assert (tasks.verify(), work.threads) == ({"verifications": 0}, [])
