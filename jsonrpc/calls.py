@@ -54,7 +54,7 @@ NOT_EXECUTED: Final = frozenset({UNKNOWN, REFUSED, LIMITED, OVERLOADED, LATE, AB
 
 _log: Final = logging.getLogger("jsonrpc")
 # A panic in a native extension is no `Exception`, but a crashed handler all the same.
-_STOP: Final = (KeyboardInterrupt, SystemExit, GeneratorExit)
+STOP: Final = (KeyboardInterrupt, SystemExit, GeneratorExit)
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -146,7 +146,7 @@ class Executor:
             answer = self.dialect.success(identifier, result)
         except passing:
             raise
-        except _STOP:
+        except STOP:
             raise
         except BaseException as error:
             failure = self.explain(error, method.name)
@@ -182,7 +182,7 @@ class Executor:
             assert len(outcomes) == len(arguments), "one outcome for each call"
         except passing:
             raise
-        except _STOP:
+        except STOP:
             raise
         except BaseException as error:
             outcomes = [self.explain(error, method.name)] * len(arguments)

@@ -88,7 +88,8 @@ class Connection:
     def push_all(self, texts: Sequence[str]) -> None:
         """Send text messages, in one piece if the peer keeps up."""
         direct = self._direct
-        if self._closed or self._writer is not None or direct is None:
+        is_much = sum(map(len, texts)) > self._limits.characters
+        if self._closed or self._writer is not None or direct is None or is_much:
             is_written = False
         else:
             is_written = direct(b"".join(map(delivery.text_frame, texts)))

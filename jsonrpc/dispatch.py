@@ -4,6 +4,7 @@
 Limits of a body and of a batch are here; HTTP and WebSocket are not.
 """
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ from typing import Final, Literal
 
 from jsonrpc import errors
 from jsonrpc.batch import Batch
-from jsonrpc.calls import LATE, REFUSED, Announcer, Executor, Observer, Outage
+from jsonrpc.calls import LATE, REFUSED, STOP, Announcer, Executor, Observer, Outage
 from jsonrpc.counting import may_hold_more
 from jsonrpc.dialects import GETH, Dialect
 from jsonrpc.envelope import NULL, Body, Call, Said, valid_id
@@ -41,8 +42,9 @@ ShortcutAnswer = tuple[bytes, str | dict[str, int] | None]
 """The answer to a body, and the name of its method; of a batch the number of calls by name. Without a name there is no
 answer: it takes too long for the event loop."""
 
-Shortcut = Callable[[bytes], ShortcutAnswer | None]
-"""Answers a body as the methods would whose names it gives, if it can; it has counted and announced nothing."""
+Shortcut = Callable[[bytes, int, int], ShortcutAnswer | None]
+"""Answers a body as the methods would whose names it gives, if it can; it has counted and announced nothing. Takes
+the limits of a batch, in calls and in bytes of results: what is beyond them it leaves to the dispatcher."""
 
 SMALL_BODY: Final = 1024
 """Bytes of a body that is read on the event loop even in a turn that is spent: it takes hardly more
@@ -64,6 +66,9 @@ class Limits:
     hot_body: int = 65_536
     hot_values: int = 2048
     hot_batch: int = 128
+
+
+_log: Final = logging.getLogger("jsonrpc")
 
 
 class _TooLong(Exception):
@@ -132,8 +137,10 @@ class Dispatcher:
             interpreter=interpreter or Interpreter(),
         )
 
-    def answer_hot(self, body: bytes | Body, connection: object = None) -> HotAnswer:
-        """Answer on the event loop, or return `MISS`.
+    def answer_hot(
+        self, body: bytes | Body, connection: object = None, *, by_methods: bool = False
+    ) -> HotAnswer:
+        """Answer on the event loop, or return `MISS`; `by_methods`: the shortcut was asked already.
 
         Nothing is executed unless every method in the body is hot. A batch in which a later call
         would block has executed the earlier ones: hot methods must be free to run twice.
@@ -142,7 +149,7 @@ class Dispatcher:
         asked = body if isinstance(body, Body) else Body(body)
         if len(asked.text) > self._small and self._is_for_a_thread(asked.text):
             return MISS
-        found = self.answer_by_shortcut(asked.text)
+        found = None if by_methods else self.answer_by_shortcut(asked.text)
         if found is not None:
             return found
         request = asked.says(self.dialect.read, self.limits.batch)
@@ -157,7 +164,13 @@ class Dispatcher:
         if self._shortcut is None:
             return None
         started = self._clock()
-        found = self._shortcut(text)
+        try:
+            found = self._shortcut(text, self.limits.batch, self.limits.response)
+        except STOP:
+            raise
+        except BaseException:
+            _log.exception("the shortcut failed")
+            return None
         if found is None:
             return None
         answer, names = found

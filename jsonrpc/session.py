@@ -9,13 +9,13 @@ import asyncio
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from jsonrpc.asgi import Receive, Scope, charge, give_up, read_head
 from jsonrpc.calls import LIMITED, OVERLOADED
 from jsonrpc.connection import TRY_AGAIN_LATER, Connection, OutboundLimits, Send
 from jsonrpc.delivery import PART, STALL_SECONDS, Message
-from jsonrpc.dispatch import MISS
+from jsonrpc.dispatch import MISS, HotAnswer, Miss
 from jsonrpc.envelope import NULL, Body
 from jsonrpc.errors import (
     Overloaded,
@@ -79,6 +79,8 @@ class Session:
         self._connection = Connection(send, limits.outbound, self._abandon)
         self._client = ""
         """By which name the client is counted."""
+        self._tried: tuple[bytes, Literal[Miss.MISS] | None] | None = None
+        """The message for which the shortcut was asked where it arrived, and what it had to say."""
         self._main: asyncio.Task[Any] | None = None
         self._abandoned = False
         failure = self._dispatcher.dialect.failure(NULL, parse_error())
@@ -126,12 +128,15 @@ class Session:
             return False
         answer = self._dispatcher.answer_by_shortcut(text)
         if not isinstance(answer, bytes):
+            self._tried = text, answer
             return False
         if len(answer) <= SMALL:
             self._connection.push(answer.decode())
         else:
             exchange = Exchange(self._hub, self._connection, self._client)
-            self._spawn(self._deliver(exchange, answer), Share(self._memory, lambda: self._client))
+            self._spawn(
+                self._deliver(exchange, answer, text), Share(self._memory, lambda: self._client)
+            )
         return True
 
     def _refusal(self, head: RequestHead) -> tuple[HTTPStatus, str] | None:
@@ -190,7 +195,7 @@ class Session:
                 if refusal is not None:
                     await self._deliver(exchange, refusal)
                     return
-            answer = self._dispatcher.answer_hot(body, exchange)
+            answer = self._answer_hot(exchange, body)
             if answer is not MISS:
                 await self._deliver(exchange, answer, body)
                 return
@@ -201,6 +206,13 @@ class Session:
         finally:
             if not handed_on:
                 share.give_back()
+
+    def _answer_hot(self, exchange: Exchange, body: Body) -> HotAnswer:
+        """Answer on the event loop if that can be; the shortcut is not asked twice."""
+        tried, self._tried = self._tried, None
+        if tried is None or tried[0] != body.text:
+            return self._dispatcher.answer_hot(body, exchange)
+        return tried[1] or self._dispatcher.answer_hot(body, exchange, by_methods=True)
 
     async def _charge(self, head: RequestHead, body: Body) -> bytes | None:
         """Charge the client; the answer if it may not go on. Its socket stays open."""

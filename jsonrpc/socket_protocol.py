@@ -12,6 +12,7 @@ from typing_extensions import override
 from uvicorn._types import ASGIReceiveEvent, ASGISendEvent
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import CloseCode, Frame
+from websockets.protocol import Event
 from websockets.utils import apply_mask
 
 from jsonrpc.asgi import read_head
@@ -31,8 +32,14 @@ _WHOLE_TEXT: Final = 0x81
 """The first byte of a frame of text that is a whole message."""
 _MASK_BIT: Final = 0x80
 _IN_TWO_BYTES: Final = 126
+_IN_EIGHT_BYTES: Final = 127
+"""Lengths that stand for where the length is."""
+_LONG: Final = 65_536
+"""Bytes of the shortest message whose length needs eight bytes."""
 _MASKED: Final = 6
 """Bytes of the shortest masked frame's head."""
+_NEVER: Final = 1 << 62
+"""More than all frames of a connection have."""
 _SHORT: Final = 1_024
 """Bytes of the longest frame that is answered where it arrives."""
 
@@ -70,6 +77,10 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         self._fragments = 0
         self._share = Share(self.memory, self._client)
         """For the message that comes."""
+        self._unparsed = 0
+        """Bytes that were parsed and are of no whole frame; rather more of them than there are."""
+        self._ends_head = False
+        """Whether what is parsed ends as an opening ends."""
         self._queued = 0
         """Bytes of whole messages that the application has not taken."""
         self._queued_share = Share(self.memory, self._client)
@@ -110,6 +121,8 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         if data[0] != _WHOLE_TEXT or not _MASKED < len(data) <= _SHORT:
             return False
         size, start = data[1] - _MASK_BIT, 2
+        if size == _IN_EIGHT_BYTES:
+            return False
         if size == _IN_TWO_BYTES:
             size, start = int.from_bytes(data[2:4], "big"), 4
         if len(data) != start + 4 + size or not self._is_at_rest():
@@ -124,7 +137,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         return not (
             self.read_paused
             or self._fragments
-            or self.conn.reader.buffer
+            or self._unparsed
             or self.close_sent
             or not self.queue.empty()
             or not self.writable.is_set()
@@ -162,6 +175,8 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
 
     def _take(self, data: memoryview) -> None:
         """Have a slice parsed, and count what it leaves of a message that is not whole."""
+        self._unparsed += len(data)
+        self._ends_head = bytes(data[-4:]) == b"\r\n\r\n"
         super().data_received(data)  # type: ignore[arg-type]  # it is only added to a bytearray
         size = self._fragments + len(self.conn.reader.buffer)
         if not size:
@@ -172,7 +187,18 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
     @override
     def handle_events(self) -> None:
         self._eventful = bool(self.conn.events)
+        for event in self.conn.events:
+            self._count_parsed(event)
         super().handle_events()
+
+    def _count_parsed(self, event: Event) -> None:
+        """Take a frame's bytes from those that are of no whole one; the opening's, if nothing came with it."""
+        if isinstance(event, Frame):
+            size = len(event.data)
+            length = 0 if size < _IN_TWO_BYTES else 2 if size < _LONG else 8
+            self._unparsed -= _MASKED + length + size
+        else:
+            self._unparsed = 0 if self._ends_head else _NEVER
 
     @override
     def handle_ping(self) -> None:

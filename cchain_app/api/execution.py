@@ -70,11 +70,11 @@ def call(
     Raises:
         JsonRpcError: 3, it reverted; -32000, it failed otherwise, could not begin or took too long.
     """
+    epoch = rpc.epoch
     context = make_context(rpc, block, accounts, block_override)
     message = make_message(rpc, request, context.env)
     try:
         check_fees(request, context.env)
-        epoch = rpc.epoch
         result = context.logged("eth_call", message, lambda logged: logged.run(message))
     except CallRejected as refusal:
         raise server_error(f"err: {refusal} (supplied gas {message.gas})") from refusal

@@ -26,11 +26,11 @@ def shortcut_of(chain: EvmChain, log: TransactionLog, turn: LoopTurn) -> Shortcu
         return None
     answer = answers.answer
 
-    def shortcut(body: bytes) -> ShortcutAnswer | None:
+    def shortcut(body: bytes, most_calls: int, most_bytes: int) -> ShortcutAnswer | None:
         # To ask for the turn has the loop look for what has arrived once more: only calls take enough to be asked for.
         if _CALL_BYTES not in body:
-            return answer(body, False)
-        found = answer(body, not turn.is_spent())
+            return answer(body, False, most_calls, most_bytes)
+        found = answer(body, not turn.is_spent(), most_calls, most_bytes)
         if found is not None and log.takes_calls(that_act=True):
             names = found[1]
             if names == _CALL:

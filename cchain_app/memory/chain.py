@@ -64,6 +64,8 @@ class BlockMemory:
         """How often it began again at a head, from which the chain may go on with other blocks."""
         self.asked = Asked()
         """By `selectors.blocks`, which knows whether an answer had to be read."""
+        self.on_move: Callable[[], None] = _nothing
+        """Told that the head is about to be another one."""
         self.on_head: Callable[[int, bool], None] = _nobody_listens
         """Told of each head when it is one: its height, and whether the memory began again there."""
 
@@ -92,6 +94,7 @@ class BlockMemory:
         """Keep the block after the head, which is the head then."""
         with self._lock:
             self._keep(block)
+        self.on_move()
         self.head = block
         self.on_head(block.number, False)
 
@@ -103,6 +106,7 @@ class BlockMemory:
             self._by_hash.clear()
             self._places.clear()
             self._keep(head)
+        self.on_move()
         self.head = head
         self.on_head(head.number, True)
 
@@ -312,6 +316,7 @@ class Memory:
         self.generation: int | None = None
         """How often the rows had gone back (`chaindb.generation`) when it was last in line with them."""
         if answers is not None:
+            self.blocks.on_move = answers.begin_move
             self.blocks.on_head = answers.set_head
             self.conditions.on_reset = answers.end_epoch
 

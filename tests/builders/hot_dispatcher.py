@@ -6,17 +6,21 @@ from cchain_app.api import registry
 from cchain_app.api.loop_gas import one_request
 from chaindb.connections import WouldBlock
 from jsonrpc.calls import Observer
-from jsonrpc.dispatch import Dispatcher, Shortcut
+from jsonrpc.dispatch import Dispatcher, Limits, Shortcut
 from jsonrpc.turn import LoopTurn
 from nodeproject.apps import this_node
 
 
 def hot_dispatcher(
-    *, observer: Observer | None = None, shortcut: Shortcut | None = None
+    *,
+    limits: Limits | None = None,
+    observer: Observer | None = None,
+    shortcut: Shortcut | None = None,
 ) -> Dispatcher:
     """Return a dispatcher at the door of this process's C-Chain, without a shortcut unless one is given."""
     return Dispatcher(
         registry(this_node().evm_rpc),
+        limits=limits or Limits(),
         would_block=(SynchronousOnlyOperation, WouldBlock),
         one_request=one_request,
         turn=LoopTurn(60.0),

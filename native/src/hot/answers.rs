@@ -95,6 +95,13 @@ impl HotAnswers {
         self.values().epoch
     }
 
+    /// Answer and keep nothing until there is another head: the dispatcher may show it from now on.
+    fn begin_move(&self) {
+        let mut values = self.values();
+        values.head = None;
+        values.end_epoch();
+    }
+
     /// Take another head; `begins`: what is kept of blocks may be of another chain.
     fn set_head(&self, number: u64, begins: bool) {
         let mut values = self.values();
@@ -114,7 +121,7 @@ impl HotAnswers {
     /// Keep the result of a method without params.
     fn keep(&self, epoch: u64, method: String, result: Vec<u8>) {
         let mut values = self.values();
-        if values.epoch == epoch {
+        if values.takes(epoch) {
             values.results.insert(method, result);
         }
     }
@@ -123,7 +130,7 @@ impl HotAnswers {
     fn keep_by_hash(&self, epoch: u64, method: &str, hash: Word, result: &[u8]) {
         let Some(place) = BY_HASH.iter().position(|one| *one == method) else { return };
         let mut values = self.values();
-        if values.epoch != epoch || result.len() > LONGEST_KEPT {
+        if !values.takes(epoch) || result.len() > LONGEST_KEPT {
             return;
         }
         if values.by_hash.get(&(place, hash.0)).is_none() {
@@ -143,7 +150,7 @@ impl HotAnswers {
         let number = env.number;
         let Ok(environment) = Environment::new(env) else { return };
         let mut values = self.values();
-        if values.epoch == epoch {
+        if values.takes(epoch) {
             let watched = watched.0;
             values.surroundings = Some(Surroundings { number, environment, gas_cap, watched });
         }
@@ -156,22 +163,28 @@ impl HotAnswers {
     }
 
     /// The answer to a body with the name of its method, or of a batch the number of calls by name; None: it is for
-    /// the dispatcher. An empty answer: it takes too long for an event loop, as calls do that are not allowed.
+    /// the dispatcher, as is a batch of more calls or bytes. An empty answer: it takes too long for an event loop, as
+    /// calls do that are not allowed.
     fn answer<'py>(
         &self,
         py: Python<'py>,
         body: &[u8],
         may_call: bool,
+        most_calls: usize,
+        most_bytes: usize,
     ) -> PyResult<Option<(Bound<'py, PyBytes>, Bound<'py, PyAny>)>> {
         let mut round = Round {
             head: self.memory.get(),
             share: may_call.then_some(Share { gas: self.gas, seconds: self.seconds }),
             begun: None,
+            most_bytes,
             out: Vec::with_capacity(256),
         };
         let outcome = match request::read(body) {
             Some(Body::One(call)) => self.one(&mut round, &call, py),
-            Some(Body::Many(calls)) if !calls.is_empty() => self.many(&mut round, &calls, py),
+            Some(Body::Many(calls)) if (1..=most_calls).contains(&calls.len()) => {
+                self.many(&mut round, &calls, py)
+            }
             _ => Err(Refusal::Unknown),
         };
         match outcome {
@@ -188,10 +201,17 @@ struct Round<'a> {
     /// What calls may still use; None where none may be run.
     share: Option<Share>,
     begun: Option<Instant>,
+    /// Of a batch.
+    most_bytes: usize,
     out: Vec<u8>,
 }
 
 impl Values {
+    /// Whether what was found out in an epoch may be kept.
+    fn takes(&self, epoch: u64) -> bool {
+        self.epoch == epoch && self.head.is_some()
+    }
+
     fn end_epoch(&mut self) {
         self.epoch += 1;
         self.results.clear();
@@ -226,6 +246,9 @@ impl HotAnswers {
             self.call(round, call)?;
             if round.out.len() > LONGEST {
                 return Err(Refusal::TooLong);
+            }
+            if round.out.len() > round.most_bytes {
+                return Err(Refusal::Unknown);
             }
             match counts.iter_mut().find(|(method, _)| *method == call.method) {
                 Some((_, count)) => *count += 1,
@@ -330,6 +353,7 @@ impl HotAnswers {
             let [hash] = texts[..] else { return Err(Refusal::Unknown) };
             let hash = known(request::word(hash))?;
             let values = self.values();
+            known(values.head)?;
             round.out.extend_from_slice(known(values.by_hash.get(&(place, hash)))?);
             return Ok(());
         }

@@ -16,6 +16,9 @@ use crate::{
     reader::Reader,
 };
 
+/// Gas of a call that is run once more on an event loop, by Python, when it comes to nothing here.
+const TWICE: u64 = 20_000;
+
 /// Where calls at a height are run.
 pub(crate) struct Surroundings {
     pub(crate) number: u64,
@@ -55,10 +58,12 @@ pub(crate) fn run(
     let limits = Limits { gas: Some(allowance), seconds: Some(share.seconds), call_slots: None };
     let reader = Reader::of_memory(state, surroundings.watched);
     let outcome = call(&surroundings.environment, message, reader, limits, false);
-    share.gas = share.gas.saturating_sub(used.load(Ordering::Relaxed));
+    let used = used.load(Ordering::Relaxed);
+    share.gas = share.gas.saturating_sub(used);
     match outcome {
         Ok(answer) if answer.error.is_none() => Outcome::Output(answer.output),
         Err(CallFailure::Interrupted(_)) => Outcome::TooLong,
+        _ if used > TWICE => Outcome::TooLong,
         _ => Outcome::Unknown,
     }
 }

@@ -36,6 +36,13 @@ SHORT = b'{"jsonrpc":"2.0","id":1,"method":"short"}'
 LONG = b'{"jsonrpc":"2.0","id":1,"method":"short","params":["' + b"a" * 500 + b'"]}'
 HUGE = b'{"jsonrpc":"2.0","id":1,"method":"huge"}'
 HEAVY = b'{"jsonrpc":"2.0","id":1,"method":"number","params":[]}'
+BROKEN = b'{"jsonrpc":"2.0","id":7,"method":"number","params":[ ]}'
+
+
+class Panic(BaseException):
+    """How a native extension fails."""
+
+
 SHORT_ANSWERS: dict[bytes, tuple[bytes, str | None]] = {
     SHORT: (b'"short"', "short"),
     LONG: (b'"long"', "short"),
@@ -107,8 +114,10 @@ def serve() -> Iterator[Serve]:
             registry.add("much", lambda: "ab" * 8_000_000)
             registry.add("hot", lambda: "ab" * 8_000_000, hot=True)
 
-            def shortcut(body: bytes) -> tuple[bytes, str | None] | None:
+            def shortcut(body: bytes, _calls: int, _bytes: int) -> tuple[bytes, str | None] | None:
                 made.asked_first.append(body)
+                if body == BROKEN:
+                    raise Panic
                 return SHORT_ANSWERS.get(body)
 
             endpoint = Endpoint(["/rpc"], Dispatcher(registry, shortcut=shortcut), gzip_from=0)

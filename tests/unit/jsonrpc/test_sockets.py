@@ -2,10 +2,14 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import msgspec
 import pytest
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame, Opcode
+from websockets.protocol import OPEN
 
 from jsonrpc import delivery
 from jsonrpc.connection import Connection, OutboundLimits
@@ -213,6 +217,32 @@ async def test_closing_drops_what_waits_and_says_why() -> None:
     connection.push("c")
     assert peer.closed == [(1009, "message too big")]
     assert peer.sent == []
+
+
+async def test_texts_go_in_one_piece_unless_they_are_more_than_may_wait() -> None:
+    class Server(WebSocketsSansIOProtocol):
+        """What a socket is written by that is open."""
+
+        conn: Any = SimpleNamespace(extensions=[], state=OPEN)
+
+        def __init__(self) -> None:
+            self.transport: Any = SimpleNamespace(
+                is_closing=lambda: False, write=self.pieces.append
+            )
+            self.writable = asyncio.Event()
+            self.writable.set()
+
+        pieces: ClassVar[list[bytes]] = []
+
+    connection = Connection(Server().send, OutboundLimits(characters=5), lambda: None)
+    connection.accepted()
+    connection.push_all(["ab", "cde"])
+    connection.push_all(["abc", "def"])
+    assert Server.pieces == [
+        text_frame("ab") + text_frame("cde"),
+        text_frame("abc"),
+        text_frame("def"),
+    ]
 
 
 async def test_a_slow_peer_does_not_delay_another() -> None:

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cchain_app.api import execution
 from cchain_app.memory import make_memory
-from jsonrpc.dispatch import MISS, Dispatcher
+from jsonrpc.dispatch import MISS, Dispatcher, Limits
 from nodeproject.apps import this_node
 from primitives.hexadecimal import encode_data
 from tests.builders import bytecode
@@ -31,21 +32,21 @@ ZERO_SLOT = "0x" + "00" * 32
 class Asked:
     """The same interface twice, with the shortcut and without, and what each has counted."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: Limits | None = None) -> None:
         self.counts: tuple[Counter[tuple[str, int]], ...] = (Counter(), Counter())
         self.by_shortcut = 0
         """How many bodies the shortcut has answered."""
         shortcut = this_node().evm_rpc.shortcut
         assert shortcut is not None
 
-        def noticed(body: bytes):
-            found = shortcut(body)
+        def noticed(body: bytes, most_calls: int, most_bytes: int):
+            found = shortcut(body, most_calls, most_bytes)
             self.by_shortcut += found is not None and found[1] is not None
             return found
 
         self.dispatchers: tuple[Dispatcher, ...] = (
-            hot_dispatcher(observer=self._observer(0)),
-            hot_dispatcher(observer=self._observer(1), shortcut=noticed),
+            hot_dispatcher(limits=limits, observer=self._observer(0)),
+            hot_dispatcher(limits=limits, observer=self._observer(1), shortcut=noticed),
         )
 
     def _observer(self, place: int):
@@ -242,6 +243,57 @@ def test_a_chain_id_that_is_set_is_answered_at_once(chain, rpc):
     rpc("anvil_setChainId", 4242)
     after = [asked.same(body) for _ in range(2)]
     assert (before[1] != after[0], json.loads(after[1])["result"]) == (True, hex(4242))
+
+
+@pytest.mark.parametrize("limits", [Limits(batch=2), Limits(response=60)])
+def test_a_batch_beyond_the_limits_is_for_the_dispatcher(chain, limits):
+    asked = Asked(limits)
+    bodies = [
+        json.dumps([{**one("eth_chainId"), "id": n} for n in range(c)]).encode() for c in (2, 3)
+    ]
+    for body in (bodies[0], *bodies):
+        answered = asked.same(body)
+    assert b'"error"' in answered
+
+
+def test_what_was_set_while_a_call_was_read_is_seen_by_the_next_one(chain, rpc, monkeypatch):
+    chain_id = bytecode.assemble("CHAINID 0 MSTORE 32 0 RETURN")
+    rpc("anvil_setCode", NOBODY, encode_data(chain_id))
+    asked = Asked()
+    body = json.dumps(one("eth_call", {"to": NOBODY}, "latest")).encode()
+    check = execution.check_fees
+
+    def set_meanwhile(*about):
+        monkeypatch.undo()
+        rpc("anvil_setChainId", 4242)
+        check(*about)
+
+    monkeypatch.setattr(execution, "check_fees", set_meanwhile)
+    asked.dispatchers[1].answer(body)
+    for _ in range(2):
+        assert int(json.loads(asked.same(body))["result"], 16) == 4242
+
+
+def test_nothing_is_answered_or_kept_while_the_head_moves(asked, chain):
+    memory, body = this_node().evm_chain.memory, json.dumps(one("eth_blockNumber")).encode()
+    asked.same(body)
+    answers = memory.answers
+
+    def shown():
+        found = answers.answer(body, True, 1, 1000)
+        return None if found is None else json.loads(found[0])["result"]
+
+    seen = [shown()]
+    told = memory.blocks.on_head
+
+    def look_before(number, begins):
+        answers.keep(answers.epoch, "eth_blockNumber", b'"0x63"')
+        seen.extend((hex(memory.blocks.head.number), shown()))
+        told(number, begins)
+
+    memory.blocks.on_head = look_before
+    chain.do(to=RECIPIENT)
+    assert seen == ["0x2", "0x3", None]
 
 
 def test_a_call_of_the_console_is_left_to_the_method(asked, chain):
