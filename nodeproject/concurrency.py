@@ -1,4 +1,8 @@
-"""A bound on the requests that Django works on at once: each takes a thread of its own.
+"""A bound on the requests that Django works on at once: each takes a thread for itself.
+
+The threads live on, and with them their connections to the database. Left to itself, Django starts one for each
+request; its connection, with the pages and statements that it keeps, then waits for Python's collector, and dozens
+do at a time.
 
 A body that comes slowly, and a page that is read slowly, hold up nobody: a request's turn begins when
 its body is there, and ends when its page is made. What waits to be read is counted with the bodies of
@@ -7,9 +11,13 @@ other requests (`jsonrpc.memory`). A download longer than `HELD` is made while i
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from functools import partial
 from http import HTTPStatus
-from typing import Final
+from typing import Final, ParamSpec, TypeVar
+
+from asgiref.sync import ThreadSensitiveContext
+from typing_extensions import override
 
 from jsonrpc.asgi import Application, Receive, Scope, read_head
 from jsonrpc.delivery import STALL_SECONDS, Message, NotRead, Send, abandon, send_in_parts
@@ -29,6 +37,9 @@ HELD: Final = 1024 * 1024
 """Bytes of a page that is made before it is read: any but downloads of tables, which staff alone may ask for."""
 
 _BUSY: Final = "too many requests at once: try again in a moment"
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class ConcurrencyLimit:
@@ -59,6 +70,8 @@ class ConcurrencyLimit:
     ) -> None:
         self._application = application
         self._turns = asyncio.Semaphore(at_once)
+        self._idle: list[ThreadPoolExecutor] = []
+        """Threads without a request, one in each pool. There are no more of them than ever worked at once."""
         self._most = at_once + waiting
         self._inside = 0
         """Requests that run or wait for their turn."""
@@ -82,10 +95,11 @@ class ConcurrencyLimit:
         )
         try:
             try:
-                await self._application(scope, visit.receive, visit.send)
+                async with ThreadSensitiveContext(executor=visit.thread):
+                    await self._application(scope, visit.receive, visit.send)
             finally:
-                if visit.entered:
-                    self._leave()
+                if visit.thread.pool is not None:
+                    self._leave(visit.thread.pool)
             if visit.refused:
                 return await self._refuse(scope, send)
             return await self._deliver(visit.held, send)
@@ -96,10 +110,10 @@ class ConcurrencyLimit:
         finally:
             share.give_back()
 
-    async def _enter(self) -> bool:
-        """Wait for a turn, and say whether it came."""
+    async def _enter(self) -> ThreadPoolExecutor | None:
+        """Wait for a turn, and return its thread; None where it did not come."""
         if self._inside >= self._most:
-            return False
+            return None
         self._inside += 1
         try:
             async with asyncio.timeout(self._patience):
@@ -107,12 +121,14 @@ class ConcurrencyLimit:
         except BaseException as error:
             self._inside -= 1
             if isinstance(error, TimeoutError):
-                return False
+                return None
             raise
-        return True
+        # The one that worked last: its connection is warm, and the others' grow no further.
+        return self._idle.pop() if self._idle else ThreadPoolExecutor(1, thread_name_prefix="page")
 
-    def _leave(self) -> None:
+    def _leave(self, thread: ThreadPoolExecutor) -> None:
         self._inside -= 1
+        self._idle.append(thread)
         self._turns.release()
 
     async def _refuse(self, scope: Scope, send: Send) -> None:
@@ -143,13 +159,26 @@ class ConcurrencyLimit:
         await send_in_parts(message, send, self._stall)
 
 
+class _Thread(Executor):
+    """Where a request's work is done: in the thread of its turn."""
+
+    def __init__(self) -> None:
+        self.pool: ThreadPoolExecutor | None = None
+        """The thread; None before the turn, when there is nothing to be done yet."""
+
+    @override
+    def submit(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        assert self.pool is not None, "work before the body was read"
+        return self.pool.submit(work, *args, **kwargs)
+
+
 class _Visit:
     """One request on its way through the application."""
 
     def __init__(
         self,
         receive: Receive,
-        enter: Callable[[], Awaitable[bool]],
+        enter: Callable[[], Awaitable[ThreadPoolExecutor | None]],
         is_gone: Callable[[], bool],
         pass_on: Callable[[Message], Awaitable[None]],
         share: Share,
@@ -161,7 +190,7 @@ class _Visit:
         self._share = share
         self._whole = False
         self._size = 0
-        self.entered = False
+        self.thread = _Thread()
         self.refused = False
         self.held: list[Message] = []
         """What is made of the page and not on its way yet."""
@@ -177,8 +206,8 @@ class _Visit:
         message = await self._receive()
         if message["type"] == "http.request" and not message.get("more_body"):
             self._whole = True
-            self.entered = await self._enter()
-            self.refused = not self.entered
+            self.thread.pool = await self._enter()
+            self.refused = self.thread.pool is None
             if self.refused or self._is_gone():
                 return {"type": "http.disconnect"}
         return message

@@ -1,11 +1,13 @@
 """Few requests run at once behind the limit; others wait, or are told to come again."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from asgiref.sync import ThreadSensitiveContext, sync_to_async
 
 from jsonrpc.asgi import Receive, Scope
 from jsonrpc.delivery import PART, Message, Send
@@ -286,3 +288,43 @@ async def test_pages_that_wait_to_be_read_have_a_bound_together() -> None:
     await asyncio.gather(*slow, return_exceptions=True)
     assert memory.held == 0
     assert (await get(app)).status == 200
+
+
+class Working(Pages):
+    """An application whose pages are made in a thread, as Django's are: in several steps, one of which may wait."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.threads: list[set[threading.Thread]] = []
+        """Those in which each page was made."""
+        self.together = threading.Barrier(1)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with ThreadSensitiveContext():
+            await receive()
+            first = await sync_to_async(threading.current_thread)()
+            await sync_to_async(self.together.wait)(60)
+            self.threads.append({first, await sync_to_async(threading.current_thread)()})
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": self.page})
+
+
+async def test_threads_live_on_and_are_no_more_than_ever_worked_at_once() -> None:
+    """Each has a connection to the database, whose caches take memory and time to fill."""
+    pages = Working()
+    app = limit(pages)
+    for _ in range(3):
+        await get(app)
+    assert pages.threads == 3 * [pages.threads[0]]
+    assert len(pages.threads[0]) == 1, "steps of one page are made in several threads"
+
+    pages.together = threading.Barrier(2)
+    await asyncio.gather(get(app), get(app))
+    both = pages.threads[-1] | pages.threads[-2]
+    assert pages.threads[0] < both
+    assert len(both) == 2
+
+    pages.together = threading.Barrier(1)
+    await asyncio.gather(*(get(app) for _ in range(5)))
+    assert set.union(*pages.threads) == both
+    assert all(thread.is_alive() for thread in both)
