@@ -31,7 +31,7 @@ TRANSFERS, TOKEN_TRANSFERS = 4, 2
 """Of one batch."""
 WARMING, WARMING_TRANSFERS = 300, 30
 """Batches of each sender before the soak begins. A node remembers 256 blocks, 8,192 transactions that came in, and
-64 MiB of answers, which some 500 of such blocks fill."""
+32 MiB of answers with their blocks, which some 14,000 of such transactions fill."""
 RECIPIENTS = 16
 
 

@@ -1,7 +1,7 @@
 """Answers about accepted blocks as bytes, rendered once and kept: such a block never changes.
 
-What stands in them is in `wire`. Bounded by an estimate of their bytes; what was kept first goes
-first. Safe to use from any thread.
+What stands in them is in `wire`. Bounded by what they take: what was kept first goes first. Safe to use
+from any thread.
 """
 
 import threading
@@ -20,12 +20,18 @@ from cchain_app.filters import LogFilter
 from chaindb.connections import WouldBlock, on_event_loop
 from primitives.evm import Hash
 
-MOST_BYTES: Final = 64 * 1024 * 1024
-"""Bytes of answers that a process keeps."""
+MOST_BYTES: Final = 32 * 1024 * 1024
+"""Bytes that answers and their blocks take in a process: of small blocks with their receipts some thousand."""
 
-_TEXT_OF_TRANSACTION: Final = 4_000
-_TEXT_OF_LOG: Final = 1_600
-"""Estimates of what one takes in all the forms it is rendered in, hashes and dictionaries included."""
+_BLOCK: Final = 2_500
+_TRANSACTION: Final = 1_000
+_LOG: Final = 800
+"""What one takes as an object, without its bytes of any length."""
+_TEXT: Final = 120
+"""What a rendered part takes besides its text."""
+_MATCHES: Final = 600
+_WANTED: Final = 120
+"""What the matches of a filter take besides their text, and an address or topic of the filter."""
 
 FILTERS_OF_BLOCK: Final = 16
 """Filters whose matches are kept with a block."""
@@ -67,17 +73,30 @@ BlobPrice = Callable[[Header], int]
 """Says what a blob gas costs in a block, in wei."""
 
 
+Grown = Callable[["RenderedBlock", int], object]
+"""Is told by how many bytes a block grows; it adds them to the block's weight."""
+
+
+def _grow(rendered: "RenderedBlock", size: int) -> None:
+    rendered.weight += size
+
+
 class RenderedBlock:
     """What was rendered of one block; each part on its first use.
 
     Args:
         block: The block.
         blob_price: Asked where a transaction has blobs; without, its receipt does not tell their price.
+        grown: Is told of each part that is kept.
     """
 
-    def __init__(self, block: AcceptedBlock, blob_price: BlobPrice | None = None) -> None:
+    def __init__(
+        self, block: AcceptedBlock, blob_price: BlobPrice | None = None, grown: Grown = _grow
+    ) -> None:
         self._block = block
+        self.hash: Final = block.hash
         self._blob_price = blob_price
+        self._grown = grown
         self._transactions: list[Raw | None] = [None] * len(block.transactions)
         self._receipts: list[Raw | None] = [None] * len(block.transactions)
         self._logs: list[tuple[Raw, ...] | None] = [None] * len(block.transactions)
@@ -86,14 +105,8 @@ class RenderedBlock:
         counts = (len(receipt.logs) for receipt in block.receipts)
         self.first_log_indexes: Final = tuple(accumulate(counts, initial=0))
         """For each transaction the index of its first log in the block; one more at the end."""
-
-    @property
-    def weight(self) -> int:
-        """About how many bytes it takes when all of it is rendered."""
-        raw = sum(len(transaction.raw) for transaction in self._block.transactions)
-        data = sum(len(log.data) for receipt in self._block.receipts for log in receipt.logs)
-        counted = len(self._transactions) * _TEXT_OF_TRANSACTION
-        return 8_000 + counted + 6 * raw + 6 * data + self.first_log_indexes[-1] * _TEXT_OF_LOG
+        self.weight = _weight_of(block)
+        """About how many bytes it takes by now, its block included: nobody else may remember that."""
 
     def header(self) -> Raw:
         """Return the header."""
@@ -113,7 +126,7 @@ class RenderedBlock:
         """Return one transaction."""
         found = self._transactions[index]
         if found is None:
-            found = Raw(_encode(wire.mined_transaction(self._block, index)))
+            found = self._rendered(wire.mined_transaction(self._block, index))
             self._transactions[index] = found
         return found
 
@@ -121,7 +134,7 @@ class RenderedBlock:
         """Return one receipt."""
         found = self._receipts[index]
         if found is None:
-            found = Raw(_encode(self._receipt(index)))
+            found = self._rendered(self._receipt(index))
             self._receipts[index] = found
         return found
 
@@ -137,7 +150,7 @@ class RenderedBlock:
         if found is None:
             first = self.first_log_indexes[index]
             found = tuple(
-                Raw(_encode(wire.log(self._block, index, first + offset, log)))
+                self._rendered(wire.log(self._block, index, first + offset, log))
                 for offset, log in enumerate(self._block.receipts[index].logs)
             )
             self._logs[index] = found
@@ -151,6 +164,8 @@ class RenderedBlock:
             found = Matches(texts, b",".join(texts))
             if len(self._matching) < FILTERS_OF_BLOCK:
                 self._matching[log_filter] = found
+                wanted = len(log_filter.addresses) + sum(map(len, log_filter.topics))
+                self._grown(self, _MATCHES + len(found.joined) + wanted * _WANTED)
         return found
 
     def _match(self, log_filter: LogFilter) -> Iterator[Raw]:
@@ -182,9 +197,23 @@ class RenderedBlock:
     def _whole(self, name: str, make: Callable[[], object]) -> Raw:
         found = self._wholes.get(name)
         if found is None:
-            found = Raw(_encode(make()))
+            found = self._rendered(make())
             self._wholes[name] = found
         return found
+
+    def _rendered(self, value: object) -> Raw:
+        """Return a value as bytes to be kept."""
+        # The encoder leaves its bytes up to half as large again as their text.
+        text = bytes(memoryview(_encode(value)))
+        self._grown(self, _TEXT + len(text))
+        return Raw(text)
+
+
+def _weight_of(block: AcceptedBlock) -> int:
+    """Return about how many bytes a block takes of which nothing is rendered."""
+    transactions = (_TRANSACTION + len(one.raw) + len(one.data) for one in block.transactions)
+    logs = (_LOG + len(log.data) for receipt in block.receipts for log in receipt.logs)
+    return _BLOCK + sum(transactions) + sum(logs)
 
 
 class RenderedBlocks:
@@ -194,24 +223,38 @@ class RenderedBlocks:
         self._blob_price = blob_price
         self._most_bytes = most_bytes
         self._lock = threading.Lock()
-        self._blocks: dict[Hash, tuple[RenderedBlock, int]] = {}
+        self._blocks: dict[Hash, RenderedBlock] = {}
         self._bytes = 0
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes all of it takes."""
+        return self._bytes
 
     def of(self, block: AcceptedBlock) -> RenderedBlock:
         """Return what is kept of a block, new if nothing is."""
         found = self._blocks.get(block.hash)
         if found is not None:
-            return found[0]
-        rendered = RenderedBlock(block, self._blob_price)
-        weight = rendered.weight
+            return found
+        rendered = RenderedBlock(block, self._blob_price, self._grow)
         with self._lock:
-            if block.hash not in self._blocks:
-                self._blocks[block.hash] = (rendered, weight)
-                self._bytes += weight
-            while self._bytes > self._most_bytes and len(self._blocks) > 1:
-                _, gone = self._blocks.pop(next(iter(self._blocks)))
-                self._bytes -= gone
-        return rendered
+            kept = self._blocks.setdefault(block.hash, rendered)
+            if kept is rendered:
+                self._add(rendered.weight)
+        return kept
+
+    def _grow(self, rendered: RenderedBlock, size: int) -> None:
+        """Count what was rendered of a block; of one that is not kept any more nothing counts."""
+        with self._lock:
+            rendered.weight += size
+            if self._blocks.get(rendered.hash) is rendered:
+                self._add(size)
+
+    def _add(self, size: int) -> None:
+        """Count bytes, and forget blocks when there are too many. The lock must be held."""
+        self._bytes += size
+        while self._bytes > self._most_bytes and len(self._blocks) > 1:
+            self._bytes -= self._blocks.pop(next(iter(self._blocks))).weight
 
     def __len__(self) -> int:
         return len(self._blocks)

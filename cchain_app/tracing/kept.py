@@ -62,6 +62,8 @@ class KeptTraces:
         weight = len(answer) + _ENTRY
         if weight > self._most_bytes // LARGEST_PART:
             return
+        # An encoder leaves its bytes up to half as large again as what is in them.
+        answer = bytes(memoryview(answer))
         with self._lock:
             former = self._answers.pop(key, None)
             if former is not None:

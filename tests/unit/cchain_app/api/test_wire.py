@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from cchain_app.api import wire
-from cchain_app.api.rendered import RenderedBlock, RenderedBlocks, join
+from cchain_app.api.rendered import RenderedBlock, join
 from cchain_app.blocks.header import decode_header, encode_header
 from cchain_app.txs.transaction import ACCESS_LIST, SET_CODE
 from chaindb.connections import WouldBlock
@@ -177,25 +177,6 @@ def test_a_rendered_part_is_rendered_once():
     assert kept.receipt(1) is kept.receipt(1)
     assert kept.block(full=True) is kept.block(full=True)
     assert kept.block(full=True) is not kept.block(full=False)
-
-
-def test_what_was_kept_first_goes_first():
-    one, two, three = (accepted(number, ALL_TYPES) for number in (1, 2, 3))
-    kept = RenderedBlocks(most_bytes=2 * RenderedBlock(one).weight)
-    first = kept.of(one)
-    kept.of(two)
-    assert kept.of(one) is first
-    kept.of(three)
-    assert len(kept) == 2
-    assert kept.of(one) is not first
-
-
-def test_rendering_takes_less_than_its_estimate():
-    kept = rendered_block()
-    whole = len(kept.block(full=True)) + len(kept.block(full=False)) + len(kept.receipts())
-    whole += sum(len(kept.transaction(i)) + len(kept.receipt(i)) for i in range(4))
-    whole += sum(len(text) for i in range(4) for text in kept.logs(i))
-    assert whole < kept.weight
 
 
 def test_parts_are_joined_to_an_array():

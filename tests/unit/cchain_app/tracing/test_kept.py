@@ -1,5 +1,9 @@
 """Answers that are kept: bounded by their bytes, the ones asked for last stay."""
 
+import tracemalloc
+
+import msgspec
+
 from cchain_app.tracing.kept import KeptTraces, TraceKey
 from primitives.evm import Hash
 
@@ -59,3 +63,15 @@ def test_the_same_answer_twice_takes_its_room_once():
     kept.keep(key(0), b"another")
     assert (len(kept), kept.get(key(0))) == (1, b"another")
     assert kept.weight == taken + len(b"another") - len(b"one")
+
+
+def test_an_answer_takes_no_more_than_its_bytes():
+    kept = KeptTraces(1_000_000)
+    tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
+    for index in range(20):
+        kept.keep(key(index), msgspec.json.encode(["x" * 3_000] * 3))
+    held = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+
+    assert held < kept.weight

@@ -1,0 +1,138 @@
+"""Rendered answers take no more memory than they may, and it is counted as it is."""
+
+import gc
+import tracemalloc
+from collections.abc import Callable
+
+import pytest
+
+from cchain_app.api.rendered import FILTERS_OF_BLOCK, RenderedBlock, RenderedBlocks
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.filters import LogFilter
+from primitives.evm import Address
+from tests.builders.accepted import TOPIC, accepted, log
+from tests.builders.transactions import signed
+
+ENDLESS = 1 << 40
+
+
+def block(number: int, *, transactions: int = 8, data: int = 68) -> AcceptedBlock:
+    """Return a block of its own: nothing in it is shared with another one."""
+    sent = [signed(nonce=place, data=bytes(data)) for place in range(transactions)]
+    logs = [[log(TOPIC, TOPIC, TOPIC, data=bytes(32 + number))] for _ in sent]
+    return accepted(number, sent, logs)
+
+
+def nothing(_kept: RenderedBlock) -> None:
+    pass
+
+
+def receipts(kept: RenderedBlock) -> None:
+    for place in range(len(kept.first_log_indexes) - 1):
+        kept.receipt(place)
+
+
+def everything(kept: RenderedBlock) -> None:
+    receipts(kept)
+    for place in range(len(kept.first_log_indexes) - 1):
+        kept.transaction(place)
+    kept.header()
+    kept.receipts()
+    for full in (True, False):
+        kept.block(full=full)
+    kept.matching(LogFilter(topics=(frozenset([TOPIC]),)))
+
+
+def taken(work: Callable[[], object]) -> int:
+    """Return how many bytes are held after a piece of work that were not before."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        work()
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("render", [nothing, receipts, everything])
+@pytest.mark.parametrize("shape", [(1, 0), (8, 68), (50, 68), (5, 4_000)])
+def test_a_weight_is_what_is_held(
+    shape: tuple[int, int], render: Callable[[RenderedBlock], None]
+) -> None:
+    transactions, data = shape
+    kept = RenderedBlocks(ENDLESS)
+
+    def work(numbers: range) -> None:
+        for number in numbers:
+            render(kept.of(block(number, transactions=transactions, data=data)))
+
+    work(range(1))  # what is remembered of all blocks
+    before = kept.weight
+    held = taken(lambda: work(range(1, 21)))
+
+    assert held < kept.weight - before < 2 * held
+
+
+def test_what_was_kept_first_goes_first() -> None:
+    one, two, three = (block(number) for number in (1, 2, 3))
+    kept = RenderedBlocks(most_bytes=5 * RenderedBlock(one).weight // 2)
+    first = kept.of(one)
+    kept.of(two)
+    assert kept.of(one) is first
+    kept.of(three)
+    assert len(kept) == 2
+    assert kept.of(one) is not first
+
+
+def test_what_is_rendered_later_has_the_same_bound() -> None:
+    blocks = [block(number) for number in range(20)]
+    most = sum(RenderedBlock(one).weight for one in blocks)
+    kept = RenderedBlocks(most)
+    rendered = [kept.of(one) for one in blocks]
+    assert (len(kept), kept.weight) == (20, most)
+
+    for one in rendered:
+        everything(one)
+
+    assert kept.weight <= most
+    assert 1 < len(kept) < 20
+    assert kept.weight == sum(one.weight for one in rendered[-len(kept) :])
+
+
+def test_of_little_that_is_asked_for_more_blocks_are_kept() -> None:
+    def blocks_kept(render: Callable[[RenderedBlock], None]) -> int:
+        kept = RenderedBlocks(most_bytes=500_000)
+        for number in range(40):
+            render(kept.of(block(number)))
+        return len(kept)
+
+    assert blocks_kept(everything) < blocks_kept(receipts) < blocks_kept(nothing)
+
+
+def test_what_is_rendered_of_a_forgotten_block_does_not_count() -> None:
+    kept = RenderedBlocks(most_bytes=1)
+    forgotten = kept.of(block(1))
+    last = kept.of(block(2))
+    assert len(kept) == 1, "the last one stays, however much it is"
+
+    everything(forgotten)
+
+    assert kept.weight == last.weight
+    everything(last)
+    assert kept.weight == last.weight
+
+
+def test_filters_of_many_addresses_count_with_their_matches() -> None:
+    kept = RenderedBlock(block(1))
+    kept.logs(0)
+    before = kept.weight
+
+    def ask() -> None:
+        for first in range(0, 2 * FILTERS_OF_BLOCK * 1_000, 1_000):
+            wanted = (Address(one.to_bytes(20, "big")) for one in range(first, first + 1_000))
+            kept.matching(LogFilter(frozenset(wanted)))
+
+    held = taken(ask)
+    assert held < kept.weight - before < 2 * held
