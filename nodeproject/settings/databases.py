@@ -1,7 +1,7 @@
 """The database of a profile, with the manners that chain data needs."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -45,14 +45,23 @@ def sqlite(path: Path, node: NodeSettings) -> dict[str, Any]:
     return _with_manners(entry, node)
 
 
+_LOG_PAGES: Final = 4_000
+"""Pages of the log after which they are written to the file."""
+_DIRTY_PAGES: Final = _LOG_PAGES
+"""Pages that a transaction changes before any of them is written."""
+_CACHED_PAGES: Final = 500
+"""Pages that a connection keeps besides: of the log, since the file's are mapped. Others' commits make them useless."""
+
+
 def _with_manners(entry: dict[str, Any], node: NodeSettings) -> dict[str, Any]:
     pragmas = (
         "PRAGMA journal_mode=WAL",
         f"PRAGMA synchronous={node.sqlite_synchronous}",
-        "PRAGMA cache_size=-65536",
+        f"PRAGMA cache_size={_CACHED_PAGES}",
+        f"PRAGMA cache_spill={_DIRTY_PAGES}",
         "PRAGMA mmap_size=268435456",
         "PRAGMA temp_store=MEMORY",
-        "PRAGMA wal_autocheckpoint=4000",
+        f"PRAGMA wal_autocheckpoint={_LOG_PAGES}",
     )
     # Opening a file anew for each request would cost more than what most requests ask of it.
     entry["CONN_MAX_AGE"] = None
