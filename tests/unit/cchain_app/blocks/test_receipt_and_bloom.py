@@ -1,5 +1,7 @@
 """Receipts and blooms, against the executable specification."""
 
+import tracemalloc
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -95,3 +97,15 @@ def test_receipts_of_a_block_add_up_the_gas_and_keep_their_logs_apart():
     )
     assert first == Receipt(2, True, 21_000, 0, ())
     assert second == Receipt(0, False, 51_000, bloom.bloom_of([log]), (log,))
+
+
+def test_bits_are_remembered_in_a_few_mib():
+    tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
+    for number in range(20_000):
+        bloom.bloom_bits(number.to_bytes(32, "big"))
+    held = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    bloom.bloom_bits.cache_clear()
+
+    assert held < 5 * 2**20
