@@ -4,17 +4,23 @@ Everything answers from the reporter's memory, without database and thread (spec
 """
 
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from http import HTTPStatus
 from typing import Final, NamedTuple
 
 import msgspec
+from msgspec import Raw
 
 from health_app.reporter import Reporter
-from health_app.result import Json, Report
+from health_app.result import Report
 from jsonrpc.params import Param
 from jsonrpc.registry import MethodRegistry
 from platform_app.api import params
 
+Show = Callable[[Collection[str]], Report]
+"""A kind of report, of the checks that have one of the tags."""
+
+_END: Final = b"\n"
 _TAGS: Final = Param("tags", params.list_of(params.text, ""), ())
 
 
@@ -26,10 +32,14 @@ class Answer(NamedTuple):
 
 
 class HealthApi:
-    """The reports of one reporter. Pages take the tags of the query (`?tag=…&tag=…`)."""
+    """The reports of one reporter. Pages take the tags of the query (`?tag=…&tag=…`).
+
+    Those without tags are rendered once for as long as no check has run again.
+    """
 
     def __init__(self, reporter: Reporter) -> None:
         self._reporter = reporter
+        self._rendered: dict[Show, tuple[int, Answer]] = {}
 
     def methods(self) -> MethodRegistry:
         """Return the table of `health.*`."""
@@ -43,29 +53,44 @@ class HealthApi:
         """Return what is shown, by path."""
         reporter = self._reporter
         return {
-            "/ext/health": lambda tags: _page(reporter.health(tags)),
-            "/ext/health/health": lambda tags: _page(reporter.health(tags)),
-            "/ext/health/readiness": lambda tags: _page(reporter.readiness(tags)),
-            "/ext/health/liveness": lambda tags: _page(reporter.liveness(tags)),
+            "/ext/health": partial(self._page, reporter.health),
+            "/ext/health/health": partial(self._page, reporter.health),
+            "/ext/health/readiness": partial(self._page, reporter.readiness),
+            "/ext/health/liveness": partial(self._page, reporter.liveness),
         }
 
-    def health(self, tags: Collection[str]) -> Json:
+    def health(self, tags: Collection[str]) -> Raw:
         """health.health: all checks, or those that have one of the tags.
 
         Unspecified: also of an unhealthy node, with the status 200; only GET answers 503.
         """
-        return self._reporter.health(tags).to_json()
+        return self._result(self._reporter.health, tags)
 
-    def readiness(self, tags: Collection[str]) -> Json:
+    def readiness(self, tags: Collection[str]) -> Raw:
         """health.readiness: whether the node has been fully bootstrapped."""
-        return self._reporter.readiness(tags).to_json()
+        return self._result(self._reporter.readiness, tags)
 
-    def liveness(self, tags: Collection[str]) -> Json:
+    def liveness(self, tags: Collection[str]) -> Raw:
         """health.liveness: that the node answers."""
-        return self._reporter.liveness(tags).to_json()
+        return self._result(self._reporter.liveness, tags)
+
+    def _result(self, show: Show, tags: Collection[str]) -> Raw:
+        return Raw(self._page(show, tags).body.removesuffix(_END))
+
+    def _page(self, show: Show, tags: Collection[str]) -> Answer:
+        version = None if tags else self._reporter.version()
+        if version is None:
+            return _page(show(tags))
+        known = self._rendered.get(show)
+        if known is not None and known[0] == version:
+            return known[1]
+        made = _page(show(()))
+        if self._reporter.version() == version:
+            self._rendered[show] = (version, made)
+        return made
 
 
 def _page(report: Report) -> Answer:
     """Return a report as a page: 503 when a check fails, as monitors expect it (gaps.md 7)."""
     status = HTTPStatus.OK if report.healthy else HTTPStatus.SERVICE_UNAVAILABLE
-    return Answer(status, msgspec.json.encode(report.to_json()) + b"\n")
+    return Answer(status, msgspec.json.encode(report.to_json()) + _END)

@@ -73,6 +73,7 @@ class Reporter:
         self._lock = threading.Lock()
         self._warm_at = time.monotonic() + warm_up
         self._results = {check.name: NOT_YET_RUN for check in self._checks}
+        self._notes = 0
         self._told = dict(self._results)
         """The last change of each check; not yet run: there was none."""
         self._ready = dict.fromkeys(readiness, NOT_YET_RUN)
@@ -142,6 +143,13 @@ class Reporter:
             )
         return Report(dict(self._ready))
 
+    def version(self) -> int | None:
+        """Return a number that is another one where any report is; None while they change by themselves.
+
+        They do so while a server is away.
+        """
+        return None if self._outages() else self._notes
+
     def liveness(self, tags: Collection[str] = ()) -> Report:
         """Return no checks: whoever answers is alive."""
         del tags
@@ -188,6 +196,7 @@ class Reporter:
             ready = self._ready.get(check.name)
             if ready is not None and not ready.healthy:
                 self._ready[check.name] = ready.followed_by(finding, began, ended)
+            self._notes += 1  # last: what is rendered meanwhile counts as older
             told = self._told[check.name]
             if told.says_the_same_as(result) or self._may_pass_yet(told, finding):
                 return

@@ -244,7 +244,7 @@ class RawDoor:
                 if wait:
                     return endpoint.limited(head, body, wait)
             answer = MISS if missed else dispatcher.answer_hot(body, connection)
-            if answer is not MISS:
+            if answer is not MISS and not endpoint.compresses_long(head, answer):
                 return endpoint.reply(head, answer)
             return await self._answer_in_thread(endpoint, head, body, connection)
         except Overloaded:

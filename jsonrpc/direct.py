@@ -8,9 +8,9 @@ same bytes. Knows uvicorn 0.54's `HttpToolsProtocol`; look at it again when that
 
 import logging
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Protocol
 
 from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
@@ -97,15 +97,9 @@ class RequestHeads:
         endpoint = self._endpoints.get(path)
         if endpoint is None or method != b"POST" or version != b"HTTP/1.1":
             return None
-        headers: dict[bytes, bytes] = {}
-        for one in lines:
-            match = _HEADER.fullmatch(one)
-            if match is None:
-                return None
-            name = match[1].lower()
-            if name in headers or (name in _REFUSED and not _is_keep_alive(name, match[2])):
-                return None
-            headers[name] = match[2]
+        headers = read_headers(lines)
+        if headers is None:
+            return None
         length = headers.get(b"content-length", b"")
         head = RequestHead("POST", headers, has_query=False, peer="")
         if not length.isdigit() or endpoint.gate.screen(head) is not None:
@@ -113,10 +107,19 @@ class RequestHeads:
         return Known(endpoint, head, int(length))
 
 
+class Pages(Protocol):
+    """Pages for GET that can be shown at once."""
+
+    def get(self, head: bytes) -> Reply | None:
+        """Return what a request gets, by its head without the empty line; None for any that is not plain."""
+
+
 class DirectProtocol(GuardedProtocol):
     """uvicorn's protocol with the direct door before it. `heads` is set by a subclass."""
 
     heads: RequestHeads
+    pages: Pages | None = None
+    """What is answered to GET here, if anything."""
     memory: RequestMemory | None = None
     """Counts long answers that are not read yet, if that is limited."""
     _all: ClassVar[Collection[object] | None] = None
@@ -153,6 +156,8 @@ class DirectProtocol(GuardedProtocol):
                 if self._answer(known, body):
                     return
                 self._before = body
+        elif data.startswith(b"GET ") and self._show(data):
+            return
         super().data_received(data)
         self._before = None
 
@@ -187,7 +192,7 @@ class DirectProtocol(GuardedProtocol):
         endpoint = known.endpoint
         try:
             answer = endpoint.dispatcher.answer_hot(body, connection)
-            if answer is MISS:
+            if answer is MISS or endpoint.compresses_long(known.head, answer):
                 return False
             if answer is None or endpoint.is_compressed(known.head, answer):
                 reply = endpoint.reply(known.head, answer)
@@ -202,6 +207,18 @@ class DirectProtocol(GuardedProtocol):
             return False
         endpoint.replies.answered()
         self._write(b"%b%d\r\n\r\n%b" % (start, len(content), content))
+        return True
+
+    def _show(self, data: bytes) -> bool:
+        """Answer with a page; say whether that was possible at once."""
+        whole = data.endswith(_END) and len(data) <= MAX_HEAD and data.count(_END) == 1
+        if self.pages is None or not whole or not self._is_at_rest():
+            return False
+        reply = self.pages.get(data[: -len(_END)])
+        if reply is None:
+            return False
+        start = _head_of(reply, self.server_state.default_headers)
+        self._write(b"%b%d\r\n\r\n%b" % (start, len(reply.body), reply.body))
         return True
 
     def _has_room(self, size: int, connection: HttpConnection) -> bool:
@@ -262,6 +279,20 @@ def _head_of(reply: Reply, defaults: Headers) -> bytes:
     for name, value in (*defaults, *reply.headers):
         content += (name, b": ", value, b"\r\n")
     return b"".join((*content, b"content-length: "))
+
+
+def read_headers(lines: Iterable[bytes]) -> dict[bytes, bytes] | None:
+    """Return headers by their names in lower case; None where one is not plain, or changes what follows."""
+    headers: dict[bytes, bytes] = {}
+    for one in lines:
+        match = _HEADER.fullmatch(one)
+        if match is None:
+            return None
+        name = match[1].lower()
+        if name in headers or (name in _REFUSED and not _is_keep_alive(name, match[2])):
+            return None
+        headers[name] = match[2]
+    return headers
 
 
 def _is_keep_alive(name: bytes, value: bytes) -> bool:

@@ -25,6 +25,9 @@ _DEFAULTS = GateConfig()
 
 _GZIP_WANTED = re.compile(rb"\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))")
 
+_LONG = 65_536
+"""Bytes of an answer that takes longer to compress, 10 ns each, than the event loop should be held up."""
+
 _GZIP = 31
 """The window size that makes zlib write the gzip format."""
 
@@ -92,6 +95,11 @@ class Endpoint:
     def is_compressed(self, head: RequestHead, answer: bytes) -> bool:
         """Whether an answer is long, and its client takes it compressed."""
         return 0 < self._gzip_from < len(answer) and accepts_gzip(head)
+
+    def compresses_long(self, head: RequestHead, answer: bytes | None) -> bool:
+        """Whether an answer is best rendered in a thread: it is long, and is compressed for this client."""
+        long = answer is not None and self._gzip_from and len(answer) > _LONG
+        return bool(long) and accepts_gzip(head)
 
     def _later(self, head: RequestHead, text: bytes, status: HTTPStatus, seconds: int) -> Reply:
         reply = self.gate.accept(head, text, status)

@@ -39,6 +39,7 @@ from nodeproject.doors import CCHAIN_WEBSOCKETS, ROOT  # noqa: E402
 from nodeproject.head_listener import HeadListener  # noqa: E402
 from nodeproject.node import Node  # noqa: E402
 from nodeproject.plain import PlainDoor  # noqa: E402
+from nodeproject.platform_listener import PlatformListener  # noqa: E402
 from nodeproject.settings.node import NodeSettings  # noqa: E402
 
 # Before Django makes its middleware, which counts.
@@ -89,6 +90,7 @@ class Application:
         )
         self._node = node
         self._follower = HeadListener(node.evm_rpc) if Chain.C.is_here else None
+        self._listener = PlatformListener(node.platform_chain)
         self._paths = ChainPaths(workers, partial(letters_of, node.platform_chain, node.evm_chain))
         node.observation.observe_web(workers)
         node.transaction_log.begin()
@@ -118,6 +120,7 @@ class Application:
         await self._door(await self._paths.by_letter(scope), receive, send)
 
     def _follow(self) -> None:
+        self._listener.start()
         if self._follower is not None:
             self._follower.start()
 
@@ -142,6 +145,7 @@ class Application:
                 await send({"type": "lifespan.startup.complete"})
             else:
                 self._node.observation.reporter.stop()
+                self._listener.stop()
                 if self._follower is not None:
                     await self._follower.stop()
                 await self._node.doors.close()

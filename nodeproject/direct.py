@@ -14,7 +14,8 @@ _DOORS = this_node().doors
 class Protocol(direct.DirectProtocol):
     """The direct door to this node's endpoints."""
 
-    heads = direct.RequestHeads(by_path(_DOORS.of_cchain()))
+    heads = direct.RequestHeads(by_path(_DOORS.endpoints()))
+    pages = this_node().plain.at_once
     held = _DOORS.connections
     memory = _DOORS.memory
     websocket_paths = SocketPaths(CCHAIN_WEBSOCKETS)

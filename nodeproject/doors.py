@@ -60,6 +60,9 @@ HOST_HINT = (
     "NODE_ALLOWED_HOSTS lists the names by which this node may be asked; IP addresses always may"
 )
 
+WOULD_BLOCK = (SynchronousOnlyOperation, WouldBlock)
+"""How handlers say on the event loop that they would have to wait."""
+
 WAITING_CALLS = 4096
 """Calls that may wait for a thread before new ones are refused as overload."""
 
@@ -110,7 +113,7 @@ class Doors:
             methods,
             GETH,
             limits,
-            would_block=(SynchronousOnlyOperation, WouldBlock),
+            would_block=WOULD_BLOCK,
             one_request=one_request,
             observer=self._metrics.tally("C").observe,
             announcer=CallNames(log, methods.methods).announce if node.logs_transactions else None,
@@ -165,7 +168,7 @@ class Doors:
             "P": _interface("P-Chain", PLATFORM_PATHS, platform_api.registry(platform)),
             "keystore": _interface("Keystore", KEYSTORE_PATHS, keystore_api.registry(platform)),
             "X": _interface("X-Chain", XCHAIN_PATHS, xchain_api.registry(platform)),
-            "info": _interface("Info", INFO_PATHS, info_api.methods(own)),
+            "info": _interface("Info", INFO_PATHS, info_api.methods(own, platform.answers)),
             "health": _interface("Health", HEALTH_PATHS, health.methods()),
         }
 
@@ -251,6 +254,7 @@ class Doors:
         dispatcher = Dispatcher(
             self.interfaces[name].registry,
             GORILLA,
+            would_block=WOULD_BLOCK,
             observer=metrics.tally(name).observe,
             inflight=metrics.inflight,
             outage=servers.away,

@@ -151,6 +151,8 @@ class Observation:
         }
         for name, memory in self._platform_rpc.chain.stakers._asdict().items():
             states[f"platform_{name}"] = CacheState(len(memory), memory.hits, memory.misses)
+        answers = self._platform_rpc.chain.answers
+        states["platform_answers"] = _state(len(answers), answers.asked)
         for alias in caches:
             cache: Any = caches[alias]
             if isinstance(cache, MemoryCache):

@@ -7,7 +7,7 @@ Django's routes, for the OpenAPI page and for tests; both answer the same bytes.
 
 import logging
 from collections.abc import Callable, Collection, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -20,6 +20,7 @@ from health_app.api import Answer, HealthApi
 from health_app.metrics.process import OTHER
 from jsonrpc.asgi import Application, Receive, Scope, read_head
 from jsonrpc.delivery import Send
+from jsonrpc.direct import read_headers
 from jsonrpc.errors import Overloaded
 from jsonrpc.gate import Gate, Reply, RequestHead
 from jsonrpc.gorilla import GORILLA
@@ -49,6 +50,8 @@ _METHODS: Final = "GET, HEAD, OPTIONS"
 _SECONDS: Final = 30.0
 """So long a page may take that waits for something."""
 _THREADS: Final = 2
+_HEADS: Final = 256
+"""Heads that are remembered: a monitor repeats its own."""
 _WAITING: Final = 16
 """Pages that wait may be so many in threads, and so many more behind them."""
 
@@ -155,6 +158,54 @@ class Front:
         return self._gate.refuse(HTTPStatus.INTERNAL_SERVER_ERROR, "the page cannot be shown", head)
 
 
+class PagesAtOnce:
+    """The pages that wait for nothing, for the direct door: the usual request for one, whose head is remembered.
+
+    All other requests, and what fails, are for the door behind, which answers the same bytes.
+
+    Args:
+        front: what is shown, and to whom.
+    """
+
+    def __init__(self, front: Front) -> None:
+        self._front = front
+        self._asked = lru_cache(maxsize=_HEADS)(self._read)
+
+    def get(self, head: bytes) -> Reply | None:
+        """Return the reply to a request with this head, and count it; see `jsonrpc.direct.Pages`."""
+        asked = self._asked(head)
+        if asked is None:
+            return None
+        try:
+            reply = self._front.reply(asked.head, asked.page.show({}))
+        except Exception:
+            # The door behind meets it too, and has an answer even then.
+            _log.exception("the page %s failed", asked.path)
+            return None
+        self._front.count(asked.head, asked.path, reply)
+        return reply
+
+    def _read(self, text: bytes) -> "_Asked | None":
+        line, *lines = text.split(b"\r\n")
+        method, _, rest = line.partition(b" ")
+        target, _, version = rest.partition(b" ")
+        path = target.decode("latin-1")
+        headers = read_headers(lines)
+        if method != b"GET" or version != b"HTTP/1.1" or headers is None:
+            return None
+        if b"content-length" in headers or self._front.passes("GET", path):
+            return None
+        head = RequestHead("GET", headers, has_query=False, peer="")
+        page = self._front.page(head, path)
+        return None if isinstance(page, Reply) or page.waits else _Asked(head, path, page)
+
+
+class _Asked(NamedTuple):
+    head: RequestHead
+    path: str
+    page: Page
+
+
 class PlainDoor:
     """An ASGI application in front of another one.
 
@@ -216,6 +267,11 @@ class Plain:
         gate = Gate(self._doors.gate_config, GORILLA)
         counted = self._observation.metrics.replies_of
         return Front(self._pages(), gate, others, counted, self._doors.absent())
+
+    @cached_property
+    def at_once(self) -> PagesAtOnce:
+        """Those that wait for nothing."""
+        return PagesAtOnce(self.front)
 
     @cached_property
     def workers(self) -> Workers:

@@ -22,6 +22,7 @@ from chainvm.port import ChainVM
 from platform_app.blocks.block import Block
 from platform_app.config import PlatformConfig, reference_config, specification_config
 from platform_app.executor.env import Env
+from platform_app.memory.answers import AnswerMemory, Place
 from platform_app.memory.stakers import StakerMemories
 from platform_app.memory.versioned import Version
 from platform_app.state.chain import ChainState
@@ -164,6 +165,8 @@ class PlatformChain:
         self.db = db
         self.identity = identity
         self.stakers = StakerMemories.empty(self.stakers_version)
+        self.answers = AnswerMemory(self.place)
+        """What was asked of its accepted state."""
         self.key_derivation = KeyDerivation.of(node.rpc_threads)
         self.pointers = pointers or Pointers(node.profile)
         """What tells those who follow it; see `notifications`."""
@@ -254,6 +257,11 @@ class PlatformChain:
         if row is None:
             raise NoGenesis
         return Version(*row)
+
+    def place(self) -> Place | None:
+        """Return where it stands and the clock, as the rows have it; None where the database holds no chain."""
+        row = blocks.place(self.db)
+        return None if row is None else Place(*row)
 
     def _read(self) -> tuple[Network, Tip]:
         found = blocks.read(self.db)

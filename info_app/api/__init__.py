@@ -5,42 +5,57 @@ asks for its node's address by info.getBlockchainID without params and hears the
 another asks info.peers for a chain and gets all peers.
 """
 
+from collections.abc import Callable
+
 from info_app.api import node, upgrades
 from info_app.api import peers as connected
-from info_app.api.node import to_error_object
+from info_app.api.node import BOOTSTRAPPED_SECONDS, REPORTED_SECONDS, to_error_object
 from jsonrpc.params import Param
 from jsonrpc.registry import MethodRegistry
 from platform_app.api import params
+from platform_app.api.answers import Answers
 from primitives.ids import EMPTY_NODE_ID
 
 
-def methods(own: node.OwnNode) -> MethodRegistry:
-    """Return the table of `info.*` of a node."""
+def methods(own: node.OwnNode, answers: Answers) -> MethodRegistry:
+    """Return the table of `info.*` of a node.
+
+    Args:
+        own: The node.
+        answers: Of its P-Chain, which are remembered.
+    """
     table = MethodRegistry(to_error_object)
-    _node(table, own)
-    _chains(table)
+    _node(table, own, answers)
+    _chains(table, answers)
     _network(table)
     return table
 
 
-def _node(methods: MethodRegistry, own: node.OwnNode) -> None:
+def _node(methods: MethodRegistry, own: node.OwnNode, answers: Answers) -> None:
+    def add_reported(name: str, handler: Callable[..., object]) -> None:
+        methods.add(name, answers.kept(name, handler, REPORTED_SECONDS), hot=True)
+
     methods.add("info.getNodeID", own.get_node_id, hot=True)
-    methods.add("info.getNodeVersion", own.get_node_version)
-    methods.add("info.getNodeIP", node.get_node_ip)
+    add_reported("info.getNodeVersion", own.get_node_version)
+    add_reported("info.getNodeIP", node.get_node_ip)
     methods.add("info.getNetworkID", node.get_network_id, hot=True)
     methods.add("info.getNetworkName", node.get_network_name, hot=True)
     methods.add("info.getTxFee", node.get_tx_fee, hot=True)
     methods.add("info.getVMs", node.get_vms, hot=True)
 
 
-def _chains(methods: MethodRegistry) -> None:
+def _chains(methods: MethodRegistry, answers: Answers) -> None:
     methods.add(
         "info.getBlockchainID",
-        node.get_blockchain_id,
+        answers.kept("info.getBlockchainID", node.get_blockchain_id),
         params=[Param("alias", params.text, "")],
+        hot=True,
     )
     methods.add(
-        "info.isBootstrapped", node.is_bootstrapped, params=[Param("chain", params.text, "")]
+        "info.isBootstrapped",
+        answers.kept("info.isBootstrapped", node.is_bootstrapped, BOOTSTRAPPED_SECONDS),
+        params=[Param("chain", params.text, "")],
+        hot=True,
     )
 
 

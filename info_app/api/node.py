@@ -1,7 +1,11 @@
 """What a node says of itself: who it is, what it runs, on which network, which chains, and what that costs."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Final
+
+import msgspec
+from msgspec import Raw
 
 from info_app import selectors
 from info_app.version import COMMIT, PRODUCT, RPC_PROTOCOL
@@ -21,6 +25,11 @@ from primitives.ids import (
 )
 from primitives.networks import name_of
 from primitives.node_identity import IdentityError, IdentityFiles
+
+REPORTED_SECONDS: Final = 1.0
+"""So long is shown what the network's process has reported, and how old tables are, as it was read."""
+BOOTSTRAPPED_SECONDS: Final = 0.1
+"""Likewise whether a chain has finished its initial sync, which clients wait for."""
 
 _VMS: Final = {AVM_ID: "avm", EVM_ID: "evm", PLATFORM_VM_ID: "platform"}
 _FXS: Final = {NFT_FX_ID: "nftfx", PROPERTY_FX_ID: "propertyfx", SECP256K1_FX_ID: "secp256k1fx"}
@@ -45,19 +54,25 @@ class OwnNode:
         self._identity = identity
         self._vm_versions = vm_versions
 
-    def get_node_id(self) -> Json:
+    def get_node_id(self) -> Raw:
         """info.getNodeID: the node's ID, and its BLS key with the proof that it is the node's own."""
         try:
-            node_id, signer = self._identity.node_id, self._identity.signer_key
+            return self._shown_id
         except (OSError, IdentityError) as error:
             raise NoIdentity from error
-        return {
+
+    @cached_property
+    def _shown_id(self) -> Raw:
+        """The answer, which is the same from the first one on."""
+        node_id, signer = self._identity.node_id, self._identity.signer_key
+        shown = {
             "nodeID": str(node_id),
             "nodePOP": {
                 "publicKey": encode_data(signer.public_key),
                 "proofOfPossession": encode_data(signer.proof_of_possession),
             },
         }
+        return Raw(msgspec.json.encode(shown))
 
     def get_node_version(self) -> Json:
         """info.getNodeVersion: versions of the node, its tables, its virtual machines; its commit."""

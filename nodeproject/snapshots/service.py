@@ -28,6 +28,7 @@ from nodeproject.snapshots.errors import (
 )
 from nodeproject.snapshots.manifest import Manifest
 from platform_app.chain import PlatformChain
+from platform_app.memory.answers import OLDEST
 from primitives.networks import LOCAL
 
 
@@ -121,10 +122,12 @@ class Snapshots:
             self._verify_fits(snapshot.manifest)
             number = generation.advance(self._db)
 
-        self._copies().restore(name, tables.tables(), begin)
+        with self._platform.answers.changing():
+            self._copies().restore(name, tables.tables(), begin)
         if Chain.C.is_here:
             head = cchain_blocks.catch_up(self._evm)
             rewound(self._evm, head.number, head.hash)
+        time.sleep(OLDEST)  # what was answered of the P-Chain goes by itself
         behind = followers.wait_for_all(followers.directory_of(self._settings.directory), number)
         return Restored(snapshot, behind)
 

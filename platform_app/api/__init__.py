@@ -5,7 +5,8 @@
 What a method takes is read by `params` and `addresses`, what it answers is written by `wire` and
 `records`, and what can go wrong is in `errors`. As in the reference nothing is required by the form
 of a call: what is missing or null has a default, and methods say themselves what they cannot do
-without. `xchain` is the little that is asked of the X-Chain.
+without. `xchain` is the little that is asked of the X-Chain. Methods that are added as `kept` answer on the event loop
+what is remembered of the accepted state (`answers`).
 """
 
 from jsonrpc.params import Param
@@ -16,6 +17,7 @@ from platform_app.api import (
     fees,
     heights,
     params,
+    presence,
     staking,
     subnets,
     transactions,
@@ -49,15 +51,15 @@ def registry(rpc: PlatformRpc) -> MethodRegistry:
 
 
 def _chain(methods: Methods) -> None:
-    methods.add("platform.getHeight", chains.get_height)
+    methods.add_kept("platform.getHeight", chains.get_height)
     methods.add("platform.getProposedHeight", chains.get_proposed_height)
-    methods.add("platform.getTimestamp", chains.get_timestamp)
-    methods.add(
+    methods.add_kept("platform.getTimestamp", chains.get_timestamp)
+    methods.add_kept(
         "platform.getBlock",
         blocks.get_block,
         params=[Param("blockID", params.identifier, EMPTY_ID), _ENCODING],
     )
-    methods.add(
+    methods.add_kept(
         "platform.getBlockByHeight",
         blocks.get_block_by_height,
         params=[Param("height", params.uint64, 0), _ENCODING],
@@ -65,12 +67,12 @@ def _chain(methods: Methods) -> None:
 
 
 def _funds(methods: Methods) -> None:
-    methods.add(
+    methods.add_kept(
         "platform.getBalance",
         utxos.get_balance,
         params=[Param("address", params.text, ""), _ADDRESSES],
     )
-    methods.add(
+    methods.add_kept(
         "platform.getUTXOs",
         utxos.get_utxos,
         params=[
@@ -81,7 +83,7 @@ def _funds(methods: Methods) -> None:
             _ENCODING,
         ],
     )
-    methods.add("platform.getRewardUTXOs", staking.get_reward_utxos, params=[_TX, _ENCODING])
+    methods.add_kept("platform.getRewardUTXOs", staking.get_reward_utxos, params=[_TX, _ENCODING])
 
 
 def _transactions(methods: Methods) -> None:
@@ -90,20 +92,22 @@ def _transactions(methods: Methods) -> None:
         transactions.issue_txs,
         params=[Param("tx", params.text, ""), Param("encoding", params.encoding, None)],
     )
-    methods.add("platform.getTx", transactions.get_tx, params=[_TX, _ENCODING])
+    methods.add_kept("platform.getTx", transactions.get_tx, params=[_TX, _ENCODING])
     methods.add("platform.getTxStatus", transactions.get_tx_status, params=[_TX])
 
 
 def _validators(methods: Methods) -> None:
-    methods.add(
+    methods.add_kept(
         "platform.getCurrentValidators",
         validators.get_current_validators,
         params=[_SUBNET, _NODES],
+        seconds=presence.SECONDS,
     )
-    methods.add(
+    methods.add_kept(
         "platform.getPendingValidators",
         validators.get_pending_validators,
         params=[_SUBNET, _NODES],
+        seconds=presence.SECONDS,
     )
     methods.add("platform.getValidatorsAt", heights.get_validators_at, params=[_HEIGHT, _SUBNET])
     methods.add("platform.getAllValidatorsAt", heights.get_all_validators_at, params=[_HEIGHT])
@@ -120,11 +124,11 @@ def _validators(methods: Methods) -> None:
 
 
 def _staking(methods: Methods) -> None:
-    methods.add("platform.getStakingAssetID", staking.get_staking_asset_id, params=[_SUBNET])
+    methods.add_kept("platform.getStakingAssetID", staking.get_staking_asset_id, params=[_SUBNET])
     methods.add("platform.getMinStake", staking.get_min_stake, params=[_SUBNET], hot=True)
-    methods.add("platform.getTotalStake", staking.get_total_stake, params=[_SUBNET])
-    methods.add("platform.getCurrentSupply", staking.get_current_supply, params=[_SUBNET])
-    methods.add(
+    methods.add_kept("platform.getTotalStake", staking.get_total_stake, params=[_SUBNET])
+    methods.add_kept("platform.getCurrentSupply", staking.get_current_supply, params=[_SUBNET])
+    methods.add_kept(
         "platform.getStake",
         staking.get_stake,
         params=[
@@ -147,24 +151,24 @@ def _staking(methods: Methods) -> None:
 
 def _subnets(methods: Methods) -> None:
     blockchain = [Param("blockchainID", params.identifier, PRIMARY_NETWORK_ID)]
-    methods.add("platform.getSubnet", subnets.get_subnet, params=[_SUBNET])
-    methods.add(
+    methods.add_kept("platform.getSubnet", subnets.get_subnet, params=[_SUBNET])
+    methods.add_kept(
         "platform.getSubnets",
         subnets.get_subnets,
         params=[Param("ids", params.few_of("IDs", params.identifier, EMPTY_ID), ())],
     )
-    methods.add("platform.getBlockchains", chains.get_blockchains)
-    methods.add(
+    methods.add_kept("platform.getBlockchains", chains.get_blockchains)
+    methods.add_kept(
         "platform.getBlockchainStatus",
         chains.get_blockchain_status,
         params=[Param("blockchainID", params.text, "")],
     )
-    methods.add("platform.validatedBy", chains.validated_by, params=blockchain)
-    methods.add("platform.validates", chains.validates, params=[_SUBNET])
+    methods.add_kept("platform.validatedBy", chains.validated_by, params=blockchain)
+    methods.add_kept("platform.validates", chains.validates, params=[_SUBNET])
 
 
 def _fees(methods: Methods) -> None:
     methods.add("platform.getFeeConfig", fees.get_fee_config, hot=True)
-    methods.add("platform.getFeeState", fees.get_fee_state)
+    methods.add_kept("platform.getFeeState", fees.get_fee_state)
     methods.add("platform.getValidatorFeeConfig", fees.get_validator_fee_config, hot=True)
-    methods.add("platform.getValidatorFeeState", fees.get_validator_fee_state)
+    methods.add_kept("platform.getValidatorFeeState", fees.get_validator_fee_state)

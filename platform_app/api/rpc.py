@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache, partial, update_wrapper
+from math import inf
 from typing import Any, Final, TypeVar
 
 from jsonrpc.params import Param
 from jsonrpc.registry import MethodRegistry
+from platform_app.api.answers import Answers
 from platform_app.api.errors import to_error_object
 from platform_app.api.kept import KeptTexts
 from platform_app.api.presence import PresenceMemory
@@ -31,6 +33,7 @@ class PlatformRpc:
 
     def __init__(self, chain: PlatformChain) -> None:
         self.chain = chain
+        self.answers = Answers(chain.answers)
         self.presences = PresenceMemory(chain)
         self.records = Records(chain)
         self.control_keys: KeptTexts[bytes] = KeptTexts(_KEPT_BYTES)
@@ -89,7 +92,21 @@ class Methods:
         hot: bool = False,
     ) -> None:
         """Add a method that answers one call; see `MethodRegistry.add`."""
-        self.registry.add(name, self._bound(handler), params=params, hot=hot)
+        bound = self._bound(handler)
+        answer = bound if hot else self._rpc.answers.followed(bound)
+        self.registry.add(name, answer, params=params, hot=hot)
+
+    def add_kept(
+        self,
+        name: str,
+        handler: Callable[..., object],
+        *,
+        params: Sequence[Param] = (),
+        seconds: float = inf,
+    ) -> None:
+        """Add a method whose answers are remembered until a block comes, for so many seconds at most."""
+        answer = self._rpc.answers.kept(name, self._bound(handler), seconds)
+        self.registry.add(name, answer, params=params, hot=True)
 
     def add_vectorized(
         self, name: str, handler: Callable[..., Sequence[Any]], *, params: Sequence[Param] = ()

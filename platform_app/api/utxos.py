@@ -5,10 +5,12 @@ from typing import Final
 
 from chaindb import clock
 from platform_app.api import chain_names, params
+from platform_app.api.answers import Passing
 from platform_app.api.errors import refused, saying, too_many
 from platform_app.api.params import StartIndex
 from platform_app.api.rpc import PlatformRpc
 from platform_app.api.wire import Json, encoded
+from platform_app.memory.answers import Lifetime
 from platform_app.selectors import outputs
 from platform_app.selectors.outputs import Cursor, Funds
 from primitives.checksummed import Encoding
@@ -19,7 +21,7 @@ MOST_ADDRESSES: Final = 1024
 _NOWHERE = Cursor(ShortID(bytes(20)), EMPTY_ID)
 
 
-def get_balance(rpc: PlatformRpc, one: str, several: Sequence[str]) -> Json:
+def get_balance(rpc: PlatformRpc, one: str, several: Sequence[str]) -> Json | Passing:
     """platform.getBalance: what one address, or several together, own.
 
     Unspecified: clients of several ages say `address` or `addresses`; both may be given. No address
@@ -30,9 +32,10 @@ def get_balance(rpc: PlatformRpc, one: str, several: Sequence[str]) -> Json:
     given = [*([one] if one else []), *several]
     if len(given) > MOST_ADDRESSES:
         raise too_many("addresses", len(given), MOST_ADDRESSES)
-    found = outputs.balance(rpc.chain, params.read_all(rpc.chain, given), now=clock.now())
+    now = clock.now()
+    found = outputs.balance(rpc.chain, params.read_all(rpc.chain, given), now=now)
     coins = found.funds.get(rpc.chain.network().asset_id, Funds())
-    return {
+    shown = {
         "balance": str(coins.total),
         "unlocked": str(coins.unlocked),
         "lockedStakeable": str(coins.locked_stakeable),
@@ -49,6 +52,7 @@ def get_balance(rpc: PlatformRpc, one: str, several: Sequence[str]) -> Json:
             {"txID": rpc.id_text(tx_id), "outputIndex": index} for tx_id, index in found.utxos
         ],
     }
+    return shown if found.unlocks is None else Passing(shown, Lifetime(now, found.unlocks))
 
 
 def get_utxos(  # noqa: PLR0917  # arguments come by position

@@ -93,6 +93,8 @@ class Balance(NamedTuple):
 
     funds: dict[ID, Funds]
     utxos: list[tuple[ID, int]]
+    unlocks: int | None = None
+    """When the next of them is unlocked, Unix seconds; None where none is locked."""
 
 
 class StakedOutput(NamedTuple):
@@ -143,6 +145,7 @@ def balance(chain: PlatformChain, addresses: Iterable[ShortID], *, now: int) -> 
     """
     sums: dict[bytes, list[int]] = {}
     utxos: dict[bytes, tuple[ID, int]] = {}
+    locks: set[int] = set()
     for utxo_id, tx_id, index, asset_id, amount, locktime, stakeable in chain.db.rows_by_keys(
         _FUNDS, sorted(set(addresses))
     ):
@@ -150,8 +153,10 @@ def balance(chain: PlatformChain, addresses: Iterable[ShortID], *, now: int) -> 
             utxos[utxo_id] = (ID(tx_id), index)
             of_asset = sums.setdefault(asset_id, [0, 0, 0])
             of_asset[_lock(int(locktime), int(stakeable), now)] += int(amount)
+            locks.update((int(locktime), int(stakeable)))
     funds = {ID(asset): Funds(*(min(MAX, one) for one in found)) for asset, found in sums.items()}
-    return Balance(funds, list(utxos.values()))
+    unlocks = min((lock for lock in locks if lock > now), default=None)
+    return Balance(funds, list(utxos.values()), unlocks)
 
 
 def stake_of(

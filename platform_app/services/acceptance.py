@@ -58,7 +58,7 @@ def accept(
     Raises:
         HeadMoved: The last block that is stored is not the parent any more.
     """
-    with chain.db.atomic(durable=True):
+    with chain.answers.changing(), chain.db.atomic(durable=True):
         chain.db.acquire(Lock.PCHAIN)
         place = blocks.read(chain.db)
         if place is None or place[1].block_id != parent:

@@ -46,7 +46,7 @@ def time_travel(chain: PlatformChain, seconds: int, progress: Progress = lambda 
         raise DecidedByVotes
     if not chain.consensus.may_produce(chain.tip().height + 1, clock.now()):
         raise MadeElsewhere
-    with chain.db.atomic(durable=True):
+    with chain.answers.changing(), chain.db.atomic(durable=True):
         chain.db.acquire(Lock.PCHAIN)
         clock.move(seconds)
     arrival = clock.now()

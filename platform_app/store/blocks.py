@@ -29,6 +29,11 @@ _STAKERS = """
 SELECT genesis_hash, stakers_height, COALESCE((SELECT number FROM chaindb_generation), 0)
 FROM platform_app_chain
 """
+_PLACE = """
+SELECT genesis_hash, tip, COALESCE((SELECT number FROM chaindb_generation), 0),
+       COALESCE((SELECT "offset" FROM chaindb_clock), 0)
+FROM platform_app_chain
+"""
 _TIME = "SELECT time FROM platform_app_block WHERE height = %s"
 
 
@@ -80,6 +85,15 @@ def stakers_version(db: Database) -> tuple[bytes, int, int] | None:
     """
     row = db.row(_STAKERS)
     return None if row is None else (bytes(row[0]), int(row[1]), int(row[2]))
+
+
+def place(db: Database) -> tuple[bytes, bytes, int, int] | None:
+    """Return the genesis' hash, the last block's ID, how often the rows went back, and the clock's offset in seconds.
+
+    None before its genesis. One statement: all of it is of one moment.
+    """
+    row = db.row(_PLACE)
+    return None if row is None else (bytes(row[0]), bytes(row[1]), int(row[2]), int(row[3]))
 
 
 def time_at(db: Database, height: int) -> int:

@@ -15,6 +15,7 @@ from typing_extensions import override
 from chaindb import clock
 from platform_app.apps import platform_chain
 from platform_app.chain import NoGenesis
+from platform_app.memory.answers import OLDEST
 from platform_app.services.errors import DecidedByVotes, MadeElsewhere, NotLocal
 from platform_app.services.time_travel import time_travel
 
@@ -64,6 +65,8 @@ class Command(BaseCommand):
                 )
         except (NotLocal, MadeElsewhere, DecidedByVotes) as error:
             raise CommandError(str(error)) from error
+        # From now on whoever asks the node is told of it, too.
+        time.sleep(OLDEST)
         now = datetime.fromtimestamp(clock.now(), UTC)
         took = time.monotonic() - started
         built = platform_chain().tip().height - before.height
