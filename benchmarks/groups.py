@@ -63,8 +63,19 @@ GROUPS = (
     Group(
         "platform reads",
         platform_reads.prepare,
-        (platform_reads.VALIDATORS, platform_reads.BALANCE, platform_reads.UTXOS),
+        (
+            platform_reads.VALIDATORS,
+            platform_reads.MANY_VALIDATORS,
+            platform_reads.BALANCE,
+            platform_reads.UTXOS,
+        ),
         alone=platform_reads.young,
+    ),
+    Group(
+        "small platform",
+        platform_reads.prepare,
+        platform_reads.SMALL,
+        alone=platform_reads.small,
     ),
     Group(
         "aged platform",

@@ -129,8 +129,8 @@ def _rows(results: Results) -> Iterator[list[str]]:
                 for peer in results.servers
                 if peer != NODE.name
             ),
-            _bar(workload, workload.first, values),
-            _bar(workload, workload.goal, values),
+            _bar(results, workload, workload.first),
+            _bar(results, workload, workload.goal),
         ]
 
 
@@ -184,22 +184,25 @@ def _ratio(better: Better, values: Mapping[str, float], peer: str) -> str:
     return f"{good / bad:.2f}" if bad else "∞"
 
 
-def _bar(workload: Workload, bar: Bar | None, values: Mapping[str, float]) -> str:
+def _bar(results: Results, workload: Workload, bar: Bar | None) -> str:
     if bar is None:
         return NOTHING
     sign = "≥" if workload.better is Better.MORE else "≤"
     text = f"{sign} {_target(bar)}"
-    if NODE.name not in values:
+    ours = results.measured(workload).get(NODE.name)
+    if ours is None:
         return text
-    passed = bar.passed(workload.better, values, values[NODE.name])
+    theirs = results.measured(WORKLOADS[bar.row] if bar.row else workload)
+    passed = bar.passed(workload.better, theirs, ours)
     return text if passed is None else f"{text} {'✓' if passed else '✗'}"
 
 
 def _target(bar: Bar) -> str:
     if bar.number is not None:
         return number(bar.number)
-    times = "" if bar.times == 1 else f"{bar.times:g} × "
-    return times + ", ".join(KINDS[peer].title for peer in bar.peers)
+    times = "" if bar.times == 1 else f"{bar.times:.2g} × "
+    row = f" at {WORKLOADS[bar.row].title}" if bar.row else ""
+    return times + ", ".join(KINDS[peer].title for peer in bar.peers) + row
 
 
 def number(value: float) -> str:

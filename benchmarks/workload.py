@@ -40,6 +40,8 @@ class Bar:
     peers: tuple[str, ...] = ()
     times: float = 1.0
     """So many times as good as the best of them."""
+    row: str = ""
+    """Of the peers' numbers in this row, by its name; empty: in the same one."""
 
     def threshold(self, better: Better, values: Mapping[str, float]) -> float | None:
         """Return the number to reach; None when a peer that it hangs on was not measured."""

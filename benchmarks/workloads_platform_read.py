@@ -14,10 +14,13 @@ from benchmarks.scene import Scene
 from benchmarks.server import Kind
 from benchmarks.texts import uncb58
 from benchmarks.workload import Bar, Better, Measurement, Workload
-from benchmarks.workloads_read import Check, repeat
+from benchmarks.workloads_read import Check, beside_anvil, repeat
 
 COINS = 10_000
 """Outputs of the address whose balance is asked for."""
+FEW_COINS = 100
+"""The same of a small chain, which has as many validators as a local network."""
+FEW_VALIDATORS = 5
 PAGE = 1024
 OF_EACH = 10
 """Delegators of each validator."""
@@ -42,6 +45,11 @@ def aged(scale: Scale) -> Kind:
     return started_on(replace(_young(scale), past=scale.past))
 
 
+def small(_scale: Scale) -> Kind:
+    """Return a node whose chain has few validators, itself one of them, and few outputs."""
+    return started_on(Shape(FEW_VALIDATORS - 1, 0, APART, FEW_COINS))
+
+
 def _young(scale: Scale) -> Shape:
     return Shape(scale.validators, scale.validators * OF_EACH, APART, COINS)
 
@@ -55,6 +63,30 @@ def _validators(scene: Scene) -> Measurement:
     """Ask for everybody, and see before that everybody is there with all delegators."""
     speed = _time(scene, _VALIDATORS, lambda result: _is_everybody(scene, result))
     return replace(speed, note=_note(scene))
+
+
+def _many_validators(scene: Scene) -> Measurement:
+    speed = repeat(scene, [_VALIDATORS], lambda result: _is_everybody(scene, result))
+    return replace(speed, note=_note(scene))
+
+
+def _few_validators(scene: Scene) -> Measurement:
+    return repeat(scene, [_VALIDATORS], lambda result: len(result["validators"]) == FEW_VALIDATORS)
+
+
+def _height(scene: Scene) -> Measurement:
+    wanted = str(scene.facts["height"])
+    return repeat(scene, [named("platform.getHeight")], lambda result: result["height"] == wanted)
+
+
+def _few_balance(scene: Scene) -> Measurement:
+    question = named("platform.getBalance", address=HOLDER.text)
+    return repeat(scene, [question], lambda result: result["balance"] == str(FEW_COINS * COIN))
+
+
+def _few_utxos(scene: Scene) -> Measurement:
+    question = named("platform.getUTXOs", addresses=[HOLDER.text], limit=PAGE)
+    return repeat(scene, [question], lambda result: len(result["utxos"]) == FEW_COINS)
 
 
 def _old_validators(scene: Scene) -> Measurement:
@@ -154,4 +186,21 @@ BALANCE = Workload(
 )
 UTXOS = Workload(
     "utxos", "platform.getUTXOs, page of 1,024, 1", "ms", _utxos, None, Bar(20), Better.LESS
+)
+MANY_VALIDATORS = Workload(
+    "validators-16",
+    "getCurrentValidators, 2,000 with 20,000 delegators, 16",
+    "req/s",
+    _many_validators,
+    None,
+    None,
+)
+SMALL = tuple(
+    Workload(name, title, "req/s", measure, None, beside_anvil(rate))
+    for name, title, measure, rate in (
+        ("platform-height", "platform.getHeight, 16", _height, 15_000),
+        ("few-validators", "platform.getCurrentValidators, 5, 16", _few_validators, 5_000),
+        ("few-utxos", "platform.getUTXOs, 100, 16", _few_utxos, 5_000),
+        ("few-balance", "platform.getBalance, 100 UTXOs, 16", _few_balance, 7_000),
+    )
 )
