@@ -1,6 +1,7 @@
 """What addresses own: balances, and their outputs page by page."""
 
 from collections.abc import Sequence
+from math import inf
 from typing import Final
 
 from chaindb import clock
@@ -32,8 +33,7 @@ def get_balance(rpc: PlatformRpc, one: str, several: Sequence[str]) -> Json | Pa
     given = [*([one] if one else []), *several]
     if len(given) > MOST_ADDRESSES:
         raise too_many("addresses", len(given), MOST_ADDRESSES)
-    now = clock.now()
-    found = outputs.balance(rpc.chain, params.read_all(rpc.chain, given), now=now)
+    found = outputs.balance(rpc.chain, params.read_all(rpc.chain, given), now=clock.now())
     coins = found.funds.get(rpc.chain.network().asset_id, Funds())
     shown = {
         "balance": str(coins.total),
@@ -52,7 +52,9 @@ def get_balance(rpc: PlatformRpc, one: str, several: Sequence[str]) -> Json | Pa
             {"txID": rpc.id_text(tx_id), "outputIndex": index} for tx_id, index in found.utxos
         ],
     }
-    return shown if found.unlocks is None else Passing(shown, Lifetime(now, found.unlocks))
+    if found.since == 0 and found.until is None:
+        return shown
+    return Passing(shown, Lifetime(found.since, inf if found.until is None else found.until))
 
 
 def get_utxos(  # noqa: PLR0917  # arguments come by position

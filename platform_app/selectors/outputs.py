@@ -93,7 +93,9 @@ class Balance(NamedTuple):
 
     funds: dict[ID, Funds]
     utxos: list[tuple[ID, int]]
-    unlocks: int | None = None
+    since: int = 0
+    """When the last of them was unlocked, Unix seconds; 0 where none was ever locked."""
+    until: int | None = None
     """When the next of them is unlocked, Unix seconds; None where none is locked."""
 
 
@@ -155,8 +157,9 @@ def balance(chain: PlatformChain, addresses: Iterable[ShortID], *, now: int) -> 
             of_asset[_lock(int(locktime), int(stakeable), now)] += int(amount)
             locks.update((int(locktime), int(stakeable)))
     funds = {ID(asset): Funds(*(min(MAX, one) for one in found)) for asset, found in sums.items()}
-    unlocks = min((lock for lock in locks if lock > now), default=None)
-    return Balance(funds, list(utxos.values()), unlocks)
+    since = max((lock for lock in locks if lock <= now), default=0)
+    until = min((lock for lock in locks if lock > now), default=None)
+    return Balance(funds, list(utxos.values()), since, until)
 
 
 def stake_of(

@@ -1,71 +1,31 @@
 """The direct door answers what it can as the raw door does, byte for byte, and leaves the rest."""
 
-import re
 import socket
 import threading
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
-import uvicorn
-from typing_extensions import override
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from jsonrpc import envelope
+from jsonrpc import envelope, http
 from jsonrpc.asgi import RawDoor
-from jsonrpc.direct import DirectProtocol, RequestHeads
+from jsonrpc.direct import RequestHeads, read_headers
 from jsonrpc.dispatch import MISS, Dispatcher
+from jsonrpc.gate import Reply
 from jsonrpc.geth import Geth
 from jsonrpc.http import Endpoint, by_path
-from jsonrpc.inflight import Replies
 from jsonrpc.registry import MethodRegistry
 from jsonrpc.throttle import LocalThrottle, Rate
 from jsonrpc.workers import Workers
+from tests.integration.jsonrpc.two_doors import Served, exchange, two_doors
+from tests.integration.jsonrpc.two_doors import request as posted
 from tests.integration.patience import SECONDS
 
 CALL = b'{"jsonrpc":"2.0","id":7,"method":"number"}'
+LONGER = b'{"jsonrpc":"2.0","id":7,"method":"longer"}'
 LONG = b'{"jsonrpc":"2.0","id":7,"method":"long"}'
 THREAD = b'{"jsonrpc":"2.0","id":7,"method":"thread"}'
 NOTE = b'{"jsonrpc":"2.0","method":"number"}'
-
-
-class Connection(HttpToolsProtocol):
-    """A connection that notes how many bytes the server has taken from it."""
-
-    met: list["Connection"]
-    """All that one server had so far; a subclass has it for its server."""
-    taken = 0
-
-    @override
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        self.met.append(self)
-
-    @override
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        self.taken += len(data)
-
-    def is_at_rest(self, sent: int) -> bool:
-        """Whether the server has all that was sent, and has answered what can be answered."""
-        if self.transport.is_closing():
-            return True
-        cycle = self.cycle
-        return self.taken == sent and (cycle is None or cycle.more_body or cycle.response_complete)
-
-
-@dataclass
-class Served:
-    """Two servers of one application: with and without the direct door."""
-
-    replies: Replies
-    """Of both."""
-    ports: dict[str, int]
-    asgi: dict[str, int]
-    """How many requests came to the application."""
-    protocols: dict[str, type[Connection]]
 
 
 @pytest.fixture(scope="module")
@@ -73,74 +33,41 @@ def served() -> Iterator[Served]:
     registry = MethodRegistry()
     registry.add("number", lambda: "0x10", hot=True)
     registry.add("long", lambda: "ab" * 5000, hot=True)
+    registry.add("longer", lambda: "ab" * 50_000, hot=True)
     registry.add("thread", lambda: 1)
     registry.add("whose", lambda client: client, hot=True, client=True)
     endpoint = Endpoint(["/rpc"], Dispatcher(registry))
     workers = Workers(2)
-
-    async def nowhere(scope: Any, receive: Any, send: Any) -> None:
-        await send({"type": "http.response.start", "status": 404, "headers": []})
-        await send({"type": "http.response.body", "body": b"nowhere"})
-
-    door = RawDoor(by_path([endpoint]), nowhere, workers)
-
-    class Direct(Connection, DirectProtocol):
-        met = []
-        heads = RequestHeads(by_path([endpoint]))
-
-    class Plain(Connection):
-        met = []
-
-    protocols: dict[str, type[Connection]] = {"direct": Direct, "plain": Plain}
-    made = Served(endpoint.replies, {}, dict.fromkeys(protocols, 0), protocols)
-    running = []
-    for name, protocol in protocols.items():
-
-        async def counted(scope: Any, receive: Any, send: Any, name: str = name) -> None:
-            made.asgi[name] += 1
-            await door(scope, receive, send)
-
-        listener = socket.create_server(("127.0.0.1", 0))
-        made.ports[name] = listener.getsockname()[1]
-        config = uvicorn.Config(
-            counted, http=protocol, loop="uvloop", lifespan="off", log_level="critical",
-            proxy_headers=False, timeout_keep_alive=int(SECONDS),
-        )  # fmt: skip
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
-        thread.start()
-        running.append((server, thread, listener))
-    yield made
-    for server, thread, listener in running:
-        server.should_exit = True
-        thread.join(SECONDS)
-        listener.close()
+    door = RawDoor(by_path([endpoint]), elsewhere, workers)
+    with two_doors(door, endpoint.replies, RequestHeads(by_path([endpoint])), OnePage()) as made:
+        yield made
     workers.close()
 
 
+async def elsewhere(scope: Any, receive: Any, send: Any) -> None:
+    page = scope["path"] == "/page" and scope["method"] == "GET"
+    headers = [(b"x-page", b"1"), (b"content-length", b"4")] if page else []
+    await send({"type": "http.response.start", "status": 503 if page else 404, "headers": headers})
+    await send({"type": "http.response.body", "body": b"page" if page else b"nowhere"})
+
+
+class OnePage:
+    """A page as the application has it, for the usual request."""
+
+    def get(self, head: bytes) -> Reply | None:
+        if not head.startswith(b"GET /page HTTP/1.1\r\n"):
+            return None
+        if read_headers(head.split(b"\r\n")[1:]) is None:
+            return None
+        return Reply(503, ((b"x-page", b"1"),), b"page")
+
+
 def request(body: bytes = CALL, *headers: bytes, line: bytes = b"POST /rpc HTTP/1.1") -> bytes:
-    usual = (b"Host: localhost", b"Content-Type: application/json")
-    length = b"Content-Length: %d" % len(body)
-    return b"\r\n".join((line, *usual, length, *headers, b"", body))
+    return posted(body, *headers, line=line)
 
 
-def exchange(served: Served, name: str, *pieces: bytes) -> bytes:
-    """Send pieces on one connection, each when the one before is answered; return all answers."""
-    met = served.protocols[name].met
-    known, sent = len(met), 0
-    with socket.create_connection(("127.0.0.1", served.ports[name]), SECONDS) as connection:
-        for piece in pieces:
-            connection.sendall(piece)
-            sent += len(piece)
-            deadline = time.monotonic() + SECONDS
-            while len(met) == known or not met[known].is_at_rest(sent):
-                assert time.monotonic() < deadline, "the server does not come to rest"
-                time.sleep(0.001)
-        connection.shutdown(socket.SHUT_WR)  # the server ends the connection then
-        received = b""
-        while part := connection.recv(65_536):
-            received += part
-    return re.sub(rb"date: [^\r]*\r\n", b"", received)
+def get(*headers: bytes, line: bytes = b"GET /page HTTP/1.1") -> bytes:
+    return b"\r\n".join((line, b"Host: localhost", *headers, b"", b""))
 
 
 REQUESTS = {
@@ -181,6 +108,21 @@ REQUESTS = {
     "another type": (request().replace(b"application/json", b"text/plain"),),
     "no request at all": (b"POST \r\n\r\n",),
     "a long head": (request(CALL, b"X-A: " + b"a" * 3000),),
+    "long": (request(LONGER),),
+    "long and compressed": (request(LONGER, b"Accept-Encoding: gzip"), request()),
+    "a page": (get(),),
+    "pages and calls": (get(), request(), get(), request(THREAD), get()),
+    "two pages at once": (get() + get(),),
+    "a page and a call at once": (get() + request(),),
+    "a page behind a slow call": (request(THREAD) + get(),),
+    "a page in two pieces": (get()[:20], get()[20:]),
+    "a page to be closed": (get(b"Connection: close"),),
+    "a page with a body": (get(b"Content-Length: 4") + b"body",),
+    "a page that is to be another protocol": (get(b"Upgrade: h2c", b"Connection: Upgrade"),),
+    "a page of old": (get(line=b"GET /page HTTP/1.0"),),
+    "a page by a query": (get(line=b"GET /page?x=1 HTTP/1.1"),),
+    "only the head of a page": (get(line=b"HEAD /page HTTP/1.1"),),
+    "a page with a long head": (get(b"X-A: " + b"a" * 3000),),
 }
 
 
@@ -195,7 +137,7 @@ def test_both_doors_answer_the_same_bytes(served: Served, name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     ["plain", "twice on a connection", "a batch", "a notification", "no JSON", "keep-alive",
-     "compressed", "a web page"],
+     "compressed", "a web page", "long", "a page"],
 )  # fmt: skip
 def test_what_is_plain_and_in_memory_never_becomes_asgi(served: Served, name: str) -> None:
     before = served.asgi["direct"]
@@ -203,6 +145,23 @@ def test_what_is_plain_and_in_memory_never_becomes_asgi(served: Served, name: st
     exchange(served, "direct", *REQUESTS[name])
 
     assert served.asgi["direct"] == before
+
+
+@pytest.mark.parametrize("name", ["direct", "plain"])
+def test_what_takes_long_to_compress_is_compressed_in_a_thread(
+    served: Served, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    threads = []
+    compress = http._compressed
+
+    def noting(reply: Reply) -> Reply:
+        threads.append(threading.current_thread().name)
+        return compress(reply)
+
+    monkeypatch.setattr(http, "_compressed", noting)
+    exchange(served, name, *REQUESTS["long and compressed"])
+
+    assert [one.startswith("jsonrpc") for one in threads] == [True]
 
 
 def test_a_handler_that_asks_learns_whose_request_it_is(served: Served) -> None:

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from math import inf
 from typing import Any
 
 import pytest
@@ -15,8 +16,10 @@ from chaindb.connections import release
 from chaindb.database import Database
 from chainvm.port import HeadMoved
 from nodeproject.apps import this_node
-from nodeproject.snapshots import tables
+from nodeproject.snapshots import service, tables
 from platform_app.apps import platform_chain
+from platform_app.memory import answers
+from platform_app.memory.answers import ALWAYS
 from platform_app.selectors import stakers
 from platform_app.services import keystore
 from primitives.ids import PRIMARY_NETWORK_ID
@@ -49,12 +52,20 @@ def test_everything_is_as_it_was(scene: Scene) -> None:
     assert keystore.list_users(platform_chain()) == ["alice"]
 
 
-def test_this_process_answers_as_of_the_snapshot_at_once(scene: Scene) -> None:
+def test_this_process_answers_as_of_the_snapshot_at_once(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
     scene.mine()
     scene.snapshots.save("a")
     evm = scene.chain.evm
     assert pool.next_nonce(evm, SENDER) == 0
     members = stakers.current_validators(platform_chain(), PRIMARY_NETWORK_ID)
+    answered = platform_chain().answers
+    answered.look()
+    answered.read(("asked",), lambda: (b"answered", ALWAYS))
+    monkeypatch.setattr(answers, "OLDEST", inf)
+    monkeypatch.setattr(service, "OLDEST", 0.0)
+    assert answered.get(("asked",)) == b"answered"
     scene.send()
     scene.mine()
     scene.send()
@@ -67,6 +78,7 @@ def test_this_process_answers_as_of_the_snapshot_at_once(scene: Scene) -> None:
     again = stakers.current_validators(platform_chain(), PRIMARY_NETWORK_ID)
     assert again == members
     assert again is not members  # read anew: a height may have another set by now
+    assert answered.get(("asked",)) is None
 
 
 def test_blocks_go_on_from_the_snapshot(scene: Scene) -> None:

@@ -186,6 +186,7 @@ def test_a_balance_tells_what_is_locked_and_how() -> None:
     }
     assert found.funds[platform.ASSET_ID].total == 63
     assert len(found.utxos) == 7
+    assert (found.since, found.until) == (now, now + 1)
 
 
 def test_a_balance_of_two_owners_counts_a_common_output_once() -> None:
@@ -210,7 +211,7 @@ def test_sums_end_where_64_bits_do() -> None:
 def test_who_owns_nothing_has_no_funds() -> None:
     begin()
 
-    assert outputs.balance(platform_chain(), [FIRST], now=platform.NOW) == ({}, [])
+    assert outputs.balance(platform_chain(), [FIRST], now=platform.NOW) == ({}, [], 0, None)
 
 
 def test_stake_is_that_of_pending_and_current_stakers_of_the_owner() -> None:

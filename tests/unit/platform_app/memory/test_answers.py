@@ -290,4 +290,4 @@ def test_what_many_arguments_ask_for_is_not_remembered() -> None:
     assert key_of("method", ([address], "", 5)) == ("method", (address,), "", 5)
     assert key_of("method", ([address] * 80, "")) is not None
     assert key_of("method", ([address] * 100, "")) is None
-    assert ALWAYS == Lifetime(-inf, inf, inf)
+    assert Lifetime(-inf, inf, inf) == ALWAYS

@@ -1,0 +1,122 @@
+"""Two servers of one application, with and without the direct door, and what they answer."""
+
+import re
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import uvicorn
+from typing_extensions import override
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from jsonrpc.asgi import Application
+from jsonrpc.direct import DirectProtocol, Pages, RequestHeads
+from jsonrpc.inflight import Replies
+from tests.integration.patience import SECONDS
+
+
+class Connection(HttpToolsProtocol):
+    """A connection that notes how many bytes the server has taken from it."""
+
+    met: list["Connection"]
+    """All that one server had so far; a subclass has it for its server."""
+    taken = 0
+
+    @override
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.met.append(self)
+
+    @override
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self.taken += len(data)
+
+    def is_at_rest(self, sent: int) -> bool:
+        """Whether the server has all that was sent, and has answered what can be answered."""
+        if self.transport.is_closing():
+            return True
+        cycle = self.cycle
+        return self.taken == sent and (cycle is None or cycle.more_body or cycle.response_complete)
+
+
+@dataclass
+class Served:
+    """Two servers of one application: with and without the direct door."""
+
+    replies: Replies
+    """Of both."""
+    ports: dict[str, int]
+    asgi: dict[str, int]
+    """How many requests came to the application."""
+    protocols: dict[str, type[Connection]]
+
+
+@contextmanager
+def two_doors(
+    application: Application, replies: Replies, heads: RequestHeads, pages: Pages | None = None
+) -> Iterator[Served]:
+    """Serve an application twice; `heads` and `pages` are of its direct door."""
+
+    class Direct(Connection, DirectProtocol):
+        met = []
+
+    class Plain(Connection):
+        met = []
+
+    Direct.heads, Direct.pages = heads, pages
+    protocols: dict[str, type[Connection]] = {"direct": Direct, "plain": Plain}
+    made = Served(replies, {}, dict.fromkeys(protocols, 0), protocols)
+    running = []
+    for name, protocol in protocols.items():
+
+        async def counted(scope: Any, receive: Any, send: Any, name: str = name) -> None:
+            made.asgi[name] += 1
+            await application(scope, receive, send)
+
+        listener = socket.create_server(("127.0.0.1", 0))
+        made.ports[name] = listener.getsockname()[1]
+        config = uvicorn.Config(
+            counted, http=protocol, loop="uvloop", lifespan="off", log_level="critical",
+            proxy_headers=False, timeout_keep_alive=int(SECONDS),
+        )  # fmt: skip
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
+        thread.start()
+        running.append((server, thread, listener))
+    try:
+        yield made
+    finally:
+        for server, thread, listener in running:
+            server.should_exit = True
+            thread.join(SECONDS)
+            listener.close()
+
+
+def request(body: bytes, *headers: bytes, line: bytes = b"POST /rpc HTTP/1.1") -> bytes:
+    usual = (b"Host: localhost", b"Content-Type: application/json")
+    length = b"Content-Length: %d" % len(body)
+    return b"\r\n".join((line, *usual, length, *headers, b"", body))
+
+
+def exchange(served: Served, name: str, *pieces: bytes) -> bytes:
+    """Send pieces on one connection, each when the one before is answered; return all answers."""
+    met = served.protocols[name].met
+    known, sent = len(met), 0
+    with socket.create_connection(("127.0.0.1", served.ports[name]), SECONDS) as connection:
+        for piece in pieces:
+            connection.sendall(piece)
+            sent += len(piece)
+            deadline = time.monotonic() + SECONDS
+            while len(met) == known or not met[known].is_at_rest(sent):
+                assert time.monotonic() < deadline, "the server does not come to rest"
+                time.sleep(0.001)
+        connection.shutdown(socket.SHUT_WR)  # the server ends the connection then
+        received = b""
+        while part := connection.recv(65_536):
+            received += part
+    return re.sub(rb"date: [^\r]*\r\n", b"", received)

@@ -1,0 +1,209 @@
+"""All interfaces and pages of a node: the direct door answers what ASGI and Django answer, byte for byte."""
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator
+from math import inf
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from health_app import services
+from health_app.reporter import Reporter
+from health_app.writing import Writes
+from jsonrpc.asgi import RawDoor
+from jsonrpc.direct import RequestHeads
+from jsonrpc.http import by_path
+from jsonrpc.inflight import Replies
+from nodeproject.apps import this_node
+from nodeproject.plain import PlainDoor
+from nodeproject.platform_listener import PlatformListener
+from platform_app import notifications
+from platform_app.api import presence
+from platform_app.apps import platform_chain
+from platform_app.memory import answers
+from tests.builders import health_checks as checks
+from tests.builders.process import begin_anew
+from tests.integration.jsonrpc.two_doors import Served, exchange, request, two_doors
+from tests.integration.platform_app.conftest import PChain
+from tests.unit.jsonrpc.test_doors import elsewhere
+
+ADDRESS = "P-local18jma8ppw3nhx5r4ap8clazz0dps7rv5u00z96u"
+CALLS = [
+    ("/ext/P", "platform.getHeight", {}),
+    ("/ext/bc/P", "platform.getCurrentValidators", {}),
+    ("/ext/bc/P", "platform.getBalance", {"address": ADDRESS}),
+    ("/ext/platform", "platform.getUTXOs", {"addresses": [ADDRESS]}),
+    ("/ext/P", "platform.getMinStake", {}),
+    ("/ext/P", "platform.nope", {}),
+    ("/ext/info", "info.getNodeID", {}),
+    ("/ext/info", "info.getNodeVersion", {}),
+    ("/ext/info", "info.getBlockchainID", {"alias": "C"}),
+    ("/ext/health", "health.health", {}),
+    ("/ext/health", "health.readiness", {"tags": ["x"]}),
+    ("/ext/bc/X", "avm.getTxFee", {}),
+    ("/ext/keystore", "keystore.nope", {}),
+]
+PAGES = [
+    "/ext/health", "/ext/health/", "/ext/health/health", "/ext/health/readiness",
+    "/ext/health/liveness",
+]  # fmt: skip
+UNUSUAL = {
+    "a query": b"GET /ext/health?tag=x HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "only a head": b"HEAD /ext/health HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "another host": b"GET /ext/health HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+    "no such page": b"GET /ext/health/nothing HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "an interface without pages": b"GET /ext/info HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "another method": b"PUT /ext/health/liveness HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "a page that waits": b"GET /ext/openrpc.json HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "another type": b"POST /ext/P HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}",
+}
+
+
+@pytest.fixture
+def served(shared_pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    """The node twice, with what each of its checks has found once; nothing gets too old by itself."""
+    monkeypatch.setattr(answers, "OLDEST", inf)
+    monkeypatch.setattr(answers, "LOOK", inf)
+    monkeypatch.setattr(presence, "SECONDS", inf)
+    begin_anew()
+    reporter = Reporter(
+        checks.table(lambda: (0, 0.0), Writes()), changed=services.record, interval=60.0
+    )
+    node = this_node()
+    monkeypatch.setattr(node.observation, "reporter", reporter)
+    reporter.run_once()
+    endpoints = by_path(node.doors.endpoints())
+    door = PlainDoor(
+        node.plain.front,
+        RawDoor(endpoints, elsewhere, node.doors.workers),
+        node.plain.workers,
+    )
+    with two_doors(door, Replies(), RequestHeads(endpoints), node.plain.at_once) as made:
+        yield made
+    node.doors.workers.close()
+    node.plain.workers.close()
+
+
+def get(path: str, *headers: bytes) -> bytes:
+    line = b"GET %b HTTP/1.1" % path.encode()
+    return b"\r\n".join((line, b"Host: localhost", *headers, b"", b""))
+
+
+def assert_as_through_django(
+    answer: bytes, path: str, content: bytes | None = None, **headers: str
+) -> None:
+    """Compare what a server sent with Django's answer, which has headers of its own besides."""
+    client = Client(headers={"host": "localhost", **headers})
+    if content is None:
+        response = client.get(path)
+    else:
+        response = client.generic("POST", path, content, "application/json")
+    head, _, body = answer.partition(b"\r\n\r\n")
+    status, *lines = head.decode().split("\r\n")
+    named = dict(line.split(": ", 1) for line in lines)
+    assert named.pop("server") == "uvicorn"
+    through_django = {name.lower(): value for name, value in response.headers.items()}
+    assert (int(status.split()[1]), body) == (response.status_code, response.content)
+    assert named.items() <= through_django.items()
+
+
+@pytest.mark.parametrize(("path", "method", "params"), CALLS)
+def test_a_call_is_answered_alike_by_all_doors(
+    served: Served, path: str, method: str, params: dict[str, Any]
+) -> None:
+    content = json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}).encode()
+    asked = request(content, line=b"POST %b HTTP/1.1" % path.encode())
+    origin = b"Origin: https://wallet.example"
+    from_page = request(content, origin, line=b"POST %b HTTP/1.1" % path.encode())
+    plain, again = (exchange(served, "plain", asked) for _ in range(2))  # from then on remembered
+    of_page = exchange(served, "plain", from_page)
+    before = served.asgi["direct"]
+
+    direct, direct_of_page = (exchange(served, "direct", one) for one in (asked, from_page))
+
+    assert served.asgi["direct"] == before
+    assert plain == again == direct
+    assert direct_of_page == of_page
+    assert_as_through_django(direct, path, content)
+    assert_as_through_django(of_page, path, content, origin="https://wallet.example")
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_is_answered_alike_by_all_doors(served: Served, path: str) -> None:
+    asked, origin = get(path), get(path, b"Origin: https://wallet.example")
+    plain = [exchange(served, "plain", one) for one in (asked, origin, asked + asked)]
+    before = served.asgi["direct"]
+
+    direct = [exchange(served, "direct", one) for one in (asked, origin)]
+
+    assert served.asgi["direct"] == before
+    assert direct == plain[:2]
+    assert exchange(served, "direct", asked + asked) == plain[2]
+    assert_as_through_django(direct[0], path)
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_what_is_unusual_is_left_to_the_doors_behind(served: Served, name: str) -> None:
+    before = served.asgi["direct"]
+    direct = exchange(served, "direct", UNUSUAL[name])
+
+    assert served.asgi["direct"] == before + 1
+    assert direct == exchange(served, "plain", UNUSUAL[name])
+
+
+def test_pages_of_the_direct_door_are_counted_with_the_others(served: Served) -> None:
+    counted = this_node().observation.metrics.replies_of("health/liveness")
+    before = counted.read().get(("GET", 200), 0)
+    exchange(served, "direct", get("/ext/health/liveness"))
+    exchange(served, "plain", get("/ext/health/liveness"))
+    assert counted.read()["GET", 200] == before + 2
+
+
+def test_a_page_that_fails_is_left_to_the_door_behind(
+    served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(Reporter, "version", lambda _: 1 / 0)
+    answer = exchange(served, "direct", get("/ext/health"))
+    assert re.match(rb"HTTP/1.1 500 .*the page cannot be shown\n$", answer, re.DOTALL)
+    assert caplog.text.count("the page /ext/health failed") == 2
+
+
+def test_a_report_changes_with_each_run_of_a_check(served: Served) -> None:
+    before = exchange(served, "direct", get("/ext/health"))
+    assert exchange(served, "direct", get("/ext/health")) == before
+    this_node().observation.reporter.run_once()
+    after = exchange(served, "direct", get("/ext/health"))
+    assert after != before
+    assert after == exchange(served, "plain", get("/ext/health"))
+
+
+async def test_a_block_that_somebody_tells_of_ends_what_was_answered_before_it() -> None:
+    chain = platform_chain()
+    place = answers.Place(b"genesis", b"block 1", 0, 0)
+    chain.answers._read = lambda: place
+    listener = PlatformListener(chain)
+    listener.start()
+    listener.start()
+    try:
+        chain.answers.look()
+        for block_id, is_known in ((b"block 1", True), (b"block 2", False)):
+            message = {"type": notifications.HEAD, "height": 1, "block_id": block_id}
+            chain.pointers.send(chain.aliases[0], message)
+            await _turn()
+            assert chain.answers.is_trusted() is is_known
+    finally:
+        listener.stop()
+    chain.answers.look()
+    chain.pointers.send(chain.aliases[0], message)
+    await _turn()
+    assert chain.answers.is_trusted()
+
+
+async def _turn() -> None:
+    """Let the loop work off what it was handed so far."""
+    done = asyncio.Event()
+    asyncio.get_running_loop().call_soon_threadsafe(done.set)
+    await done.wait()
