@@ -6,10 +6,14 @@ import pytest
 
 from info_app.api import methods
 from info_app.api.node import NoIdentity, OwnNode, to_error_object
+from platform_app.api.answers import Answers
 from platform_app.chain import NoGenesis
+from platform_app.memory.answers import AnswerMemory
 from primitives.node_identity import IdentityFiles
 
-INFO = methods(OwnNode(IdentityFiles.below(Path("/nowhere")), {}))
+INFO = methods(
+    OwnNode(IdentityFiles.below(Path("/nowhere")), {}), Answers(AnswerMemory(lambda: None))
+)
 
 SPECIFIED = [
     "getNodeID", "getNodeVersion", "getNodeIP", "getNetworkID", "getNetworkName", "isBootstrapped",
