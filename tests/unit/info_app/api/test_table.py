@@ -40,10 +40,11 @@ def test_nothing_is_required_by_the_form_of_a_call() -> None:
     assert [one.name for one in INFO.describe() if one.required] == []
 
 
-def test_what_never_changes_is_answered_at_once() -> None:
+def test_what_is_in_memory_is_answered_at_once() -> None:
     assert {method.name for method in INFO if method.hot} == {
         "info.getNodeID", "info.getNetworkID", "info.getNetworkName", "info.getTxFee",
-        "info.getVMs", "info.upgrades",
+        "info.getVMs", "info.upgrades", "info.getNodeVersion", "info.getNodeIP", "info.getBlockchainID",
+        "info.isBootstrapped",
     }  # fmt: skip
 
 
