@@ -54,7 +54,7 @@ def main() -> int:
     for group in GROUPS:
         wanted = [each for each in group.workloads if each.name in options.only]
         for server in servers if wanted else []:
-            if group.alone and server != NODE.name:
+            if server in group.left_out or (group.alone and server != NODE.name):
                 continue
             _measure(results, server, group, wanted, scale)
     print_table(results, machine)

@@ -1,7 +1,8 @@
 """The contracts of the workloads: what `contracts/*.hex` holds, and the calls into them.
 
 Source: contracts/Bench.sol, compiled by solc 0.8.30 with `--evm-version shanghai --optimize
---optimize-runs 1000 --metadata-hash none --no-cbor-metadata`; one file for each contract.
+--optimize-runs 1000 --metadata-hash none --no-cbor-metadata`; one file for each contract. Slots.hex is assembled by
+hand: Slots.easm.
 """
 
 from collections.abc import Sequence

@@ -42,6 +42,32 @@ def receive(framing: Framing, connection: socket.socket) -> bytes:
             return framing.body(bytes(received))
 
 
+def receive_many(
+    framing: Framing, connection: socket.socket, count: int, patience: float
+) -> list[bytes]:
+    """Return the bodies of the next messages, as many as came of the wanted number in so many seconds.
+
+    Raises:
+        Stalled: The connection ended.
+    """
+    found: list[bytes] = []
+    received = bytearray()
+    deadline = time.perf_counter() + patience
+    with select.epoll() as poll:
+        poll.register(connection.fileno(), select.EPOLLIN)
+        while len(found) < count and (left := deadline - time.perf_counter()) > 0:
+            if not poll.poll(left):
+                break
+            chunk = connection.recv(READ)
+            if not chunk:
+                raise Stalled("the server closed the connection")
+            received += chunk
+            while (size := framing.size(received)) != UNKNOWN and len(received) >= size:
+                found.append(framing.body(bytes(received[:size])))
+                del received[:size]
+    return found
+
+
 def wait_for_all(framing: Framing, connections: Sequence[socket.socket], patience: float) -> bool:
     """Take one whole message from each connection; False when not all came in time.
 

@@ -3,6 +3,7 @@
 from benchmarks import node, peers
 from benchmarks import workloads_aged as aged
 from benchmarks import workloads_bootstrap as bootstrap
+from benchmarks import workloads_busy as busy
 from benchmarks import workloads_devnet as devnet
 from benchmarks import workloads_history as history
 from benchmarks import workloads_import as imports
@@ -10,6 +11,8 @@ from benchmarks import workloads_network as network
 from benchmarks import workloads_platform_read as platform_reads
 from benchmarks import workloads_platform_write as platform_writes
 from benchmarks import workloads_read as reads
+from benchmarks import workloads_slots as slots
+from benchmarks import workloads_start as start
 from benchmarks import workloads_strangers as strangers
 from benchmarks import workloads_traces as traces
 from benchmarks import workloads_voting as voting
@@ -18,7 +21,17 @@ from benchmarks import workloads_ws as sockets
 from benchmarks.workload import Group, Workload
 
 GROUPS = (
-    Group("reads", reads.prepare, (*reads.READS, sockets.BLOCK_NUMBER, sockets.NEW_HEADS)),
+    Group(
+        "reads",
+        reads.prepare,
+        (
+            *reads.READS,
+            *slots.SLOTS,
+            sockets.BLOCK_NUMBER,
+            sockets.NEW_HEADS,
+            sockets.LOGS,
+        ),
+    ),
     Group(
         "traces",
         traces.prepare,
@@ -39,6 +52,7 @@ GROUPS = (
         (strangers.LIVENESS_BESIDE_HEAVY_CALLS,),
         alone=strangers.alone,
     ),
+    Group("busy", busy.prepare, busy.BUSY),
     # One server each: a peer that stalls in one must not spoil the next.
     Group("transfers", writes.prepare_singles, (writes.SINGLE_TRANSFERS,)),
     Group("batched transfers", writes.prepare_batches, (writes.BATCHED_TRANSFERS,)),
@@ -50,6 +64,7 @@ GROUPS = (
         # In this order: what is measured later finds the chain that was grown before.
         (
             aged.FRESH,
+            aged.FRESH_P99,
             aged.HIGH,
             aged.SPARSE,
             aged.WIDE,
@@ -57,8 +72,10 @@ GROUPS = (
             aged.OLD_BALANCE,
             aged.OLD_CALL,
             devnet.SNAPSHOTS,
+            aged.OLD_LOGS,
         ),
     ),
+    Group("start", start.prepare, (start.START,), left_out=start.WITHOUT_FILES),
     Group("devnet", devnet.prepare, (devnet.MINES, devnet.SUITE)),
     Group(
         "platform reads",

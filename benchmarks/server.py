@@ -42,6 +42,8 @@ class Kind:
     """What is done with its environment before it is started."""
     ports: int = 1
     """How many that follow each other it takes; the first one is its endpoint's."""
+    look: float = 0.05
+    """Seconds between two of these questions."""
     patience: float = 60.0
     """Seconds that it has to answer for the first time."""
     grace: float = 5.0
@@ -65,6 +67,10 @@ class Server:
     def memory(self) -> int:
         """Return the bytes of memory that the server's processes hold, shared pages once."""
         return sum(_proportional_set(pid) for pid in _processes_of(self.process.pid))
+
+    def end(self) -> None:
+        """End it before its time; its directory stays until then."""
+        _end(self.process, self.kind.grace)
 
 
 @contextmanager
@@ -107,7 +113,7 @@ def _wait_for(server: Server, output: Path) -> None:
             client.call(server.kind.probe)
             client.close()
             return
-        time.sleep(0.05)
+        time.sleep(server.kind.look)
     tail = output.read_text(errors="replace").splitlines()[-15:]
     raise StartFailed("\n".join([f"{server.kind.title} did not start", *tail]))
 

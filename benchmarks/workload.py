@@ -87,6 +87,9 @@ class Group:
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     """How peers are started that need other options than elsewhere, by name."""
 
+    left_out: tuple[str, ...] = ()
+    """Peers that have nothing of the kind."""
+
     @contextmanager
     def set_up(self, server: Server, scale: Scale) -> Iterator[Scene]:
         """Give what the workloads find on a server that has just started."""

@@ -1,13 +1,16 @@
 """What must not grow with the chain: time to the receipt, sparse logs, hot reads, memory."""
 
+import json
 import statistics
 import time
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from benchmarks.contracts import TRANSFER_TOPIC, call_data
 from benchmarks.growth import NEEDLES, Grown, grow_accounts, grow_blocks
 from benchmarks.growth import prepare as prepare_growth
-from benchmarks.rpc import body
+from benchmarks.rpc import Client, WrongAnswer, body
 from benchmarks.scene import FUNDER, Scene
 from benchmarks.signing import account, hash_of, sign
 from benchmarks.workload import Bar, Better, Measurement, Workload
@@ -17,6 +20,12 @@ TIME_LIMIT = 8.0
 """Seconds for the transactions whose way is timed."""
 REST = 1.0
 """Seconds between growing and timing, in which a server may tidy up."""
+LOGS = 1_000
+"""In each of the old blocks."""
+BURIED_UNDER = 600
+"""Blocks that come after those: more than a server should keep at hand."""
+RECEIPTS_FOR_A_BLOCK = 4
+"""One old block is read for so many receipts that are waited for elsewhere."""
 
 
 def prepare(scene: Scene) -> None:
@@ -46,7 +55,17 @@ def _time_to_receipt(scene: Scene, stage: str) -> Measurement:
 
 
 def _fresh(scene: Scene) -> Measurement:
-    return _time_to_receipt(scene, "fresh")
+    """Time it once, for the median and for the 99th percentile."""
+    if "fresh" not in scene.facts:
+        scene.facts["fresh"] = _time_to_receipt(scene, "fresh")
+    found: Measurement = scene.facts["fresh"]
+    return found
+
+
+def _fresh_p99(scene: Scene) -> Measurement:
+    found = _fresh(scene)
+    assert found.p99 is not None
+    return replace(found, value=found.p99 * 1e3)
 
 
 def _high(scene: Scene) -> Measurement:
@@ -95,6 +114,58 @@ def _old_token_balance(scene: Scene) -> Measurement:
     return replace(read_token_balance(scene), note=grown.note)
 
 
+def _old_logs(scene: Scene) -> Measurement:
+    """Ask once for the logs of each of some blocks, which many blocks have come after."""
+    grown = grow_blocks(scene)
+    count = 1 + scene.scale.latencies // RECEIPTS_FOR_A_BLOCK
+    return replace(time_old_logs(scene.client, _bury_logs(scene, count)), note=grown.note)
+
+
+def _bury_logs(scene: Scene, count: int) -> list[dict[str, Any]]:
+    """Make blocks with a thousand logs each, and many after them; return what asks for each block's logs."""
+    emit = call_data("emitLogs(uint256)", LOGS)
+    emitter = scene.contract("Emitter")
+    heights = [scene.from_funder(emitter, data=emit)["blockNumber"] for _ in range(count)]
+    head = scene.client.height()
+    for _ in range(BURIED_UNDER):
+        scene.client.call("evm_mine")
+    if scene.client.height() < head + BURIED_UNDER:
+        raise WrongAnswer(f"{scene.client.height() - head} of {BURIED_UNDER} blocks were mined")
+    return [
+        {
+            "fromBlock": height,
+            "toBlock": height,
+            "address": "0x" + emitter.hex(),
+            "topics": [TRANSFER_TOPIC],
+        }
+        for height in heights
+    ]
+
+
+def time_old_logs(client: Client, questions: Sequence[dict[str, Any]]) -> Measurement:
+    """Return the milliseconds of an eth_getLogs, p50; the first one does not count.
+
+    Args:
+        client: of a chain with LOGS logs for each question.
+        questions: each of another block, so that no answer is made of what was read for one before.
+
+    Raises:
+        WrongAnswer: An answer is not the logs of its block.
+    """
+    times = []
+    for question in questions:
+        request = body("eth_getLogs", question)
+        started = time.perf_counter()
+        answer = client.ask_raw(request)
+        times.append(time.perf_counter() - started)
+        logs = json.loads(answer).get("result") or []
+        if len(logs) != LOGS or {log["blockNumber"] for log in logs} != {question["fromBlock"]}:
+            raise WrongAnswer(f"{len(logs)} logs of {question}")
+    counted = sorted(times[1:])
+    p50 = statistics.median(counted)
+    return Measurement(p50 * 1e3, p50, counted[int(len(counted) * 0.99)])
+
+
 def _rested(scene: Scene, grown: Grown) -> Grown:
     if scene.facts.get("rested") is not grown:
         scene.facts["rested"] = grown
@@ -106,6 +177,15 @@ ANVIL, HARDHAT = Bar(peers=("anvil",)), Bar(peers=("hardhat",))
 
 FRESH = Workload(
     "receipt-time", "send to receipt, p50, fresh chain", "ms", _fresh, Bar(20), Bar(3), Better.LESS
+)
+FRESH_P99 = Workload(
+    "receipt-time-p99",
+    "send to receipt, p99, fresh chain",
+    "ms",
+    _fresh_p99,
+    None,
+    Bar(15),
+    Better.LESS,
 )
 HIGH = Workload(
     "receipt-time-high",
@@ -152,4 +232,13 @@ OLD_CALL = Workload(
     _old_token_balance,
     HARDHAT,
     ANVIL,
+)
+OLD_LOGS = Workload(
+    "old-logs",
+    "eth_getLogs, 1,000 logs of an old block, p50, 1",
+    "ms",
+    _old_logs,
+    None,
+    Bar(3),
+    Better.LESS,
 )

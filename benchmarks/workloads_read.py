@@ -8,7 +8,7 @@ from benchmarks.contracts import TRANSFER_TOPIC, call_data, transfer
 from benchmarks.generator import Pace, closed_loop
 from benchmarks.rpc import RpcFailed, WrongAnswer, batch, body
 from benchmarks.scene import FUNDER, Scene
-from benchmarks.signing import account, hash_of, sign
+from benchmarks.signing import CHAIN_ID, account, hash_of, sign
 from benchmarks.wire import Framing
 from benchmarks.workload import Bar, Measurement, Workload
 
@@ -104,10 +104,13 @@ def run_loop(
     return Measurement(speed.rate, speed.p50, speed.p99, used / speed.answers)
 
 
-def read_balance(scene: Scene) -> Measurement:
+def read_balance(
+    scene: Scene, *, connections: int = CONNECTIONS, pace: Pace | None = None
+) -> Measurement:
     """Balances of ten accounts, some of which have none."""
     accounts = [FUNDER, account("holder"), *(account("nobody", index) for index in range(8))]
-    return repeat(scene, [body("eth_getBalance", who.text, "latest") for who in accounts], _hex)
+    bodies = [body("eth_getBalance", who.text, "latest") for who in accounts]
+    return repeat(scene, bodies, _hex, connections=connections, pace=pace)
 
 
 def read_token_balance(scene: Scene) -> Measurement:
@@ -117,6 +120,17 @@ def read_token_balance(scene: Scene) -> Measurement:
 
 def _block_number(scene: Scene) -> Measurement:
     return repeat(scene, [body("eth_blockNumber")], _hex)
+
+
+def _chain_id(scene: Scene) -> Measurement:
+    return repeat(scene, [body("eth_chainId")], lambda result: int(result, 16) == CHAIN_ID)
+
+
+def _count(scene: Scene) -> Measurement:
+    """Nonces of ten accounts, of which the second has sent most."""
+    accounts = [FUNDER, account("busy"), *(account("nobody", index) for index in range(8))]
+    bodies = [body("eth_getTransactionCount", who.text, "latest") for who in accounts]
+    return repeat(scene, bodies, _hex)
 
 
 def _receipt(scene: Scene) -> Measurement:
@@ -200,6 +214,8 @@ BLOCK_NUMBER = Workload(
     YARDSTICK, "eth_blockNumber, 16 connections", "req/s", _block_number, HARDHAT, ANVIL
 )
 BALANCE = Workload("balance", "eth_getBalance, 16", "req/s", read_balance, HARDHAT, ANVIL)
+CHAIN_ID_READ = Workload("chain-id", "eth_chainId, 16", "req/s", _chain_id, None, ANVIL)
+COUNT = Workload("count", "eth_getTransactionCount, 16", "req/s", _count, None, ANVIL)
 CALL = Workload("call", "eth_call balanceOf, 16", "req/s", read_token_balance, HARDHAT, ANVIL)
 RECEIPT = Workload("receipt", "eth_getTransactionReceipt, 16", "req/s", _receipt, HARDHAT, ANVIL)
 BLOCK = Workload(
@@ -222,4 +238,17 @@ ESTIMATE = Workload(
 BATCH = Workload("batch", "batch of 100 eth_getBalance, 16", "calls/s", _batch, Bar(60_000), ANVIL)
 MIXED = Workload("mixed", "mixed reads, 16", "req/s", _mixed, HARDHAT, ANVIL)
 LONG_CALL = Workload("long-call", "eth_call of 10 M gas, 1", "Mgas/s", _long_call, Bar(250), ANVIL)
-READS = (BLOCK_NUMBER, BALANCE, CALL, RECEIPT, BLOCK, LOGS, ESTIMATE, BATCH, MIXED, LONG_CALL)
+READS = (
+    BLOCK_NUMBER,
+    CHAIN_ID_READ,
+    BALANCE,
+    COUNT,
+    CALL,
+    RECEIPT,
+    BLOCK,
+    LOGS,
+    ESTIMATE,
+    BATCH,
+    MIXED,
+    LONG_CALL,
+)

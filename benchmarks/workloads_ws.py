@@ -1,20 +1,28 @@
-"""WebSocket: calls over sixteen sockets, and a new head on its way to a thousand subscribers."""
+"""WebSocket: calls over sixteen sockets, a new head for a thousand subscribers, a thousand logs for one."""
 
 import json
 import socket
 import statistics
 import time
 from collections.abc import Sequence
+from contextlib import closing
 
-from benchmarks.exchanges import exchange, wait_for_all
-from benchmarks.rpc import NotMined, RpcFailed, body
+from benchmarks.contracts import TRANSFER_TOPIC, call_data
+from benchmarks.exchanges import exchange, receive_many, wait_for_all
+from benchmarks.rpc import NotMined, RpcFailed, WrongAnswer, body
 from benchmarks.scene import FUNDER, Scene
 from benchmarks.signing import account, hash_of, sign
 from benchmarks.workload import Bar, Better, Measurement, Workload
 from benchmarks.workloads_read import CONNECTIONS, run_loop
 
 PATIENCE = 5.0
-"""Seconds that a head may take to the last subscriber."""
+"""Seconds that a head, or a block's logs, may take to the last subscriber."""
+NOTIFIED = 1_000
+"""Logs of the block of which one subscriber is told."""
+EMITTING_GAS = 3_000_000
+"""For them all in one transaction: about 2,000 each."""
+REST = 0.05
+"""Seconds between two blocks: what a server does afterwards is not part of the next one."""
 
 
 def _block_number(scene: Scene) -> Measurement:
@@ -52,8 +60,60 @@ def _announce(scene: Scene, raws: Sequence[str], sockets: Sequence[socket.socket
         if not wait_for_all(scene.ws, sockets, PATIENCE):
             raise NotMined(f"a subscriber did not see the head of {hash_of(raw)}")
         times.append(time.perf_counter() - started)
-        time.sleep(0.05)  # what the server does after a head is not part of the next one
+        time.sleep(REST)
     return Measurement(statistics.median(times) * 1e3, statistics.median(times), max(times))
+
+
+def _logs(scene: Scene) -> Measurement:
+    """Time from sending a transaction until its subscriber holds the thousand logs of its block."""
+    sender = account("emitting")
+    scene.fund([sender])
+    emitter = scene.contract("Emitter")
+    data = call_data("emitLogs(uint256)", NOTIFIED)
+    raws = [
+        sign(sender, nonce, emitter, data=data, gas=EMITTING_GAS)
+        for nonce in range(1 + scene.scale.rounds)
+    ]
+    wanted = {"address": "0x" + emitter.hex(), "topics": [TRANSFER_TOPIC]}
+    with closing(scene.ws.connect()) as connection:
+        answer = exchange(scene.ws, connection, body("eth_subscribe", "logs", wanted))
+        if b'"result"' not in answer:
+            raise RpcFailed(answer.decode())
+        # The first block is the check, and warms up.
+        times = [_notify(scene, raw, connection) for raw in raws][1:]
+    return Measurement(statistics.median(times) * 1e3, statistics.median(times), max(times))
+
+
+def _notify(scene: Scene, raw: str, connection: socket.socket) -> float:
+    """Return the seconds from sending a transaction to the last of its logs; all of them are looked at afterwards.
+
+    Raises:
+        NotMined: Not all of them came.
+        WrongAnswer: They are not its logs, each once and in their order.
+    """
+    started = time.perf_counter()
+    scene.client.call("eth_sendRawTransaction", raw)
+    messages = receive_many(scene.ws, connection, NOTIFIED, PATIENCE)
+    seconds = time.perf_counter() - started
+    if len(messages) < NOTIFIED:
+        raise NotMined(f"{len(messages)} of {NOTIFIED} logs came of {hash_of(raw)}")
+    check_logs([json.loads(message)["params"]["result"] for message in messages], hash_of(raw))
+    time.sleep(REST)
+    return seconds
+
+
+def check_logs(logs: Sequence[dict[str, str]], transaction_hash: str) -> None:
+    """Check that logs are those of one transaction, each once and in their order.
+
+    Raises:
+        WrongAnswer: They are not.
+    """
+    indexes = [int(log["logIndex"], 16) for log in logs]
+    if indexes != list(range(NOTIFIED)):
+        raise WrongAnswer(f"{len(indexes)} logs came, with the numbers {indexes[:10]} …")
+    hashes = {log["transactionHash"] for log in logs}
+    if hashes != {transaction_hash}:
+        raise WrongAnswer(f"logs of {hashes} came in place of {transaction_hash}'s")
 
 
 BLOCK_NUMBER = Workload(
@@ -71,5 +131,14 @@ NEW_HEADS = Workload(
     _new_heads,
     Bar(60),
     Bar(23),
+    Better.LESS,
+)
+LOGS = Workload(
+    "log-notifications",
+    "1,000 logs of a block, one subscriber, send to last",
+    "ms",
+    _logs,
+    None,
+    Bar(peers=("anvil",)),
     Better.LESS,
 )

@@ -1,0 +1,68 @@
+"""Storage: calls that read a thousand slots each, and single slots."""
+
+from typing import Any
+
+from benchmarks.contracts import call_data
+from benchmarks.rpc import body
+from benchmarks.scene import Scene
+from benchmarks.workload import Measurement, Workload
+from benchmarks.workloads_read import ANVIL, CONNECTIONS, repeat
+
+READ = 1_000
+"""Slots that one call reads."""
+FILLED = 1_100
+"""Slots that hold something: each its number and one."""
+FILLED_AT_ONCE = 550
+"""What one transaction fills: twelve million gas."""
+STEP = 10
+"""Slots between the first ones of two calls: they are not all the same question."""
+AT_ONCE = 4
+
+
+def _filled(scene: Scene) -> str:
+    """Return the address of the contract, whose slots are filled once."""
+    contract = scene.contract("Slots")
+    if "slots" not in scene.facts:
+        for first in range(0, FILLED, FILLED_AT_ONCE):
+            data = call_data("fill(uint256,uint256)", first, first + FILLED_AT_ONCE)
+            scene.from_funder(contract, data=data)
+        scene.facts["slots"] = "0x" + contract.hex()
+    found: str = scene.facts["slots"]
+    return found
+
+
+def _sums(scene: Scene, connections: int) -> Measurement:
+    """Calls that add a thousand slots up, by turns from another one on."""
+    contract = _filled(scene)
+    bodies, sums = [], set()
+    for first in range(0, FILLED - READ, STEP):
+        data = "0x" + call_data("sum(uint256,uint256)", first, first + READ).hex()
+        bodies.append(body("eth_call", {"to": contract, "data": data}, "latest"))
+        sums.add(sum(range(first + 1, first + READ + 1)))
+    return repeat(scene, bodies, lambda result: int(result, 16) in sums, connections=connections)
+
+
+def _sum(scene: Scene) -> Measurement:
+    return _sums(scene, 1)
+
+
+def _sums_at_once(scene: Scene) -> Measurement:
+    return _sums(scene, AT_ONCE)
+
+
+def _slot(scene: Scene) -> Measurement:
+    contract = _filled(scene)
+    bodies = [
+        body("eth_getStorageAt", contract, hex(slot), "latest") for slot in range(0, FILLED, STEP)
+    ]
+    return repeat(scene, bodies, _is_filled, connections=CONNECTIONS)
+
+
+def _is_filled(result: Any) -> bool:
+    return 1 <= int(result, 16) <= FILLED
+
+
+SLOT = Workload("storage-at", "eth_getStorageAt, 16", "req/s", _slot, None, ANVIL)
+SUM = Workload("call-slots", "eth_call of 1,000 slots, 1", "req/s", _sum, None, ANVIL)
+SUMS = Workload("call-slots-4", "eth_call of 1,000 slots, 4", "req/s", _sums_at_once, None, ANVIL)
+SLOTS = (SLOT, SUM, SUMS)
