@@ -103,8 +103,8 @@ def _send(framing: Framing, raws: Sequence[str], pace: float, over: Event) -> in
             if over.wait(max(0.0, wait)):
                 return number
             client.call("eth_sendRawTransaction", raw)
-    if not over.is_set():
-        raise WrongAnswer(f"{len(raws)} transactions of a sender were not enough")
+        if not over.is_set():
+            raise WrongAnswer(f"{len(raws)} transactions of a sender were not enough")
     return len(raws)
 
 

@@ -1,4 +1,4 @@
-"""The load generator against a server that notes what comes, and in which order."""
+"""The load generator, and senders at a pace, against a server that notes what comes, and in which order."""
 
 import json
 import threading
@@ -10,7 +10,9 @@ import pytest
 from typing_extensions import override
 
 from benchmarks.generator import GeneratorFailed, Pace, closed_loop, loaded, send_streams
+from benchmarks.rpc import RpcFailed, WrongAnswer
 from benchmarks.wire import Endpoint, Http
+from benchmarks.workloads_busy import streaming
 
 NAMES = ["a", "b", "refuse"]
 
@@ -24,6 +26,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.bodies: dict[Any, list[str]] = {}
         self.busy = threading.Event()
+        self.left = threading.Event()
 
     @property
     def http(self) -> Http:
@@ -43,6 +46,8 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         named = json.loads(body)
+        if isinstance(named, dict):
+            named = named["params"][0]
         seen = self.server.bodies.setdefault(self.client_address, [])
         seen.append(named)
         if len(seen) > 10:
@@ -56,6 +61,11 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(told)))
         self.end_headers()
         self.wfile.write(told)
+
+    @override
+    def finish(self) -> None:
+        super().finish()
+        self.server.left.set()
 
     @override
     def log_message(self, *_: object) -> None:
@@ -122,3 +132,30 @@ def test_a_load_beside_ends_with_what_it_is_beside(server: Server) -> None:
         assert server.busy.wait(60)
     assert set(map(len, server.bodies.values())) != {0}
     assert len(server.bodies) == 2
+
+
+def test_paced_senders_send_in_order_until_what_they_are_beside_ends(server: Server) -> None:
+    raws = [[f"{sender}{number}" for number in range(1_000)] for sender in "ab"]
+    with streaming(server.http, raws, 500.0) as sent:
+        assert server.busy.wait(60)
+
+    assert sent.rate > 0
+    assert sum(sent.sent) > 10
+    for order, own, count in zip(server.orders(), raws, sent.sent, strict=True):
+        assert order == own[:count]
+
+
+def test_a_sender_that_has_none_left_has_no_figure(server: Server) -> None:
+    with (
+        pytest.raises(WrongAnswer, match="2 transactions of a sender were not enough"),
+        streaming(server.http, [["a", "b"]], 1_000.0),
+    ):
+        assert server.left.wait(60)
+
+
+def test_a_transaction_that_is_refused_has_no_figure(server: Server) -> None:
+    with (
+        pytest.raises(RpcFailed, match="eth_sendRawTransaction"),
+        streaming(server.http, [["refuse"] * 20], 1_000.0),
+    ):
+        assert server.left.wait(60)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from benchmarks.groups import GROUPS, WORKLOADS
 from benchmarks.node import NODE
+from benchmarks.peers import PEERS
 from benchmarks.scale import FULL
 
 TRACES = [name for name in WORKLOADS if name.startswith("trace-")]
@@ -23,3 +24,8 @@ def test_traces_are_measured_and_not_what_is_kept_of_them(tmp_path: Path) -> Non
         assert kind.name == NODE.name
         assert kind.environment(1, tmp_path)["NODE_TRACE_CACHE"] == "0"
     assert "NODE_TRACE_CACHE" not in NODE.environment(1, tmp_path)
+
+
+def test_who_is_left_out_is_a_peer() -> None:
+    left_out = {name for group in GROUPS for name in group.left_out}
+    assert left_out == {"hardhat", "ganache"} < set(PEERS)

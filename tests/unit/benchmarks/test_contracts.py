@@ -1,0 +1,39 @@
+"""The contract that is assembled by hand does what its listing says."""
+
+from benchmarks.contracts import call_data, creation_code
+from cchain_app.evm.native import NativeEngine
+from primitives.evm import Address
+from tests.builders.cchain import MemoryState, block_env, call_message, genesis_state
+
+CONTRACT = Address(b"\xc0" * 20)
+SET = 20_000
+"""Gas for a slot's first value."""
+
+
+def on_chain(**account: object) -> MemoryState:
+    engine, state = NativeEngine(), genesis_state()
+    made = engine.call(block_env(), call_message(None, creation_code("Slots")), state)
+    assert made.error is None
+    state.put(CONTRACT, code=made.output, nonce=1, **account)
+    return state
+
+
+def test_slots_are_added_up_between_their_bounds() -> None:
+    state = on_chain(storage={slot: slot + 1 for slot in range(100)})
+    message = call_message(CONTRACT, call_data("sum(uint256,uint256)", 10, 90))
+
+    result = NativeEngine().call(block_env(), message, state)
+    assert result.error is None
+    assert int.from_bytes(result.output, "big") == sum(range(11, 91))
+
+
+def test_each_slot_between_the_bounds_gets_its_own_number_and_one() -> None:
+    filled = on_chain(storage={slot: slot + 1 for slot in range(5, 15)})
+    message = call_message(CONTRACT, call_data("fill(uint256,uint256)", 5, 15))
+
+    # Where a slot has that value already nothing is written; elsewhere ten first values are.
+    again, first = (
+        NativeEngine().call(block_env(), message, state) for state in (filled, on_chain())
+    )
+    assert again.error is first.error is None
+    assert first.gas_used - again.gas_used == 10 * (SET - 100)
