@@ -12,6 +12,7 @@ from benchmarks.generator import GeneratorFailed, program
 from benchmarks.groups import GROUPS, WORKLOADS
 from benchmarks.machine import allow_many_sockets, description
 from benchmarks.node import NODE
+from benchmarks.production import PRODUCTION
 from benchmarks.report import KINDS, Results, markdown, number, print_table, put_between
 from benchmarks.rpc import NotMined, RpcFailed, WrongAnswer
 from benchmarks.scale import FULL, QUICK, Scale
@@ -40,7 +41,11 @@ def main() -> int:
     options = _parse()
     allow_many_sockets()
     signal.signal(signal.SIGTERM, lambda _signal, _frame: sys.exit(1))  # ends the servers too
-    servers = [*options.peers, *([] if options.without_node else [NODE.name])]
+    servers = [
+        *options.peers,
+        *([] if options.without_node else [NODE.name]),
+        *([PRODUCTION.name] if options.production else []),
+    ]
     try:
         program()
         if options.peers:
@@ -81,6 +86,9 @@ def _parse() -> argparse.Namespace:
     )
     parser.add_argument("--quick", action="store_true", help="a tenth of it, for a first look")
     parser.add_argument("--without-node", action="store_true", help="measure the peers only")
+    parser.add_argument(
+        "--production", action="store_true", help="measure the production profile too"
+    )
     parser.add_argument(
         "--markdown",
         type=Path,

@@ -18,6 +18,7 @@ from benchmarks import workloads_traces as traces
 from benchmarks import workloads_voting as voting
 from benchmarks import workloads_write as writes
 from benchmarks import workloads_ws as sockets
+from benchmarks.production import PRODUCTION
 from benchmarks.workload import Group, Workload
 
 GROUPS = (
@@ -37,12 +38,14 @@ GROUPS = (
         traces.prepare,
         traces.TRACES,
         kinds={"anvil": peers.ANVIL_WITH_STEPS, node.NODE.name: node.NODE_WITHOUT_KEPT_TRACES},
+        left_out=(PRODUCTION.name,),
     ),
     Group(
         "kept traces",
         traces.prepare,
         traces.KEPT_TRACES,
         kinds={"anvil": peers.ANVIL_WITH_STEPS},
+        left_out=(PRODUCTION.name,),
     ),
     # A server of its own: what strangers asked for is not done when they are gone.
     Group("strangers", strangers.prepare, (strangers.BESIDE_HEAVY_CALLS,)),
@@ -75,8 +78,13 @@ GROUPS = (
             aged.OLD_LOGS,
         ),
     ),
-    Group("start", start.prepare, (start.START,), left_out=start.WITHOUT_FILES),
-    Group("devnet", devnet.prepare, (devnet.MINES, devnet.SUITE)),
+    Group(
+        "start",
+        start.prepare,
+        (start.START,),
+        left_out=(*start.WITHOUT_FILES, PRODUCTION.name),
+    ),
+    Group("devnet", devnet.prepare, (devnet.MINES, devnet.SUITE), left_out=(PRODUCTION.name,)),
     Group(
         "platform reads",
         platform_reads.prepare,

@@ -10,6 +10,7 @@ from rich.table import Table
 from benchmarks.groups import WORKLOADS
 from benchmarks.node import NODE
 from benchmarks.peers import PEERS
+from benchmarks.production import PRODUCTION
 from benchmarks.workload import Bar, Better, Measurement, Workload
 
 WIDE = 240
@@ -18,7 +19,7 @@ WIDE = 240
 NOTHING = "–"
 """Where there is no number: no peer has a P-Chain, and not every row has a bar."""
 
-KINDS = {**PEERS, NODE.name: NODE}
+KINDS = {**PEERS, NODE.name: NODE, PRODUCTION.name: PRODUCTION}
 LEGEND = (
     "× is how many times as good as the peer this node is: 2.0 means twice the rate, or half the "
     "time or memory. † is explained below the table. ✓ and ✗ tell whether the bar is passed."
@@ -106,14 +107,14 @@ def _markdown_table(header: Sequence[str], rows: Iterator[list[str]]) -> list[st
 
 
 def _header(results: Results) -> list[str]:
-    peers = [server for server in results.servers if server != NODE.name]
     return [
         "Workload",
         "Unit",
         *(KINDS[server].title for server in results.servers),
-        *(f"× {KINDS[peer].title}" for peer in peers),
+        *(f"× {KINDS[peer].title}" for peer in _peers(results)),
         "First bar",
         "Goal",
+        *(["Production's goal"] if PRODUCTION.name in results.servers else []),
     ]
 
 
@@ -124,14 +125,19 @@ def _rows(results: Results) -> Iterator[list[str]]:
             workload.title,
             workload.unit,
             *(_cell(results, server, workload) for server in results.servers),
+            *(_ratio(workload.better, values, peer) for peer in _peers(results)),
+            _bar(results, workload, workload.first, NODE.name),
+            _bar(results, workload, workload.goal, NODE.name),
             *(
-                _ratio(workload.better, values, peer)
-                for peer in results.servers
-                if peer != NODE.name
+                [_bar(results, workload, workload.production, PRODUCTION.name)]
+                if PRODUCTION.name in results.servers
+                else []
             ),
-            _bar(results, workload, workload.first),
-            _bar(results, workload, workload.goal),
         ]
+
+
+def _peers(results: Results) -> list[str]:
+    return [server for server in results.servers if server in PEERS]
 
 
 def _details_header(results: Results) -> list[str]:
@@ -184,12 +190,12 @@ def _ratio(better: Better, values: Mapping[str, float], peer: str) -> str:
     return f"{good / bad:.2f}" if bad else "∞"
 
 
-def _bar(results: Results, workload: Workload, bar: Bar | None) -> str:
+def _bar(results: Results, workload: Workload, bar: Bar | None, server: str) -> str:
     if bar is None:
         return NOTHING
     sign = "≥" if workload.better is Better.MORE else "≤"
     text = f"{sign} {_target(bar)}"
-    ours = results.measured(workload).get(NODE.name)
+    ours = results.measured(workload).get(server)
     if ours is None:
         return text
     theirs = results.measured(WORKLOADS[bar.row] if bar.row else workload)

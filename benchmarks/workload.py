@@ -61,6 +61,10 @@ class Bar:
         return ours >= threshold if better is Better.MORE else ours <= threshold
 
 
+AS_EMBEDDED = Bar(peers=("node",), times=0.9)
+"""For reads in the production profile: nine tenths of the embedded profile's."""
+
+
 @dataclass(frozen=True, slots=True)
 class Workload:
     """One row of the table."""
@@ -73,6 +77,8 @@ class Workload:
     first: Bar | None
     goal: Bar | None
     better: Better = Better.MORE
+    production: Bar | None = None
+    """What this node has to reach in the production profile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +94,7 @@ class Group:
     """How peers are started that need other options than elsewhere, by name."""
 
     left_out: tuple[str, ...] = ()
-    """Peers that have nothing of the kind."""
+    """Servers that do not take part: peers that have nothing of the kind, or the production profile."""
 
     @contextmanager
     def set_up(self, server: Server, scale: Scale) -> Iterator[Scene]:

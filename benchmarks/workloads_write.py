@@ -161,7 +161,13 @@ def _token_transfers(purpose: str, count: int, token: bytes) -> list[list[str]]:
 
 
 SINGLE_TRANSFERS = Workload(
-    "transfers", "transfers, 32 connections", "tx/s", _singles, Bar(1_000), Bar(2_200)
+    "transfers",
+    "transfers, 32 connections",
+    "tx/s",
+    _singles,
+    Bar(1_000),
+    Bar(2_200),
+    production=Bar(1_000),
 )
 BATCHED_TRANSFERS = Workload(
     "transfers-batched",

@@ -12,7 +12,7 @@ from benchmarks.exchanges import exchange, receive_many, wait_for_all
 from benchmarks.rpc import NotMined, RpcFailed, WrongAnswer, body
 from benchmarks.scene import FUNDER, Scene
 from benchmarks.signing import account, hash_of, sign
-from benchmarks.workload import Bar, Better, Measurement, Workload
+from benchmarks.workload import AS_EMBEDDED, Bar, Better, Measurement, Workload
 from benchmarks.workloads_read import CONNECTIONS, run_loop
 
 PATIENCE = 5.0
@@ -123,6 +123,7 @@ BLOCK_NUMBER = Workload(
     _block_number,
     Bar(13_000),
     Bar(33_000),
+    production=AS_EMBEDDED,
 )
 NEW_HEADS = Workload(
     "new-heads",

@@ -29,7 +29,12 @@ class PostgresqlServer(Breakable):
 
     _end_by = signal.SIGINT
 
-    def __init__(self) -> None:
+    def __init__(self, *, durable: bool = False) -> None:
+        """Make a cluster and start.
+
+        Args:
+            durable: whether commits are on the disk before they are answered; else only processes may be killed.
+        """
         self.directory = Path(tempfile.mkdtemp(prefix="node-pg-"))
         self.port = free_port()
         self._user = _unprivileged_user()
@@ -42,10 +47,10 @@ class PostgresqlServer(Breakable):
             "listen_addresses": "127.0.0.1",
             "unix_socket_directories": "",
             "max_connections": "200",
-            # The tests kill processes, never this machine.
-            "fsync": "off",
-            "full_page_writes": "off",
         }
+        if not durable:
+            # The tests kill processes, never this machine.
+            options |= {"fsync": "off", "full_page_writes": "off"}
         command = [
             str(self._programs / "postgres"), "-D", str(self.directory / "cluster"),
             "-p", str(self.port), *(f"--{name}={value}" for name, value in options.items()),

@@ -4,8 +4,9 @@ from pathlib import Path
 
 from benchmarks.groups import GROUPS, WORKLOADS
 from benchmarks.node import NODE
-from benchmarks.peers import PEERS
+from benchmarks.report import KINDS
 from benchmarks.scale import FULL
+from benchmarks.workload import AS_EMBEDDED
 
 TRACES = [name for name in WORKLOADS if name.startswith("trace-")]
 
@@ -26,6 +27,14 @@ def test_traces_are_measured_and_not_what_is_kept_of_them(tmp_path: Path) -> Non
     assert "NODE_TRACE_CACHE" not in NODE.environment(1, tmp_path)
 
 
-def test_who_is_left_out_is_a_peer() -> None:
-    left_out = {name for group in GROUPS for name in group.left_out}
-    assert left_out == {"hardhat", "ganache"} < set(PEERS)
+def test_who_is_left_out_is_a_server_of_the_table() -> None:
+    for group in GROUPS:
+        assert set(group.left_out) < set(KINDS)
+        assert NODE.name not in group.left_out
+
+
+def test_reads_have_a_goal_in_production() -> None:
+    (group,) = (group for group in GROUPS if group.name == "reads")
+    without = [one.name for one in group.workloads if one.production != AS_EMBEDDED]
+    assert without == ["new-heads", "log-notifications"]
+    assert AS_EMBEDDED.peers == (NODE.name,)

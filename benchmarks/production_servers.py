@@ -1,0 +1,32 @@
+"""`python -m benchmarks.production_servers`: the production profile's servers and processes, until SIGTERM.
+
+What they are is in tests/servers/node.py; settings (`NODE_…`) come from the environment. PostgreSQL writes to the disk before
+it says that something is committed, as by its defaults and unlike in tests.
+"""
+
+import os
+import signal
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+from benchmarks.node import DATA_DIR
+from tests.servers.node import RunningNode
+from tests.servers.postgresql import PostgresqlServer
+
+
+def main() -> None:
+    """Start everything, wait for SIGTERM, and end it."""
+    signal.signal(signal.SIGTERM, lambda _signal, _frame: sys.exit(0))
+    settings = {name: value for name, value in os.environ.items() if name.startswith("NODE_")}
+    with ExitStack() as ending:
+        postgresql = PostgresqlServer(durable=True)
+        ending.callback(postgresql.stop)
+        directory = Path(settings[DATA_DIR]).parent
+        node = ending.enter_context(RunningNode(directory, postgresql=postgresql, env=settings))
+        node.start(wait=False)
+        signal.pause()
+
+
+if __name__ == "__main__":
+    main()
