@@ -12,7 +12,7 @@ from benchmarks.generator import GeneratorFailed, program
 from benchmarks.groups import GROUPS, WORKLOADS
 from benchmarks.machine import allow_many_sockets, description
 from benchmarks.node import NODE
-from benchmarks.production import PRODUCTION
+from benchmarks.production import PRODUCTION, ServersMissing
 from benchmarks.report import KINDS, Results, markdown, number, print_table, put_between
 from benchmarks.rpc import NotMined, RpcFailed, WrongAnswer
 from benchmarks.scale import FULL, QUICK, Scale
@@ -50,10 +50,10 @@ def main() -> int:
         program()
         if options.peers:
             peers.install()
-    except (GeneratorFailed, peers.PeersMissing) as error:
+        machine = description(options.peers, production=options.production)
+    except (GeneratorFailed, peers.PeersMissing, ServersMissing) as error:
         print(error, file=sys.stderr)
         return 1
-    machine = description(options.peers)
     results = Results(servers)
     scale = QUICK if options.quick else FULL
     for group in GROUPS:

@@ -5,15 +5,17 @@ import platform
 import resource
 import sqlite3
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.peers import versions
+from benchmarks import peers as packages
+from benchmarks import production as profile
 
 
-def description(peers: list[str]) -> list[str]:
-    """Return the facts about machine, programs and time, one a line."""
-    installed = versions()
+def description(peers: Sequence[str], *, production: bool = False) -> list[str]:
+    """Return the facts about machine, programs and time, one a line. Raises as `production.versions`."""
+    installed = packages.versions()
     lines = [
         f"Measured {datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         f"{os.cpu_count()} cores ({_processor()}), {_memory():.0f} GiB, {_system()}",
@@ -21,6 +23,8 @@ def description(peers: list[str]) -> list[str]:
     ]
     if peers:
         lines.append(", ".join(f"{peer} {installed[peer]}" for peer in peers))
+    if production:
+        lines.append(profile.versions())
     lines.append(f"Load before the start: {os.getloadavg()[0]:.1f} (another's work makes noise)")
     return lines
 

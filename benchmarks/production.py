@@ -3,12 +3,19 @@
 All of them are one server of the table: its memory and processor time are those of all together.
 """
 
+import re
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.node import NODE
+from tests.servers.postgresql import PostgresqlMissing, programs
+
+
+class ServersMissing(Exception):
+    """PostgreSQL's or Redis' programs are not installed."""
 
 
 def _command(_port: int) -> Sequence[str]:
@@ -28,3 +35,22 @@ PRODUCTION = replace(
     patience=180.0,
     grace=60.0,
 )
+
+
+def versions() -> str:
+    """Return which PostgreSQL and which Redis the profile runs with.
+
+    Raises:
+        ServersMissing: One of them is not there.
+    """
+    try:
+        postgresql, redis = _version(str(programs() / "postgres")), _version("redis-server")
+    except (PostgresqlMissing, OSError) as error:
+        raise ServersMissing(f"--production wants PostgreSQL and Redis: {error}") from error
+    return f"PostgreSQL {postgresql}, Redis {redis}"
+
+
+def _version(program: str) -> str:
+    told = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout
+    number = re.search(r"\d+(\.\d+)+", told)
+    return number[0] if number else told.strip()

@@ -38,7 +38,7 @@ class PostgresqlServer(Breakable):
         self.directory = Path(tempfile.mkdtemp(prefix="node-pg-"))
         self.port = free_port()
         self._user = _unprivileged_user()
-        self._programs = _programs()
+        self._programs = programs()
         if self._user:
             account = pwd.getpwnam(self._user)
             os.chown(self.directory, account.pw_uid, account.pw_gid)
@@ -95,8 +95,12 @@ class PostgresqlServer(Breakable):
         return True
 
 
-def _programs() -> Path:
-    """Return the directory of PostgreSQL's programs: the newest that Debian has, else by PATH."""
+def programs() -> Path:
+    """Return the directory of PostgreSQL's programs: the newest that Debian has, else by PATH.
+
+    Raises:
+        PostgresqlMissing: There are none.
+    """
     versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=_version)
     found = str(versions[-1]) if versions else shutil.which("initdb")
     if found is None:

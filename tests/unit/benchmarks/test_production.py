@@ -1,0 +1,22 @@
+"""The production profile as a server of the table."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.node import NODE
+from benchmarks.production import PRODUCTION, ServersMissing, versions
+
+
+def test_it_has_two_web_workers_and_the_settings_of_the_embedded_profile(tmp_path: Path) -> None:
+    settings, embedded = (kind.environment(1, tmp_path) for kind in (PRODUCTION, NODE))
+    differing = {name for name in settings if settings[name] != embedded.get(name)}
+    assert settings["NODE_WEB_WORKERS"] == "2"
+    # The port where peers connect is another free one each time.
+    assert differing <= {"NODE_WEB_WORKERS", "NODE_STAKING_PORT"}
+
+
+def test_servers_that_are_not_installed_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(ServersMissing, match="^--production wants PostgreSQL and Redis: "):
+        versions()
