@@ -32,7 +32,7 @@ PRODUCTION = replace(
     title="Nunatak in production",
     command=_command,
     environment=_environment,
-    patience=180.0,
+    patience=300.0,
     grace=60.0,
 )
 

@@ -24,7 +24,7 @@ def main() -> None:
         ending.callback(postgresql.stop)
         directory = Path(settings[DATA_DIR]).parent
         node = ending.enter_context(RunningNode(directory, postgresql=postgresql, env=settings))
-        node.start(wait=False)
+        node.start()
         signal.pause()
 
 

@@ -57,13 +57,13 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         Args:
             directory: holds its data, and the logs of its processes.
             postgresql: given, the node runs in the production profile on a database there.
-            env: settings (`NODE_…`) besides directory and ports.
+            env: settings (`NODE_…`) besides directory and ports, or with ports of the caller's choice.
             command: what starts it.
             prepared: whether an embedded node's database has its tables before the first start.
         """
         self.directory = directory
         directory.mkdir(parents=True, exist_ok=True)
-        self.port = free_port()
+        self.port = int((env or {}).get("NODE_HTTP_PORT") or free_port())
         self._command = list(command)
         self._prepared = prepared and postgresql is None
         self._settings = {
