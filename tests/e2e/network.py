@@ -180,11 +180,12 @@ def wait_for(reached: Callable[[], bool], what: str, seconds: float = 120.0) -> 
     Raises:
         NotReached: It was not within that time.
     """
-    until = time.monotonic() + seconds
+    until, pause = time.monotonic() + seconds, 0.05
     while not reached():
         if time.monotonic() > until:
             raise NotReached(what)
-        time.sleep(0.1)
+        time.sleep(pause)
+        pause = min(pause * 1.5, 0.5)  # to ask costs those who are to come there something too
 
 
 def agreed(nodes: Sequence[NetworkNode]) -> bool:

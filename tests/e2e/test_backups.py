@@ -193,7 +193,7 @@ def test_a_backup_under_load_goes_on_in_both_databases(make_node: MakeNode, tmp_
     wanted = {name: kept[1] for name, kept in saved["tables"].items()}
     assert all(wanted[f"explorer_app_{name}"] for name in OF_EXPLORER)
     for profile in ("embedded", "production"):
-        restored = make_node(profile)
+        restored = make_node(profile, prepared=profile == "embedded")
         if profile == "production":
             restored.manage_killed_at("filled", "restore", str(path))
             assert not any(counts(restored, ["cchain_app_block", "auth_user"]).values())
@@ -213,7 +213,7 @@ def test_a_backup_under_load_goes_on_in_both_databases(make_node: MakeNode, tmp_
 
     # And the node that was saved moves to PostgreSQL, with all that it has by now.
     before = standing(node)
-    moved = make_node("production")
+    moved = make_node("production", prepared=False)
     node.stop()
     move(node, moved)
     had = counts(node, list(wanted))

@@ -16,7 +16,7 @@ from tests.servers.ports import free_port
 from tests.servers.postgresql import PostgresqlServer
 from tests.servers.process import ServerError, ServerProcess
 from tests.servers.redis import RedisServer
-from tests.servers.tables import give_tables
+from tests.servers.tables import database_with_tables, give_tables
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -59,7 +59,7 @@ class RunningNode(AbstractContextManager["RunningNode"]):
             postgresql: given, the node runs in the production profile on a database there.
             env: settings (`NODE_…`) besides directory and ports, or with ports of the caller's choice.
             command: what starts it.
-            prepared: whether an embedded node's database has its tables before the first start.
+            prepared: whether its database has its tables before the first start.
         """
         self.directory = directory
         directory.mkdir(parents=True, exist_ok=True)
@@ -77,9 +77,12 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         self._initialised = False
         if postgresql is not None:
             self._redis = RedisServer()
+            name = f"node_{self.port}"
             self._settings |= {
                 "NODE_PROFILE": "production",
-                "NODE_DATABASE_URL": postgresql.create_database(f"node_{self.port}"),
+                "NODE_DATABASE_URL": database_with_tables(postgresql, name)
+                if prepared
+                else postgresql.create_database(name),
                 "NODE_REDIS_URL": self._redis.url,
             }
         self._processes: list[ServerProcess] = []

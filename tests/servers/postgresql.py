@@ -59,10 +59,11 @@ class PostgresqlServer(Breakable):
         self._process = self._start()
         self._process.wait_until(self._answers)
 
-    def create_database(self, name: str) -> str:
-        """Make an empty database and return its URL."""
+    def create_database(self, name: str, template: str = "template1") -> str:
+        """Make a database, empty or as another one that nobody uses, and return its URL."""
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+            made = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
+            connection.execute(made.format(sql.Identifier(name), sql.Identifier(template)))
         return self.url(name)
 
     def url(self, database: str) -> str:

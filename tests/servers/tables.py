@@ -1,6 +1,6 @@
-"""A database that has its tables, and nothing in them, for the nodes of tests.
+"""Databases that have their tables, and nothing in them, for the nodes of tests.
 
-Each node makes the same ones at its first start, which takes it a second and a half; how it does that
+Each node makes the same ones at its first start, which takes it a second and a half, and on PostgreSQL twice that; how it does that
 is what tests of the commands see (`make run`, `make network`), which are not given any.
 """
 
@@ -12,6 +12,8 @@ import tempfile
 from contextlib import closing
 from functools import cache
 from pathlib import Path
+
+from tests.servers.postgresql import PostgresqlServer
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "node.sqlite3"
@@ -29,10 +31,29 @@ def give_tables(home: Path) -> None:
         made.backup(given)
 
 
+def database_with_tables(server: PostgresqlServer, name: str) -> str:
+    """Make a database on a server and return its URL."""
+    return server.create_database(name, template=_template(server))
+
+
+@cache
+def _template(server: PostgresqlServer) -> str:
+    """Return the name of a database that Django has made, once on this server."""
+    url = server.create_database("tables")
+    with tempfile.TemporaryDirectory(prefix="tables-") as directory:
+        _migrate(Path(directory), NODE_PROFILE="production", NODE_DATABASE_URL=url)
+    return "tables"
+
+
 @cache
 def _migrated() -> Path:
     """Return a data directory whose database Django has made, once in this process."""
     directory = Path(_directory().name)
+    _migrate(directory)
+    return directory
+
+
+def _migrate(directory: Path, **settings: str) -> None:
     inherited = {
         key: value
         for key, value in os.environ.items()
@@ -41,10 +62,9 @@ def _migrated() -> Path:
     subprocess.run(
         [sys.executable, "manage.py", "migrate", "--verbosity", "0"],
         cwd=ROOT,
-        env={**inherited, "NODE_DATA_DIR": str(directory)},
+        env={**inherited, **settings, "NODE_DATA_DIR": str(directory)},
         check=True,
     )
-    return directory
 
 
 @cache
