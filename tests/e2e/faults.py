@@ -32,8 +32,6 @@ SENDERS = 3
 """Accounts that send on each chain."""
 COIN = 10**9
 """What each begins with on the P-Chain, in the smallest unit."""
-FROZEN = 30.0
-"""Seconds that a node does nothing."""
 APART = (4.0, 12.0)
 """Seconds that the network is in parts, least and most."""
 DEAD = (0.0, 3.0)
@@ -42,6 +40,22 @@ CLOCK = 3
 """Seconds by which one clock differs from the others."""
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is done to a network."""
+
+    deaths: int
+    """How many nodes are killed, each once; the one with the odd clock is among them."""
+    frozen: float
+    """Seconds that a node does nothing."""
+
+
+ALL = Plan(deaths=5, frozen=30.0)
+"""What each seed of `make soak-network` meets. A peer of whom nothing is heard for 30 s is given up."""
+SOME = Plan(deaths=2, frozen=8.0)
+"""Each kind of fault, in a quarter of the time."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +76,16 @@ class Faults:
     Args:
         network: The nodes, all of which run.
         random: Draws the faults.
+        plan: How many there are.
     """
 
-    def __init__(self, network: LocalNetwork, random: Random) -> None:
+    def __init__(self, network: LocalNetwork, random: Random, plan: Plan) -> None:
         self._network = network
         self._random = random
+        self._plan = plan
         odd = random.choice(network.nodes)
+        others = [node for node in network.nodes if node is not odd]
+        self._mortal = [odd, *others][: plan.deaths]
         # A clock cannot be behind the wall's by its row: then it is the only one that is not ahead.
         ahead = random.random() < 0.5  # as often as not
         self._clocks = {
@@ -78,7 +96,7 @@ class Faults:
     def all(self) -> list[Callable[[], None]]:
         """Return all faults in an order that was drawn; each is over when it returns, but for a freeze."""
         nodes = self._network.nodes
-        faults = [partial(self.kill, node) for node in nodes]
+        faults = [partial(self.kill, node) for node in nodes if node in self._mortal]
         faults += [self.part, partial(self.freeze, self._random.choice(nodes))]
         self._random.shuffle(faults)
         return faults
@@ -119,16 +137,17 @@ class Faults:
         wait_for(lambda: all(map(is_ready, nodes)), "all are ready")
 
     def _thaw_in_time(self, node: NetworkNode) -> None:
-        time.sleep(FROZEN)
+        time.sleep(self._plan.frozen)
         node.thaw()
 
 
-def faulty_run(network: LocalNetwork, seed: int) -> Outcome:
-    """Put load on both chains of a running network of five voters and do to it all faults.
+def faulty_run(network: LocalNetwork, seed: int, plan: Plan = ALL) -> Outcome:
+    """Put load on both chains of a running network of five voters and do to it all kinds of faults.
 
     Args:
         network: The nodes; all run and are ready.
         seed: Of the faults.
+        plan: How many there are, and how long they last.
 
     Raises:
         AssertionError: Two nodes have accepted different blocks at one height, differ in a row, or do not
@@ -136,7 +155,7 @@ def faulty_run(network: LocalNetwork, seed: int) -> Outcome:
         NotReached: Nothing was accepted any more, though nothing was wrong any more.
     """
     random, nodes, began = Random(seed), network.nodes, time.monotonic()
-    faults = Faults(network, random)
+    faults = Faults(network, random, plan)
     with ExitStack() as clients:
         transfers = clients.enter_context(Transfers(nodes, _chance(random), _senders(nodes[0])))
         payments = clients.enter_context(Payments(nodes, _chance(random), _wallets(nodes[0])))

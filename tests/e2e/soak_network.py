@@ -1,6 +1,6 @@
 """Faulty runs one after the other, each on a new network of five voters: `make soak-network`.
 
-It takes minutes for each run, so `make test` has one of them (`test_network_voting`) and this the rest.
+It takes minutes for each run, so `make test` has a short one (`test_network_voting`) and this the rest.
 """
 
 import argparse

@@ -40,12 +40,10 @@ POINTS: Final = {
     "restored": Point("nodeproject.followers", "wait_for_all", done=False),
     "saved": Point("nodeproject.backups.archive", "_name", done=False),
     "filled": Point("nodeproject.backups.service", "verify", done=False),
-    "P before": Point("network_app.proposervm.vm", "ProposerVM.accept", done=False, chain="P"),
     "P written": Point("platform_app.store.blocks", "commit", done=True),
     "P accepted": Point("network_app.proposervm.vm", "ProposerVM.accept", done=True, chain="P"),
     "C before": Point("network_app.proposervm.vm", "ProposerVM.accept", done=False, chain="C"),
     "C written": Point("cchain_app.store.chain", "commit", done=True),
-    "C accepted": Point("network_app.proposervm.vm", "ProposerVM.accept", done=True, chain="C"),
 }
 """From the insert of a P-Chain's transaction to its answer: not committed yet; committed, and nobody told
 that it waits; told, and not answered. Of a snapshot: its file is whole and has no name yet; one of the tables
