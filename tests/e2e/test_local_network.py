@@ -4,6 +4,7 @@ import re
 import signal
 import socket
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -25,22 +26,53 @@ def first_port() -> int:
     return free_ports(10)[0]
 
 
-@pytest.fixture
-def network(tmp_path: Path, first_port: int) -> Iterator[ServerProcess]:
-    running = command(tmp_path, first_port, options=SOLE)
+@contextmanager
+def running(
+    directory: Path, first_port: int, options: str, **settings: str
+) -> Iterator[ServerProcess]:
+    """Run the command until the nodes are ready; whatever happens, none of them is left."""
+    process = command(directory, first_port, options=options, **settings)
     try:
-        yield running
+        process.wait_until(lambda: is_told(process), STARTED)
+        yield process
     finally:
-        running.kill()
-        wait_for(lambda: not node_processes(tmp_path), "the nodes have ended")
+        process.kill()
+        wait_for(lambda: not node_processes(directory), "the nodes have ended")
 
 
-def test_nodes_are_started_shown_and_ended_together(
-    network: ServerProcess, tmp_path: Path, first_port: int
+def test_nodes_are_started_shown_and_ended_together_and_go_on_at_the_next_start(
+    tmp_path: Path, first_port: int
 ) -> None:
-    network.wait_until(lambda: is_told(network), STARTED)
+    with running(tmp_path, first_port, SOLE) as network:
+        ids = assert_shown(network.log.read_text(), tmp_path, first_port)
+        second = command(tmp_path, first_port, "second.log", options=SOLE)
+        with pytest.raises(ServerDied, match="another node runs on"):
+            second.finish(STARTED)
+        assert len(node_processes(tmp_path)) == NODES
 
-    text = network.log.read_text()
+        network.stop(how=signal.SIGINT)
+        assert not node_processes(tmp_path)
+        network.log.unlink()
+
+    first = tmp_path / "data" / "network" / "node1"
+    of_first_run = (first / "node.log").read_text()
+    alone = "--nodes 1 --consensus sole"
+    unusual = {"NODE_HTTP_PORT": "1", "NODE_LOG_LEVEL": "DEBUG"}
+    with running(tmp_path, first_port, alone, **unusual) as again:
+        text = again.log.read_text()
+        assert set(re.findall(r"NodeID-\w+", text)) == {ids[0]}
+        assert "This network began with 2 validators, of which 1 runs" in text
+        assert "ignored: NODE_HTTP_PORT." in text
+        assert (first / "node.log.1").read_text() == of_first_run
+        assert of_first_run not in (first / "node.log").read_text()
+        assert "DEBUG" in (first / "node.log").read_text()
+
+        again.kill()
+        wait_for(lambda: not node_processes(tmp_path), "the nodes have ended with the command")
+
+
+def assert_shown(text: str, directory: Path, first_port: int) -> list[str]:
+    """Look whether each node is where the command says, and return their IDs."""
     ids = re.findall(r"NodeID-\w+", text)
     assert len(set(ids)) == NODES
     for place in range(NODES):
@@ -51,78 +83,13 @@ def test_nodes_are_started_shown_and_ended_together(
             assert client.call("info.getNodeID")["nodeID"] == ids[place]
             validators = client.call("platform.getCurrentValidators")["validators"]
             assert {one["nodeID"] for one in validators} == set(ids)
-        home = tmp_path / "data" / "network" / f"node{place + 1}"
+        home = directory / "data" / "network" / f"node{place + 1}"
         assert (home / "admin_password").read_text().strip()
         assert DEV_KEYS[next(iter(DEV_KEYS))] in (home / "node.log").read_text()
     assert "the user admin, whose password is in nodeN/admin_password" in text
     assert "funded accounts and their keys are in nodeN/node.log" in text
-    assert len(node_processes(tmp_path)) == NODES
-
-    network.stop(how=signal.SIGINT)
-
-    assert not node_processes(tmp_path)
-
-
-def test_what_the_nodes_have_made_is_there_at_the_next_start(
-    network: ServerProcess, tmp_path: Path, first_port: int
-) -> None:
-    network.wait_until(lambda: is_told(network), STARTED)
-    before = re.findall(r"NodeID-\w+", network.log.read_text())
-    network.stop(how=signal.SIGINT)
-    network.log.unlink()
-
-    again = command(tmp_path, first_port, options=SOLE)
-    try:
-        again.wait_until(lambda: is_told(again), STARTED)
-        assert re.findall(r"NodeID-\w+", again.log.read_text()) == before
-    finally:
-        again.stop(how=signal.SIGINT)
-
-
-def test_what_is_unusual_about_a_run_is_told(
-    network: ServerProcess, tmp_path: Path, first_port: int
-) -> None:
-    network.wait_until(lambda: is_told(network), STARTED)
-    network.stop(how=signal.SIGINT)
-    network.log.unlink()
-    first = tmp_path / "data" / "network" / "node1"
-    of_first_run = (first / "node.log").read_text()
-
-    again = command(
-        tmp_path,
-        first_port,
-        options="--nodes 1 --consensus sole",
-        NODE_HTTP_PORT="1",
-        NODE_LOG_LEVEL="DEBUG",
-    )
-    try:
-        again.wait_until(lambda: is_told(again), STARTED)
-        text = again.log.read_text()
-        assert "This network began with 2 validators, of which 1 runs" in text
-        assert "ignored: NODE_HTTP_PORT." in text
-        assert (first / "node.log.1").read_text() == of_first_run
-        assert of_first_run not in (first / "node.log").read_text()
-        assert "DEBUG" in (first / "node.log").read_text()
-    finally:
-        again.stop(how=signal.SIGINT)
-
-
-def test_nodes_end_with_the_command_however_it_ends(network: ServerProcess, tmp_path: Path) -> None:
-    network.wait_until(lambda: len(node_processes(tmp_path)) == NODES, STARTED)
-
-    network.kill()
-
-    wait_for(lambda: not node_processes(tmp_path), "the nodes have ended")
-
-
-def test_a_second_one_beside_it_is_refused(
-    network: ServerProcess, tmp_path: Path, first_port: int
-) -> None:
-    network.wait_until(lambda: len(node_processes(tmp_path)) == NODES, STARTED)
-    second = command(tmp_path, first_port, "second.log", options=SOLE)
-
-    with pytest.raises(ServerDied, match="another node runs on"):
-        second.finish(STARTED)
+    assert len(node_processes(directory)) == NODES
+    return ids
 
 
 def test_a_port_that_is_taken_is_named(tmp_path: Path, first_port: int) -> None:
