@@ -1,4 +1,4 @@
-"""A node that joins late: it knows an address, fetches the genesis and 5,000 blocks, and follows."""
+"""A node that joins late: it knows an address, fetches the genesis and 2,000 blocks, and follows."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from tests.e2e.network import LocalNetwork, NetworkNode, agreed, wait_for
 from tests.e2e.platform_wallet import fund, new_keys
 from tests.e2e.transactions import Sender, wait_for_receipts
 
-BLOCKS = 5_000
+BLOCKS = 2_000
 
 
 @pytest.fixture(scope="module")
@@ -26,13 +26,13 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalNetwork]:
         running.start()
         sender = Sender(Account.from_key(next(iter(DEV_KEYS.values()))), 43112)
         with first.client() as client:
-            for _ in range(20):
+            for _ in range(5):
                 sent = [
                     client.call("eth_sendRawTransaction", sender.transfer(sender.address))
                     for _ in range(10)
                 ]
                 wait_for_receipts(client, sent)
-        for _ in range(20):
+        for _ in range(5):
             fund(first, [(new_keys(1)[0], 1_000_000)])
         yield running
 
