@@ -8,7 +8,7 @@ answered is checked after each test, and the chain of every node in its end.
 import itertools
 import json
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
@@ -21,7 +21,7 @@ from eth_account.signers.local import LocalAccount
 from primitives.keys import DEV_KEYS
 from tests.e2e.checked import CheckedNode
 from tests.e2e.development import Anvil, DevelopmentNode
-from tests.e2e.sharing import WholeFiles
+from tests.e2e.sharing import SHARED, WholeFiles, place_of
 from tests.e2e.transactions import Sender, wait_for_receipts
 from tests.servers.postgresql import PostgresqlServer
 
@@ -46,12 +46,27 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> WholeFiles:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give tests of this folder, which start nodes, more time than others have."""
-    for item in items:
-        if item.path.parent == HERE and item.get_closest_marker("timeout") is None:
+    """Give tests of this folder, which start nodes, more time than others have, and begin with the long ones."""
+    here = [item for item in items if item.path.parent == HERE]
+    for item in here:
+        if item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(LONGEST))
+    unlisted = {item.path.stem for item in here if uses_nodes(item)} - {*SHARED}
+    if unlisted:
+        raise pytest.UsageError(
+            f"{unlisted} use the shared nodes, and are not in tests/e2e/sharing.py"
+        )
+    if len(here) == len(items):
+        items.sort(key=lambda item: place_of(item.nodeid))
 
 
+def uses_nodes(item: pytest.Item) -> bool:
+    """Say whether a test uses the nodes that all files share."""
+    return isinstance(item, pytest.Function) and "nodes" in item.fixturenames
+
+
+ALONE = ("producer", "worker", "beat")
+"""Beside the web server of a node that has no peers; the network's process would be killed and started in vain."""
 Postgresql = Callable[[], PostgresqlServer]
 """Gives the PostgreSQL server of the production profile's nodes, started when the first one asks."""
 
@@ -71,30 +86,34 @@ def postgresql() -> Iterator[Postgresql]:
 
 
 class Nodes:
-    """The session's nodes by kind; each is started once."""
+    """Nodes by kind; each is started once."""
+
+    KINDS = frozenset({"embedded", "daphne", "production"})
 
     def __init__(self, directory: Path, postgresql: Postgresql) -> None:
         self._directory = directory
         self._postgresql = postgresql
+        self._numbers = itertools.count()
         self._running: dict[str, CheckedNode] = {}
 
     def get(self, kind: str) -> CheckedNode:
-        """Return the node of a kind: embedded, daphne or production (of two web processes)."""
+        """Return the node of a kind; that of production is of two web processes."""
         if kind not in self._running:
             self._running[kind] = self._make(kind)
             self._running[kind].start()
         return self._running[kind]
 
-    def close(self) -> None:
-        """Check and end all nodes."""
+    def end(self, kinds: Collection[str]) -> None:
+        """Check and end the nodes of some kinds; who asks for one afterwards has a new one."""
+        ended = [self._running.pop(kind) for kind in kinds if kind in self._running]
         with ExitStack() as nodes:
-            for node in self._running.values():
+            for node in ended:
                 nodes.enter_context(node)
-            for node in self._running.values():
+            for node in ended:
                 node.check()
 
     def _make(self, kind: str) -> CheckedNode:
-        directory = self._directory / kind
+        directory = self._directory / f"{kind}{next(self._numbers)}"
         if kind == "production":
             env = {"NODE_WEB_WORKERS": "2"}
             return CheckedNode(directory, postgresql=self._postgresql(), env=env)
@@ -105,19 +124,37 @@ class Nodes:
 
 
 @pytest.fixture(scope="session")
-def nodes(tmp_path_factory: pytest.TempPathFactory, postgresql: Postgresql) -> Iterator[Nodes]:
-    """All nodes that tests share."""
+def _nodes(tmp_path_factory: pytest.TempPathFactory, postgresql: Postgresql) -> Iterator[Nodes]:
     running = Nodes(tmp_path_factory.mktemp("nodes"), postgresql)
     yield running
-    running.close()
+    running.end(Nodes.KINDS)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_longer_than_needed(request: pytest.FixtureRequest, _nodes: Nodes) -> None:
+    """End nodes that the file does not use: processes at rest would take a tenth of a processor."""
+    users = [one for one in request.session.items if one.path == request.path and uses_nodes(one)]
+    _nodes.end(Nodes.KINDS - {kind_of(one) for one in users})
+
+
+@pytest.fixture(scope="session")
+def nodes(_nodes: Nodes) -> Nodes:
+    """All nodes that tests share."""
+    return _nodes
 
 
 @pytest.fixture
 def node(nodes: Nodes, request: pytest.FixtureRequest) -> Iterator[CheckedNode]:
     """The node of the kind that the test is parametrized with, else the embedded one."""
-    found = nodes.get(getattr(request, "param", "embedded"))
+    found = nodes.get(kind_of(request.node))
     yield found
     found.transcript.check()
+
+
+def kind_of(item: pytest.Item) -> str:
+    """Return which node a test uses."""
+    call = getattr(item, "callspec", None)
+    return "embedded" if call is None else str(call.params.get("node", "embedded"))
 
 
 @pytest.fixture
@@ -128,7 +165,7 @@ def make_node(tmp_path: Path, postgresql: Postgresql) -> Iterator[MakeNode]:
 
         def make(profile: str = "embedded", **options: Any) -> CheckedNode:
             if profile == "production":
-                options["postgresql"] = postgresql()
+                options |= {"postgresql": postgresql(), "beside": ALONE}
             node = CheckedNode(tmp_path / f"node{len(made)}", **options)
             made.append(nodes.enter_context(node))
             return node

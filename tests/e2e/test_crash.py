@@ -82,7 +82,7 @@ class Load:
 
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
-    ("fresh", "rounds"), [("embedded", 20), ("production", 4)], indirect=["fresh"]
+    ("fresh", "rounds"), [("embedded", 5), ("production", 2)], indirect=["fresh"]
 )
 def test_nothing_that_was_answered_is_lost(
     fresh: CheckedNode, contracts: dict[str, Any], rounds: int

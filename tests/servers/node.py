@@ -4,7 +4,7 @@ import os
 import signal
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,7 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         env: Mapping[str, str] | None = None,
         command: Sequence[str] = (sys.executable, "manage.py", "runnode"),
         prepared: bool = True,
+        beside: Collection[str] = tuple(BESIDE),
     ) -> None:
         """Prepare a node.
 
@@ -60,6 +61,7 @@ class RunningNode(AbstractContextManager["RunningNode"]):
             env: settings (`NODE_…`) besides directory and ports, or with ports of the caller's choice.
             command: what starts it.
             prepared: whether its database has its tables before the first start.
+            beside: which processes the production profile has beside the web server.
         """
         self.directory = directory
         directory.mkdir(parents=True, exist_ok=True)
@@ -74,6 +76,7 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         }
         self._redis: RedisServer | None = None
         self._production = postgresql is not None
+        self._beside = [name for name in BESIDE if name in beside]
         self._initialised = False
         if postgresql is not None:
             self._redis = RedisServer()
@@ -164,7 +167,7 @@ class RunningNode(AbstractContextManager["RunningNode"]):
     def _start(self, wait: bool) -> None:  # noqa: FBT001  # handed on from `start`
         if self._production:
             self._initialise()
-            self._processes = [self._run(name, command) for name, command in BESIDE.items()]
+            self._processes = [self._run(name, BESIDE[name]) for name in self._beside]
         if self._prepared:
             give_tables(self.directory / "data")
         self._processes.insert(0, self._run("web", self._command))
@@ -180,11 +183,11 @@ class RunningNode(AbstractContextManager["RunningNode"]):
     def restart_process(self, name: str) -> None:
         """Kill one of the processes beside the web server (SIGKILL) and start it again."""
         self.kill_process(name)
-        self._processes[1 + list(BESIDE).index(name)] = self._run(name, BESIDE[name])
+        self._processes[1 + self._beside.index(name)] = self._run(name, BESIDE[name])
 
     def kill_process(self, name: str) -> None:
         """Kill one of the processes beside the web server (SIGKILL)."""
-        self._processes[1 + list(BESIDE).index(name)].kill()
+        self._processes[1 + self._beside.index(name)].kill()
 
     def one_more(self, name: str) -> ServerProcess:
         """Start one more of the processes beside the web server; who asks for it ends it."""
