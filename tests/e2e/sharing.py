@@ -5,9 +5,24 @@ from pathlib import PurePosixPath
 from typing_extensions import override
 from xdist.scheduler import LoadScopeScheduling
 
+SHARED = (
+    # Of all kinds.
+    "test_ethers", "test_flags", "test_health", "test_metrics", "test_platform_conflicts", "test_platform_sdks",
+    "test_processes", "test_strangers_admin", "test_viem", "test_web3py_websocket", "test_websocket",
+    # Not of the production profile, whose node has ended by then.
+    "test_admin", "test_chain_paths", "test_api_reference", "test_contract_forms",
+    "test_platform_keystore", "test_traces", "test_web3py", "test_web3py_traces",
+)  # fmt: skip
+"""The files that use the nodes of `conftest.py`, in their order."""
+LONG = (
+    "network", "shared", "test_crash", "test_platform_crash", "test_snapshots", "test_outages", "test_wheel",
+    "test_verification", "test_explorer", "test_backups", "test_import_chain", "test_fork", "test_platform_staking",
+)  # fmt: skip
+"""The groups that take a minute or more, longest first: what begins last should be short."""
+
 
 class WholeFiles(LoadScopeScheduling):
-    """Gives each worker whole files, and one of them all the networks.
+    """Gives each worker whole files, one of them all the networks, and one all that share nodes.
 
     xdist's own groups (`--dist loadgroup`) have no effect with pytest 9.2: they rename tests, which cannot be done
     any more (pytest-xdist issue 1386).
@@ -19,10 +34,25 @@ class WholeFiles(LoadScopeScheduling):
 
 
 def group_of(nodeid: str) -> str:
-    """Return what a test is never parted from: its file, or all files of networks and of strangers.
+    """Return what a test is never parted from: its file, or all files of networks, or all that share nodes.
 
     A machine of two cores has no room for two networks of several nodes, and none for a network beside the tests of
-    strangers, which time answers.
+    strangers, which time answers. And nodes that all files use are started once, if one worker has all these files.
     """
-    name = PurePosixPath(nodeid.partition("::")[0]).stem
+    name = _name(nodeid)
+    if name in SHARED:
+        return "shared"
     return "network" if "network" in name or "strangers" in name else name
+
+
+def place_of(nodeid: str) -> tuple[int, int]:
+    """Return what tests are sorted by, so that long groups begin first; in one of a file's tests all is as it was."""
+    group, name = group_of(nodeid), _name(nodeid)
+    return (
+        LONG.index(group) if group in LONG else len(LONG),
+        SHARED.index(name) if name in SHARED else 0,
+    )
+
+
+def _name(nodeid: str) -> str:
+    return PurePosixPath(nodeid.partition("::")[0]).stem
