@@ -32,7 +32,7 @@ def test(number):
 @pytest.mark.parametrize(
     ("nodeid", "group"),
     [
-        ("tests/e2e/test_viem.py::test_a[x/test_network_y.py::z]", "test_viem"),
+        ("tests/e2e/test_foundry.py::test_a[x/test_network_y.py::z]", "test_foundry"),
         ("tests/e2e/test_network_voting.py::test_b", "network"),
         ("tests/e2e/test_local_network.py::test_c", "network"),
         ("tests/e2e/test_strangers_calls.py::test_d", "network"),
