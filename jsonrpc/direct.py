@@ -16,11 +16,12 @@ from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 from jsonrpc.asgi import READ_BEFORE
+from jsonrpc.calls import STOP
 from jsonrpc.dispatch import MISS
 from jsonrpc.envelope import Body
 from jsonrpc.errors import Overloaded
 from jsonrpc.gate import HttpConnection, Reply, RequestHead
-from jsonrpc.http import Endpoint
+from jsonrpc.http import Endpoint, WholeRequests
 from jsonrpc.memory import SMALL, RequestMemory, Share
 from jsonrpc.protocol import GuardedProtocol
 
@@ -50,14 +51,16 @@ class Known:
     """What a head says, and with what answers to it begin.
 
     Args:
+        text: It, as it came.
         endpoint: Which interface is asked.
         head: The request without its peer.
         length: Bytes of the body.
     """
 
-    __slots__ = ("_defaults", "_start", "endpoint", "head", "length")
+    __slots__ = ("_defaults", "_start", "_text", "endpoint", "head", "length")
 
-    def __init__(self, endpoint: Endpoint, head: RequestHead, length: int) -> None:
+    def __init__(self, text: bytes, endpoint: Endpoint, head: RequestHead, length: int) -> None:
+        self._text = text
         self.endpoint = endpoint
         self.head = head
         self.length = length
@@ -74,6 +77,11 @@ class Known:
             reply = self.endpoint.gate.accept(self.head, b"")
             self._start = _head_of(reply, defaults)
             self._defaults = defaults
+            if self.endpoint.whole is not None:
+                longest = self.endpoint.longest_plain(self.head)
+                self.endpoint.whole.keep_head(
+                    self._text, self.length, longest, self._start, defaults
+                )
         return self._start
 
 
@@ -104,7 +112,7 @@ class RequestHeads:
         head = RequestHead("POST", headers, has_query=False, peer="")
         if not length.isdigit() or endpoint.gate.screen(head) is not None:
             return None
-        return Known(endpoint, head, int(length))
+        return Known(text, endpoint, head, int(length))
 
 
 class Pages(Protocol):
@@ -118,6 +126,8 @@ class DirectProtocol(GuardedProtocol):
     """uvicorn's protocol with the direct door before it. `heads` is set by a subclass."""
 
     heads: RequestHeads
+    whole: WholeRequests | None = None
+    """Is asked first, for requests whose heads were read here before."""
     pages: Pages | None = None
     """What is answered to GET here, if anything."""
     memory: RequestMemory | None = None
@@ -148,6 +158,8 @@ class DirectProtocol(GuardedProtocol):
 
     @override
     def data_received(self, data: bytes) -> None:
+        if self.whole is not None and self._is_served(data, self.whole):
+            return
         if data.startswith(b"POST ") and self._is_at_rest():
             end = data.find(_END, 0, MAX_HEAD)
             known = self.heads.read(data[:end]) if end > 0 else None
@@ -185,6 +197,23 @@ class DirectProtocol(GuardedProtocol):
             self._wait_for_request(left)
         else:
             super().timeout_keep_alive_handler()
+
+    def _is_served(self, data: bytes, whole: WholeRequests) -> bool:
+        """Have a request answered without a look at it here; whether it was."""
+        if not self._is_at_rest():
+            return False
+        try:
+            response = whole.serve(data, self.server_state.default_headers)
+        except STOP:
+            raise
+        except BaseException:
+            # A native extension that panics raises no `Exception`.
+            _log.exception("the direct door failed")
+            return False
+        if response is None:
+            return False
+        self._write(response)
+        return True
 
     def _answer(self, known: Known, body: Body) -> bool:
         """Answer a body if that can be done at once; whether it was."""

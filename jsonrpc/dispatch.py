@@ -159,6 +159,10 @@ class Dispatcher:
             return self._hot_batch(request, connection)
         return self._hot_call(request, connection)
 
+    def tell(self, names: str | dict[str, int], seconds: float) -> None:
+        """Tell of calls that were answered elsewhere as the shortcut would have: of one, or of several by name."""
+        self._executor.tell(names, seconds)
+
     def answer_by_shortcut(self, text: bytes) -> bytes | Literal[Miss.MISS] | None:
         """Return what the shortcut says to a body, on the event loop; None if it leaves it to the methods."""
         if self._shortcut is None:

@@ -9,6 +9,7 @@ import re
 import zlib
 from collections.abc import Iterable
 from http import HTTPStatus
+from typing import Protocol
 
 from asgiref.sync import async_to_sync
 from django.http import HttpRequest, HttpResponse
@@ -19,6 +20,7 @@ from jsonrpc.envelope import Body
 from jsonrpc.errors import rate_limit_exceeded, server_busy
 from jsonrpc.gate import Gate, GateConfig, HttpConnection, Reply, RequestHead
 from jsonrpc.inflight import Replies
+from jsonrpc.memory import SMALL
 from jsonrpc.throttle import Throttle
 
 _DEFAULTS = GateConfig()
@@ -35,11 +37,32 @@ GZIPPED = ((b"content-encoding", b"gzip"), (b"vary", b"accept-encoding"))
 """Headers of a body that is compressed so."""
 
 
+class WholeRequests(Protocol):
+    """Answers requests that came whole, head and body, if it can; it counts and tells of what it has answered."""
+
+    def keep_head(
+        self, head: bytes, length: int, longest: int, start: bytes, defaults: object
+    ) -> None:
+        """Remember a head without its empty line.
+
+        Args:
+            head: As it came.
+            length: Bytes of its body.
+            longest: Bytes of an answer that needs no thought: it is neither compressed nor counted.
+            start: How such an answer begins, up to the number of its bytes.
+            defaults: The server's own headers; it is true as long as they are this object.
+        """
+
+    def serve(self, data: bytes, defaults: object) -> bytes | None:
+        """Return the whole response to a request, None for all that it does not know."""
+
+
 class Endpoint:
     """One interface at its paths: a dispatcher behind a gate.
 
     `paths` are exact; each is also served with a slash at its end. Answers longer than
     `gzip_from` bytes are compressed for clients that accept it (0: never). Doors count in `replies`.
+    `whole` answers requests at the direct door whose heads that has read before.
     """
 
     def __init__(
@@ -51,12 +74,14 @@ class Endpoint:
         *,
         gzip_from: int = 4096,
         replies: Replies | None = None,
+        whole: WholeRequests | None = None,
     ) -> None:
         self.paths = tuple(paths)
         self.dispatcher = dispatcher
         self.gate = Gate(config, dispatcher.dialect)
         self.throttle = throttle
         self.replies = replies or Replies()
+        self.whole = whole
         self._gzip_from = gzip_from
 
     def charge_now(self, head: RequestHead, calls: int) -> float | None:
@@ -91,6 +116,11 @@ class Endpoint:
             return self.gate.accept(head, b"")
         reply = self.gate.accept(head, answer)
         return _compressed(reply) if self.is_compressed(head, answer) else reply
+
+    def longest_plain(self, head: RequestHead) -> int:
+        """Bytes of the longest answer that is neither compressed for this client nor counted until it is read."""
+        compressed = self._gzip_from and accepts_gzip(head)
+        return min(self._gzip_from, SMALL) if compressed else SMALL
 
     def is_compressed(self, head: RequestHead, answer: bytes) -> bool:
         """Whether an answer is long, and its client takes it compressed."""

@@ -1,6 +1,6 @@
 """The native engine as Python sees it: plain values in, plain values out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, Protocol, Self, TypeAlias, final
 
 __version__: str
@@ -115,6 +115,22 @@ class HotAnswers:
     def answer(
         self, body: bytes, may_call: bool, most_calls: int, most_bytes: int
     ) -> tuple[bytes, str | dict[str, int] | None] | None: ...
+
+@final
+class WholeAnswers:
+    """Answers to whole requests over HTTP."""
+
+    def __new__(
+        cls,
+        answers: HotAnswers,
+        told: Callable[[str | dict[str, int], float], None],
+        most_calls: int,
+        most_bytes: int,
+    ) -> Self: ...
+    def keep_head(
+        self, head: bytes, length: int, longest: int, start: bytes, defaults: object
+    ) -> None: ...
+    def serve(self, data: bytes, defaults: object) -> bytes | None: ...
 
 @final
 class CallSlots:

@@ -15,6 +15,7 @@ class Protocol(direct.DirectProtocol):
     """The direct door to this node's endpoints."""
 
     heads = direct.RequestHeads(by_path(_DOORS.endpoints()))
+    whole = _DOORS.cchain.whole
     pages = this_node().plain.at_once
     held = _DOORS.connections
     memory = _DOORS.memory

@@ -12,6 +12,7 @@ from cchain_app import api as cchain_api
 from cchain_app.api import EvmRpc
 from cchain_app.api.call_log import CallNames
 from cchain_app.api.loop_gas import one_request
+from cchain_app.api.shortcut import whole_requests
 from chaindb import servers
 from chaindb.chains import Chain
 from chaindb.connections import WouldBlock, release
@@ -124,8 +125,16 @@ class Doors:
             shortcut=self._evm_rpc.shortcut,
         )
         replies = self._metrics.replies_of("C")
+
+        def told(names: str | dict[str, int], seconds: float) -> None:
+            dispatcher.tell(names, seconds)
+            replies.answered()
+
+        throttle = self._throttle()
+        # Whoever is charged for calls is asked for each of them.
+        whole = None if throttle else whole_requests(self._evm_rpc.chain, told, limits)
         return Endpoint(
-            CCHAIN_PATHS, dispatcher, self.gate_config, self._throttle(), replies=replies
+            CCHAIN_PATHS, dispatcher, self.gate_config, throttle, replies=replies, whole=whole
         )
 
     @cached_property

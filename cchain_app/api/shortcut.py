@@ -4,13 +4,34 @@ What it answers is what clients ask most: balances, nonces, code, slots and call
 before and is still true. All else, and every other way of writing it, is the dispatcher's, which is the definition.
 """
 
+from collections.abc import Callable
+
 from cchain_app.chain import EvmChain
 from cchain_app.services.transaction_log import TransactionLog
-from jsonrpc.dispatch import Shortcut, ShortcutAnswer
+from jsonrpc.dispatch import Limits, Shortcut, ShortcutAnswer
+from jsonrpc.http import WholeRequests
 from jsonrpc.turn import LoopTurn
+
+Told = Callable[[str | dict[str, int], float], None]
 
 _CALL = "eth_call"
 _CALL_BYTES = b"eth_call"
+
+
+def whole_requests(chain: EvmChain, told: Told, limits: Limits) -> WholeRequests | None:
+    """Return what answers whole requests over HTTP, but no calls; None where the chain's engine has no such.
+
+    Args:
+        chain: Whose memory is asked.
+        told: Takes the names of what was answered, as the shortcut gives them, and the seconds it took.
+        limits: Of a batch.
+    """
+    answers = chain.memory.answers
+    if answers is None:
+        return None
+    import cchain_native
+
+    return cchain_native.WholeAnswers(answers, told, limits.batch, limits.response)
 
 
 def shortcut_of(chain: EvmChain, log: TransactionLog, turn: LoopTurn) -> Shortcut | None:

@@ -140,7 +140,7 @@ mod cchain_native {
     #[pymodule_export]
     use crate::environment::Environment;
     #[pymodule_export]
-    use crate::hot::{HotAnswers, StateMemory};
+    use crate::hot::{HotAnswers, StateMemory, WholeAnswers};
     #[pymodule_export]
     use crate::slots::CallSlots;
 

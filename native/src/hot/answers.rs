@@ -173,26 +173,20 @@ impl HotAnswers {
         most_calls: usize,
         most_bytes: usize,
     ) -> PyResult<Option<(Bound<'py, PyBytes>, Bound<'py, PyAny>)>> {
-        let mut round = Round {
-            head: self.memory.get(),
-            share: may_call.then_some(Share { gas: self.gas, seconds: self.seconds }),
-            begun: None,
-            most_bytes,
-            out: Vec::with_capacity(256),
-        };
-        let outcome = match request::read(body) {
-            Some(Body::One(call)) => self.one(&mut round, &call, py),
-            Some(Body::Many(calls)) if (1..=most_calls).contains(&calls.len()) => {
-                self.many(&mut round, &calls, py)
-            }
-            _ => Err(Refusal::Unknown),
-        };
-        match outcome {
-            Ok(names) => Ok(Some((PyBytes::new(py, &round.out), names?))),
+        let share = may_call.then_some(Share { gas: self.gas, seconds: self.seconds });
+        match self.respond(py, body, share, Limits { most_calls, most_bytes }) {
+            Ok((out, names)) => Ok(Some((PyBytes::new(py, &out), names?))),
             Err(Refusal::TooLong) => Ok(Some((PyBytes::new(py, b""), py.None().into_bound(py)))),
             Err(Refusal::Unknown) => Ok(None),
         }
     }
+}
+
+/// Of a batch.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) most_calls: usize,
+    pub(crate) most_bytes: usize,
 }
 
 /// One body on its way.
@@ -201,7 +195,6 @@ struct Round<'a> {
     /// What calls may still use; None where none may be run.
     share: Option<Share>,
     begun: Option<Instant>,
-    /// Of a batch.
     most_bytes: usize,
     out: Vec<u8>,
 }
@@ -219,7 +212,45 @@ impl Values {
     }
 }
 
+/// The names of what was answered, as Python is told them.
+type Names<'py> = PyResult<Bound<'py, PyAny>>;
+
 impl HotAnswers {
+    /// The answer to a body; with a share of what calls may use, or without any calls.
+    fn respond<'py>(
+        &self,
+        py: Python<'py>,
+        body: &[u8],
+        share: Option<Share>,
+        limits: Limits,
+    ) -> Answered<(Vec<u8>, Names<'py>)> {
+        let mut round = Round {
+            head: self.memory.get(),
+            share,
+            begun: None,
+            most_bytes: limits.most_bytes,
+            out: Vec::with_capacity(256),
+        };
+        let names = match request::read(body) {
+            Some(Body::One(call)) => self.one(&mut round, &call, py)?,
+            Some(Body::Many(calls)) if (1..=limits.most_calls).contains(&calls.len()) => {
+                self.many(&mut round, &calls, py)?
+            }
+            _ => return Err(Refusal::Unknown),
+        };
+        Ok((round.out, names))
+    }
+
+    /// The answer to a body without calls, if there is one.
+    pub(crate) fn plain<'py>(
+        &self,
+        py: Python<'py>,
+        body: &[u8],
+        limits: Limits,
+    ) -> Option<(Vec<u8>, Names<'py>)> {
+        self.respond(py, body, None, limits).ok()
+    }
+
     fn values(&self) -> MutexGuard<'_, Values> {
         self.values.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -229,7 +260,7 @@ impl HotAnswers {
         round: &mut Round<'_>,
         call: &Call<'_>,
         py: Python<'py>,
-    ) -> Answered<PyResult<Bound<'py, PyAny>>> {
+    ) -> Answered<Names<'py>> {
         self.call(round, call)?;
         Ok(call.method.into_bound_py_any(py))
     }
@@ -239,7 +270,7 @@ impl HotAnswers {
         round: &mut Round<'_>,
         calls: &[Call<'_>],
         py: Python<'py>,
-    ) -> Answered<PyResult<Bound<'py, PyAny>>> {
+    ) -> Answered<Names<'py>> {
         let mut counts: Vec<(&str, usize)> = Vec::new();
         for (place, call) in calls.iter().enumerate() {
             round.out.push(if place == 0 { b'[' } else { b',' });

@@ -6,6 +6,8 @@ mod call;
 mod kept;
 mod memory;
 mod request;
+mod whole;
 
 pub(crate) use answers::HotAnswers;
 pub(crate) use memory::{Head, StateMemory};
+pub(crate) use whole::WholeAnswers;

@@ -1,0 +1,211 @@
+"""Whole requests over HTTP are answered with the bytes that the direct door answers with, and counted as there."""
+
+import asyncio
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from uvicorn import Config
+from uvicorn.server import ServerState
+
+from cchain_app.api.shortcut import whole_requests
+from jsonrpc.direct import DirectProtocol, RequestHeads
+from jsonrpc.dispatch import Limits
+from jsonrpc.http import Endpoint, by_path
+from nodeproject.apps import this_node
+from tests.builders import bytecode
+from tests.builders.hot_dispatcher import hot_dispatcher
+from tests.integration.cchain_app.api.test_shortcut import SENDER_TEXT, one
+
+PLAIN = (b"Host: localhost", b"Content-Type: application/json")
+HEADS = [
+    PLAIN,
+    (*PLAIN, b"Accept-Encoding: gzip"),
+    (*PLAIN, b"Origin: http://page.example"),
+    (*PLAIN, b"Connection: keep-alive", b"X-Unknown: a b"),
+]
+OTHER_HEADS = [
+    (b"Host: evil.example", b"Content-Type: application/json"),
+    (b"Host: localhost", b"Content-Type: text/plain"),
+    (*PLAIN, b"Connection: close"),
+]
+
+
+class Transport:
+    """Keeps what is written to a client."""
+
+    def __init__(self) -> None:
+        self.written: list[bytes] = []
+        self.write = self.written.append
+
+    def get_extra_info(self, name: str) -> Any:
+        return ("127.0.0.1", 1) if name in {"peername", "sockname"} else None
+
+    def is_closing(self) -> bool:
+        return False
+
+    def nothing(self, *_: Any) -> None:
+        """Take what a test does not look at."""
+
+    close = abort = pause_reading = resume_reading = set_write_buffer_limits = nothing
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+
+class Served:
+    """A direct door, with or without answers to whole requests, and what it has counted."""
+
+    def __init__(self, *, whole: bool) -> None:
+        self.counted: list[tuple[str, int]] = []
+        self.by_whole = 0
+        self.written: list[list[bytes]] = []
+        """Of each connection, in the end."""
+        limits = Limits(batch=200)
+        dispatcher = hot_dispatcher(
+            limits=limits, observer=self._observe, shortcut=this_node().evm_rpc.shortcut
+        )
+
+        def told(names: str | dict[str, int], seconds: float) -> None:
+            self.by_whole += 1
+            dispatcher.tell(names, seconds)
+            endpoint.replies.answered()
+
+        made = whole_requests(this_node().evm_chain, told, limits) if whole else None
+        self.endpoint = endpoint = Endpoint(["/rpc"], dispatcher, whole=made)
+        self.state = ServerState()
+        self.tick()
+
+    def _observe(self, method: str, seconds: float, code: int = 0, count: int = 1) -> None:
+        assert seconds >= 0
+        self.counted += [(method, code)] * count
+
+    def tick(self) -> None:
+        """Let the server's own headers be others, as each second."""
+        date = b"Thu, 26 Nov 2026 20:00:%02d GMT" % (len(self.counted) % 60)
+        self.state.default_headers = [(b"date", date), (b"server", b"uvicorn")]
+
+    def connect(self) -> tuple[DirectProtocol, Transport]:
+        """Return a connection; what goes past the direct door is answered `past`."""
+
+        class Protocol(DirectProtocol):
+            heads = RequestHeads(by_path([self.endpoint]))
+            whole = self.endpoint.whole
+
+            def _read(self, rest: memoryview) -> None:
+                self.transport.write(b"past")
+
+        config = Config(app=lambda _scope: None, log_config=None)  # type: ignore[arg-type, return-value]
+        config.load()
+        protocol = Protocol(config=config, server_state=self.state, app_state={})
+        transport = Transport()
+        protocol.connection_made(transport)  # type: ignore[arg-type]
+        return protocol, transport
+
+
+@pytest.fixture
+def both(chain) -> tuple[Served, Served]:
+    chain.do(to=None, data=bytecode.deploy_code(bytecode.COUNTER), gas=500_000, value=0)
+    made = Served(whole=False), Served(whole=True)
+    for served in made:
+        for body in bodies():
+            served.endpoint.dispatcher.answer(body)  # so that it is remembered
+        served.counted.clear()
+    return made
+
+
+def request(head: tuple[bytes, ...], body: bytes, line: bytes = b"POST /rpc HTTP/1.1") -> bytes:
+    length = b"Content-Length: %d" % len(body)
+    return b"\r\n".join((line, *head, length, b"", body))
+
+
+def bodies() -> list[bytes]:
+    balance = one("eth_getBalance", SENDER_TEXT, "latest")
+    return [
+        *(json.dumps(one(name)).encode() for name in ("eth_blockNumber", "eth_chainId", "eth_x")),
+        json.dumps(balance).encode(),
+        json.dumps([{**balance, "id": n} for n in range(100)]).encode(),
+        json.dumps([balance] * 201).encode(),
+        b"{",
+        b"",
+    ]
+
+
+def test_each_request_has_the_same_response_and_is_counted_alike(both) -> None:
+    plain, whole = both
+
+    async def ask() -> None:
+        for served in both:
+            connections = [served.connect() for _ in HEADS + OTHER_HEADS]
+            for _ in range(3):
+                for body in bodies() * 2:
+                    for (protocol, _), head in zip(connections, HEADS + OTHER_HEADS, strict=True):
+                        protocol.data_received(request(head, body))
+                served.tick()
+            served.written = [transport.written for _, transport in connections]
+            for protocol, _ in connections:
+                protocol.connection_lost(None)
+
+    asyncio.run(ask())
+    assert whole.written == plain.written
+    assert (whole.counted, whole.endpoint.replies.read()) == (
+        plain.counted,
+        plain.endpoint.replies.read(),
+    )
+    assert (plain.by_whole, whole.by_whole > len(HEADS) * 4) == (0, True)
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        lambda one: (one[:-1],),
+        lambda one: (one + b"x",),
+        lambda one: (one + one,),
+        lambda one: (one[:30], one[30:]),
+        lambda one: (one.replace(b"HTTP/1.1", b"HTTP/1.0"),),
+        lambda one: (one.replace(b"POST /rpc", b"POST /rpc/x"),),
+        lambda one: (one.replace(b"POST", b"PUT"),),
+        lambda one: (one.replace(b"\r\n\r\n", b"\n\n"),),
+        lambda _: (b"\r\n\r\n", b"", b"x" * 5000),
+    ],
+)
+def test_what_is_no_whole_request_goes_past(both, cut) -> None:
+    asked = request(PLAIN, bodies()[0])
+
+    async def ask() -> list[list[bytes]]:
+        seen = []
+        for served in both:
+            protocol, transport = served.connect()
+            for _ in range(2):
+                protocol.data_received(asked)
+            for piece in cut(asked):
+                protocol.data_received(piece)
+            seen.append(transport.written)
+            protocol.connection_lost(None)
+        return seen
+
+    plain, whole = asyncio.run(ask())
+    assert whole == plain
+    assert whole[-1] == b"past"
+
+
+def test_a_failure_leaves_the_request_to_the_door(both, caplog) -> None:
+    class Panic(BaseException):
+        """How a native extension fails."""
+
+    def fail(*_: object) -> None:
+        raise Panic
+
+    async def ask() -> list[bytes]:
+        _, whole = both
+        protocol, transport = whole.connect()
+        type(protocol).whole = SimpleNamespace(serve=fail, keep_head=fail)
+        whole.endpoint.whole = None
+        protocol.data_received(request(PLAIN, bodies()[1]))
+        protocol.connection_lost(None)
+        return transport.written
+
+    (response,) = asyncio.run(ask())
+    assert json.loads(response.partition(b"\r\n\r\n")[2])["result"].startswith("0x")
+    assert "the direct door failed" in caplog.text
