@@ -14,6 +14,9 @@ use crate::hot::answers::{HotAnswers, Limits};
 /// Bytes of a head that is looked for.
 const LONGEST_HEAD: usize = 2_048;
 
+/// Bytes of a body that is answered whatever else this turn of the event loop has to do.
+const LONGEST_BODY: usize = 1_024;
+
 /// Heads that are remembered: clients repeat theirs, but for the length of the body.
 const HEADS: usize = 4_096;
 
@@ -111,6 +114,9 @@ impl WholeAnswers {
             .windows(END.len())
             .position(|window| window == END)?;
         let body = &data[end + END.len()..];
+        if body.len() > LONGEST_BODY {
+            return None;
+        }
         let heads = self.heads();
         if !heads.defaults.as_ref()?.is(defaults) {
             return None;
