@@ -169,8 +169,20 @@ async def _follow(listener: _Listener) -> None:
             await _receive(listener)
         except Exception as error:  # whatever it is, following goes on
             if not await asyncio.to_thread(redis_server().suspect, error):
-                _log.exception("listening to pointers failed; followers find blocks by their tick")
+                _tell(error)
             await asyncio.sleep(RETRY)
+
+
+def _tell(error: Exception) -> None:
+    """Log why following ended while the server answers: in a line, where it was a connection from before an outage."""
+    from chaindb.redis_cache import LOST
+
+    if isinstance(error, LOST):
+        _log.info("a connection that pointers came by was lost; it is opened again")
+    else:
+        _log.error(
+            "listening to pointers failed; followers find blocks by their tick", exc_info=error
+        )
 
 
 async def _receive(listener: _Listener) -> None:

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from typing import Any
 
 import pytest
+import redis
 from channels.layers import get_channel_layer
 
 from chaindb import pointers as module
@@ -142,11 +143,25 @@ async def test_in_production_messages_go_through_the_groups(production: Pointers
         await asyncio.sleep(0)
 
 
+@pytest.mark.parametrize(
+    "failure",
+    [
+        (ValueError("broken"), [("ERROR", True)]),
+        # A connection that was open before an outage, found out after its end.
+        (redis.ConnectionError("Connection closed by server"), [("INFO", False)]),
+    ],
+)
 async def test_in_production_a_layer_that_failed_is_joined_again(
-    production: Pointers, own_layer: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch
+    production: Pointers,
+    own_layer: Callable[[Any], None],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    failure: tuple[Exception, list[tuple[str, bool]]],
 ) -> None:
+    error, logged = failure
+    caplog.set_level("INFO", "chaindb.pointers")
     inner: Any = get_channel_layer()
-    answers: list[Any] = [ConnectionError("away")]
+    answers: list[Any] = [error]
 
     class Failing:
         """A layer that fails at the first message."""
@@ -170,6 +185,7 @@ async def test_in_production_a_layer_that_failed_is_joined_again(
     await inner.group_send(group_of(Chain.C), {"type": "c"})
     assert await heard(inbox) == {"type": "c"}
     unbind()
+    assert [(one.levelname, bool(one.exc_info)) for one in caplog.records] == logged
 
 
 async def test_in_production_groups_are_joined_again_and_again(
