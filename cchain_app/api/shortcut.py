@@ -29,9 +29,10 @@ def whole_requests(chain: EvmChain, told: Told, limits: Limits) -> WholeRequests
     answers = chain.memory.answers
     if answers is None:
         return None
-    import cchain_native
+    # Only here: there is no such module where the crate was not built.
+    from cchain_app.memory.native import whole_answers
 
-    return cchain_native.WholeAnswers(answers, told, limits.batch, limits.response)
+    return whole_answers(answers, told, most_calls=limits.batch, most_bytes=limits.response)
 
 
 def shortcut_of(chain: EvmChain, log: TransactionLog, turn: LoopTurn) -> Shortcut | None:

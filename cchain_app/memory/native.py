@@ -3,7 +3,7 @@
 Importing this module raises ImportError where the crate was not built.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import cchain_native
 from typing_extensions import override
@@ -12,8 +12,26 @@ from cchain_app.evm.engine import AccountState, StateChanges
 from cchain_app.memory.state import MISSING, Kept, Missing, StateMemory
 from primitives.evm import Address, Hash, Slot, Word
 
-ANSWER_BYTES = 16 * 1024 * 1024
+_ANSWER_BYTES = 16 * 1024 * 1024
 """Bytes of answers about accepted blocks that are kept beside it."""
+
+
+def whole_answers(
+    answers: cchain_native.HotAnswers,
+    told: Callable[[str | dict[str, int], float], None],
+    *,
+    most_calls: int,
+    most_bytes: int,
+) -> cchain_native.WholeAnswers:
+    """Return what answers whole requests over HTTP.
+
+    Args:
+        answers: What answers their bodies.
+        told: Takes the names of the methods, of a batch with the number of calls, and the seconds it took.
+        most_calls: Of a batch.
+        most_bytes: Of a batch's results.
+    """
+    return cchain_native.WholeAnswers(answers, told, most_calls, most_bytes)
 
 
 class NativeStateMemory(StateMemory):
@@ -95,3 +113,12 @@ class NativeStateMemory(StateMemory):
     def reset(self, number: int) -> None:
         """Move to a height of which nothing is known."""
         self.native.reset(number)
+
+    def answers(self, *, gas: int, seconds: float) -> cchain_native.HotAnswers:
+        """Return what answers frequent requests from this memory.
+
+        Args:
+            gas: What the calls of one body may use together.
+            seconds: Likewise.
+        """
+        return cchain_native.HotAnswers(self.native, _ANSWER_BYTES, gas, seconds)

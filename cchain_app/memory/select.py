@@ -22,12 +22,8 @@ def make_memory(*, native: bool, accounts: int, slots: int, blocks: int) -> Memo
     if not native:
         state = PythonStateMemory(accounts=accounts, slots=slots)
         return Memory(state, accounts=accounts, blocks=blocks)
-    import cchain_native
-
-    from cchain_app.memory.native import ANSWER_BYTES, NativeStateMemory
+    from cchain_app.memory.native import NativeStateMemory
 
     known = NativeStateMemory(accounts=accounts, slots=slots)
-    answers = cchain_native.HotAnswers(
-        known.native, ANSWER_BYTES, GAS_OF_REQUEST, SECONDS_OF_REQUEST
-    )
+    answers = known.answers(gas=GAS_OF_REQUEST, seconds=SECONDS_OF_REQUEST)
     return Memory(known, accounts=accounts, blocks=blocks, answers=answers)

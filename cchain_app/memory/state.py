@@ -1,7 +1,7 @@
 """Accounts and slots of a chain's head, and code, as a process remembers them.
 
-Whoever moves the head first unsets `StateMemory.number`; a reader checks it before and after it takes a value,
-so that no reader ever mixes two heights, and needs no lock. What was read from rows is kept only while the memory
+No reader ever mixes two heights: in Python's memory whoever moves the head first unsets `number`, which a reader
+looks at before and after it takes a value; in the crate's each step is done under a lock. What was read from rows is kept only while the memory
 is what it was before they were read, by its version: a development chain goes back, and then its heights come again.
 """
 
