@@ -102,7 +102,8 @@ class Load:
         with self._node.client() as client:
             while not self._ending.is_set():
                 raw, sent = sender.transfer(STRANGER), False
-                time.sleep(0.15)  # each block is executed once more in the end, by another engine
+                # A pace: each block is executed once more in the end, by another engine.
+                self._ending.wait(0.15)
                 while not sent and not self._ending.is_set():
                     began = time.monotonic()
                     try:
