@@ -1,5 +1,7 @@
 """Staking time travel: the clock leaps, and every change of a staker on the way has its block."""
 
+import threading
+import time
 from dataclasses import replace
 from io import StringIO
 from itertools import pairwise
@@ -18,6 +20,7 @@ from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.config import DAY
 from platform_app.management.commands.time_travel import duration
+from platform_app.memory.answers import OLDEST
 from platform_app.models import Outcome, Phase
 from platform_app.selectors import accepted, stakers
 from platform_app.services.errors import DecidedByVotes, MadeElsewhere, NotLocal
@@ -264,6 +267,26 @@ def test_the_command_says_what_it_did(pchain: PChain) -> None:
 
     moment = "2023-12-14 22:13:21"  # its end was proposed and committed on the way
     assert out.getvalue().startswith(f"It is {moment} UTC now. 2 blocks, ")
+
+
+def test_the_command_ends_when_no_process_remembers_what_was_before(
+    pchain: PChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = clock.now()
+    waited: list[tuple[float, bool]] = []
+    sleep = time.sleep
+
+    def wait(seconds: float) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return sleep(seconds)
+        return waited.append((seconds, clock.now() >= before + DAY))
+
+    # The rows have moved when it begins to wait, and what others were seen to remember is trusted for so long.
+    monkeypatch.setattr(time, "sleep", wait)
+
+    call_command("time_travel", "1d", stdout=StringIO())
+
+    assert waited == [(OLDEST, True)]
 
 
 @pytest.mark.parametrize(
