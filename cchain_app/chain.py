@@ -94,6 +94,8 @@ class EvmChain:
     """Who decides on its blocks."""
     admissions: GroupCommit[Newcomer, Outcome]
     """What several threads bring to the pool is committed together; `services.composition` sets it too."""
+    mine_on_arrival: Callable[[], None]
+    """Lets transactions go straight into blocks from now on, for the one process that makes them; set there likewise."""
 
     def __init__(
         self,

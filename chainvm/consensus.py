@@ -16,12 +16,26 @@ B = TypeVar("B", bound=Block)
 B_co = TypeVar("B_co", bound=Block, covariant=True)
 
 
+class VMLock(AbstractContextManager[object], Protocol):
+    """A `threading.RLock`: held by whoever works on a chain's VM; the thread that has it may take it again."""
+
+    def acquire(self, *, blocking: bool = True) -> bool:
+        """Take it; say whether it was to be had."""
+
+    def release(self) -> None:
+        """Give it back."""
+
+
 class Consensus(Protocol[B_co]):
     """Decides on the blocks of one chain."""
 
     @property
-    def lock(self) -> AbstractContextManager[object]:
-        """Whoever works on the chain's VM holds it; the thread that has it may take it again."""
+    def lock(self) -> VMLock:
+        """Whoever works on the chain's VM holds it."""
+
+    @property
+    def decides_alone(self) -> bool:
+        """Whether nobody else is asked: a block that `produce` returns is accepted."""
 
     def produce(self, *, now: int, allow_empty: bool = False) -> B_co | None:
         """Build the next block, where this node may, and see it accepted.
@@ -65,6 +79,8 @@ class SoleConsensus(Generic[B]):
         may_produce: Says whether this node makes the chain's blocks, now.
     """
 
+    decides_alone = True
+
     def __init__(
         self,
         vm: ChainVM[B],
@@ -72,7 +88,7 @@ class SoleConsensus(Generic[B]):
         may_produce: Callable[[], bool] = always,
     ) -> None:
         self.vm = vm
-        self.lock = threading.RLock()
+        self.lock: VMLock = threading.RLock()
         self._building = building
         self._may_produce = may_produce
 

@@ -53,6 +53,7 @@ def accept(
     *,
     unusable: Sequence[Hash],
     written: Written,
+    arrived: Sequence[Hash] = (),
     by_hand: ByHand = NOTHING,
 ) -> None:
     """Accept blocks that follow each other: commit all or nothing, move this process, tell others.
@@ -62,6 +63,7 @@ def accept(
         verified: The blocks, executed.
         head: The parent of the first.
         unusable: Of the pool, what can never be mined and goes too.
+        arrived: Of their transactions those that were never in the pool: who listens is told of them first.
         written: Called for each block in the transaction, when nobody else can write to the chain and
             no block is written yet; what it raises undoes all.
         by_hand: What the first block was built with that was set by hand, where there is anything.
@@ -85,7 +87,7 @@ def accept(
         rows.remove(chain.db, unusable)
     if by_hand.uses_next:
         chain.memory.conditions.reset()
-    _move(chain, verified)
+    _move(chain, verified, arrived)
 
 
 def _verify_state(chain: EvmChain, head: AcceptedBlock, by_hand: ByHand) -> None:
@@ -113,7 +115,7 @@ def _use_up(chain: EvmChain, by_hand: ByHand) -> None:
         clock.show(by_hand.timestamp, least=chain.least_time())
 
 
-def _move(chain: EvmChain, verified: Sequence[VerifiedBlock]) -> None:
+def _move(chain: EvmChain, verified: Sequence[VerifiedBlock], arrived: Sequence[Hash]) -> None:
     """Move this process to the new head, and tell the others."""
     memory = chain.memory
     memory.pool.changed()
@@ -121,6 +123,7 @@ def _move(chain: EvmChain, verified: Sequence[VerifiedBlock]) -> None:
         memory.advance(one.block, one.executed.changes)
     last = verified[-1].block
     chain.last_accepted_at = monotonic()
+    notifications.pending_transactions(chain, arrived)
     notifications.head_accepted(chain, last.number, last.hash)
     for listener in chain.on_accepted:
         listener([one.block for one in verified])

@@ -39,16 +39,16 @@ def admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> list[Outcome]:
 
 
 def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> list[Outcome]:
-    now = clock.wall()
     memory = chain.memory.transactions
-    admissions: _Admissions | None = None
+    admissions: Admissions | None = None
     try:
         with chain.db.atomic(durable=True):
             chain.db.acquire(Lock.CCHAIN_POOL)
-            admissions = _Admissions(chain, blocks.catch_up(chain), newcomers, now)
+            head, extent = blocks.catch_up(chain), rows.extent(chain.db)
+            admissions = Admissions(chain, head, newcomers, extent)
             outcomes = [admissions.admit(one) for one in newcomers]
             rows.remove(chain.db, admissions.removed)
-            rows.add(chain.db, admissions.added.values(), now)
+            rows.add(chain.db, admissions.added.values(), admissions.now)
             # Before the commit: right after it a block may have them, and have them forgotten.
             memory.remember(one.transaction for one in admissions.added.values())
             if admissions.pending and development.mining(chain) == "auto":
@@ -63,11 +63,18 @@ def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> list[Outcome]:
     return outcomes
 
 
-class _Admissions:
-    """The pool while a batch is admitted: what is stored, and what the batch has changed so far."""
+class Admissions:
+    """The pool while a batch is admitted: what is stored, and what the batch has changed so far.
+
+    Args:
+        chain: Which chain.
+        head: Its head.
+        batch: All that will be admitted.
+        extent: Of what waits already.
+    """
 
     def __init__(
-        self, chain: EvmChain, head: AcceptedBlock, batch: Sequence[Newcomer], now: int
+        self, chain: EvmChain, head: AcceptedBlock, batch: Sequence[Newcomer], extent: rows.Extent
     ) -> None:
         self._chain = chain
         self._base_fee = base_fee_after(self._chain, head) or 0
@@ -79,8 +86,8 @@ class _Admissions:
         accounts.update(*(one.authorities for one in batch))
         state.prefetch_accounts(self._chain, list(accounts), head.number)
         self._state = state.state_at(self._chain, head.number)
-        self._queues = pool.queues(self._chain, rows.entries_of(self._chain.db, accounts))
-        extent = rows.extent(self._chain.db)
+        waiting = rows.entries_of(self._chain.db, accounts) if extent.slots else ()
+        self._queues = pool.queues(self._chain, waiting)
         self._authorities = Authorities(
             rows.entries_with_authorities(self._chain.db) if extent.with_authorities else ()
         )
@@ -90,7 +97,8 @@ class _Admissions:
                 self._chain, rows.entries(self._chain.db, self._chain.memory.pool)
             )
             self._counts = _counts_of(self._queues.values())
-        self._now = now
+        self.now = clock.wall()
+        """Unix seconds at which all of them arrive."""
         self._arrivals = 0
         self.added: dict[Hash, Newcomer] = {}
         self.removed: list[Hash] = []
@@ -105,9 +113,7 @@ class _Admissions:
         if self._is_mined(newcomer):
             return AlreadyKnown()
         self._arrivals += 1
-        entry = make_entry(
-            newcomer, arrival=_NOT_YET_STORED + self._arrivals, received_at=self._now
-        )
+        entry = make_entry(newcomer, arrival=_NOT_YET_STORED + self._arrivals, received_at=self.now)
         sender = entry.sender
         account = self._state.account(sender)
         try:
@@ -126,6 +132,10 @@ class _Admissions:
             return rejection
         self._apply(newcomer, entry, admission)
         return entry.hash
+
+    def pending_parts(self) -> list[Sequence[PoolEntry]]:
+        """Return what can run now, of each sender of the batch and whoever else was looked at."""
+        return [queue.pending for queue in self._queues.values()]
 
     def _is_mined(self, newcomer: Newcomer) -> bool:
         """Say whether a block has it, although its nonce is none of the past: a hash is one transaction's."""

@@ -32,6 +32,7 @@ from cchain_app.services.choosing import choose, drop, invalid
 from cchain_app.services.reading import read_transactions
 from cchain_app.store import development as rows
 from cchain_app.store import evm_state
+from cchain_app.txs.transaction import Transaction
 from chainvm.port import HeadMoved, Written
 from primitives.evm import Address, Hash
 from primitives.ids import ID
@@ -55,6 +56,21 @@ class EvmVM:
         their own transactions: what can never be mined."""
         self._by_hand_of: dict[ID, ByHand] = {}
         """Those of them that were built on the head, with what was set by hand for them."""
+        self._offered: Sequence[Transaction] = ()
+        """What the next block is to have, and nothing else; see `offering`."""
+
+    @contextmanager
+    def offering(self, transactions: Sequence[Transaction]) -> Iterator[None]:
+        """Build blocks of these transactions in the body, none of which is in the pool.
+
+        All of them are in the block, in this order, or there is none. Its acceptance tells of them as of
+        transactions that became pending, before it tells of the block.
+        """
+        self._offered = transactions
+        try:
+            yield
+        finally:
+            self._offered = ()
 
     def last_accepted(self) -> ID:
         """Return the last accepted block's hash, as the rows have it now."""
@@ -107,7 +123,7 @@ class EvmVM:
         line = tree.line(tree.preference)
         parent = line[-1] if line else tree.head
         included = {one.hash for block in line for one in block.transactions}
-        chosen = choose(self._chain, parent, included)
+        chosen = self._offered or choose(self._chain, parent, included)
         if not chosen and not allow_empty:
             return None
         # The senders' were read to see what can run.
@@ -121,6 +137,10 @@ class EvmVM:
                 override=None if by_hand is None else by_hand.override,
                 by_hand=None if by_hand is None else by_hand.changes,
             )
+        if self._offered and built.skipped:
+            if built.made is not None:
+                tree.reject(ID(built.made.block.hash))
+            return None
         refused = () if line else invalid(chosen, built.skipped)
         if built.made is None:
             drop(self._chain, refused)
@@ -201,6 +221,7 @@ class EvmVM:
                 decision.accepted,
                 head,
                 unusable=unusable,
+                arrived=[one.hash for one in self._offered],
                 written=written,
                 by_hand=self._by_hand_of.get(block_ids[0], NOTHING),
             )

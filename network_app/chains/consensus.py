@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Generic, TypeVar
 
-from chainvm.consensus import SoleConsensus
+from chainvm.consensus import SoleConsensus, VMLock
 from chainvm.port import Block, ChainVM
 from network_app.proposervm.vm import NotOurSlot, ProposerBlock, ProposerVM
 
@@ -23,6 +23,8 @@ class OuterConsensus(Generic[B]):
         building: Counts a block, by its height, as outstanding while it is built and accepted.
         may_produce: Says whether this node makes the chain's blocks, now.
     """
+
+    decides_alone = True
 
     def __init__(
         self,
@@ -52,8 +54,8 @@ class OuterConsensus(Generic[B]):
         return self.begin()[0]
 
     @property
-    def lock(self) -> AbstractContextManager[object]:
-        """Whoever works on the chain's VM holds it; the thread that has it may take it again."""
+    def lock(self) -> VMLock:
+        """Whoever works on the chain's VM holds it."""
         return self.begin()[1].lock
 
     def produce(self, *, now: int, allow_empty: bool = False) -> B | None:

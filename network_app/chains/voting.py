@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from typing import Generic, Protocol, TypeVar
 
 from chaindb import clock
 from chaindb.chains import Chain
 from chaindb.connections import OneThread
 from chaindb.pointers import Pointers
+from chainvm.consensus import VMLock
 from chainvm.port import Block
 from network_app import selectors
 from network_app.chains.consensus import OuterConsensus
@@ -61,6 +61,8 @@ class VotedConsensus(Generic[B]):
         own: Returns this node, once it is initialised.
     """
 
+    decides_alone = False
+
     def __init__(
         self,
         alias: Chain,
@@ -81,8 +83,8 @@ class VotedConsensus(Generic[B]):
         self._own = own
 
     @property
-    def lock(self) -> AbstractContextManager[object]:
-        """Whoever works on the chain's VM holds it; the thread that has it may take it again."""
+    def lock(self) -> VMLock:
+        """Whoever works on the chain's VM holds it."""
         return self._outer.lock
 
     def produce(self, *, now: int, allow_empty: bool = False) -> None:

@@ -10,6 +10,7 @@ from django.core.management.base import CommandError
 from django.db import connections
 from typing_extensions import override
 
+from cchain_app.evm.select import is_native
 from cchain_app.services import local_genesis
 from nodeproject import state_file
 from nodeproject.apps import this_node
@@ -79,6 +80,8 @@ class Command(StartCommand):
         # The server raises the signal again when it has ended: then the companions' turn has come.
         termination = Termination()
         connections.close_all()
+        if node.settings.profile == "embedded" and is_native(node.settings.engine):
+            node.evm_chain.mine_on_arrival()
         for one in companions:
             one.start()
         try:

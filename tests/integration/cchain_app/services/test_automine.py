@@ -1,0 +1,208 @@
+"""What goes straight into a block, and what is left to the pool."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from cchain_app import models, notifications
+from cchain_app.apps import evm_chain
+from cchain_app.development.conditions import Conditions
+from cchain_app.pool import errors
+from cchain_app.selectors import blocks, pool
+from cchain_app.services import acceptance, automine, transactions
+from cchain_app.store import development
+from cchain_app.txs.transaction import Transaction
+from chaindb.pointers import Message
+from tests.builders.transactions import SENDER, signed
+from tests.integration.cchain_app.services.test_submit import OTHER_KEY
+from tests.integration.conftest import Chain
+
+
+@pytest.fixture
+def mining(chain: Chain) -> Iterator[Chain]:
+    """A chain of the process that serves, and makes blocks on arrival."""
+    evm = evm_chain()
+    pooling = evm.admissions
+    set_by_hand(mining="auto")
+    evm.mine_on_arrival()
+    yield chain
+    evm.admissions = pooling
+
+
+def set_by_hand(**conditions: Any) -> None:
+    """Set how blocks are made from now on."""
+    development.set_conditions(evm_chain().db, Conditions(**conditions))
+    evm_chain().memory.conditions.reset()
+
+
+def submit(*sent: Transaction) -> Sequence[object]:
+    """Bring transactions together."""
+    return transactions.submit(evm_chain(), [one.raw for one in sent])
+
+
+def height() -> int:
+    """Return the height of the rows and of memory, which agree."""
+    head = blocks.head(evm_chain()).number
+    assert models.Block.objects.order_by("-number").first().number == head  # type: ignore[union-attr]
+    return head
+
+
+def waiting() -> int:
+    """Return how many rows the pool has."""
+    return models.PoolTransaction.objects.count()
+
+
+def test_what_is_acknowledged_is_in_a_block(mining: Chain) -> None:
+    made = mining.make()
+
+    assert submit(made) == [made.hash]
+
+    place = blocks.find_transaction(evm_chain(), made.hash)
+    assert place is not None
+    assert (place[0].number, place[1]) == (1, 0)
+    assert models.Transaction.objects.get().hash == made.hash
+    assert pool.next_nonce(evm_chain(), SENDER) == 1
+
+
+def test_no_row_of_the_pool_is_written(mining: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(automine.rows, "add")
+
+    submit(mining.make(), mining.make())
+
+    assert (height(), waiting()) == (1, 0)
+
+
+def test_several_run_in_the_order_of_a_block(mining: Chain) -> None:
+    low = [mining.make(), mining.make()]
+    high = signed(key=OTHER_KEY, nonce=0, max_priority_fee_per_gas=2 * 10**9)
+
+    submit(*low, high)
+
+    assert list(blocks.head(evm_chain()).transactions) == [high, *low]
+
+
+def test_the_dearer_of_two_with_one_nonce_is_in_the_block(mining: Chain) -> None:
+    low = signed(nonce=0)
+    high = signed(nonce=0, max_fee_per_gas=55 * 10**9, max_priority_fee_per_gas=11 * 10**8)
+
+    assert submit(low, high) == [low.hash, high.hash]
+
+    assert list(blocks.head(evm_chain()).transactions) == [high]
+
+
+def test_refusals_are_those_of_the_pool(mining: Chain) -> None:
+    submit(mining.make())
+
+    (used, poor) = submit(signed(nonce=0), signed(nonce=1, value=10**30))
+
+    assert isinstance(used, errors.NonceTooLow)
+    assert isinstance(poor, errors.FundsBelowCost)
+    assert (height(), waiting()) == (1, 0)
+
+
+def test_what_has_to_wait_goes_to_the_pool_with_all_beside_it(mining: Chain) -> None:
+    submit(signed(nonce=0), signed(nonce=2))
+
+    assert (height(), waiting()) == (0, 2)
+
+
+def test_while_something_waits_all_goes_to_the_pool(mining: Chain) -> None:
+    submit(signed(nonce=7))
+
+    submit(signed(nonce=0))
+
+    assert (height(), waiting()) == (0, 2)
+
+
+def test_much_gas_goes_to_the_pool(mining: Chain) -> None:
+    submit(mining.make(gas=automine.MOST_GAS))
+    assert (height(), waiting()) == (1, 0)
+
+    submit(mining.make(gas=automine.MOST_GAS + 1))
+
+    assert (height(), waiting()) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "conditions", [{"mining": "manual"}, {"mining": "interval"}, {"mining": "auto", "paused": True}]
+)
+def test_who_makes_blocks_otherwise_has_it_in_the_pool(
+    mining: Chain, conditions: dict[str, Any]
+) -> None:
+    set_by_hand(**conditions)
+
+    submit(mining.make())
+
+    assert (height(), waiting()) == (0, 1)
+
+
+def test_what_a_block_has_no_room_for_goes_to_the_pool_whole(mining: Chain) -> None:
+    set_by_hand(mining="auto", gas_limit=30_000)
+
+    submit(mining.make(), mining.make())
+
+    assert (height(), waiting()) == (0, 2)
+    first = mining.mine()
+    assert [len(one.transactions) for one in (first, mining.mine())] == [1, 1]
+
+
+def test_while_somebody_is_at_a_block_it_goes_to_the_pool(
+    mining: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Held:
+        def acquire(self, *, blocking: bool) -> bool:
+            assert not blocking, "who brings a transaction would wait for a block"
+            return False
+
+    monkeypatch.setattr(evm_chain().consensus, "lock", Held())
+
+    submit(mining.make())
+
+    assert (height(), waiting()) == (0, 1)
+
+
+def test_where_validators_vote_it_goes_to_the_pool(
+    mining: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evm_chain().consensus, "decides_alone", False)
+
+    submit(mining.make())
+
+    assert (height(), waiting()) == (0, 1)
+
+
+def test_a_commit_that_fails_leaves_no_trace(
+    mining: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = mining.make()
+
+    def fail(*_: object) -> None:
+        raise OSError("disk full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(acceptance.stored, "commit", fail)
+        with pytest.raises(OSError, match="disk full"):
+            submit(made)
+
+    assert (height(), waiting()) == (0, 0)
+    assert submit(made) == [made.hash]
+    assert height() == 1
+
+
+def test_followers_hear_of_a_transaction_before_its_block(mining: Chain) -> None:
+    loop = asyncio.new_event_loop()
+    heard: list[Message] = []
+    unbind = evm_chain().pointers.bind(loop, heard.append, evm_chain().aliases[:1])
+    made = mining.make()
+    try:
+        submit(made)
+        loop.call_soon(loop.stop)  # after all that was sent
+        loop.run_forever()
+    finally:
+        unbind()
+        loop.close()
+
+    assert [one["type"] for one in heard] == [notifications.PENDING, notifications.HEAD]
+    assert heard[0]["hashes"] == [made.hash]
