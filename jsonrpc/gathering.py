@@ -15,6 +15,9 @@ from jsonrpc.workers import Workers
 MOST_TOGETHER: Final = 256
 """Bodies in one piece of work."""
 
+LINGER_SECONDS: Final = 0.005
+"""For so long at most those are waited for who were answered together before."""
+
 GRACE_SECONDS: Final = 1.0
 """How much longer a door waits than the dispatcher's own limit, for answers that are ready."""
 
@@ -33,6 +36,9 @@ class Gatherer:
         self._seconds = seconds
         self._waiting: list[_Waiting] = []
         self._task: asyncio.Task[None] | None = None
+        self._expected = 0
+        """So many bodies are waited for by who lingers."""
+        self._all_there: asyncio.Future[None] | None = None
 
     async def answer(self, body: bytes | Body) -> bytes | None:
         """Wait for the answer to a body.
@@ -46,6 +52,8 @@ class Gatherer:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[bytes | None] = loop.create_future()
         self._waiting.append((body, future))
+        if self._all_there is not None and len(self._waiting) >= self._expected:
+            _wake(self._all_there)
         if self._task is None:
             self._task = loop.create_task(self._work())
         return await future
@@ -57,8 +65,22 @@ class Gatherer:
                 piece = self._waiting[:MOST_TOGETHER]
                 del self._waiting[:MOST_TOGETHER]
                 await self._work_off(piece)
+                await self._linger(len(piece))
         finally:
             self._task = None
+
+    async def _linger(self, last: int) -> None:
+        """Wait for as many bodies as were in the last piece, if those were several."""
+        if last == 1 or len(self._waiting) >= last:
+            return
+        loop = asyncio.get_running_loop()
+        self._expected, self._all_there = last, loop.create_future()
+        timer = loop.call_later(LINGER_SECONDS, _wake, self._all_there)
+        try:
+            await self._all_there
+        finally:
+            timer.cancel()
+            self._all_there = None
 
     async def _work_off(self, piece: list[_Waiting]) -> None:
         try:
@@ -74,6 +96,11 @@ class Gatherer:
         for (_, future), answer in zip(piece, answers, strict=True):
             if not future.done():  # its client may have gone away
                 future.set_result(answer)
+
+
+def _wake(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 class Gatherers:

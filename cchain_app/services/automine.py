@@ -75,11 +75,13 @@ class Automine:
             extent = rows.extent(self._chain.db)
             if extent.slots:
                 return None
-            head = blocks.catch_up(self._chain)
+            head = blocks.head(self._chain)
             admissions = Admissions(self._chain, head, newcomers, extent)
             outcomes = [admissions.admit(one) for one in newcomers]
             if not admissions.added:
-                return outcomes
+                return (
+                    None  # another process may have moved the head: who refuses looks at the rows
+                )
             ordered = self._ordered(admissions)
             if ordered is None:
                 return None

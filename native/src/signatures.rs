@@ -18,7 +18,12 @@ pub(crate) type Signature = (B256, B256, B256, u8);
 
 /// The address that signed each digest; None where the signature is not one.
 pub(crate) fn recover_all(signatures: &[Signature]) -> Vec<Option<Address>> {
-    let cores = thread::available_parallelism().map_or(1, |cores| cores.get());
+    // Asking how many cores there are reads files, which takes as long as one signature.
+    let cores = if signatures.len() <= WORTH_A_THREAD {
+        1
+    } else {
+        thread::available_parallelism().map_or(1, |cores| cores.get())
+    };
     let share = signatures.len().div_ceil(cores).max(WORTH_A_THREAD);
     let mut senders = vec![None; signatures.len()];
     thread::scope(|scope| {

@@ -90,6 +90,32 @@ async def test_what_arrives_meanwhile_is_the_next_piece(store: Store, gatherer: 
     assert store.pieces == [[1], [2, 3, 4, 5, 6]]
 
 
+async def test_who_was_answered_together_is_waited_for(
+    store: Store, gatherer: Gatherer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gathering, "LINGER_SECONDS", 60.0)
+    store.go.set()
+    await asyncio.gather(*(gatherer.answer(put(n)) for n in range(3)))
+
+    first = asyncio.create_task(gatherer.answer(put(3)))
+    second = asyncio.create_task(gatherer.answer(put(4)))
+    await asyncio.sleep(0)
+    assert len(store.pieces) == 1
+
+    await asyncio.gather(gatherer.answer(put(5)), first, second)
+    assert store.pieces == [[0, 1, 2], [3, 4, 5]]
+
+
+async def test_who_does_not_come_is_not_waited_for_long(store: Store, gatherer: Gatherer) -> None:
+    store.go.set()
+    await asyncio.gather(*(gatherer.answer(put(n)) for n in range(3)))
+
+    await gatherer.answer(put(3))
+    await gatherer.answer(put(4))
+
+    assert store.pieces == [[0, 1, 2], [3], [4]]
+
+
 async def test_a_bad_call_spoils_only_itself(
     store: Store, gatherer: Gatherer, caplog: pytest.LogCaptureFixture
 ) -> None:
