@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from cchain_app.blocks.evm_block import EvmBlock
 from cchain_app.chain import EvmChain
 from cchain_app.services import admissions, local_genesis
 from cchain_app.services.automine import Automine
@@ -17,7 +18,8 @@ def compose(chain: EvmChain) -> EvmChain:
     chain.local_file = lambda: local_genesis.local_file(chain)
     vm = EvmVM(chain)
     chain.vm = vm
-    chain.consensus = SoleConsensus(vm, chain.building.count)
+    alone: SoleConsensus[EvmBlock] = SoleConsensus(vm, chain.building.count)
+    chain.consensus = alone
     chain.on_rewinding.append(lambda number: vm.begin_anew() if number < 0 else None)
     chain.find_fork = lambda: forked.read_fork(chain.db)
     chain.find_chain_id = lambda: stored.chain_id(chain.db)
