@@ -15,6 +15,7 @@ from typing import Final
 from django.db import Error as DatabaseError
 from django.db import connections
 
+from chaindb.connections import release
 from health_app import services
 from health_app.result import CheckResult
 from health_app.writing import Writes
@@ -83,7 +84,7 @@ class History:
             if self._asked.is_set():
                 self._asked.clear()
                 self._try()
-            connections.close_all()
+            release()
 
     def _try(self) -> None:
         """Write what means nothing. What does not answer is told by the checks that ask it."""
