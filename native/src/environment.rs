@@ -206,7 +206,7 @@ impl Environment {
         {
             blobs.blob_gasprice = 0;
         }
-        context(Overlay::new(reader, self.spec), block, rules)
+        context(Overlay::passing(reader, self.spec), block, rules)
     }
 }
 

@@ -30,7 +30,12 @@ mod trace;
 mod transaction;
 mod trie;
 
+use mimalloc::MiMalloc;
 use pyo3::prelude::*;
+
+/// Of this crate's memory alone: Python's is Python's.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// The extension module.
 #[pymodule(gil_used = true)]

@@ -77,13 +77,26 @@ pub(crate) struct Changes {
 pub(crate) struct Overlay {
     reader: Reader,
     spec: SpecId,
+    /// Nobody asks for `changes`: what was read is known only where reading it again costs much.
+    passing: bool,
     entries: AddressMap<Entry>,
     codes: B256Map<Bytecode>,
 }
 
 impl Overlay {
     pub(crate) fn new(reader: Reader, spec: SpecId) -> Self {
-        Self { reader, spec, entries: AddressMap::default(), codes: B256Map::default() }
+        Self {
+            reader,
+            spec,
+            passing: false,
+            entries: AddressMap::default(),
+            codes: B256Map::default(),
+        }
+    }
+
+    /// The state of a call, which nobody asks for its changes.
+    pub(crate) fn passing(reader: Reader, spec: SpecId) -> Self {
+        Self { passing: true, ..Self::new(reader, spec) }
     }
 
     /// Whether there is code at an address now.
@@ -249,6 +262,11 @@ impl Database for Overlay {
         }
         if entry.cleared || entry.before.is_none() {
             return Ok(U256::ZERO);
+        }
+        if self.passing
+            && let Some(value) = self.reader.remembered(address, key)
+        {
+            return Ok(value);
         }
         let value = self.reader.storage(address, key)?;
         if let Some(entry) = self.entries.get_mut(&address) {

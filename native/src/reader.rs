@@ -149,12 +149,15 @@ impl Reader {
         })
     }
 
+    /// A slot's value, if nobody has to be asked for it.
+    pub(crate) fn remembered(&self, address: Address, slot: U256) -> Option<U256> {
+        Some(self.memory.as_ref()?.state.slot(address, slot.into())?.into())
+    }
+
     /// A slot's value, zero when it was never written.
     pub(crate) fn storage(&self, address: Address, slot: U256) -> Result<U256, ReaderError> {
-        if let Some(memory) = &self.memory
-            && let Some(found) = memory.state.slot(address, slot.into())
-        {
-            return Ok(found.into());
+        if let Some(found) = self.remembered(address, slot) {
+            return Ok(found);
         }
         self.ask(|py, reader| {
             let keys = (bytes(py, address.as_slice()), word(py, &slot));

@@ -4,9 +4,13 @@
 //! sees two heights mixed. What was read from rows is kept only while the memory is what it was
 //! before they were read, by its version.
 
-use std::sync::{
-    Arc, RwLock, RwLockReadGuard, RwLockWriteGuard,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    cell::Cell,
+    hash::{Hash, Hasher},
+    sync::{
+        Arc, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use pyo3::{IntoPyObjectExt, prelude::*, types::PyBytes};
@@ -20,11 +24,26 @@ use crate::{
 /// Nonce, balance and code hash; None where there is no account.
 pub(crate) type Account = Option<(u64, U256, B256)>;
 
+/// A slot of an account. It is hashed by words: calls may ask for thousands, and the bytes one after another, as they
+/// are hashed by themselves, take as long as the look-up.
+#[derive(Clone, PartialEq, Eq)]
+struct Place(Address, B256);
+
+impl Hash for Place {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let word = |bytes: &[u8]| u128::from_le_bytes(bytes.try_into().expect("sixteen bytes"));
+        state.write_u128(word(&self.0[..16]));
+        state.write_u32(u32::from_le_bytes(self.0[16..].try_into().expect("four bytes")));
+        state.write_u128(word(&self.1[..16]));
+        state.write_u128(word(&self.1[16..]));
+    }
+}
+
 struct Values {
     number: Option<u64>,
     version: u64,
     accounts: Kept<Address, Account>,
-    slots: Kept<(Address, B256), B256>,
+    slots: Kept<Place, B256>,
 }
 
 /// How often a kind was found, and how often it had to be read.
@@ -64,10 +83,17 @@ impl Shared {
 }
 
 /// The memory as of one height: what is asked of it at another one is not remembered.
-#[derive(Clone)]
 pub(crate) struct Head {
     memory: Arc<Shared>,
     number: u64,
+    /// Slots that were found: threads that count the same at each slot would wait for each other.
+    slots: Cell<u64>,
+}
+
+impl Drop for Head {
+    fn drop(&mut self) {
+        self.memory.slots.hits.fetch_add(self.slots.get(), Ordering::Relaxed);
+    }
 }
 
 impl Head {
@@ -81,9 +107,10 @@ impl Head {
     /// A slot's value, if it is remembered.
     pub(crate) fn slot(&self, address: Address, slot: B256) -> Option<B256> {
         let values = self.memory.read();
-        let key = (address, slot);
-        let found = (values.number == Some(self.number)).then(|| values.slots.get(&key));
-        self.memory.slots.count(found.flatten().copied())
+        let key = Place(address, slot);
+        let found = (values.number == Some(self.number)).then(|| values.slots.get(&key)).flatten();
+        self.slots.set(self.slots.get() + u64::from(found.is_some()));
+        found.copied()
     }
 }
 
@@ -168,7 +195,7 @@ impl StateMemory {
         let mut values = self.0.write();
         if Some(values.version) == version {
             self.0.slots.misses.fetch_add(1, Ordering::Relaxed);
-            values.slots.put((address.0, slot.0), value.0);
+            values.slots.put(Place(address.0, slot.0), value.0);
         }
     }
 
@@ -178,13 +205,13 @@ impl StateMemory {
         let mut values = self.0.write();
         values.version += 1;
         if !changed.cleared.is_empty() {
-            values.slots.remove_where(|(address, _)| changed.cleared.contains(address));
+            values.slots.remove_where(|Place(address, _)| changed.cleared.contains(address));
         }
         for (address, account) in changed.accounts {
             values.accounts.put(address, account);
         }
         for (address, slot, value) in changed.storage {
-            values.slots.put((address, slot), value.into());
+            values.slots.put(Place(address, slot), value.into());
         }
         values.number = Some(number);
         Ok(())
@@ -198,7 +225,7 @@ impl StateMemory {
             values.accounts.remove(&address.0);
         }
         for (address, slot) in slots {
-            values.slots.remove(&(address.0, slot.0));
+            values.slots.remove(&Place(address.0, slot.0));
         }
         values.number = Some(number);
     }
@@ -227,6 +254,6 @@ impl StateMemory {
 impl StateMemory {
     /// The memory as of a height.
     pub(crate) fn at(&self, number: u64) -> Head {
-        Head { memory: Arc::clone(&self.0), number }
+        Head { memory: Arc::clone(&self.0), number, slots: Cell::default() }
     }
 }
