@@ -9,6 +9,11 @@ GAS_OF_REQUEST = 200_000
 SECONDS_OF_REQUEST = 0.01
 """Against what gas does not measure, such as a machine that is busy with something else."""
 
+GAS_OF_SHORTCUT = 10_000_000
+SECONDS_OF_SHORTCUT = 0.004
+"""The same for calls that the shortcut runs, which asks nobody: the clock is their measure. It is read every 50,000
+gas, which the slowest work takes as long for again; the same gas of reading storage takes a hundredth of that."""
+
 
 def make_memory(*, native: bool, accounts: int, slots: int, blocks: int) -> Memory:
     """Return the memory of a chain that remembers so many of each at most.
@@ -25,5 +30,5 @@ def make_memory(*, native: bool, accounts: int, slots: int, blocks: int) -> Memo
     from cchain_app.memory.native import NativeStateMemory
 
     known = NativeStateMemory(accounts=accounts, slots=slots)
-    answers = known.answers(gas=GAS_OF_REQUEST, seconds=SECONDS_OF_REQUEST)
+    answers = known.answers(gas=GAS_OF_SHORTCUT, seconds=SECONDS_OF_SHORTCUT)
     return Memory(known, accounts=accounts, blocks=blocks, answers=answers)

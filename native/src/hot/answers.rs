@@ -22,7 +22,7 @@ use crate::{
     convert::{Addr, Word},
     environment::{Env, Environment},
     hot::{
-        call::{self, Outcome, Share, Surroundings},
+        call::{self, Heavy, Outcome, Share, Surroundings},
         kept::Kept,
         memory::{Account, Head, StateMemory},
         request::{self, Body, Call},
@@ -47,6 +47,7 @@ struct Values {
     by_hash: Kept<(usize, B256), Box<[u8]>>,
     bytes: usize,
     surroundings: Option<Surroundings>,
+    heavy: Heavy,
 }
 
 /// Why a request is not answered.
@@ -85,6 +86,7 @@ impl HotAnswers {
             by_hash: Kept::new(usize::MAX),
             bytes: 0,
             surroundings: None,
+            heavy: Heavy::default(),
         };
         Self { memory, values: Mutex::new(values), most_bytes, gas, seconds }
     }
@@ -209,6 +211,7 @@ impl Values {
         self.epoch += 1;
         self.results.clear();
         self.surroundings = None;
+        self.heavy.clear();
     }
 }
 
@@ -362,12 +365,13 @@ impl HotAnswers {
         let share = round.share.as_mut().ok_or(Refusal::TooLong)?;
         let begun = *round.begun.get_or_insert_with(Instant::now);
         share.seconds = self.seconds - begun.elapsed().as_secs_f64();
-        let values = self.values();
-        let surroundings = known(values.surroundings.as_ref())?;
-        if Some(surroundings.number) != values.head {
+        let mut values = self.values();
+        let Values { head, surroundings, heavy, .. } = &mut *values;
+        let surroundings = known(surroundings.as_ref())?;
+        if Some(surroundings.number) != *head {
             return Err(Refusal::Unknown);
         }
-        match call::run(surroundings, state, message, share) {
+        match call::run(surroundings, state, message, share, heavy) {
             Outcome::Output(output) => {
                 data(&mut round.out, &output);
                 Ok(())

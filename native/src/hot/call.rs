@@ -1,11 +1,14 @@
 //! Calls at the head, in the environment that Python has kept, on what is remembered of the state.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
-use revm::primitives::{Address, Bytes};
+use revm::primitives::{Address, Bytes, map::DefaultHashBuilder};
 
 use crate::{
     call::{CallFailure, call},
@@ -18,6 +21,67 @@ use crate::{
 
 /// Gas of a call that is run once more on an event loop, by Python, when it comes to nothing here.
 const TWICE: u64 = 20_000;
+
+/// So many calls like those that took too long are not begun on an event loop, before one is again.
+const PASSED: u8 = 15;
+
+/// Calls of a kind that take too long one after the other before others are passed by: it may have been the machine.
+const STRIKES: u8 = 2;
+
+/// Kinds of calls that are remembered for having taken too long.
+const KINDS: usize = 1_024;
+
+/// What is called, the length of the data and its first bytes: what a call of a kind takes, another one does.
+type Kind = (Address, usize, [u8; 4]);
+
+/// Calls that took too long for an event loop lately: to begin them there again would be for nothing.
+#[derive(Default)]
+pub(crate) struct Heavy(HashMap<Kind, Strikes, DefaultHashBuilder>);
+
+#[derive(Default)]
+struct Strikes {
+    count: u8,
+    /// Calls that are still to be passed by.
+    passes: u8,
+}
+
+impl Heavy {
+    fn kind(message: &request::Message) -> Kind {
+        let mut selector = [0; 4];
+        let known = message.data.len().min(selector.len());
+        selector[..known].copy_from_slice(&message.data[..known]);
+        (message.to, message.data.len(), selector)
+    }
+
+    /// Whether to pass a call by; it counts.
+    fn passes(&mut self, kind: &Kind) -> bool {
+        let Some(strikes) = self.0.get_mut(kind) else { return false };
+        let passes = strikes.passes > 0;
+        strikes.passes -= u8::from(passes);
+        passes
+    }
+
+    fn took_too_long(&mut self, kind: Kind) {
+        if self.0.len() >= KINDS {
+            self.0.clear();
+        }
+        let strikes = self.0.entry(kind).or_default();
+        strikes.count = strikes.count.saturating_add(1);
+        if strikes.count >= STRIKES {
+            strikes.passes = PASSED;
+        }
+    }
+
+    fn fitted(&mut self, kind: &Kind) {
+        if !self.0.is_empty() {
+            self.0.remove(kind);
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
 
 /// Where calls at a height are run.
 pub(crate) struct Surroundings {
@@ -44,13 +108,18 @@ pub(crate) enum Outcome {
     Unknown,
 }
 
-/// Run a call, and take what it used from the share.
+/// Run a call, and take what it used from the share; not one of a kind that took too long.
 pub(crate) fn run(
     surroundings: &Surroundings,
     state: Head,
     wanted: request::Message,
     share: &mut Share,
+    heavy: &mut Heavy,
 ) -> Outcome {
+    let kind = Heavy::kind(&wanted);
+    if heavy.passes(&kind) {
+        return Outcome::TooLong;
+    }
     let gas = wanted.gas.unwrap_or(surroundings.gas_cap).min(surroundings.gas_cap);
     let message = Message::plain(wanted.from, wanted.to, gas, wanted.value, wanted.data);
     let used = Arc::new(AtomicU64::new(0));
@@ -61,9 +130,78 @@ pub(crate) fn run(
     let used = used.load(Ordering::Relaxed);
     share.gas = share.gas.saturating_sub(used);
     match outcome {
-        Ok(answer) if answer.error.is_none() => Outcome::Output(answer.output),
-        Err(CallFailure::Interrupted(_)) => Outcome::TooLong,
+        Ok(answer) if answer.error.is_none() => {
+            heavy.fitted(&kind);
+            Outcome::Output(answer.output)
+        }
+        Err(CallFailure::Interrupted(_)) => {
+            heavy.took_too_long(kind);
+            Outcome::TooLong
+        }
         _ if used > TWICE => Outcome::TooLong,
         _ => Outcome::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(to: u8, data: &'static [u8]) -> request::Message {
+        request::Message {
+            from: Address::ZERO,
+            to: Address::repeat_byte(to),
+            data: Bytes::from_static(data),
+            value: Default::default(),
+            gas: None,
+        }
+    }
+
+    fn passed(heavy: &mut Heavy, kind: &Kind) -> usize {
+        (0..100).take_while(|_| heavy.passes(kind)).count()
+    }
+
+    #[test]
+    fn calls_like_those_that_took_too_long_are_passed_by_for_a_while() {
+        let mut heavy = Heavy::default();
+        let kind = Heavy::kind(&message(1, &[1, 2, 3, 4, 5]));
+        let alike = Heavy::kind(&message(1, &[1, 2, 3, 4, 6]));
+        let mut seen = Vec::new();
+        for _ in 0..3 {
+            heavy.took_too_long(kind);
+            seen.push(passed(&mut heavy, &alike));
+        }
+        assert_eq!(seen, [0, usize::from(PASSED), usize::from(PASSED)]);
+    }
+
+    #[test]
+    fn a_call_that_fits_makes_up_for_one_that_did_not() {
+        let mut heavy = Heavy::default();
+        let kind = Heavy::kind(&message(1, &[]));
+        for _ in 0..3 {
+            heavy.took_too_long(kind);
+            heavy.fitted(&kind);
+            assert_eq!(passed(&mut heavy, &kind), 0);
+        }
+    }
+
+    #[test]
+    fn other_calls_are_not_passed_by() {
+        let mut heavy = Heavy::default();
+        for _ in 0..STRIKES {
+            heavy.took_too_long(Heavy::kind(&message(1, &[1, 2, 3])));
+        }
+        for other in [message(2, &[1, 2, 3]), message(1, &[1, 2]), message(1, &[1, 2, 4])] {
+            assert!(!heavy.passes(&Heavy::kind(&other)));
+        }
+    }
+
+    #[test]
+    fn no_more_kinds_are_remembered_than_fit() {
+        let mut heavy = Heavy::default();
+        for length in 0..=KINDS {
+            heavy.took_too_long((Address::ZERO, length, [0; 4]));
+        }
+        assert_eq!(heavy.0.len(), 1);
     }
 }

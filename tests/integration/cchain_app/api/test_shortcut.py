@@ -25,6 +25,11 @@ from tests.builders.transactions import RECIPIENT, SENDER
 
 COUNTER = bytecode.created(SENDER, 0)
 
+READER = bytecode.assemble(
+    "0 JUMPDEST DUP1 SLOAD POP 1 ADD 200 DUP2 LT 2 JUMPI 0 MSTORE 32 0 RETURN"
+)
+"""Reads two hundred slots: more gas than other calls may use on an event loop."""
+
 SENDER_TEXT, RECIPIENT_TEXT, COUNTER_TEXT = map(encode_data, (SENDER, RECIPIENT, COUNTER))
 NOBODY = "0x" + "31" * 20
 ZERO_SLOT = "0x" + "00" * 32
@@ -78,8 +83,8 @@ class Asked:
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
     """Let gas alone bound a call: milliseconds pass on a busy machine while nothing is done."""
-    for module in (select, loop_gas):
-        monkeypatch.setattr(module, "SECONDS_OF_REQUEST", 3600.0)
+    monkeypatch.setattr(select, "SECONDS_OF_SHORTCUT", 3600.0)
+    monkeypatch.setattr(loop_gas, "SECONDS_OF_REQUEST", 3600.0)
     begin_anew()
     yield
     begin_anew()
@@ -318,6 +323,24 @@ def test_a_call_of_the_console_is_left_to_the_method(asked, chain):
             asked.same(body)
         answered.append(asked.by_shortcut > 0)
     assert answered == [False, True]
+
+
+def test_a_call_that_reads_much_of_what_is_remembered_is_answered_by_the_shortcut(asked, chain):
+    chain.do(to=None, data=bytecode.deploy_code(READER), gas=500_000, value=0)
+    to = encode_data(bytecode.created(SENDER, 2))
+    body = json.dumps(one("eth_call", {"to": to}, "latest")).encode()
+    alone, with_shortcut = asked.dispatchers
+
+    async def on_event_loop(dispatcher: Dispatcher):
+        return dispatcher.answer_hot(body)
+
+    def hot() -> list[object]:
+        return [asyncio.run(on_event_loop(each)) for each in (alone, with_shortcut)]
+
+    assert hot() == [MISS, MISS]
+    answered = alone.answer(body)
+    assert int(json.loads(answered)["result"], 16) == 200
+    assert (hot(), asked.by_shortcut) == ([MISS, answered], 1)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
