@@ -78,18 +78,25 @@ def find(rpc: EvmRpc, log_filter: LogFilter, first: int, last: int) -> list[byte
         UpstreamError: They are upstream's, which does not tell.
         WouldBlock: It takes too long for the event loop.
     """
-    most = rpc.chain.node.logs_results
     fork = rpc.chain.fork
-    if fork is not None and first <= fork.number:
-        pin = min(last, fork.number)
-        upstream = [_encode(one) for one in forked.logs_up_to_pin(rpc, log_filter, first, pin)]
-        own = find(rpc, log_filter, pin + 1, last) if last > pin else []
-        if most and len(upstream) + len(own) > most:
-            raise logs.TooManyLogs(most)
-        return [*upstream, *own]
+    if fork is None or first > fork.number:
+        return _find_own(rpc, log_filter, first, last)[0]
+    pin = min(last, fork.number)
+    upstream = [_encode(one) for one in forked.logs_up_to_pin(rpc, log_filter, first, pin)]
+    own, count = _find_own(rpc, log_filter, pin + 1, last) if last > pin else ([], 0)
+    most = rpc.chain.node.logs_results
+    if most and len(upstream) + count > most:
+        raise logs.TooManyLogs(most)
+    return [*upstream, *own]
+
+
+def _find_own(rpc: EvmRpc, log_filter: LogFilter, first: int, last: int) -> tuple[list[bytes], int]:
+    """Return the same of blocks that are this chain's own, and how many logs they are."""
+    most = rpc.chain.node.logs_results
     recent = _in_memory(rpc, first, last)
     if recent is None:
-        return [render(log) for log in logs.find_logs(rpc.chain, log_filter, first, last, most)]
+        rows = logs.find_rows(rpc.chain, log_filter, first, last, most)
+        return render_rows(rpc, rows), len(rows)
     parts: list[bytes] = []
     count = 0
     patience = Patience()
@@ -101,7 +108,7 @@ def find(rpc: EvmRpc, log_filter: LogFilter, first: int, last: int) -> list[byte
             raise logs.TooManyLogs(most)
         if found.texts:
             parts.append(found.joined)
-    return parts
+    return parts, count
 
 
 def matching(rpc: EvmRpc, block: AcceptedBlock, log_filter: LogFilter) -> Matches:
@@ -132,6 +139,16 @@ def _in_memory(rpc: EvmRpc, first: int, last: int) -> list[AcceptedBlock] | None
             return None
         found.append(block)
     return found
+
+
+def render_rows(rpc: EvmRpc, rows: list[logs.LogRow]) -> list[bytes]:
+    """Return rows as bytes; a part may hold several logs, with commas between them."""
+    if rpc.chain.memory.answers is None:
+        return [render(logs.found_log(row)) for row in rows]
+    # Only here: there is no such module where the crate was not built.
+    from cchain_app.memory.native import render_logs
+
+    return render_logs(rows)
 
 
 def render(log: logs.FoundLog) -> bytes:

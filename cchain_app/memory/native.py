@@ -4,6 +4,7 @@ Importing this module raises ImportError where the crate was not built.
 """
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import cchain_native
 from typing_extensions import override
@@ -14,6 +15,9 @@ from primitives.evm import Address, Hash, Slot, Word
 
 _ANSWER_BYTES = 16 * 1024 * 1024
 """Bytes of answers about accepted blocks that are kept beside it."""
+
+_LOGS_AT_ONCE = 1_000
+"""Logs that are rendered in one go: that takes half a millisecond."""
 
 
 def whole_answers(
@@ -32,6 +36,17 @@ def whole_answers(
         most_bytes: Of a batch's results.
     """
     return cchain_native.WholeAnswers(answers, told, most_calls, most_bytes)
+
+
+def render_logs(rows: list[tuple[Any, ...]]) -> list[bytes]:
+    """Return rows of logs (`selectors.logs.LogRow`) as `wire.found_log` has them, in JSON: parts with commas between.
+
+    Between two parts other threads get their turn.
+    """
+    return [
+        cchain_native.render_logs(rows, first, _LOGS_AT_ONCE)
+        for first in range(0, len(rows), _LOGS_AT_ONCE)
+    ]
 
 
 class NativeStateMemory(StateMemory):

@@ -4,6 +4,7 @@ How the database is asked is in `log_statements`.
 """
 
 from collections.abc import Collection, Iterator
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from cchain_app import models
@@ -26,8 +27,10 @@ _SEARCH: Final = f"""
     FROM ({{queues}} ORDER BY id {{limit}}) found
     JOIN cchain_app_block block ON block.number = found.block_id
     JOIN cchain_app_transaction sent ON sent.id = found.transaction_id
-    ORDER BY found.id
 """  # noqa: S608  # the names are these
+
+# In the order of the columns above: the height, and the index in the block.
+_place: Final = itemgetter(6, 11)
 
 _BRANCH: Final = f"""
     SELECT id, block_id, transaction_id, "index", {_LOG}
@@ -78,7 +81,7 @@ def search(
     *,
     known: Collection[Word] | None = None,
 ) -> Statement | None:
-    """Ask for the logs of blocks first to last that match, in chain order.
+    """Ask for the logs of blocks first to last that match: the first ones in chain order, in any order.
 
     Args:
         chain: Which chain.
@@ -147,6 +150,10 @@ class TooManyLogs(Exception):
         self.limit = limit
 
 
+LogRow = tuple[Any, ...]
+"""What a `FoundLog` has, in its order, but for the topics: four of them, with None for those that there are not."""
+
+
 class FoundLog(NamedTuple):
     """A log with its place in the chain."""
 
@@ -167,7 +174,14 @@ class FoundLog(NamedTuple):
 def find_logs(
     chain: EvmChain, log_filter: LogFilter, first: int, last: int, limit: int
 ) -> list[FoundLog]:
-    """Return the logs of blocks first to last that match, in chain order.
+    """Return the logs of blocks first to last that match, in chain order. Takes and raises what `find_rows` does."""
+    return [found_log(row) for row in find_rows(chain, log_filter, first, last, limit)]
+
+
+def find_rows(
+    chain: EvmChain, log_filter: LogFilter, first: int, last: int, limit: int
+) -> list[LogRow]:
+    """Return the same as rows.
 
     Args:
         chain: Which chain.
@@ -188,7 +202,9 @@ def find_logs(
     rows = [] if statement is None else chain.db.rows(*statement)
     if limit and len(rows) > limit:
         raise TooManyLogs(limit)
-    return [_found(row) for row in rows]
+    # SQLite would sort them with all that is in them, though they come in this order.
+    rows.sort(key=_place)
+    return rows
 
 
 def _events(chain: EvmChain, log_filter: LogFilter) -> set[Word] | None:
@@ -199,7 +215,8 @@ def _events(chain: EvmChain, log_filter: LogFilter) -> set[Word] | None:
     return {topic for (topic,) in rows if topic is not None}
 
 
-def _found(row: tuple[Any, ...]) -> FoundLog:
+def found_log(row: LogRow) -> FoundLog:
+    """Return a row as a log."""
     address, topic0, topic1, topic2, topic3, data, *place = row
     topics = tuple(topic for topic in (topic0, topic1, topic2, topic3) if topic is not None)
     return FoundLog(address, topics, data, *place)

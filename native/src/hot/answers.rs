@@ -404,7 +404,8 @@ fn quantity(out: &mut Vec<u8>, value: &U256) {
     out.extend_from_slice(format!("\"{value:#x}\"").as_bytes());
 }
 
-fn data(out: &mut Vec<u8>, bytes: &[u8]) {
+/// Write bytes as JSON has them.
+pub(crate) fn data(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(b"\"0x");
     let start = out.len();
     out.resize(start + 2 * bytes.len(), 0);

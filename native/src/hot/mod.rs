@@ -4,10 +4,12 @@
 mod answers;
 mod call;
 mod kept;
+mod logs;
 mod memory;
 mod request;
 mod whole;
 
 pub(crate) use answers::HotAnswers;
+pub(crate) use logs::render_logs;
 pub(crate) use memory::{Head, StateMemory};
 pub(crate) use whole::WholeAnswers;

@@ -1,6 +1,7 @@
 """What goes to the remote node as it came: blocks and transactions up to the pin, and state before it."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -110,6 +111,17 @@ def test_logs_are_upstreams_up_to_the_pin_and_ours_from_there(ask, forked, remot
     assert [one["blockNumber"] for one in found] == [hex(PIN), hex(PIN + 1)]
     asked = [params for method, params in remote.asked if method == "eth_getLogs"]
     assert asked == [[{"fromBlock": hex(first), "toBlock": hex(PIN)}]]
+
+
+def test_logs_of_both_are_counted_against_the_limit(ask, forked, settings):
+    # LOG0 of nothing, twice
+    ask("anvil_setCode", RICH, "0x5f5fa05f5fa0")
+    forked.mine(forked.make(to=Address(bytes.fromhex(RICH[2:])), gas=50_000))
+    wanted = {"fromBlock": hex(PIN), "toBlock": "latest", "topics": []}
+    assert len(ask("eth_getLogs", wanted)["result"]) == 3
+    settings.NODE = replace(settings.NODE, logs_results=2)
+    words = ask("eth_getLogs", wanted)["error"]["message"]
+    assert words == "query returned more than 2 results"
 
 
 def test_own_logs_ask_nobody(ask, forked, remote):
