@@ -1,23 +1,30 @@
 """State at a height, from memory at the head and from rows elsewhere."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from typing_extensions import override
 
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import AccountState, NativeMemory, StateReader
-from cchain_app.memory import Missing
+from cchain_app.memory import MISSING, Missing
 from cchain_app.selectors import blocks, forked
 from cchain_app.store import chain as stored
 from cchain_app.store import evm_state
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_HASH
 
+_MOST_AHEAD: Final = 256
+"""Slots that are read in one statement for a call that asks for one after another."""
+
+_SLOTS: Final = 1 << 256
+"""Slots that an account has."""
+
 
 class StateAt:
     """State after one block, as an engine asks for it (a `StateReader`)."""
 
-    __slots__ = ("_blocks", "_chain", "_db", "_number", "_state")
+    __slots__ = ("_ahead", "_blocks", "_chain", "_db", "_end", "_last", "_number", "_state")
 
     def __init__(self, chain: EvmChain, number: int) -> None:
         self._chain = chain
@@ -25,6 +32,12 @@ class StateAt:
         self._number = number
         self._state = chain.memory.state
         self._blocks = chain.memory.blocks
+        self._last: Address | None = None
+        """Whose slots were read last."""
+        self._end = 0
+        """The number of the slot behind them."""
+        self._ahead = 1
+        """How many were read together; 0 where nothing is kept, so that there is no use in it."""
 
     @property
     def memory(self) -> NativeMemory | None:
@@ -49,6 +62,8 @@ class StateAt:
         """Return the value of a slot."""
         found = self._state.slot(address, slot, self._number)
         if isinstance(found, Missing):
+            found = self._after_reading_ahead(address, slot)
+        if isinstance(found, Missing):
             version = self._state.version_at(self._number)
             found = evm_state.slot_at(self._db, address, slot, self._number)
             if found == ZERO_WORD and (fork := self._chain.fork) is not None:
@@ -57,6 +72,25 @@ class StateAt:
                     found = evm_state.slot_at(self._db, address, slot, self._number)
             self._state.remember_slot(address, slot, found, version)
         return found
+
+    def _after_reading_ahead(self, address: Address, slot: Slot) -> Word | Missing:
+        """Read a slot with those behind it, if it stands behind the last one that was read; else do nothing.
+
+        An array's elements are asked for like that, one by one: each would be a statement of its own. Of those that
+        nobody asks for there are four times as many as were asked for, at most.
+        """
+        number = int.from_bytes(slot, "big")
+        if self._last == address and self._end - self._ahead <= number < self._end:
+            self._ahead = 0  # it was read, and was not kept
+        follows = self._last == address and self._end == number
+        if not self._ahead or not follows or self._state.version_at(self._number) is None:
+            self._last, self._end = address, number + 1
+            self._ahead = min(self._ahead, 1)
+            return MISSING
+        self._ahead = min(4 * self._ahead, _MOST_AHEAD, _SLOTS - number)
+        self._end = number + self._ahead
+        slots = [Slot(one.to_bytes(32, "big")) for one in range(number, self._end)]
+        return prefetch_slots(self._chain, address, slots, self._number).get(slot, MISSING)
 
     def has_storage(self, address: Address) -> bool:
         """Return whether any slot of the account is not zero."""
@@ -149,15 +183,23 @@ def prefetch_accounts(chain: EvmChain, addresses: Sequence[Address], number: int
         state.remember_accounts([(address, found.get(address)) for address in wanted], version)
 
 
-def prefetch_slots(chain: EvmChain, address: Address, slots: Sequence[Slot], number: int) -> None:
-    """Bring slots of an account into memory in one statement, when `number` is the head; not of a fork."""
+def prefetch_slots(
+    chain: EvmChain, address: Address, slots: Sequence[Slot], number: int
+) -> dict[Slot, Word]:
+    """Bring slots of an account into memory in one statement, when `number` is the head; not of a fork.
+
+    Return those that had to be read.
+    """
     state = chain.memory.state
     version = state.version_at(number)
     wanted = [one for one in slots if isinstance(state.slot(address, one, number), Missing)]
     if not wanted or chain.fork is not None or blocks.head(chain).number != number:
-        return
+        return {}
     found = evm_state.slots_now(chain.db, [address + one for one in wanted])
     # As above.
-    if stored.head_number(chain.db) == number:
-        for one in wanted:
-            state.remember_slot(address, one, found[address + one], version)
+    if stored.head_number(chain.db) != number:
+        return {}
+    read = {one: found[address + one] for one in wanted}
+    for one, value in read.items():
+        state.remember_slot(address, one, value, version)
+    return read

@@ -1,13 +1,19 @@
 """What monitoring is told of the C-Chain's memory: a question is a hit or a miss, once."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.state import prefetch_accounts, prefetch_slots, state_at
 from primitives.evm import Address, Hash, Slot
+from tests.builders import bytecode
+from tests.builders.transactions import SENDER
 from tests.integration.conftest import Chain
 
 Counts = Callable[[str], tuple[int, int]]
@@ -57,6 +63,66 @@ def test_slots_are_read_once(counts: Counts) -> None:
     assert counts("slots") == (1, 1)
     assert [state.storage(STRANGER, one) for one in slots] == [bytes(32)] * 2
     assert counts("slots") == (2, 0)
+
+
+ARRAY = 600
+"""Elements that are read one by one."""
+
+
+@pytest.fixture
+def array(chain: Chain) -> tuple[Address, dict[Slot, bytes]]:
+    """A contract with some slots, of which the memory knows nothing; what is in each from 0 on."""
+    chain.do(to=None, data=bytecode.deploy_code(bytecode.STORE), gas=500_000, value=0)
+    contract = bytecode.created(SENDER, 0)
+    values = {Slot(one.to_bytes(32, "big")): bytes(32) for one in range(ARRAY)}
+    for place in (0, 5, 70, 71, ARRAY - 1):
+        slot, value = Slot(place.to_bytes(32, "big")), b"\x09" * 31 + bytes([place % 251])
+        chain.do(to=contract, data=slot + value, gas=100_000, value=0)
+        values[slot] = value
+    evm_chain().memory.begin_at(blocks.head(evm_chain()))
+    return contract, values
+
+
+def test_slots_that_are_asked_for_one_after_another_are_read_together(
+    array: tuple[Address, dict[Slot, bytes]],
+) -> None:
+    contract, values = array
+    state = state_at(evm_chain(), blocks.head(evm_chain()).number)
+    with CaptureQueriesContext(connection) as asked:
+        assert {slot: state.storage(contract, slot) for slot in values} == values
+    assert len(asked) < 20
+    kept = evm_chain().memory.kept()["slots"].entries
+    assert ARRAY <= kept <= 2 * ARRAY
+
+
+def test_slots_of_the_past_are_read_as_they_were(
+    array: tuple[Address, dict[Slot, bytes]],
+) -> None:
+    contract, values = array
+    last = list(values)[-1]
+    state = state_at(evm_chain(), blocks.head(evm_chain()).number - 1)
+    found = {slot: state.storage(contract, slot) for slot in values}
+    assert found == {**values, last: bytes(32)}
+
+
+def test_no_slots_are_read_ahead_where_none_are_kept(
+    array: tuple[Address, dict[Slot, bytes]], settings: Any
+) -> None:
+    contract, values = array
+    settings.NODE = replace(settings.NODE, cache_slots=0)
+    evm_chain().memory.begin_at(blocks.head(evm_chain()))
+    state = state_at(evm_chain(), blocks.head(evm_chain()).number)
+    with CaptureQueriesContext(connection) as asked:
+        assert {slot: state.storage(contract, slot) for slot in values} == values
+    assert len(asked) < ARRAY + 10
+
+
+def test_the_last_slots_of_an_account_have_none_behind_them(chain: Chain) -> None:
+    chain.do()
+    evm_chain().memory.begin_at(blocks.head(evm_chain()))
+    state = state_at(evm_chain(), blocks.head(evm_chain()).number)
+    for slot in (b"\xff" * 31 + bytes([last]) for last in range(250, 256)):
+        assert state.storage(STRANGER, Slot(slot)) == bytes(32)
 
 
 def test_state_of_the_past_is_no_question_to_the_memory(counts: Counts) -> None:
