@@ -34,10 +34,11 @@ _HEADS: Final = 4096
 _HEADER: Final = re.compile(rb"([A-Za-z0-9-]+): ?([\x21-\x7e]+(?: [\x21-\x7e]+)*)")
 """A header as clients write it; anything else is for a whole parser to judge."""
 
-_REFUSED: Final = frozenset(
-    {b"transfer-encoding", b"expect", b"upgrade", b"connection", b"x-forwarded-for"}
-)
-"""Headers that change what follows, or that may stand more than once."""
+CHANGING: Final = frozenset({b"transfer-encoding", b"expect", b"upgrade", b"connection"})
+"""Headers that change what follows; a `connection` that is kept alive does not."""
+
+_REFUSED: Final = CHANGING | {b"x-forwarded-for"}
+"""These, and what may stand more than once."""
 
 Headers = Sequence[tuple[bytes, bytes]]
 """Names and values."""
@@ -164,12 +165,20 @@ class DirectProtocol(GuardedProtocol):
             end = data.find(_END, 0, MAX_HEAD)
             known = self.heads.read(data[:end]) if end > 0 else None
             if known is not None and len(data) == end + 4 + known.length:
-                body = Body(data[end + 4 :])
-                if self._answer(known, body):
-                    return
-                self._before = body
+                self._respond(data, known, Body(data[end + 4 :]))
+                return
         elif data.startswith(b"GET ") and self._show(data):
             return
+        self._pass_on(data)
+
+    def _respond(self, data: bytes, known: Known, body: Body) -> None:
+        """Answer a whole request, here if that can be done at once."""
+        if not self._answer(known, body):
+            self._pass_on(data, body)
+
+    def _pass_on(self, data: bytes, body: Body | None = None) -> None:
+        """Leave bytes to uvicorn; with them goes the body of a whole request that was read here."""
+        self._before = body
         super().data_received(data)
         self._before = None
 
@@ -310,15 +319,17 @@ def _head_of(reply: Reply, defaults: Headers) -> bytes:
     return b"".join((*content, b"content-length: "))
 
 
-def read_headers(lines: Iterable[bytes]) -> dict[bytes, bytes] | None:
-    """Return headers by their names in lower case; None where one is not plain, or changes what follows."""
+def read_headers(
+    lines: Iterable[bytes], refused: Collection[bytes] = _REFUSED
+) -> dict[bytes, bytes] | None:
+    """Return headers by their names in lower case; None where one is not plain, is double, or is refused."""
     headers: dict[bytes, bytes] = {}
     for one in lines:
         match = _HEADER.fullmatch(one)
         if match is None:
             return None
         name = match[1].lower()
-        if name in headers or (name in _REFUSED and not _is_keep_alive(name, match[2])):
+        if name in headers or (name in refused and not _is_keep_alive(name, match[2])):
             return None
         headers[name] = match[2]
     return headers
