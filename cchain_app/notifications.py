@@ -38,7 +38,10 @@ def pending_transactions(chain: EvmChain, hashes: Sequence[Hash]) -> None:
 
 def changed_by_hand(chain: EvmChain, number: int) -> None:
     """Tell that the state at the head is another one."""
-    if chain.node.profile == "production":  # elsewhere no other process remembers the state
+    chain.memory.on_change()
+    if (
+        chain.node.profile == "production"
+    ):  # elsewhere nobody who is sent pointers remembers the state
         chain.pointers.send(chain.aliases[0], {"type": CHANGED_BY_HAND, "number": number})
 
 

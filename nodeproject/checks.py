@@ -192,6 +192,27 @@ def check_identity(**_kwargs: Any) -> list[CheckMessage]:
 
 
 @register(*CHECKS)
+def check_readers(**_kwargs: Any) -> list[CheckMessage]:
+    """Processes that were asked for to read beside the node's own have something to answer."""
+    node = settings.NODE
+    limited = node.requests_per_second > 0
+    idle = limited or node.server != "uvicorn" or bool(node.fork_url)
+    if node.profile != "embedded" or node.web_workers == 1 or not idle:
+        return []
+    if limited:
+        hint = "Calls are limited, and counted in one process: NODE_RATE_LIMIT=0 leaves that to a proxy."
+    else:
+        hint = "Readers go with NODE_SERVER=uvicorn, and with a chain that is no fork."
+    return [
+        Warning(
+            f"NODE_WEB_WORKERS is {node.web_workers}, but the node's own process answers alone.",
+            hint=hint,
+            id="node.W005",
+        )
+    ]
+
+
+@register(*CHECKS)
 def check_bootstrappers(**_kwargs: Any) -> list[CheckMessage]:
     """A node follows others, not itself."""
     own = GIVEN.own_bootstrap

@@ -1,5 +1,10 @@
 """uvicorn's protocols of this node: the direct door before all others, and limits for strangers."""
 
+import asyncio
+from typing import Any
+
+from typing_extensions import override
+
 import nodeproject.asgi  # noqa: F401  # uvicorn imports this module first, and models need Django's setup
 from jsonrpc import direct
 from jsonrpc.http import by_path
@@ -20,6 +25,25 @@ class Protocol(direct.DirectProtocol):
     held = _DOORS.connections
     memory = _DOORS.memory
     websocket_paths = SocketPaths(CCHAIN_WEBSOCKETS)
+
+
+class AdoptedProtocol(Protocol):
+    """The same on a connection that a reader has handed over (`nodeproject.reading`).
+
+    Args:
+        received: What had been received on it.
+        options: As uvicorn gives them.
+    """
+
+    def __init__(self, received: bytes, **options: Any) -> None:
+        super().__init__(**options)
+        self._received = received
+
+    @override
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if not transport.is_closing():
+            self.data_received(self._received)
 
 
 class WebSocket(GuardedWebSocket):

@@ -104,6 +104,27 @@ def check_port(host: str, port: int, setting: str, host_setting: str = "host") -
         raise PortInUse(host, port, "no port", setting) from error
 
 
+def share_port(host: str, port: int, count: int) -> list[socket.socket]:
+    """Return sockets on one port, over which the kernel spreads connections once they listen.
+
+    Raises:
+        PortInUse: Somebody has taken it since it was free.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    found: list[socket.socket] = []
+    for _ in range(count):
+        one = socket.socket(family)
+        for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):
+            one.setsockopt(socket.SOL_SOCKET, option, 1)
+        try:
+            one.bind((host, port))
+        except OSError as error:
+            raise PortInUse(host, port, os.strerror(error.errno or 0), "NODE_HTTP_PORT") from error
+        port = one.getsockname()[1]  # the first one's, where any will do
+        found.append(one)
+    return found
+
+
 def raise_descriptors() -> None:
     """Allow this process as many open files as the system lets it have: each connection is one."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

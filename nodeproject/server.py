@@ -1,9 +1,12 @@
 """The web server that `runnode` starts: uvicorn, or daphne where NODE_SERVER says so."""
 
+import asyncio
 import contextlib
 import socket
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import uvicorn
@@ -14,8 +17,15 @@ from uvicorn.server import Server
 from uvicorn.supervisors import Multiprocess
 
 from nodeproject import process
+from nodeproject.apps import this_node
+from nodeproject.reading.handover import HandedOver
+from nodeproject.reading.processes import Readers, wanted_readers
 
 APPLICATION = "nodeproject.asgi:application"
+ADOPTED_AT_ONCE = 64
+"""Connections that readers have handed over and that are not taken up yet; others wait where they are."""
+ADOPTION_SECONDS = 5.0
+"""So long they wait."""
 
 
 Listening = Callable[[str, int], object]
@@ -50,6 +60,79 @@ class _TellingServer(Server):
             self._listening(host, port)
 
 
+class _WritingServer(_TellingServer):
+    """A server that says when it listens, beside readers whose connections it takes over."""
+
+    def __init__(self, config: uvicorn.Config, listening: Listening, readers: Readers) -> None:
+        super().__init__(config, listening)
+        self._readers = readers
+        self._taking: set[asyncio.Task[None]] = set()
+        self._room = threading.Semaphore(ADOPTED_AT_ONCE)
+
+    @override
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._readers.start(partial(self._adopt, asyncio.get_running_loop()))
+
+    @override
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._readers.stop()
+        await super().shutdown(sockets)
+
+    def _adopt(self, loop: asyncio.AbstractEventLoop, given: HandedOver) -> None:
+        """Take a connection over, from another thread."""
+        has_room = self._room.acquire(timeout=ADOPTION_SECONDS)  # the loop lets go of it
+        try:
+            if has_room:
+                loop.call_soon_threadsafe(self._take, given)
+                return
+        except RuntimeError:  # the loop has ended
+            pass
+        given.connection.close()
+
+    def _take(self, given: HandedOver) -> None:
+        task = asyncio.create_task(self._connect(given))
+        self._taking.add(task)
+        task.add_done_callback(self._taken)
+
+    def _taken(self, task: asyncio.Task[None]) -> None:
+        self._taking.discard(task)
+        self._room.release()
+
+    async def _connect(self, given: HandedOver) -> None:
+        # Not before all others: it makes the application.
+        from nodeproject.direct import AdoptedProtocol
+
+        if self.should_exit:
+            given.connection.close()
+            return
+        protocol = partial(
+            AdoptedProtocol,
+            given.received,
+            config=self.config,
+            server_state=self.server_state,
+            app_state=self.lifespan.state,
+        )
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(protocol, given.connection)
+        except OSError:  # the client has gone
+            given.connection.close()
+
+
+class BesideServer(Server):
+    """The server of a process that another one starts and ends."""
+
+    def end(self) -> None:
+        """End when what is being answered is answered. In any thread, and by a signal."""
+        self.should_exit = True
+
+    @contextlib.contextmanager
+    @override
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
 class _TellingProcesses(Multiprocess):
     """Several processes on one port, of which the first one's listening is told."""
 
@@ -70,27 +153,54 @@ class _TellingProcesses(Multiprocess):
 
 
 def _uvicorn(listening: Listening) -> None:
-    config = _uvicorn_config()
-    if config.workers > 1:
+    node = settings.NODE
+    config = config_of(APPLICATION, "nodeproject.direct:Protocol", "nodeproject.direct:WebSocket")
+    if node.web_workers > 1 and node.profile == "production":
+        config.workers = node.web_workers
         _TellingProcesses(config, [config.bind_socket()], listening).run()
         return
     config.load_app()  # before there is an event loop: models may read rows while they are made
-    server = _TellingServer(config, listening)
+    if count := wanted_readers(this_node()):
+        _beside_readers(config, listening, count)
+    else:
+        _run(_TellingServer(config, listening))
+
+
+def _beside_readers(config: uvicorn.Config, listening: Listening, count: int) -> None:
+    """Serve from this process and from readers, each on a socket of its own."""
+    node = settings.NODE
+    own, *others = process.share_port(node.http_host, node.http_port, 1 + count)
+    readers = Readers(this_node().evm_chain, others)
+    try:
+        _run(_WritingServer(config, listening, readers), own)
+    finally:
+        readers.stop()
+        readers.join()
+
+
+def _run(server: _TellingServer, *sockets: socket.socket) -> None:
     with contextlib.suppress(KeyboardInterrupt):
-        server.run()
+        server.run(list(sockets) or None)
     if not server.started:
         sys.exit(STARTUP_FAILURE)
 
 
-def _uvicorn_config() -> uvicorn.Config:
+def config_of(application: Any, http: Any, ws: Any = "none") -> uvicorn.Config:
+    """Return what uvicorn is told.
+
+    Args:
+        application: What it serves; as uvicorn takes it.
+        http: The protocol of HTTP, likewise.
+        ws: That of WebSockets, if there are any.
+    """
     node = settings.NODE
     return uvicorn.Config(
-        APPLICATION,
+        application,
         host=node.http_host,
         port=node.http_port,
         loop="uvloop",
-        http="nodeproject.direct:Protocol",
-        ws="nodeproject.direct:WebSocket",
+        http=http,
+        ws=ws,
         ws_max_size=node.ws_message_limit,
         ws_ping_interval=30,
         ws_ping_timeout=30,
@@ -102,7 +212,7 @@ def _uvicorn_config() -> uvicorn.Config:
         log_config=None,
         server_header=False,
         proxy_headers=False,  # whom to believe is the gate's decision (NODE_TRUSTED_PROXIES)
-        workers=node.web_workers if node.profile == "production" else 1,
+        workers=1,
     )
 
 

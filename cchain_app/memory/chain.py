@@ -2,6 +2,9 @@
 
 All of it is bounded. The writer of a block advances the memory of its own process with what it knows (`advance`);
 other processes are told by a pointer and forget what changed (`selectors.blocks.catch_up`).
+
+What other processes of the same machine are to know of it before anybody is answered from it goes by hooks, which
+do nothing unless they are set: `BlockMemory.before_move`, `Memory.on_change` and `until_told`, and those of the pool.
 """
 
 import threading
@@ -45,6 +48,15 @@ def _nobody_listens(_number: int, _begins: bool) -> None:  # noqa: FBT001
     """Take what nobody wants to know."""
 
 
+def _at_once(_number: int) -> None:
+    """Wait for nobody."""
+
+
+def _never() -> int:
+    """Return that others have changed nothing."""
+    return 0
+
+
 def _nothing() -> None:
     """Do nothing."""
 
@@ -64,6 +76,8 @@ class BlockMemory:
         """How often it began again at a head, from which the chain may go on with other blocks."""
         self.asked = Asked()
         """By `selectors.blocks`, which knows whether an answer had to be read."""
+        self.before_move: Callable[[int, bool], None] = _nobody_listens
+        """Told, before anybody is answered from it, of each head that is about to be one; as `on_head`."""
         self.on_move: Callable[[], None] = _nothing
         """Told that the head is about to be another one."""
         self.on_head: Callable[[int, bool], None] = _nobody_listens
@@ -94,6 +108,7 @@ class BlockMemory:
         """Keep the block after the head, which is the head then."""
         with self._lock:
             self._keep(block)
+        self.before_move(block.number, False)
         self.on_move()
         self.head = block
         self.on_head(block.number, False)
@@ -106,6 +121,7 @@ class BlockMemory:
             self._by_hash.clear()
             self._places.clear()
             self._keep(head)
+        self.before_move(head.number, True)
         self.on_move()
         self.head = head
         self.on_head(head.number, True)
@@ -182,7 +198,8 @@ class TransactionMemory:
 class PoolMemory:
     """Pending nonces, for as long as neither the pool nor the head has changed.
 
-    Only for the embedded profile: there all changes of the pool happen in this one process.
+    Only for the embedded profile: there all changes of the pool happen in one process, which this one is, or which
+    counts them for it.
     """
 
     def __init__(self, *, senders: int) -> None:
@@ -191,6 +208,10 @@ class PoolMemory:
         self._changes = 0
         self._nonces: dict[Address, tuple[tuple[int, int | None], int]] = {}
         self.asked = Asked()
+        self.on_change: Callable[[], None] = _nothing
+        """Told that the pool is another one; after the commit."""
+        self.changed_elsewhere: Callable[[], int] = _never
+        """Returns how often another process has changed it."""
         self.entries: Mapping[PoolKey, PoolEntry] = {}
         """The pool's rows as they were last read: one of a key and a hash never changes."""
 
@@ -199,11 +220,12 @@ class PoolMemory:
 
     def tag(self, state: StateMemory) -> tuple[int, int | None]:
         """Return what a nonce must be read and remembered with: taken before it is read."""
-        return self._changes, state.number
+        return self._changes + self.changed_elsewhere(), state.number
 
     def changed(self) -> None:
         """Note that the pool is another one: to be called after each commit that changed it."""
         self._changes += 1
+        self.on_change()
 
     def reset(self) -> None:
         """Forget all."""
@@ -315,6 +337,10 @@ class Memory:
         """Held by whoever moves the head."""
         self.generation: int | None = None
         """How often the rows had gone back (`chaindb.generation`) when it was last in line with them."""
+        self.on_change: Callable[[], None] = _nothing
+        """Told that this process has changed by hand what others may remember; after the commit."""
+        self.until_told: Callable[[int], None] = _at_once
+        """Waits until whoever writes the rows has told of a head at this height or above; in threads."""
         if answers is not None:
             self.blocks.on_move = answers.begin_move
             self.blocks.on_head = answers.set_head

@@ -70,6 +70,7 @@ def _catch_up(chain: EvmChain) -> AcceptedBlock | None:
     if head_row is None:
         raise NoGenesis
     number, block_hash, generation, chain_id = head_row
+    remembered.until_told(number)
     chain.go_by(chain_id)
     old = remembered.blocks.head if generation == remembered.generation else None
     if old is not None and (number, block_hash) == (old.number, old.hash):

@@ -39,12 +39,12 @@ class Process(NamedTuple):
     """A process of the node that lives."""
 
     role: str
-    """ "web", "producer", "worker", "beat", "network"; "node" where one process is all of them."""
+    """ "web", "producer", "worker", "beat", "network"; "node" where one process is all of them, "reader" beside it."""
     pid: int
 
 
 class Alone:
-    """The one process of the embedded profile."""
+    """The one process of the embedded profile where it has no readers beside it."""
 
     def __init__(self, process: ProcessMetrics) -> None:
         self.process = process

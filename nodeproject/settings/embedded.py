@@ -1,4 +1,4 @@
-"""The embedded profile: one process, SQLite, broker and channel layer in memory."""
+"""The embedded profile: one process that writes, SQLite, broker and channel layer in memory."""
 
 from typing import Any
 
@@ -9,6 +9,8 @@ from nodeproject.settings.databases import database
 from nodeproject.settings.given import NODE
 
 DATABASES = {"default": database(NODE)}
+
+METRICS_DIRECTORY = NODE.directory / "metrics" if NODE.web_workers > 1 else None
 
 _MEMORY = "nodeproject.memory_cache.MemoryCache"
 CACHES: dict[str, dict[str, Any]] = {

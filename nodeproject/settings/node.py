@@ -168,7 +168,9 @@ class NodeSettings(ExplorerSettings):
     )
     health_interval: float = flag(5.0, "Seconds between health checks.", least=0.05)
     server: str = flag("uvicorn", "The web server.", choices=("uvicorn", "daphne"))
-    web_workers: int = flag(1, "Processes of the web server in the production profile.", least=1)
+    web_workers: int = flag(
+        1, "Processes of the web server; in the embedded profile all but one only read.", least=1
+    )
     log_level: str = flag(
         "INFO",
         "Lowest level that is logged: `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`.",

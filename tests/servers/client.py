@@ -6,6 +6,7 @@ Every result is held against the published schema of its method.
 import http.client
 import itertools
 import json
+import socket
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
@@ -50,6 +51,17 @@ class RpcClient(AbstractContextManager["RpcClient"]):
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
+
+    @property
+    def socket(self) -> socket.socket:
+        """The connection's, for bytes that are no request of a client; once it was used."""
+        return self._connection.sock
+
+    @property
+    def local_port(self) -> int:
+        """The port of this end, likewise."""
+        port: int = self._connection.sock.getsockname()[1]
+        return port
 
     def post(self, body: bytes) -> Reply:
         """Send a body and return whatever comes back.

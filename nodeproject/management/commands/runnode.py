@@ -60,6 +60,8 @@ class Command(StartCommand):
                         "NODE_STAKING_PORT",
                         "NODE_STAKING_HOST",
                     )
+                if embedded:
+                    node.processes.enrol("node")
                 initialise_or_explain(node)
                 self._run(node, _companions(node) if embedded else [])
         except CannotStart as error:

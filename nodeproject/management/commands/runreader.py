@@ -1,0 +1,78 @@
+"""`runreader`: a process that answers reads beside the node's own, which starts it (`nodeproject.reading`)."""
+
+import os
+import signal
+import socket
+import threading
+from argparse import ArgumentParser
+from typing import Any, Final
+
+from django.core.management.base import BaseCommand
+from django.db import connections
+from typing_extensions import override
+
+from nodeproject import process
+from nodeproject.apps import this_node
+from nodeproject.reading.application import ReaderApplication, protocol_of
+from nodeproject.reading.handover import Handover
+from nodeproject.reading.head import ReaderHead
+from nodeproject.reading.page import HeadPage
+from nodeproject.server import BesideServer, config_of
+
+GRACE: Final = 8.0
+"""Seconds after the writer's end in which calls that run may end; uvicorn waits for less."""
+
+
+class Command(BaseCommand):
+    """Answers reads until the writer ends. Its arguments are descriptors that it has inherited."""
+
+    requires_system_checks = ()
+    help = "Answer reads beside the node's process: `runnode` starts it where NODE_WEB_WORKERS says so."
+
+    @override
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("listening", type=int, help="the socket that it listens on")
+        parser.add_argument("line", type=int, help="the socket to the node's process")
+        parser.add_argument("page", type=int, help="the page that says where the chain is")
+
+    @override
+    def handle(self, *args: Any, **options: Any) -> None:
+        # A terminal's is for the node, which ends this process.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        node = this_node()
+        node.processes.enrol("reader")
+        chain = node.evm_chain
+        _refuse_to_write()
+        process.raise_descriptors()
+        line = socket.socket(fileno=options["line"])
+        head = ReaderHead(chain, HeadPage(options["page"]))
+        chain.read_genesis()
+        application = ReaderApplication(node)
+        node.observation.observe_web(node.doors.workers)
+        handover = Handover(line)
+        config = config_of(application, protocol_of(node, head, handover))
+        config.load_app()
+        connections.close_all()
+        process.tune()
+        server = BesideServer(config)
+        signal.signal(signal.SIGTERM, lambda *_: server.end())
+        threading.Thread(target=_end_with, args=[line, server], name="line", daemon=True).start()
+        server.run([socket.socket(fileno=options["listening"])])
+        handover.close()
+
+
+def _refuse_to_write() -> None:
+    """Have each connection to the database that is opened from now on refuse to write."""
+    for one in connections.all():
+        one.settings_dict["OPTIONS"]["init_command"] += ";PRAGMA query_only=ON"
+        one.close()
+
+
+def _end_with(line: socket.socket, server: BesideServer) -> None:
+    """End this process when the writer has ended, whatever ended it: the kernel closes its end of the line."""
+    try:
+        line.recv(1)
+    finally:
+        server.end()
+        threading.Event().wait(GRACE)
+        os._exit(1)

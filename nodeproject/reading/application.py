@@ -1,0 +1,73 @@
+"""What a reader serves: the C-Chain's interface, for what the direct door cannot answer at once."""
+
+import asyncio
+from typing import Any
+
+from jsonrpc.asgi import RawDoor
+from jsonrpc.direct import RequestHeads
+from jsonrpc.gathering import Gatherers
+from jsonrpc.http import by_path
+from nodeproject.head_listener import HeadListener
+from nodeproject.node import Node
+from nodeproject.reading.handover import Handover
+from nodeproject.reading.head import ReaderHead
+from nodeproject.reading.protocol import BodyLengths, ReadingProtocol
+
+
+class ReaderApplication:
+    """An ASGI application; it follows the chain from start-up to shutdown of the server.
+
+    Args:
+        node: Whose interface it is.
+    """
+
+    def __init__(self, node: Node) -> None:
+        doors = node.doors
+        self._node = node
+        self._follower = HeadListener(node.evm_rpc)
+        self._door = RawDoor(
+            by_path([doors.cchain]),
+            _nowhere,
+            doors.workers,
+            gatherers=Gatherers(doors.workers),
+            memory=doors.memory,
+        )
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one connection."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        else:
+            await self._door(scope, receive, send)
+
+    async def _live(self, receive: Any, send: Any) -> None:
+        await receive()
+        self._follower.start()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await self._follower.stop()
+        await self._node.doors.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+def protocol_of(node: Node, head: ReaderHead, handover: Handover) -> type[asyncio.Protocol]:
+    """Return what uvicorn makes of each connection."""
+    doors = node.doors
+    endpoint = doors.cchain
+    paths = by_path([endpoint])
+
+    class Protocol(ReadingProtocol):
+        heads = RequestHeads(paths)
+        whole = endpoint.whole
+        held = doors.connections
+        memory = doors.memory
+        dispatcher = endpoint.dispatcher
+        reader_head = head
+        lengths = BodyLengths(paths)
+
+    Protocol.handover = handover
+    return Protocol
+
+
+async def _nowhere(_scope: Any, _receive: Any, _send: Any) -> None:
+    """Be behind the door, where nothing comes: whatever is not for the interface went to the writer."""

@@ -1,0 +1,311 @@
+"""A node of the embedded profile with a reader beside the process that writes: it is one node.
+
+All tests share it, and it begins anew where one of its processes is killed.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+from eth_account import Account
+from websockets.sync.client import connect
+
+from tests.e2e.conftest import CHAIN_ID, RICH_KEY
+from tests.e2e.network import wait_for
+from tests.e2e.test_metrics import scrape
+from tests.e2e.transactions import Sender, wait_for_receipts
+from tests.servers.client import RpcClient
+from tests.servers.node import RunningNode
+from tests.servers.sockets import has_connection, listeners
+
+STRANGER = "0x000000000000000000000000000000000000dEaD"
+MOST = 200
+"""Connections after which each of two processes has had one, whatever the kernel's dice."""
+
+
+class TwoProcesses:
+    """A node of a writer and a reader, and connections to each."""
+
+    def __init__(self, node: RunningNode) -> None:
+        self.node = node
+
+    def wait(self) -> None:
+        """Return when both listen."""
+        wait_for(lambda: listeners(self.node.port) == 2, "both processes listen")
+
+    @property
+    def reader(self) -> int:
+        """The reader's process."""
+        told = subprocess.run(
+            ["pgrep", "-f", "-P", str(self.node.pid), "runreader"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return int(told.stdout)
+
+    def is_readers(self, client: RpcClient) -> bool:
+        """Return whether it is the reader that has a connection."""
+        return has_connection(self.reader, self.node.port, client.local_port)
+
+    def connection(self, *, to_reader: bool) -> RpcClient:
+        """Return a connection that the reader has, or the writer."""
+        with ExitStack() as others:
+            for _ in range(MOST):
+                client = self.node.client()
+                client.call("eth_chainId")
+                if self.is_readers(client) is to_reader:
+                    return client
+                others.enter_context(client)
+        raise AssertionError("the kernel spreads no connections")
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoProcesses]:
+    """The node of all tests."""
+    with RunningNode(tmp_path_factory.mktemp("two"), env={"NODE_WEB_WORKERS": "2"}) as node:
+        node.start()
+        found = TwoProcesses(node)
+        found.wait()
+        yield found
+        reader = found.reader
+        node.stop()
+        assert not _is_alive(reader)
+        assert listeners(node.port) == 0
+
+
+@pytest.fixture
+def reading(two: TwoProcesses) -> Iterator[RpcClient]:
+    """A connection to the reader."""
+    with two.connection(to_reader=True) as client:
+        yield client
+
+
+@pytest.fixture
+def writing(two: TwoProcesses) -> Iterator[RpcClient]:
+    """A connection to the writer."""
+    with two.connection(to_reader=False) as client:
+        yield client
+
+
+def rich(client: RpcClient) -> Sender:
+    """Return a funded account at its next nonce."""
+    sender = Sender(Account.from_key(RICH_KEY), CHAIN_ID)
+    sender.nonce = int(client.call("eth_getTransactionCount", sender.address, "pending"), 16)
+    return sender
+
+
+def test_reads_stay_with_the_reader_and_are_counted_with_the_writers(
+    two: TwoProcesses, reading: RpcClient, writing: RpcClient
+) -> None:
+    def counted() -> float:
+        name = 'svc_api_calls_total{api="C",method="eth_getStorageAt"}'
+        return scrape(two.node).get(name, 0.0)
+
+    before = counted()
+    for _ in range(5):
+        for client in (reading, writing):
+            client.call("eth_getStorageAt", STRANGER, "0x0", "latest")
+            assert client.call("eth_getLogs", {"fromBlock": "0x0"}) is not None
+            assert client.call("eth_getBlockByNumber", "0x0", True)["number"] == "0x0"
+    assert two.is_readers(reading)
+    assert not two.is_readers(writing)
+    wait_for(lambda: counted() == before + 10, "the reader's calls are counted, too")
+
+
+def test_a_transaction_by_the_readers_port_is_known_to_both(
+    two: TwoProcesses, reading: RpcClient, writing: RpcClient
+) -> None:
+    with two.connection(to_reader=True) as sending:
+        sender = rich(sending)
+        assert two.is_readers(sending)
+        sent = sending.call("eth_sendRawTransaction", sender.transfer(STRANGER))
+        assert not two.is_readers(sending)  # the connection went over, and goes on
+        assert sending.call("eth_getTransactionByHash", sent)["hash"] == sent
+        sending.call("evm_setAutomine", False)
+        for _ in range(5):
+            sent = sending.call("eth_sendRawTransaction", sender.transfer(STRANGER))
+            for client in (reading, writing):
+                assert client.call("eth_getTransactionByHash", sent)["blockHash"] is None
+                pending = client.call("eth_getTransactionCount", sender.address, "pending")
+                assert int(pending, 16) == sender.nonce
+        sending.call("evm_setAutomine", True)
+        sending.call("hardhat_mine", "0x1")
+    (receipt,) = wait_for_receipts(writing, [sent])
+    assert reading.call("eth_getTransactionReceipt", sent) == receipt
+    assert two.is_readers(reading)
+
+
+def test_heads_never_go_back_whichever_process_tells_of_them(two: TwoProcesses) -> None:
+    ended = threading.Event()
+
+    def send() -> None:
+        with two.node.client() as client:
+            sender = rich(client)
+            for _ in range(150):
+                client.call("eth_sendRawTransaction", sender.transfer(STRANGER))
+        ended.set()
+
+    with two.connection(to_reader=True) as reading, two.connection(to_reader=False) as writing:
+        clients = [reading, writing]
+        first = highest = int(reading.call("eth_blockNumber"), 16)
+        stream = threading.Thread(target=send)
+        stream.start()
+        asked = 0
+        while not ended.is_set():
+            client = clients[asked % 2]
+            asked += 1
+            height = int(client.call("eth_blockNumber"), 16)
+            assert height >= highest
+            highest = height
+            # What is told of it is of it, too: the other process has its block and its state.
+            other = clients[asked % 2]
+            assert other.call("eth_getBlockByNumber", hex(highest), False) is not None
+        stream.join()
+        assert highest > first
+        assert two.is_readers(reading)
+        balances = {client.call("eth_getBalance", STRANGER, hex(highest)) for client in clients}
+        assert len(balances) == 1
+
+
+def test_what_is_changed_by_hand_both_see_at_once(
+    two: TwoProcesses, reading: RpcClient, writing: RpcClient
+) -> None:
+    for number in range(1, 20):
+        balance = hex(number * 10**18)
+        writing.call("anvil_setBalance", STRANGER, balance)
+        assert reading.call("eth_getBalance", STRANGER, "latest") == balance
+    writing.call("anvil_setNextBlockBaseFeePerGas", hex(7 * 10**9))
+    assert reading.call("eth_gasPrice") == writing.call("eth_gasPrice")
+    assert two.is_readers(reading)
+
+
+def test_going_back_and_time_travel_both_see_at_once(
+    two: TwoProcesses, reading: RpcClient, writing: RpcClient
+) -> None:
+    for _ in range(5):
+        snapshot = writing.call("evm_snapshot")
+        before = reading.call("eth_blockNumber")
+        writing.call("anvil_setBalance", STRANGER, "0x1234")
+        writing.call("evm_increaseTime", 3600)
+        writing.call("hardhat_mine", "0x3")
+        latest = reading.call("eth_getBlockByNumber", "latest", False)
+        assert int(latest["number"], 16) == int(before, 16) + 3
+        assert latest == writing.call("eth_getBlockByNumber", "latest", False)
+        assert writing.call("evm_revert", snapshot) is True
+        assert reading.call("eth_blockNumber") == before
+        assert reading.call("eth_getBlockByNumber", latest["number"], False) is None
+        assert reading.call("eth_getBalance", STRANGER, "latest") != "0x1234"
+    assert two.is_readers(reading)
+
+
+def test_whatever_else_comes_to_the_readers_port_is_answered(two: TwoProcesses) -> None:
+    asked = {
+        "a filter": lambda one: (
+            one.call("eth_getFilterChanges", one.call("eth_newBlockFilter")) == []
+        ),
+        "a batch of both": lambda one: len(one.batch([("eth_chainId",), ("txpool_status",)])) == 2,
+        "no JSON": lambda one: json.loads(one.post(b"{").body)["error"]["code"] == -32700,
+        "no method": lambda one: json.loads(one.post(b'{"id": 1}').body)["error"]["code"] == -32600,
+    }
+    for name, is_answered in asked.items():
+        with two.connection(to_reader=True) as client:
+            assert is_answered(client), name
+            assert client.call("eth_chainId") == hex(CHAIN_ID), name
+
+
+def test_requests_behind_one_another_are_answered_in_their_order(two: TwoProcesses) -> None:
+    def request(number: int, method: str, *params: object) -> bytes:
+        call = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        body = json.dumps(call).encode()
+        head = "POST /ext/bc/C/rpc HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json"
+        return f"{head}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+
+    asked = [
+        request(0, "eth_getLogs", {"fromBlock": "0x0"}),
+        request(1, "eth_chainId"),
+        request(2, "txpool_status"),
+        request(3, "eth_blockNumber"),
+    ]
+    with two.connection(to_reader=True) as client:
+        # In one piece, then each alone in pieces, on a connection that the reader has.
+        sock = client.socket
+        sock.sendall(b"".join(asked))
+        answers = _answers(sock, 4)
+        for piece in (asked[3][:20], asked[3][20:90], asked[3][90:]):
+            sock.sendall(piece)
+        answers += _answers(sock, 1)
+    assert [one["id"] for one in answers] == [0, 1, 2, 3, 3]
+    assert all("result" in one for one in answers)
+
+
+def _answers(sock: socket.socket, count: int) -> list[dict[str, object]]:
+    """Return the bodies of so many answers of JSON."""
+    found: list[dict[str, object]] = []
+    with sock.makefile("rb") as stream:
+        while len(found) < count:
+            length = 0
+            while (line := stream.readline()) != b"\r\n":
+                assert line, "the connection was closed"
+                name, _, value = line.lower().partition(b":")
+                length = int(value) if name == b"content-length" else length
+            found.append(json.loads(stream.read(length)))
+    return found
+
+
+def test_a_websocket_by_either_port_hears_of_heads(two: TwoProcesses, writing: RpcClient) -> None:
+    with ExitStack() as all_sockets:
+        # Of eight the kernel gives the reader's port one, but for one time in a hundred.
+        sockets = [all_sockets.enter_context(connect(two.node.ws_url)) for _ in range(8)]
+        subscribe = {"jsonrpc": "2.0", "id": 1, "method": "eth_subscribe", "params": ["newHeads"]}
+        for one in sockets:
+            one.send(json.dumps(subscribe))
+            assert "result" in json.loads(one.recv(timeout=60))
+        writing.call("hardhat_mine", "0x1")
+        height = writing.call("eth_blockNumber")
+        for one in sockets:
+            heard = json.loads(one.recv(timeout=60))
+            assert heard["params"]["result"]["number"] == height
+
+
+def test_a_reader_that_is_killed_is_started_again(two: TwoProcesses, writing: RpcClient) -> None:
+    height = int(writing.call("eth_blockNumber"), 16)
+    killed = two.reader
+    os.kill(killed, signal.SIGKILL)
+    # Whoever connects meanwhile waits for the next one: nobody is turned away.
+    clients = [two.node.client() for _ in range(8)]
+    assert all(int(one.call("eth_blockNumber"), 16) >= height for one in clients)
+    for one in clients:
+        one.close()
+    wait_for(lambda: two.reader != killed, "another reader is there")
+    with two.connection(to_reader=True) as client:
+        writing.call("hardhat_mine", "0x1")
+        assert int(client.call("eth_blockNumber"), 16) == height + 1
+
+
+def test_a_reader_ends_with_a_writer_that_is_killed_and_the_port_is_free(two: TwoProcesses) -> None:
+    node, reader = two.node, two.reader
+    with two.connection(to_reader=True) as client:
+        client.call("hardhat_mine", "0x2")
+        height = client.call("eth_blockNumber")
+    os.kill(node.pid, signal.SIGKILL)
+    wait_for(lambda: not _is_alive(reader), "the reader has ended")
+    assert listeners(node.port) == 0
+    node.kill()
+    node.start()
+    assert node.rpc("eth_blockNumber") == height
+    two.wait()
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
