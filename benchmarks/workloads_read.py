@@ -155,7 +155,7 @@ def _logs(scene: Scene) -> Measurement:
     )
 
 
-def _estimate(scene: Scene) -> Measurement:
+def estimate(scene: Scene) -> Measurement:
     call = {
         "from": account("holder").text,
         "to": _text(scene, "Token"),
@@ -231,7 +231,7 @@ ESTIMATE = Workload(
     "estimate",
     "eth_estimateGas ERC-20, 16",
     "req/s",
-    _estimate,
+    estimate,
     Bar(4_000),
     Bar(peers=("anvil", "hardhat")),
 )

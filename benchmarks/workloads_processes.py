@@ -1,0 +1,48 @@
+"""What a second process is worth: reads of a node with two web workers against those of a node with one."""
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks import workloads_read as reads
+from benchmarks.node import NODE
+from benchmarks.scale import Scale
+from benchmarks.scene import Scene
+from benchmarks.server import Kind, running
+from benchmarks.workload import Bar, Measurement, Workload
+
+
+def _environment(port: int, scratch: Path) -> Mapping[str, str]:
+    return {**NODE.environment(port, scratch), "NODE_WEB_WORKERS": "2"}
+
+
+def two_workers(_scale: Scale) -> Kind:
+    """Return this node with a process that reads beside the one that writes."""
+    return replace(NODE, environment=_environment)
+
+
+def prepare(scene: Scene) -> None:
+    """Put on the chain what is read."""
+    scene.deploy()
+    reads.prepare(scene)
+
+
+def _times_one(scene: Scene) -> Measurement:
+    """Estimates a second against those of a node of one process, which is started beside and asked alone."""
+    two = reads.estimate(scene).value
+    with ExitStack() as ending:
+        alone = Scene(ending.enter_context(running(NODE)), scene.scale, ending)
+        prepare(alone)
+        one = reads.estimate(alone).value
+    return Measurement(two / one, note=f"{two:,.0f} and {one:,.0f} estimates a second")
+
+
+SECOND_WORKER = Workload(
+    "second-worker",
+    "eth_estimateGas ERC-20, 16: two web workers ÷ one",
+    "times",
+    _times_one,
+    None,
+    Bar(1.6),
+)
