@@ -244,7 +244,7 @@ class DirectProtocol(GuardedProtocol):
         if not self._has_room(len(content), connection):
             return False
         endpoint.replies.answered()
-        self._write(b"%b%d\r\n\r\n%b" % (start, len(content), content))
+        self._write(b"".join((start, b"%d\r\n\r\n" % len(content), content)))
         return True
 
     def _show(self, data: bytes) -> bool:

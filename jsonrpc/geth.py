@@ -61,7 +61,8 @@ class Geth:
 
     def success(self, identifier: bytes, result: bytes) -> bytes:
         """An answer with a result."""
-        return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (identifier, result)
+        # Not by a format, which copies a long result several times.
+        return b"".join((b'{"jsonrpc":"2.0","id":', identifier, b',"result":', result, b"}"))
 
     def failure(self, identifier: bytes, error: JsonRpcError) -> bytes:
         """An answer with an error; `data` only where there is some."""

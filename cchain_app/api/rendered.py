@@ -262,7 +262,8 @@ class RenderedBlocks:
 
 def join(parts: Iterable[bytes | Raw]) -> Raw:
     """Return rendered values as one array; a part may be several values with commas between."""
-    return Raw(b"[%b]" % b",".join(parts))
+    # Not by a format, which copies a long text several times.
+    return Raw(b"".join((b"[", b",".join(parts), b"]")))
 
 
 T = TypeVar("T")
