@@ -3,9 +3,9 @@
 Each run follows from its seed. That no two honest nodes accept different blocks at a height is asserted
 whenever one accepts (`World.note`).
 
-`make search` runs 1,000 seeds of each fault, `make test` a hundred of each with five nodes (`test_faults`), but 25 of
-each with twenty and 2 of each with a hundred: one seed of all eleven faults takes 3 s of one core with twenty nodes and
-35 s with a hundred, so that a hundred of each would take five minutes and an hour.
+`make search` runs 1,000 seeds of each fault, `make test` 25 of each with five nodes (`test_faults`), 5 of each with
+twenty and one of each with a hundred: one seed of all eleven faults takes 3 s of one core with twenty nodes and 35 s
+with a hundred. That no fault forks a network is what the search shows; a test run looks whether faults still work.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -116,13 +116,13 @@ FAULTS: Mapping[str, Run] = {
 each_fault = pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 
 
-@pytest.mark.parametrize("seed", seeds(25, thorough=1_000))
+@pytest.mark.parametrize("seed", seeds(5, thorough=1_000))
 @each_fault
 def test_twenty_nodes(fault: Run, seed: int) -> None:
     fault(seed, nodes(20))
 
 
-@pytest.mark.parametrize("seed", seeds(2, thorough=1_000))
+@pytest.mark.parametrize("seed", seeds(1, thorough=1_000))
 @each_fault
 def test_a_hundred_nodes(fault: Run, seed: int) -> None:
     fault(seed, nodes(100))
