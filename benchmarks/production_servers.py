@@ -23,7 +23,8 @@ def main() -> None:
         postgresql = PostgresqlServer(durable=True)
         ending.callback(postgresql.stop)
         directory = Path(settings[DATA_DIR]).parent
-        node = ending.enter_context(RunningNode(directory, postgresql=postgresql, env=settings))
+        node = RunningNode(directory, postgresql=postgresql, env=settings, is_warm=False)
+        ending.enter_context(node)
         node.start()
         signal.pause()
 

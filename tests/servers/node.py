@@ -52,6 +52,7 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         command: Sequence[str] = (sys.executable, "manage.py", "runnode"),
         prepared: bool = True,
         beside: Collection[str] = tuple(BESIDE),
+        is_warm: bool = True,
     ) -> None:
         """Prepare a node.
 
@@ -62,6 +63,7 @@ class RunningNode(AbstractContextManager["RunningNode"]):
             command: what starts it.
             prepared: whether its database has its tables before the first start.
             beside: which processes the production profile has beside the web server.
+            is_warm: whether its processes are forked from one that has imported packages, or started as users do.
         """
         self.directory = directory
         directory.mkdir(parents=True, exist_ok=True)
@@ -76,6 +78,7 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         }
         self._redis: RedisServer | None = None
         self._production = postgresql is not None
+        self._is_warm = is_warm
         self._beside = [name for name in BESIDE if name in beside]
         self._initialised = False
         if postgresql is not None:
@@ -306,7 +309,9 @@ class RunningNode(AbstractContextManager["RunningNode"]):
             if not key.startswith("NODE_") and key != "DJANGO_SETTINGS_MODULE"
         }
         env = {**inherited, **self._settings, "PYTHONUNBUFFERED": "1"}
-        return ServerProcess(command, self.directory / f"{name}.log", env=env, cwd=ROOT)
+        log = self.directory / f"{name}.log"
+        is_warm = self._is_warm and command[0] == sys.executable
+        return ServerProcess(command, log, env=env, cwd=ROOT, is_warm=is_warm)
 
     def _answers(self) -> bool:
         try:

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from tests.servers import warm
+
 PATIENCE = 120.0
 """Seconds until a server is given up: it has something to do on a busy machine, or it hangs."""
 
@@ -57,6 +59,7 @@ class ServerProcess:
         env: Mapping[str, str] | None = None,
         user: str | None = None,
         cwd: Path | None = None,
+        is_warm: bool = False,
     ) -> None:
         """Start the command.
 
@@ -66,9 +69,16 @@ class ServerProcess:
             env: the whole environment; this process's own when left out.
             user: whose rights it gets, where this process may choose.
             cwd: where it runs.
+            is_warm: whether a command of this Python has its packages imported already (`tests.servers.warm`).
         """
         self.log = log
         self.command = command
+        self._process: subprocess.Popen[bytes] | warm.WarmProcess
+        if is_warm:
+            assert env is not None
+            assert cwd is not None
+            self._process = warm.start(command, log, env=env, cwd=cwd)
+            return
         rights = [f"--reuid={user}", f"--regid={user}", "--init-groups"] if user else []
         with log.open("ab") as output:
             self._process = subprocess.Popen(
