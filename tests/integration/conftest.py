@@ -12,7 +12,7 @@ import pytest
 from django.core.cache import caches
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.test import TestCase
+from django.test import TestCase, TransactionTestCase
 
 from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
@@ -27,6 +27,7 @@ from tests.builders.evm_chains import produce
 from tests.builders.process import begin_anew
 from tests.builders.transactions import signed
 from tests.conformance.openrpc import assert_conforms
+from tests.integration.emptied import empty_databases
 from tests.integration.recomputed import assert_recomputes
 
 Rpc = Callable[..., Any]
@@ -99,7 +100,9 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
 
     A thread that outlived its test would keep PostgreSQL from dropping the database.
     """
-    yield
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(TransactionTestCase, "_fixture_teardown", empty_databases)
+        yield
     with django_db_blocker.unblock():
         for one in connections.all(initialized_only=True):
             if one.vendor == "postgresql":

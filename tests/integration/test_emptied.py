@@ -1,0 +1,48 @@
+"""After a test that commits the tables are as they were made."""
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.contrib.contenttypes.models import ContentType
+from django.db import connections
+from django.test import TransactionTestCase
+
+from chaindb.models import Clock
+from tests.integration.emptied import empty_databases, permissions_of_models, permissions_there
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Case(TransactionTestCase):
+    """A test of the default database."""
+
+    databases = frozenset({"default"})
+
+
+def test_all_rows_are_gone_but_those_that_are_made_with_the_tables() -> None:
+    kept = [*Permission.objects.order_by("id").values()]
+    assert {one["codename"] for one in kept} > {"view_user", "view_block"}
+    user = User.objects.create(username="somebody")
+    user.user_permissions.add(Permission.objects.get(codename="view_user"))
+    Clock.objects.create(offset=5)
+
+    empty_databases(Case())
+
+    assert not User.objects.exists()
+    assert not User.user_permissions.through.objects.exists()
+    assert not Clock.objects.exists()
+    assert [*Permission.objects.order_by("id").values()] == kept
+
+
+@pytest.mark.parametrize("model", [Permission, ContentType])
+def test_who_takes_permissions_away_has_them_made_anew(
+    model: type[Permission] | type[ContentType],
+) -> None:
+    model.objects.all().delete()
+    assert permissions_there("default") == set()
+
+    empty_databases(Case())
+
+    assert permissions_there("default") == permissions_of_models()
+    with connections["default"].cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM django_content_type")
+        assert cursor.fetchone()[0] >= len({one[:2] for one in permissions_of_models()})
