@@ -42,6 +42,7 @@ WITHOUT_DATABASE := $(patsubst %,--ignore=tests/integration/%,benchmarks cchain_
 	platform_app/api/test_fuzz.py platform_app/test_doors.py) \
 	$(foreach one,dashboard empty other_admins pages read_only,--ignore-glob='*/admin/test_$(one).py')
 ON_CCHAIN := tests/integration/cchain_app tests/integration/explorer_app
+ON_PLATFORM := tests/integration/platform_app
 # Checks and tests must not touch the data of a node that runs in this directory.
 SCRATCH := NODE_DATA_DIR=build/test-data
 TOGETHER := $(MAKE) AT_ONCE=yes --jobs=2 --output-sync=target
@@ -116,15 +117,18 @@ shares: $(STAMPS)/dev native  ## Measure which share of absent and of faulty sta
 test-integration: $(STAMPS)/dev native system-packages  ## Services and API on SQLite, and on PostgreSQL and Redis
 	$(TOGETHER) test-postgresql test-sqlite
 
-# In two parts, which fill two processors beside PostgreSQL's.
-.PHONY: test-sqlite test-sqlite-cchain test-sqlite-others
-test-sqlite: test-sqlite-cchain test-sqlite-others
+# In parts, so that both processors are busy to the end: what begins last is the shortest.
+.PHONY: test-sqlite test-sqlite-others test-sqlite-cchain test-sqlite-platform
+test-sqlite: test-sqlite-others test-sqlite-cchain test-sqlite-platform
+
+test-sqlite-others: $(STAMPS)/dev native system-packages
+	$(SCRATCH)/sqlite-others $(PYTEST) tests/integration $(patsubst %,--ignore=%,$(ON_CCHAIN) $(ON_PLATFORM))
 
 test-sqlite-cchain: $(STAMPS)/dev native system-packages
 	$(SCRATCH)/sqlite-cchain $(PYTEST) $(ON_CCHAIN)
 
-test-sqlite-others: $(STAMPS)/dev native system-packages
-	$(SCRATCH)/sqlite-others $(PYTEST) tests/integration $(ON_CCHAIN:%=--ignore=%)
+test-sqlite-platform: $(STAMPS)/dev native system-packages
+	$(SCRATCH)/sqlite-platform $(PYTEST) $(ON_PLATFORM)
 
 .PHONY: test-postgresql
 test-postgresql: $(STAMPS)/dev native system-packages
