@@ -120,10 +120,12 @@ def txs(chain: PlatformChain, *, before: int | None = None, count: int = PAGE) -
     return _rows(chain, found[:count])
 
 
-def txs_of_block(chain: PlatformChain, height: int, *, first: int = 0) -> list[TxRow]:
+def txs_of_block(
+    chain: PlatformChain, height: int, *, first: int = 0, count: int = PAGE
+) -> list[TxRow]:
     """Return transactions of a block in its order, from an index on."""
     found = chain.db.objects(Tx).filter(id__gte=row_id(height, first), id__lt=row_id(height + 1))
-    return _rows(chain, found.order_by("id")[:PAGE])
+    return _rows(chain, found.order_by("id")[:count])
 
 
 def txs_by_id(chain: PlatformChain, tx_ids: Iterable[ID]) -> list[TxRow]:

@@ -15,7 +15,14 @@ from explorer_app.selectors.cchain import PAGE
 from explorer_app.selectors.verified import Known
 from explorer_app.site import Explorer
 from explorer_app.views.cchain import lines
-from explorer_app.views.page import cchain_page, further_pages, list_pages, read_number, rendered
+from explorer_app.views.page import (
+    cchain_page,
+    further_pages,
+    list_pages,
+    read_number,
+    rendered,
+    shown_of,
+)
 from explorer_app.views.tokens import transfer_lines
 from primitives.evm import Address
 from primitives.ids import ShortID
@@ -98,15 +105,17 @@ def _transactions(site: Explorer, request: HttpRequest, found: AccountFacts) -> 
     show = request.GET.get("show", "")
     if show not in SHOWN:
         raise Http404
-    rows = cchain.history(
+    listed = cchain.history(
         site.evm,
         found.address,
         sent=show != "received",
         received=show != "sent",
         before=read_number(request.GET.get("before")),
+        count=PAGE + 1,
     )
+    rows, goes_on = shown_of(listed, PAGE)
     sent, received = cchain.counts(site.evm, found.address)
-    more = list_pages(request, rows, PAGE, lambda row: row.id)
+    more = list_pages(request, rows, lambda row: row.id, goes_on=goes_on)
     return {
         "show": show,
         "shown": SHOWN.items(),
@@ -119,14 +128,15 @@ def _transactions(site: Explorer, request: HttpRequest, found: AccountFacts) -> 
 
 def _tokens(site: Explorer, request: HttpRequest, found: AccountFacts) -> dict[str, Any]:
     before = read_number(request.GET.get("before"))
-    rows, rest = tokens.transfers_of(site.evm, found.address, before=before)
+    listed, rest = tokens.transfers_of(site.evm, found.address, before=before, count=PAGE + 1)
+    rows, goes_on = shown_of(listed, PAGE)
     held = tokens.balances_of(site.evm, found.address, after=_read_key(request.GET.get("held")))
     return {
         "balances": held.rows,
         "transfers": transfer_lines(rows, found.address),
         "how_far": tokens.how_far(site.evm),
         **further_pages(request, "held", None if held.rest is None else held.rest.hex()),
-        **list_pages(request, rows, PAGE, lambda row: row.id, rest=rest),
+        **list_pages(request, rows, lambda row: row.id, goes_on=goes_on, rest=rest),
     }
 
 
@@ -140,14 +150,16 @@ def _read_key(text: str | None) -> bytes:
 
 def _inner(site: Explorer, request: HttpRequest, found: AccountFacts) -> dict[str, Any]:
     before = read_number(request.GET.get("before"))
-    rows = accounts.inner_calls(site.evm, found.address, before=before, count=PAGE)
-    more = list_pages(request, rows, PAGE, lambda row: row.pk)
+    listed = accounts.inner_calls(site.evm, found.address, before=before, count=PAGE + 1)
+    rows, goes_on = shown_of(listed, PAGE)
+    more = list_pages(request, rows, lambda row: row.pk, goes_on=goes_on)
     return {"inner": rows, "how_far": chain_calls.how_far(site.evm), **more}
 
 
 def _events(site: Explorer, request: HttpRequest, found: AccountFacts) -> dict[str, Any]:
     before = read_number(request.GET.get("before"))
-    rows = cchain.logs_by(site.evm, found.address, before=before)
+    listed = cchain.logs_by(site.evm, found.address, before=before, count=PAGE + 1)
+    rows, goes_on = shown_of(listed, PAGE)
     abi = verified.abi_of(site.evm, found.address)
     events = []
     for row in rows:
@@ -156,7 +168,7 @@ def _events(site: Explorer, request: HttpRequest, found: AccountFacts) -> dict[s
         data = bytes(row.data)
         named = site.names.event(topics, data, abi)
         events.append(LoggedEvent(row.transaction.hash, row.block_id, topics, data, named))
-    return {"events": events, **list_pages(request, rows, PAGE, lambda row: row.pk)}
+    return {"events": events, **list_pages(request, rows, lambda row: row.pk, goes_on=goes_on)}
 
 
 def _contract(site: Explorer, _request: HttpRequest, found: AccountFacts) -> dict[str, Any]:

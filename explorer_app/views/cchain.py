@@ -12,7 +12,7 @@ from cchain_app.txs.transaction import Transaction
 from explorer_app.selectors import cchain
 from explorer_app.selectors.cchain import PAGE, TransactionRow
 from explorer_app.site import Explorer
-from explorer_app.views.page import cchain_page, list_pages, read_number, rendered
+from explorer_app.views.page import cchain_page, list_pages, read_number, rendered, shown_of
 from network_app.selectors import outer
 from primitives.evm import Address, Hash
 
@@ -42,18 +42,18 @@ class Waiting(NamedTuple):
 @cchain_page
 def blocks(site: Explorer, request: HttpRequest) -> HttpResponse:
     """Show the latest blocks, or those below a height (`?before=`)."""
-    rows = cchain.blocks(site.evm, before=read_number(request.GET.get("before")))
-    more = list_pages(request, rows, PAGE, lambda row: row.number)
-    if rows and rows[-1].number == site.evm.first_number:
-        more["older"] = ""
+    before = read_number(request.GET.get("before"))
+    rows, goes_on = shown_of(cchain.blocks(site.evm, before=before, count=PAGE + 1), PAGE)
+    more = list_pages(request, rows, lambda row: row.number, goes_on=goes_on)
     return rendered(site, request, "blocks.html", {"section": "blocks", "rows": rows, **more})
 
 
 @cchain_page
 def txs(site: Explorer, request: HttpRequest) -> HttpResponse:
     """Show the latest transactions, or those before one (`?before=`, its key)."""
-    rows = cchain.transactions(site.evm, before=read_number(request.GET.get("before")))
-    more = list_pages(request, rows, PAGE, lambda row: row.id)
+    before = read_number(request.GET.get("before"))
+    rows, goes_on = shown_of(cchain.transactions(site.evm, before=before, count=PAGE + 1), PAGE)
+    more = list_pages(request, rows, lambda row: row.id, goes_on=goes_on)
     context = {"section": "txs", "rows": lines(site, rows), **more}
     return rendered(site, request, "txs.html", context)
 
@@ -66,10 +66,10 @@ def block(site: Explorer, request: HttpRequest, height: str) -> HttpResponse:
     if found is None:
         raise Http404
     first = read_number(request.GET.get("before")) or 0
-    rows = cchain.transactions_of_block(site.evm, found.number, first=first)
-    more = list_pages(request, rows, PAGE, lambda row: row.position + 1)
-    if rows and rows[-1].position + 1 >= found.transaction_count:
-        more["older"] = ""
+    rows, goes_on = shown_of(
+        cchain.transactions_of_block(site.evm, found.number, first=first, count=PAGE + 1), PAGE
+    )
+    more = list_pages(request, rows, lambda row: row.position + 1, goes_on=goes_on)
     context = {
         "section": "blocks",
         "found": found,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from http import HTTPStatus
-from typing import Any, Concatenate, Final, ParamSpec
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -29,6 +29,7 @@ _SCRIPT: Final = "HX-Request"
 """The header by which htmx says that it asks."""
 
 P = ParamSpec("P")
+R = TypeVar("R")
 View = Callable[..., HttpResponse]
 Shown = Callable[Concatenate[Explorer, HttpRequest, P], HttpResponse]
 
@@ -126,12 +127,17 @@ def read_number(text: str | None) -> int | None:
     return min(int(text), 2**63 - 1)
 
 
+def shown_of(rows: Sequence[R], count: int) -> tuple[Sequence[R], bool]:
+    """Return what a page shows of rows, of which one more than fits was asked for, and whether the list goes on."""
+    return rows[:count], len(rows) > count
+
+
 def list_pages(
     request: HttpRequest,
-    rows: Sequence[Any],
-    count: int,
-    key: Callable[[Any], int],
+    rows: Sequence[R],
+    key: Callable[[R], int],
     *,
+    goes_on: bool,
     rest: int | None = None,
 ) -> dict[str, str]:
     """Return where a list goes on, for the template `_pages.html`: to older rows, and to the newest ones.
@@ -139,12 +145,12 @@ def list_pages(
     Args:
         request: What was asked for; other parameters stay as they are.
         rows: What the list shows.
-        count: How many it shows at most.
         key: What the next page is to be before.
-        rest: Before what the list goes on though the page is not full; None: then it does not.
+        goes_on: Whether there are more rows.
+        rest: Before what the list goes on though no more rows were found; None: then it does not.
     """
     others = {name: value for name, value in request.GET.items() if name != "before"}
-    last = key(rows[-1]) if len(rows) >= count else rest
+    last = key(rows[-1]) if goes_on else rest
     older = "" if last is None else urlencode({**others, "before": last})
     newest = urlencode(others) or "before=" if "before" in request.GET else ""
     return {"older": older, "newest": newest}

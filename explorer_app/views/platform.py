@@ -9,7 +9,7 @@ from adminkit.identifier_terms import read_term
 from explorer_app.selectors import platform, staking
 from explorer_app.selectors.platform import PAGE
 from explorer_app.site import Explorer
-from explorer_app.views.page import list_pages, page, read_number, rendered
+from explorer_app.views.page import list_pages, page, read_number, rendered, shown_of
 from explorer_app.views.words import sentence
 from network_app.selectors import outer
 from platform_app.txs.render import render_tx
@@ -21,16 +21,18 @@ MOST_JSON: Final = 64 * 1024
 @page
 def blocks(site: Explorer, request: HttpRequest) -> HttpResponse:
     """Show the latest blocks, or those below a height (`?before=`)."""
-    rows = platform.blocks(site.platform, before=read_number(request.GET.get("before")))
-    more = list_pages(request, rows, PAGE, lambda row: row.height)
+    before = read_number(request.GET.get("before"))
+    rows, goes_on = shown_of(platform.blocks(site.platform, before=before, count=PAGE + 1), PAGE)
+    more = list_pages(request, rows, lambda row: row.height, goes_on=goes_on)
     return rendered(site, request, "p_blocks.html", {"section": "p-txs", "rows": rows, **more})
 
 
 @page
 def txs(site: Explorer, request: HttpRequest) -> HttpResponse:
     """Show the latest transactions, or those before one (`?before=`, its key)."""
-    rows = platform.txs(site.platform, before=read_number(request.GET.get("before")))
-    more = list_pages(request, rows, PAGE, lambda row: row.id)
+    before = read_number(request.GET.get("before"))
+    rows, goes_on = shown_of(platform.txs(site.platform, before=before, count=PAGE + 1), PAGE)
+    more = list_pages(request, rows, lambda row: row.id, goes_on=goes_on)
     return rendered(
         site, request, "p_txs.html", _with_unit(site, section="p-txs", rows=rows, **more)
     )
@@ -45,8 +47,10 @@ def block(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     if found is None:
         raise Http404
     first = read_number(request.GET.get("before")) or 0
-    rows = platform.txs_of_block(site.platform, found.height, first=first)
-    more = list_pages(request, rows, PAGE, lambda row: row.position + 1)
+    rows, goes_on = shown_of(
+        platform.txs_of_block(site.platform, found.height, first=first, count=PAGE + 1), PAGE
+    )
+    more = list_pages(request, rows, lambda row: row.position + 1, goes_on=goes_on)
     tip = site.platform.tip()
     context = _with_unit(
         site,
@@ -95,14 +99,15 @@ def address(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     if wanted is None:
         raise Http404
     after = read_term(request.GET.get("after", "")).id
-    found = platform.utxos(site.platform, wanted, after=after, count=PAGE)
+    listed = platform.utxos(site.platform, wanted, after=after, count=PAGE + 1)
+    found, goes_on = shown_of(listed, PAGE)
     context = _with_unit(
         site,
         portfolio=platform.forms_of(site.platform, wanted),
         evm_form="0x" + bytes(wanted).hex(),
         utxos=found,
         stakes=platform.stakes_of(site.platform, wanted),
-        older=f"after={found[-1].pk}" if len(found) == PAGE else "",
+        older=f"after={found[-1].pk}" if goes_on else "",
         newest="after=" if after else "",
     )
     return rendered(site, request, "p_address.html", context)

@@ -19,6 +19,7 @@ from explorer_app.views.page import (
     list_pages,
     read_number,
     rendered,
+    shown_of,
 )
 from primitives.evm import ZERO_ADDRESS, Address
 
@@ -54,18 +55,20 @@ def tokens(site: Explorer, request: HttpRequest) -> HttpResponse:
     kind = request.GET.get("kind", "")
     if kind not in KINDS:
         raise Http404
-    found = rows.tokens(
+    listed = rows.tokens(
         site.evm,
         Kind(int(kind)) if kind else None,
         before=read_number(request.GET.get("before")),
+        count=PAGE + 1,
     )
+    found, goes_on = shown_of(listed, PAGE)
     context = {
         "section": "tokens",
         "kind": kind,
         "kinds": KINDS.items(),
         "rows": found,
         "how_far": rows.how_far(site.evm),
-        **list_pages(request, found, PAGE, lambda row: row.first_log),
+        **list_pages(request, found, lambda row: row.first_log, goes_on=goes_on),
     }
     return rendered(site, request, "tokens.html", context)
 
@@ -98,7 +101,10 @@ def item(site: Explorer, request: HttpRequest, text: str, token_id: str) -> Http
     if number is None or found.kind == Kind.ERC20:
         raise Http404
     before = read_number(request.GET.get("before"))
-    transfers = rows.transfers_of_token(site.evm, found, token_id=number, before=before)
+    listed = rows.transfers_of_token(
+        site.evm, found, token_id=number, before=before, count=PAGE + 1
+    )
+    transfers, goes_on = shown_of(listed, PAGE)
     if not transfers and before is None:
         raise Http404
     is_collection = found.kind == Kind.ERC721
@@ -115,7 +121,7 @@ def item(site: Explorer, request: HttpRequest, text: str, token_id: str) -> Http
         "holders": [] if is_collection else rows.holders(site.evm, found, token_id=number),
         "described": None if uri is None else described(uri),
         "transfers": transfer_lines(transfers),
-        **list_pages(request, transfers, PAGE, lambda row: row.id),
+        **list_pages(request, transfers, lambda row: row.id, goes_on=goes_on),
     }
     return rendered(site, request, "token_item.html", context)
 
@@ -160,28 +166,29 @@ def _tabs(site: Explorer, token: TokenRow) -> dict[str, tuple[str, int | None]]:
 
 def _transfers(site: Explorer, request: HttpRequest, token: TokenRow) -> dict[str, Any]:
     before = read_number(request.GET.get("before"))
-    found = rows.transfers_of_token(site.evm, token, before=before)
-    more = list_pages(request, found, PAGE, lambda row: row.id)
+    listed = rows.transfers_of_token(site.evm, token, before=before, count=PAGE + 1)
+    found, goes_on = shown_of(listed, PAGE)
+    more = list_pages(request, found, lambda row: row.id, goes_on=goes_on)
     return {"transfers": transfer_lines(found), **more}
 
 
 def _holders(site: Explorer, request: HttpRequest, token: TokenRow) -> dict[str, Any]:
     first = read_number(request.GET.get("from")) or 0
-    found = rows.holders(site.evm, token, first=first)
-    end = first + len(found)
-    goes_on = len(found) == PAGE and end < rows.MOST_COUNTED
-    more = further_pages(request, "from", end if goes_on else None)
+    found, goes_on = shown_of(rows.holders(site.evm, token, first=first, count=PAGE + 1), PAGE)
+    more = further_pages(request, "from", first + len(found) if goes_on else None)
     return {"holders": found, "first_rank": first, **more}
 
 
 def _inventory(site: Explorer, request: HttpRequest, token: TokenRow) -> dict[str, Any]:
     after = read_id(request.GET.get("after"))
     if token.kind == Kind.ERC721:
-        items = rows.inventory(site.evm, token, after=after)
-        found = [(one.token_id, one.owner) for one in items]
+        items = rows.inventory(site.evm, token, after=after, count=PAGE + 1)
+        listed = [(one.token_id, one.owner) for one in items]
     else:
-        found = [(one, None) for one in rows.ids(site.evm, token, after=after)]
+        ids = rows.ids(site.evm, token, after=after, count=PAGE + 1)
+        listed = [(one, None) for one in ids]
+    found, goes_on = shown_of(listed, PAGE)
     return {
         "items": found,
-        **further_pages(request, "after", found[-1][0] if len(found) == PAGE else None),
+        **further_pages(request, "after", found[-1][0] if goes_on else None),
     }

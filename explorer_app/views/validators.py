@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from adminkit.identifier_terms import read_term
 from explorer_app.selectors import platform, staking
 from explorer_app.site import Explorer
-from explorer_app.views.page import page, read_number, rendered
+from explorer_app.views.page import page, read_number, rendered, shown_of
 from platform_app.selectors import stakers
 from primitives.ids import PRIMARY_NETWORK_ID
 
@@ -49,11 +49,12 @@ def validator(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
 def calendar(site: Explorer, request: HttpRequest) -> HttpResponse:
     """Show whose stake ends next, and what it earns, from a number of them on (`?after=`)."""
     after = read_number(request.GET.get("after")) or 0
-    rows = staking.ending(site.platform, after=after)
+    listed = staking.ending(site.platform, after=after, count=staking.PAGE + 1)
+    rows, goes_on = shown_of(listed, staking.PAGE)
     context = {
         "section": "validators",
         "rows": rows,
-        "older": f"after={after + len(rows)}" if len(rows) == staking.PAGE else "",
+        "older": f"after={after + len(rows)}" if goes_on else "",
         "newest": "after=0" if after else "",
         "unit": site.platform.network().unit,
     }

@@ -1,5 +1,6 @@
 """Pages of the C-Chain: what they say, to everybody, in a bounded number of statements."""
 
+import re
 from http import HTTPStatus
 from unittest.mock import Mock
 
@@ -93,6 +94,20 @@ def test_a_block_is_found_by_height_and_by_hash(made: TracedChain, browse: Brows
         made.hash("transfer"),
     ):
         assert one in by_number.text
+
+
+def test_a_list_that_fills_its_last_page_ends_there(chain: Chain, browse: Browse) -> None:
+    chain.send(*(chain.make() for _ in range(PAGE)))
+    chain.mine()
+
+    for path in ("/txs", "/block/1"):
+        page = browse(path)
+        assert page.status == HTTPStatus.OK
+        assert 'rel="next"' not in page.text
+
+    chain.do()
+    (older,) = re.findall(r'href="([^"]*)" rel="next"', browse("/txs").text)
+    assert 'rel="next"' not in browse(f"/txs{older}").text
 
 
 def test_a_list_goes_on_with_older_rows(made: TracedChain, browse: Browse) -> None:
