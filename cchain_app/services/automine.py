@@ -50,11 +50,11 @@ class Automine:
         Raises:
             UpstreamError: As `admissions.admit`.
         """
-        outcomes = self._mined(newcomers) if self._may(newcomers) else None
+        outcomes = self._mined(newcomers) if self._is_soon_done(newcomers) else None
         return admit(self._chain, newcomers) if outcomes is None else outcomes
 
-    def _may(self, newcomers: Sequence[Newcomer]) -> bool:
-        """Say whether blocks are made on arrival here, and it will not take long.
+    def _is_soon_done(self, newcomers: Sequence[Newcomer]) -> bool:
+        """Say whether this node alone decides on their block, and it will not take long.
 
         Of a fork the state may have to be fetched first, and the pool knows how.
         """
@@ -62,7 +62,6 @@ class Automine:
         return (
             chain.consensus.decides_alone
             and chain.fork is None
-            and development.mining(chain) == "auto"
             and sum(one.transaction.gas for one in newcomers) <= MOST_GAS
         )
 
@@ -72,24 +71,25 @@ class Automine:
         if not consensus.lock.acquire(blocking=False):
             return None
         try:
-            extent = rows.extent(self._chain.db)
-            if extent.slots:
-                return None
-            head = blocks.head(self._chain)
-            admissions = Admissions(self._chain, head, newcomers, extent)
-            outcomes = [admissions.admit(one) for one in newcomers]
-            if not admissions.added:
-                return (
-                    None  # another process may have moved the head: who refuses looks at the rows
-                )
-            ordered = self._ordered(admissions)
-            if ordered is None:
-                return None
-            with self._vm.offering(ordered):
-                block = consensus.produce(now=clock.now())
-            return None if block is None else outcomes
+            return self._mine(newcomers)
         finally:
             consensus.lock.release()
+
+    def _mine(self, newcomers: Sequence[Newcomer]) -> list[Outcome] | None:
+        """Do so; whoever pauses production, or changes anything by hand, waits for the lock or has had it."""
+        chain = self._chain
+        extent = rows.extent(chain.db)
+        if extent.slots or development.mining(chain) != "auto":
+            return None
+        admissions = Admissions(chain, blocks.head(chain), newcomers, extent)
+        outcomes = [admissions.admit(one) for one in newcomers]
+        # Whoever refuses all of them looks at the rows first: another process may have moved the head.
+        ordered = self._ordered(admissions) if admissions.added else None
+        if ordered is None:
+            return None
+        with self._vm.offering(ordered):
+            block = chain.consensus.produce(now=clock.now())
+        return None if block is None else outcomes
 
     def _ordered(self, admissions: Admissions) -> list[Transaction] | None:
         """Return all that was taken in the order in which it should run; None where a part has to wait."""
