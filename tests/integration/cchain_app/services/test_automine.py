@@ -14,7 +14,7 @@ from cchain_app.selectors import blocks, pool
 from cchain_app.services import acceptance, automine, transactions
 from cchain_app.store import development
 from cchain_app.txs.transaction import Transaction
-from chaindb.pointers import Message
+from chaindb.pointers import Message, Pointers
 from tests.builders.transactions import SENDER, signed
 from tests.integration.cchain_app.services.test_submit import OTHER_KEY
 from tests.integration.conftest import Chain
@@ -191,9 +191,12 @@ def test_a_commit_that_fails_leaves_no_trace(
     assert height() == 1
 
 
-def test_followers_hear_of_a_transaction_before_its_block(mining: Chain) -> None:
+def test_followers_hear_of_a_transaction_before_its_block(
+    mining: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
     loop = asyncio.new_event_loop()
     heard: list[Message] = []
+    monkeypatch.setattr(evm_chain(), "pointers", Pointers("embedded"))  # whose process this is
     unbind = evm_chain().pointers.bind(loop, heard.append, evm_chain().aliases[:1])
     made = mining.make()
     try:
