@@ -112,7 +112,8 @@ export async function look({ base, password, pages = {}, lists, screenshots }) {
     const { browser, page, faults: met } = await logIn(base, password, viewport)
     const show = async (name, path) => {
       if (path) await page.goto(`${base}${path}`)
-      await page.waitForLoadState('networkidle')
+      // A page that asks again and again is never idle on a busy machine: what it shows first is there by then.
+      await page.waitForLoadState('networkidle', { timeout: 20_000 }).catch(() => {})
       const wide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
       if (wide) met.push(`${name} on a ${screen} is too wide: ${await page.evaluate(sticksOut)}`)
       await page.screenshot({ path: `${screenshots}/${name}-${screen}.png`, fullPage: true })
