@@ -174,7 +174,6 @@ def test_too_many_connections_on_their_way_are_closed(monkeypatch: pytest.Monkey
         closed = [one for one in clients if _is_closed(one)]
 
         assert 2 <= len(closed) <= 3
-        assert closed == clients[-len(closed) :]
         taken: list[HandedOver] = []
         reading = threading.Thread(target=lambda: taken.extend(receive(line)))
         reading.start()
