@@ -104,16 +104,29 @@ function sticksOut() {
     .slice(0, 5)
 }
 
+/** The requests of a page that are under way. */
+function requestsOf(page) {
+  const asked = new Set()
+  page.on('request', (one) => asked.add(one))
+  for (const end of ['requestfinished', 'requestfailed']) page.on(end, (one) => asked.delete(one))
+  return asked
+}
+
+/** Waits for all that was asked for by now: a page that asks again and again is never idle on a busy machine. */
+const answered = (asked) =>
+  Promise.all([...asked].map(async (one) => (await one.response())?.finished()))
+
 /** Opens pages, and lists with the first row of each, on both screens. A list without a row is a fault. */
 export async function look({ base, password, pages = {}, lists, screenshots }) {
   const seen = {}
   const faults = []
   for (const [screen, viewport] of Object.entries(SCREENS)) {
     const { browser, page, faults: met } = await logIn(base, password, viewport)
+    const asked = requestsOf(page)
     const show = async (name, path) => {
       if (path) await page.goto(`${base}${path}`)
-      // A page that asks again and again is never idle on a busy machine: what it shows first is there by then.
-      await page.waitForLoadState('networkidle', { timeout: 20_000 }).catch(() => {})
+      await page.waitForLoadState('load')
+      await answered(asked)
       const wide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
       if (wide) met.push(`${name} on a ${screen} is too wide: ${await page.evaluate(sticksOut)}`)
       await page.screenshot({ path: `${screenshots}/${name}-${screen}.png`, fullPage: true })

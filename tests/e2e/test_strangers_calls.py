@@ -143,10 +143,7 @@ def unasked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
 
 @contextmanager
 def asked_beside(node: RunningNode, neighbour: int) -> Iterator[dict[str, list[float]]]:
-    """Ask node and neighbour by turns, once before the body and while it runs; seconds of each answer.
-
-    A process that was never asked for its head has to read it, in a thread like those that the body keeps busy.
-    """
+    """Ask node and neighbour by turns while the body runs; seconds of each answer."""
     taken: dict[str, list[float]] = {"eth_blockNumber": [], "liveness": [], "neighbour": []}
     done = threading.Event()
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "eth_blockNumber", "params": []})
@@ -178,8 +175,6 @@ def asked_beside(node: RunningNode, neighbour: int) -> Iterator[dict[str, list[f
     thread = threading.Thread(target=ask)
     thread.start()
     try:
-        while not all(taken.values()) and thread.is_alive():
-            time.sleep(0.001)
         yield taken
     finally:
         done.set()

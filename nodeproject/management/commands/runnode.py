@@ -1,7 +1,7 @@
 """`runnode`: initialise what is missing, start workers and server, and say where everything is."""
 
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,6 +11,7 @@ from django.db import connections
 from typing_extensions import override
 
 from cchain_app.evm.select import is_native
+from cchain_app.selectors import blocks
 from cchain_app.services import local_genesis
 from nodeproject import state_file
 from nodeproject.apps import this_node
@@ -81,9 +82,9 @@ class Command(StartCommand):
             print_banner(node)
         # The server raises the signal again when it has ended: then the companions' turn has come.
         termination = Termination()
+        if node.settings.profile == "embedded":
+            _prepare(node)
         connections.close_all()
-        if node.settings.profile == "embedded" and is_native(node.settings.engine):
-            node.evm_chain.mine_on_arrival()
         for one in companions:
             one.start()
         try:
@@ -100,6 +101,17 @@ def _listen(termination: Termination, host: str, port: int, *, quiet: bool) -> N
     termination.once_more()
     if not quiet:
         print_listening(host, port)
+
+
+def _prepare(node: Node) -> None:
+    """Make this process ready to answer and to make blocks.
+
+    The head is read now: the first question would have to wait for a thread, and strangers may keep those busy.
+    """
+    with suppress(blocks.NoGenesis):  # other nodes give it
+        blocks.catch_up(node.evm_chain)
+    if is_native(node.settings.engine):
+        node.evm_chain.mine_on_arrival()
 
 
 def _companions(node: Node) -> list[Companion]:
