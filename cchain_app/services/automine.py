@@ -3,7 +3,7 @@
 Where a node decides alone and makes a block on a transaction's arrival, a row of the pool would live for some
 milliseconds: it would be committed, read, and deleted with the block. So what arrives while nothing waits, and
 can all run at once, is executed where it arrives, and its block is what is committed. Whatever is in the way
-(something waits, somebody else is at a block, a part of it cannot run) leaves it to the pool, as everywhere else.
+(something waits, somebody else is at a block, a part of it is refused or cannot run) leaves it to the pool, as everywhere else.
 """
 
 from collections.abc import Sequence
@@ -83,8 +83,9 @@ class Automine:
             return None
         admissions = Admissions(chain, blocks.head(chain), newcomers, extent)
         outcomes = [admissions.admit(one) for one in newcomers]
-        # Whoever refuses all of them looks at the rows first: another process may have moved the head.
-        ordered = self._ordered(admissions) if admissions.added else None
+        # Whoever refuses one looks at the rows first: another process may have moved the head.
+        is_refused = any(isinstance(one, Exception) for one in outcomes)
+        ordered = None if is_refused else self._ordered(admissions)
         if ordered is None:
             return None
         with self._vm.offering(ordered):

@@ -102,6 +102,18 @@ def test_refusals_are_those_of_the_pool(mining: Chain) -> None:
     assert (height(), waiting()) == (1, 0)
 
 
+def test_what_is_refused_is_refused_by_the_rows_and_all_beside_it_goes_to_the_pool(
+    mining: Chain,
+) -> None:
+    good, poor = signed(nonce=0), signed(nonce=1, value=10**30)
+
+    outcomes = submit(good, poor)
+
+    assert outcomes[0] == good.hash
+    assert isinstance(outcomes[1], errors.FundsBelowCost)
+    assert (height(), waiting()) == (0, 1)
+
+
 def test_what_has_to_wait_goes_to_the_pool_with_all_beside_it(mining: Chain) -> None:
     submit(signed(nonce=0), signed(nonce=2))
 
