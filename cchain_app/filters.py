@@ -30,10 +30,10 @@ class LogFilter:
         if len(self.topics) > len(topics):
             return False
         # topics beyond the filter's positions are free
-        return all(
-            not wanted or topic in wanted
-            for wanted, topic in zip(self.topics, topics, strict=False)
-        )
+        for wanted, topic in zip(self.topics, topics, strict=False):
+            if wanted and topic not in wanted:
+                return False
+        return True
 
     def may_match(self, bloom: int) -> bool:
         """Say whether a block or receipt with this bloom can have a wanted log; False is certain."""

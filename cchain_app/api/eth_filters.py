@@ -7,7 +7,7 @@ from msgspec import Raw
 from cchain_app.api import eth_logs, wire
 from cchain_app.api.params import Tag
 from cchain_app.api.params_logs import LogCriteria
-from cchain_app.api.rendered import join
+from cchain_app.api.rendered import join, render_log
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.selectors import blocks, pool
 from cchain_app.services import poll_filters
@@ -57,7 +57,7 @@ def get_filter_changes(rpc: EvmRpc, filter_id: int) -> Any:
     """
     changes = poll_filters.changes(rpc.chain, filter_id)
     if changes.kind is Kind.LOGS:
-        return join(map(eth_logs.render, changes.logs))
+        return join(map(render_log, changes.logs))
     if changes.full:
         return [found for one in changes.hashes if (found := _transaction(rpc, one)) is not None]
     return [wire.hexed(one) for one in changes.hashes]

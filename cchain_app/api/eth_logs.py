@@ -9,11 +9,11 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
-from cchain_app.api import block_tags, forked, wire
+from cchain_app.api import block_tags, forked
 from cchain_app.api.errors import server_error
 from cchain_app.api.params import BlockNumber, Tag
 from cchain_app.api.params_logs import LogCriteria
-from cchain_app.api.rendered import NO_MATCHES, Matches, Patience, join
+from cchain_app.api.rendered import NO_MATCHES, Matches, Patience, join, render_each_log
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks import bloom
 from cchain_app.blocks.accepted import AcceptedBlock
@@ -144,13 +144,8 @@ def _in_memory(rpc: EvmRpc, first: int, last: int) -> list[AcceptedBlock] | None
 def render_rows(rpc: EvmRpc, rows: list[logs.LogRow]) -> list[bytes]:
     """Return rows as bytes; a part may hold several logs, with commas between them."""
     if rpc.chain.memory.answers is None:
-        return [render(logs.found_log(row)) for row in rows]
+        return list(render_each_log(rows))
     # Only here: there is no such module where the crate was not built.
     from cchain_app.memory.native import render_logs
 
     return render_logs(rows)
-
-
-def render(log: logs.FoundLog) -> bytes:
-    """Return a log from the rows as bytes."""
-    return _encode(wire.found_log(log))

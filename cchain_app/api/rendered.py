@@ -7,7 +7,7 @@ from any thread.
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from itertools import accumulate
+from itertools import accumulate, compress
 from typing import Final, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -17,6 +17,7 @@ from cchain_app.api import wire
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.header import Header
 from cchain_app.filters import LogFilter
+from cchain_app.selectors.logs import FoundLog, LogRow, found_log
 from chaindb.connections import WouldBlock, on_event_loop
 from primitives.evm import Hash
 
@@ -72,6 +73,19 @@ NO_MATCHES: Final = Matches((), b"")
 BlobPrice = Callable[[Header], int]
 """Says what a blob gas costs in a block, in wei."""
 
+RenderLogs = Callable[[list[LogRow]], Iterable[bytes]]
+"""Returns each log of these rows as bytes."""
+
+
+def render_log(log: FoundLog) -> bytes:
+    """Return a log as bytes."""
+    return _exact(_encode(wire.found_log(log)))
+
+
+def render_each_log(rows: list[LogRow]) -> Iterator[bytes]:
+    """Return rows of logs as bytes, one by one."""
+    return (render_log(found_log(row)) for row in rows)
+
 
 Grown = Callable[["RenderedBlock", int], object]
 """Is told by how many bytes a block grows; it adds them to the block's weight."""
@@ -87,15 +101,21 @@ class RenderedBlock:
     Args:
         block: The block.
         blob_price: Asked where a transaction has blobs; without, its receipt does not tell their price.
-        grown: Is told of each part that is kept.
+        render_logs: Renders its logs.
+        grown: Is told of what is kept.
     """
 
     def __init__(
-        self, block: AcceptedBlock, blob_price: BlobPrice | None = None, grown: Grown = _grow
+        self,
+        block: AcceptedBlock,
+        blob_price: BlobPrice | None = None,
+        render_logs: RenderLogs = render_each_log,
+        grown: Grown = _grow,
     ) -> None:
         self._block = block
         self.hash: Final = block.hash
         self._blob_price = blob_price
+        self._render_logs = render_logs
         self._grown = grown
         self._transactions: list[Raw | None] = [None] * len(block.transactions)
         self._receipts: list[Raw | None] = [None] * len(block.transactions)
@@ -148,13 +168,21 @@ class RenderedBlock:
         """Return the logs of one transaction."""
         found = self._logs[index]
         if found is None:
-            first = self.first_log_indexes[index]
-            found = tuple(
-                self._rendered(wire.log(self._block, index, first + offset, log))
-                for offset, log in enumerate(self._block.receipts[index].logs)
-            )
-            self._logs[index] = found
+            texts = list(self._render_logs(self._log_rows(index)))
+            found = self._logs[index] = tuple(map(Raw, texts))
+            self._grown(self, sum(map(len, texts)) + _TEXT * len(texts))
         return found
+
+    def _log_rows(self, index: int) -> list[LogRow]:
+        """Return the logs of a transaction as the rows have them."""
+        block = self._block
+        of_block = block.number, block.hash, block.header.timestamp
+        of_transaction = *of_block, block.transactions[index].hash, index
+        rows = []
+        for place, log in enumerate(block.receipts[index].logs, self.first_log_indexes[index]):
+            topics = (*log.topics, None, None, None, None)[:4]
+            rows.append((log.address, *topics, log.data, *of_transaction, place))
+        return rows
 
     def matching(self, log_filter: LogFilter) -> Matches:
         """Return the logs that match, in their order."""
@@ -169,10 +197,11 @@ class RenderedBlock:
         return found
 
     def _match(self, log_filter: LogFilter) -> Iterator[Raw]:
+        matches = log_filter.matches
         for index, receipt in enumerate(self._block.receipts):
-            for place, log in enumerate(receipt.logs):
-                if log_filter.matches(log.address, log.topics):
-                    yield self.logs(index)[place]
+            wanted = [matches(log.address, log.topics) for log in receipt.logs]
+            if any(wanted):
+                yield from compress(self.logs(index), wanted)
 
     def _with_transactions(self) -> wire.Json:
         patience = Patience()
@@ -203,10 +232,14 @@ class RenderedBlock:
 
     def _rendered(self, value: object) -> Raw:
         """Return a value as bytes to be kept."""
-        # The encoder leaves its bytes up to half as large again as their text.
-        text = bytes(memoryview(_encode(value)))
+        text = _exact(_encode(value))
         self._grown(self, _TEXT + len(text))
         return Raw(text)
+
+
+def _exact(text: bytes) -> bytes:
+    """Return bytes that take no more than they are: the encoder leaves its up to half as large again."""
+    return bytes(memoryview(text))
 
 
 def _weight_of(block: AcceptedBlock) -> int:
@@ -219,8 +252,14 @@ def _weight_of(block: AcceptedBlock) -> int:
 class RenderedBlocks:
     """The rendered blocks of one chain in a process; see `RenderedBlock`."""
 
-    def __init__(self, most_bytes: int = MOST_BYTES, blob_price: BlobPrice | None = None) -> None:
+    def __init__(
+        self,
+        most_bytes: int = MOST_BYTES,
+        blob_price: BlobPrice | None = None,
+        render_logs: RenderLogs = render_each_log,
+    ) -> None:
         self._blob_price = blob_price
+        self._render_logs = render_logs
         self._most_bytes = most_bytes
         self._lock = threading.Lock()
         self._blocks: dict[Hash, RenderedBlock] = {}
@@ -236,7 +275,7 @@ class RenderedBlocks:
         found = self._blocks.get(block.hash)
         if found is not None:
             return found
-        rendered = RenderedBlock(block, self._blob_price, self._grow)
+        rendered = RenderedBlock(block, self._blob_price, self._render_logs, self._grow)
         with self._lock:
             kept = self._blocks.setdefault(block.hash, rendered)
             if kept is rendered:

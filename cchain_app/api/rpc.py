@@ -12,7 +12,7 @@ from msgspec import Raw
 from cchain_app import feemarket
 from cchain_app.api.heads import SentHeads
 from cchain_app.api.loop_gas import LoopGas
-from cchain_app.api.rendered import Remembered, RenderedBlocks
+from cchain_app.api.rendered import Remembered, RenderedBlocks, RenderLogs, render_each_log
 from cchain_app.api.shortcut import shortcut_of
 from cchain_app.api.trace_turns import TraceTurns
 from cchain_app.chain import EvmChain
@@ -56,7 +56,9 @@ class EvmRpc:
         self.hub = Hub(HubLimits(node.ws_connections, node.ws_subscriptions, of_client))
         """Who listens to the chain in this process."""
         self.heads = SentHeads()
-        self.rendered = RenderedBlocks(blob_price=partial(blob_base_fee, chain))
+        self.rendered = RenderedBlocks(
+            blob_price=partial(blob_base_fee, chain), render_logs=_render_logs_of(chain)
+        )
         self.environments: Remembered[BlockEnv] = Remembered(16)
         self.tips: Remembered[int] = Remembered(1)
         self.fees: Remembered[BlockFees] = Remembered(4 * feemarket.SAMPLED_BLOCKS)
@@ -115,3 +117,13 @@ class EvmRpc:
     def bind(self, handler: Callable[..., Any]) -> Callable[..., Any]:
         """Return a handler of this door, under its own name and documentation."""
         return update_wrapper(partial(handler, self), handler)
+
+
+def _render_logs_of(chain: EvmChain) -> RenderLogs:
+    """Return what renders a block's logs: the crate where it was built."""
+    if chain.memory.answers is None:
+        return render_each_log
+    # Only here: without the crate there is no such module.
+    from cchain_app.memory import native
+
+    return native.render_each_log

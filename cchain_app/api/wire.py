@@ -12,7 +12,6 @@ from cchain_app.blocks.accepted import AcceptedBlock, make_block
 from cchain_app.blocks.body import Withdrawal
 from cchain_app.blocks.header import Header
 from cchain_app.blocks.receipt import Receipt
-from cchain_app.evm.engine import Log
 from cchain_app.selectors.logs import FoundLog
 from cchain_app.txs.transaction import (
     ACCESS_LIST,
@@ -238,23 +237,6 @@ def _created(transaction: Transaction) -> Address | None:
     if transaction.to is not None:
         return None
     return contract_address(transaction.sender, transaction.nonce)
-
-
-def log(accepted: AcceptedBlock, index: int, log_index: int, emitted: Log) -> Json:
-    """Return a log of a block's transaction; `log_index` counts over the whole block."""
-    return found_log(
-        FoundLog(
-            address=emitted.address,
-            topics=emitted.topics,
-            data=emitted.data,
-            number=accepted.number,
-            block_hash=accepted.hash,
-            timestamp=accepted.header.timestamp,
-            transaction_hash=accepted.transactions[index].hash,
-            transaction_index=index,
-            log_index=log_index,
-        )
-    )
 
 
 def found_log(found: FoundLog) -> Json:

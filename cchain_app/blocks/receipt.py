@@ -5,12 +5,16 @@ What RPC shows besides (block, index, effective price) comes from the rows, not 
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from cchain_app.blocks import bloom
 from cchain_app.evm.engine import Log, TransactionResult
 from cchain_app.txs.transaction import LEGACY
 from primitives import rlp
 from primitives.evm import Hash
+
+_ADDRESS_PREFIX: Final = rlp.encode_bytes(bytes(20))[:1]
+_TOPIC_PREFIX: Final = rlp.encode_bytes(bytes(32))[:1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,5 +79,10 @@ def _encode_outcome(receipt: Receipt) -> bytes:
 
 
 def _encode_log(log: Log) -> bytes:
-    topics = rlp.encode_list(map(rlp.encode_bytes, log.topics))
-    return rlp.encode_list((rlp.encode_bytes(log.address), topics, rlp.encode_bytes(log.data)))
+    """Return a list of address, topics and data. A block may have thousands of them."""
+    topics = b"".join([_TOPIC_PREFIX + topic for topic in log.topics])
+    address = _ADDRESS_PREFIX + log.address
+    data = rlp.encode_bytes(log.data)
+    size = len(address) + len(topics) + len(data)
+    prefix = rlp.list_prefix(len(topics))
+    return b"".join((rlp.list_prefix(size + len(prefix)), address, prefix, topics, data))

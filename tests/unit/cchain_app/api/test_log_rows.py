@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cchain_app.api import eth_logs
-from cchain_app.selectors.logs import LogRow, found_log
+from cchain_app.api.rendered import render_each_log
+from cchain_app.selectors.logs import LogRow
 
 native = pytest.importorskip("cchain_app.memory.native")
 
@@ -37,7 +37,9 @@ def test_the_crate_renders_logs_as_python_does(drawn: list[LogRow]) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(native, "_LOGS_AT_ONCE", AT_ONCE)
         parts = native.render_logs(drawn)
-    assert b",".join(parts) == b",".join(eth_logs.render(found_log(row)) for row in drawn)
+    each = list(render_each_log(drawn))
+    assert b",".join(parts) == b",".join(each)
+    assert native.render_each_log(drawn) == each
     assert len(parts) == -(-len(drawn) // AT_ONCE)
 
 
