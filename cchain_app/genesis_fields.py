@@ -4,12 +4,14 @@ What the fields mean is in `config` (the rules) and `genesis` (the first block a
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from primitives.evm import Address
 
 Document = Mapping[str, Any]
 """A decoded JSON object."""
+
+_HEXADECIMAL: Final = frozenset("0123456789abcdefABCDEF")
 
 
 class GenesisFileError(Exception):
@@ -169,7 +171,7 @@ def parse_address(value: object, path: str) -> Address:
 
 
 def _is_hexadecimal(digits: str) -> bool:
-    return all(digit in "0123456789abcdefABCDEF" for digit in digits)
+    return _HEXADECIMAL.issuperset(digits)
 
 
 def _text(value: object) -> str:

@@ -7,6 +7,7 @@
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from django.core.cache import caches
@@ -20,6 +21,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.services import transactions
 from cchain_app.services.genesis import load_genesis
 from cchain_app.txs.transaction import Transaction
+from chaindb import clock
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
 from primitives.evm import Hash
@@ -34,11 +36,17 @@ Rpc = Callable[..., Any]
 """Takes method and params; returns the result or raises `JsonRpcError`."""
 
 
+FIRST_TIME = 1_790_000_000
+"""Unix seconds: when a chain begins."""
+
+
 class Chain:
     """A chain whose blocks are made on command, and whose clock is the test's."""
 
     def __init__(self) -> None:
-        self.genesis = load_genesis(self.evm)
+        # Not now: so equal tests make equal chains, and each is recomputed once.
+        with patch.object(clock, "now", return_value=FIRST_TIME):
+            self.genesis = load_genesis(self.evm)
         self.now = self.genesis.header.timestamp
         self.nonce = 0
         """Of the well-known key's account."""

@@ -4,7 +4,10 @@ import hashlib
 import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
 
 from cchain_app import models
 from cchain_app.api import wire
@@ -19,6 +22,10 @@ from primitives.hashing import EMPTY_HASH, keccak256
 from tests.builders.cchain import MemoryState
 from tests.builders.recompute import RecomputedChain, header_as_shown
 
+ROOT: Final = Path(__file__).resolve().parents[2]
+COMPARED: Final = ROOT / "build" / "recomputed"
+"""A file for each chain that was compared by some run of the tests; its name is a digest."""
+
 
 @dataclass(frozen=True, slots=True)
 class ShownBlock:
@@ -32,10 +39,6 @@ class ShownBlock:
     """As they stand in the trie."""
     changes: tuple[Change, ...]
     signers: Mapping[bytes, Address]
-
-
-_compared: set[bytes] = set()
-"""Digests of chains that were compared, with all that their rows say."""
 
 
 def shown_block(chain: EvmChain, number: int) -> ShownBlock:
@@ -90,14 +93,14 @@ def signers_set_by_hand(chain: EvmChain, number: int) -> dict[bytes, Address]:
 def assert_recomputes(chain: EvmChain) -> None:
     """Compare headers, hashes and receipts of all blocks with what the specification's code makes.
 
-    The headers are those that clients are shown. Many tests make the same chain; one that says in all what another
-    one of this process said was compared then.
+    The headers are those that clients are shown. Many tests make the same chain, on SQLite and on PostgreSQL; one
+    whose rows say in all what those of another one said was compared then.
     """
     numbers = chain.db.objects(models.Block).order_by("number").values_list("number", flat=True)
     shown = [shown_block(chain, number) for number in numbers]
     first_state = chain.genesis.state_changes()
-    whole = hashlib.sha256(pickle.dumps((chain.config, first_state, shown))).digest()
-    if whole in _compared:
+    compared = COMPARED / _digest(chain.config, first_state, shown)
+    if compared.exists():
         return
     again = RecomputedChain(chain.config, first_state)
     for number, block in enumerate(shown):
@@ -106,4 +109,19 @@ def assert_recomputes(chain: EvmChain) -> None:
         assert block.header == made.header, f"block {number}"
         assert block.hash == made.hash, f"block {number}"
         assert block.receipts == made.receipts, f"block {number}"
-    _compared.add(whole)
+    COMPARED.mkdir(parents=True, exist_ok=True)
+    compared.touch()
+
+
+def _digest(*values: object) -> str:
+    """Return a digest of a chain and of all code that has a part in computing it anew."""
+    return hashlib.sha256(_code() + pickle.dumps(values)).hexdigest()
+
+
+@cache
+def _code() -> bytes:
+    digest = hashlib.sha256(version("ethereum-execution").encode())
+    for folder in ("cchain_app", "primitives", "tests/builders", "tests/integration"):
+        for file in sorted((ROOT / folder).rglob("*.py")):
+            digest.update(file.read_bytes())
+    return digest.digest()
