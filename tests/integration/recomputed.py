@@ -21,6 +21,7 @@ from primitives.evm import Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_HASH, keccak256
 from tests.builders.cchain import MemoryState
 from tests.builders.recompute import RecomputedChain, header_as_shown
+from tests.sources import files_below
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 COMPARED: Final = ROOT / "build" / "recomputed"
@@ -122,6 +123,6 @@ def _digest(*values: object) -> str:
 def _code() -> bytes:
     digest = hashlib.sha256(version("ethereum-execution").encode())
     for folder in ("cchain_app", "primitives", "tests/builders", "tests/integration"):
-        for file in sorted((ROOT / folder).rglob("*.py")):
+        for file in files_below(ROOT / folder):
             digest.update(file.read_bytes())
     return digest.digest()

@@ -6,9 +6,12 @@ and "design 9" are short for the texts of these names.
 
 import re
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+from tests.sources import files_below
 
 ROOT = Path(__file__).parents[2]
 UNKNOWN = "nowhere"
@@ -29,8 +32,8 @@ def sources() -> list[Path]:
     return [
         path
         for package in CODE
-        for path in sorted((ROOT / package).rglob("*"))
-        if path.suffix in KINDS and "node_modules" not in path.parts and path != Path(__file__)
+        for path in files_below(ROOT / package)
+        if path.suffix in KINDS and path != Path(__file__)
     ]
 
 
@@ -38,11 +41,13 @@ def texts() -> list[Path]:
     return [*sorted((ROOT / "docs").rglob("*.md")), *ROOT.glob("*.md")]
 
 
+@cache
 def flowing(path: Path) -> str:
     """Return a file's text without its line breaks, as one reads a docstring or a comment."""
     return re.sub(r"\s*\n\s*(?:#|//+!?)?\s*", " ", path.read_text())
 
 
+@cache
 def sections(text: Path) -> set[str]:
     return set(re.findall(rf"(?m)^#+ ({SECTION})\.? ", text.read_text()))
 

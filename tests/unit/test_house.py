@@ -10,6 +10,7 @@ import pytest
 from nodeproject.settings.flags import table
 from nodeproject.settings.node import NodeSettings
 from tests.servers.node import BESIDE
+from tests.sources import files_below
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = (
@@ -36,12 +37,8 @@ LINKING = (*FOR_USERS, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs/protocol"
 
 
 def modules() -> list[Path]:
-    found = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
-    return [
-        path
-        for path in found
-        if "migrations" not in path.parts and "node_modules" not in path.parts
-    ]
+    found = (path for package in PACKAGES for path in files_below(ROOT / package))
+    return [path for path in found if path.suffix == ".py" and "migrations" not in path.parts]
 
 
 def named(path: Path) -> str:
@@ -65,8 +62,8 @@ def test_each_module_is_a_small_room_with_a_name() -> None:
 def test_benchmarks_are_clients_and_know_nothing_of_the_inside() -> None:
     found = {
         f"{named(path)}: {name}"
-        for path in (ROOT / "benchmarks").rglob("*.py")
-        if "node_modules" not in path.parts
+        for path in files_below(ROOT / "benchmarks")
+        if path.suffix == ".py"
         for name in imported(path.read_text())
         if name.partition(".")[0] in PRODUCT
     }

@@ -88,7 +88,7 @@ GET_LOGS = Walk(
         Step("the filter is read", "cchain_app/api/params_logs.py", "log_criteria"),
         Step("the range is settled", "cchain_app/api/eth_logs.py", "resolve_range"),
         Step("the rows are asked for", "cchain_app/selectors/logs.py", "search"),
-        Step("a log is written as JSON", "cchain_app/api/eth_logs.py", "render"),
+        Step("a log is written as JSON", "cchain_app/api/eth_logs.py", "render_rows"),
         Step("the reply is made", "jsonrpc/http.py", "Endpoint.reply"),
     ),
 )
