@@ -8,7 +8,9 @@ test's, and blocks are made on command: nobody answers who asks for one.
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -171,8 +173,25 @@ def shared_pchain(
 def _running(monkeypatch: pytest.MonkeyPatch, *, now: int = platform.NOW) -> Iterator[PChain]:
     made = PChain(now)
     monkeypatch.setattr(clock, "now", lambda: made.now)
+    for name, content in _identity(now).items():
+        path = this_node().settings.directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
     made.begin()
     yield made
+
+
+@cache
+def _identity(now: int) -> dict[Path, bytes]:
+    """Return files of a node: new ones for each test take longer than most tests."""
+    with TemporaryDirectory() as directory:
+        settings = replace(this_node().settings, data_dir=directory)
+        identity.make_identity(settings, now)
+        made = identity.files_of(settings)
+        return {
+            path.relative_to(directory): path.read_bytes()
+            for path in (made.certificate, made.key, made.signer)
+        }
 
 
 @pytest.fixture
