@@ -7,6 +7,7 @@ from typing import Any
 from celery import beat
 from celery.worker import state
 
+from nodeproject.beat import Scheduler
 from nodeproject.broker import Transport
 from nodeproject.celery import app
 
@@ -29,7 +30,7 @@ class EmbeddedWorkers:
             without_heartbeat=True,
         )
         # The schedule is code, and this process alone runs it: nothing of it needs to be kept.
-        self._beat: Any = beat.EmbeddedService(app, thread=True, scheduler_cls=beat.Scheduler)
+        self._beat: Any = beat.EmbeddedService(app, thread=True, scheduler_cls=Scheduler)
         self._thread = threading.Thread(target=self._worker.start, name="celery", daemon=True)
 
     def start(self) -> None:
