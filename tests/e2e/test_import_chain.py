@@ -20,6 +20,7 @@ from tests.builders.transactions import signed
 from tests.e2e.conftest import MakeNode
 from tests.e2e.transactions import wait_for_receipts
 from tests.servers.node import ROOT, RunningNode
+from tests.servers.process import ServerProcess
 from tests.servers.tables import give_tables
 
 VECTORS = ROOT / "tests" / "vectors" / "tracing"
@@ -32,25 +33,22 @@ Command = Callable[..., subprocess.Popen[bytes]]
 
 
 @pytest.fixture
-def command(tmp_path: Path) -> Iterator[Command]:
-    """Starts commands on a data directory of which the database has its tables and nothing else."""
+def data(tmp_path: Path) -> Path:
+    """A data directory of which the database has its tables and nothing else."""
     give_tables(tmp_path / "data")
-    with commands(tmp_path / "data") as start:
-        yield start
+    return tmp_path / "data"
 
 
 @contextmanager
 def commands(data: Path) -> Iterator[Command]:
     """Give what starts commands, and end what still runs of them."""
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith("NODE_")}
-    inherited.pop("DJANGO_SETTINGS_MODULE", None)
     with ExitStack() as end:
 
         def start(*arguments: object) -> subprocess.Popen[bytes]:
             process = subprocess.Popen(
                 [sys.executable, "manage.py", *map(str, arguments)],
                 cwd=ROOT,
-                env={**inherited, "NODE_DATA_DIR": str(data), "PYTHONUNBUFFERED": "1"},
+                env=environment(data),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -60,6 +58,22 @@ def commands(data: Path) -> Iterator[Command]:
             return process
 
         yield start
+
+
+def environment(data: Path) -> dict[str, str]:
+    """Return the environment of a command on a data directory."""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("NODE_")}
+    inherited.pop("DJANGO_SETTINGS_MODULE", None)
+    return {**inherited, "NODE_DATA_DIR": str(data), "PYTHONUNBUFFERED": "1"}
+
+
+def ended(data: Path, *arguments: object) -> tuple[int, str]:
+    """Run a command that reads no input on a data directory; return how it ended, and what it wrote."""
+    log = data.parent / "command.log"
+    log.unlink(missing_ok=True)
+    command = [sys.executable, "manage.py", *map(str, arguments)]
+    process = ServerProcess(command, log, env=environment(data), cwd=ROOT, is_warm=True)
+    return process.ending(SECONDS), log.read_text()
 
 
 def run(process: subprocess.Popen[bytes], given: bytes = b"") -> tuple[int, str, str]:
@@ -142,18 +156,17 @@ def test_a_node_runs_on_an_imported_chain_and_makes_no_blocks(
 def test_what_was_imported_goes_out_again(imported: Imported, tmp_path: Path) -> None:
     out, packed = tmp_path / "out.rlp", tmp_path / "out.rlp.gz"
 
-    with commands(imported.data) as start:
-        assert run(start("export_chain", out))[0] == 0
-        assert out.read_bytes() == CHAIN.read_bytes()
-        assert run(start("export_chain", packed, 11, 80))[0] == 0
-        assert gzip.decompress(packed.read_bytes()) == split(10, 80)[1]
-        code, _, words = run(start("export_chain", out, 80, 91))
+    assert ended(imported.data, "export_chain", out)[0] == 0
+    assert out.read_bytes() == CHAIN.read_bytes()
+    assert ended(imported.data, "export_chain", packed, 11, 80)[0] == 0
+    assert gzip.decompress(packed.read_bytes()) == split(10, 80)[1]
+    code, words = ended(imported.data, "export_chain", out, 80, 91)
     assert (code, "the chain is at 90" in words) == (1, True)
     assert out.read_bytes() == CHAIN.read_bytes()
 
 
 def test_a_chain_of_this_nodes_own_goes_to_another_one(
-    command: Command, make_node: MakeNode, tmp_path: Path
+    data: Path, make_node: MakeNode, tmp_path: Path
 ) -> None:
     node = make_node()
     node.start()
@@ -164,27 +177,28 @@ def test_a_chain_of_this_nodes_own_goes_to_another_one(
     genesis, file = tmp_path / "genesis.json", tmp_path / "own.rlp"
     node.manage("export_chain", str(file), f"--genesis={genesis}")
 
-    code, printed, _ = run(command("import_chain", genesis, file))
+    code, printed = ended(data, "import_chain", genesis, file)
 
     assert code == 0
     assert f"The chain is at block {int(head['number'], 16)}, {head['hash']}." in printed
 
 
-def test_an_import_that_was_killed_goes_on(command: Command, tmp_path: Path) -> None:
+def test_an_import_that_was_killed_goes_on(data: Path, tmp_path: Path) -> None:
     parts = split(30, 60)
     (tmp_path / "one.rlp").write_bytes(parts[0])
     (tmp_path / "two.rlp").write_bytes(parts[1])
-    killed = command("import_chain", GENESIS, tmp_path / "one.rlp", "-")
-    assert killed.stdout is not None
-    assert killed.stdin is not None
-    assert b"30 blocks" in killed.stdout.readline()
-    killed.stdin.write(parts[1][: len(parts[1]) // 2])
-    killed.stdin.flush()
-    killed.send_signal(signal.SIGKILL)
-    killed.wait(SECONDS)
+    with commands(data) as start:
+        killed = start("import_chain", GENESIS, tmp_path / "one.rlp", "-")
+        assert killed.stdout is not None
+        assert killed.stdin is not None
+        assert b"30 blocks" in killed.stdout.readline()
+        killed.stdin.write(parts[1][: len(parts[1]) // 2])
+        killed.stdin.flush()
+        killed.send_signal(signal.SIGKILL)
+        killed.wait(SECONDS)
 
     files = (tmp_path / "one.rlp", tmp_path / "two.rlp")
-    code, printed, _ = run(command("import_chain", GENESIS, *files))
+    code, printed = ended(data, "import_chain", GENESIS, *files)
 
     assert code == 0
     assert "30 blocks" in printed
@@ -192,9 +206,7 @@ def test_an_import_that_was_killed_goes_on(command: Command, tmp_path: Path) -> 
     assert "The chain is at block 60, " in printed
 
 
-def test_a_block_that_does_not_verify_stops_the_import_in_words(
-    command: Command, tmp_path: Path
-) -> None:
+def test_a_block_that_does_not_verify_stops_the_import_in_words(data: Path, tmp_path: Path) -> None:
     first, one, _ = split(19, 20)
     root = rlp.decode(one)[0][3]
     bad = one.replace(root, bytes(32))
@@ -202,20 +214,20 @@ def test_a_block_that_does_not_verify_stops_the_import_in_words(
     (tmp_path / "bad.rlp").write_bytes(first + bad)
     (tmp_path / "good.rlp").write_bytes(first + one)
 
-    code, _, words = run(command("import_chain", GENESIS, tmp_path / "bad.rlp"))
+    code, words = ended(data, "import_chain", GENESIS, tmp_path / "bad.rlp")
 
     assert code == 1
     expected = f"invalid stateRoot: have 0x{'00' * 32}, want 0x{root.hex()}"
     assert f"Block 20 is refused: {expected}" in words
     assert "Traceback" not in words
-    code, printed, _ = run(command("import_chain", GENESIS, tmp_path / "good.rlp"))
+    code, printed = ended(data, "import_chain", GENESIS, tmp_path / "good.rlp")
     assert (code, "1 blocks" in printed, "19 were there" in printed) == (0, True, True)
 
 
-def test_a_file_that_is_none_is_refused_in_words(command: Command, tmp_path: Path) -> None:
+def test_a_file_that_is_none_is_refused_in_words(data: Path, tmp_path: Path) -> None:
     (tmp_path / "none.rlp").write_bytes(b"\xf9\xff\xff\x00")
 
-    code, _, words = run(command("import_chain", GENESIS, tmp_path / "none.rlp"))
+    code, words = ended(data, "import_chain", GENESIS, tmp_path / "none.rlp")
 
     assert code == 1
     assert "at byte 0: the file ends within a block" in words
