@@ -11,7 +11,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -148,8 +150,18 @@ def test_where_nobody_reads_a_body_the_answer_does_not_wait_for_it(node, path: s
         assert connection.until_closed() == b""
 
 
-def test_what_is_slow_is_closed_in_its_time_and_delays_nobody(node: RunningNode) -> None:
-    """Heads, line ends and bodies that come byte by byte, to each door."""
+@pytest.fixture(scope="module")
+def daphne(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
+    """A node behind the other server."""
+    directory = tmp_path_factory.mktemp("daphne")
+    with RunningNode(directory, env={"NODE_SERVER": "daphne"}) as running:
+        yield running.start()
+
+
+def test_what_is_slow_is_closed_in_its_time_and_delays_nobody(
+    node: RunningNode, daphne: RunningNode
+) -> None:
+    """Heads, line ends and bodies that come byte by byte, to each door; and the other server, which waits as long."""
     openings = {
         "nothing but line ends": b"\r\n",
         "a head": b"POST /ext/bc/C/rpc HTTP/1.1\r\nHost: localhost\r\nX-A: ",
@@ -181,24 +193,25 @@ def test_what_is_slow_is_closed_in_its_time_and_delays_nobody(node: RunningNode)
         ended[name] = time.monotonic() - began
         answers[name] = received
 
-    with asking_beside(node.port):
-        threads = [threading.Thread(target=trickle, args=entry) for entry in openings.items()]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+    with ThreadPoolExecutor(1) as beside, asking_beside(node.port):
+        given_up = beside.submit(assert_daphne_gives_up_what_is_slow, daphne)
+        in_threads(*[partial(trickle, *entry) for entry in openings.items()])
+    given_up.result()
     for name, seconds in ended.items():
         limit = 10 if "head" in name or "line" in name else 30
         assert limit * 0.9 < seconds < limit + 20, (name, seconds)
         assert not answers[name] or answers[name].startswith(b"HTTP/1.1 408 "), name
 
 
-@pytest.fixture(scope="module")
-def daphne(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
-    """A node behind the other server."""
-    directory = tmp_path_factory.mktemp("daphne")
-    with RunningNode(directory, env={"NODE_SERVER": "daphne"}) as running:
-        yield running.start()
+def assert_daphne_gives_up_what_is_slow(daphne: RunningNode) -> None:
+    form = post("/admin/login/", b"Content-Length: 5000") + b"a"
+    head = b"POST /admin/login/ HTTP/1.1\r\nHost: localhost\r\nX-A: "
+    with RawConnection(daphne.port) as slow_form, RawConnection(daphne.port) as slow_head:
+        slow_form.say(form)
+        slow_head.say(head)
+        assert slow_head.until_closed().startswith(b"HTTP/1.1 408 ")
+        call(daphne.port)
+        assert slow_form.until_closed().startswith(b"HTTP/1.1 408 ")
 
 
 @pytest.mark.parametrize("chunked", [False, True], ids=["length", "chunked"])
@@ -214,17 +227,6 @@ def test_daphne_takes_no_body_of_300_megabytes(daphne, path: str, chunked) -> No
         assert spooled(daphne) == []
     assert taken < 30 * MIB
     assert memory_peak(daphne) - before < 60 * MIB
-
-
-def test_daphne_gives_up_what_is_slow(daphne: RunningNode) -> None:
-    form = post("/admin/login/", b"Content-Length: 5000") + b"a"
-    head = b"POST /admin/login/ HTTP/1.1\r\nHost: localhost\r\nX-A: "
-    with RawConnection(daphne.port) as slow_form, RawConnection(daphne.port) as slow_head:
-        slow_form.say(form)
-        slow_head.say(head)
-        assert slow_head.until_closed().startswith(b"HTTP/1.1 408 ")
-        call(daphne.port)
-        assert slow_form.until_closed().startswith(b"HTTP/1.1 408 ")
 
 
 BOMBS = {
