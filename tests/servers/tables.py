@@ -6,7 +6,6 @@ is what tests of the commands see (`make run`, `make network`), which are not gi
 
 import os
 import sqlite3
-import subprocess
 import sys
 import tempfile
 from contextlib import closing
@@ -14,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.servers.postgresql import PostgresqlServer
+from tests.servers.process import PATIENCE, ServerProcess
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "node.sqlite3"
@@ -59,12 +59,14 @@ def _migrate(directory: Path, **settings: str) -> None:
         for key, value in os.environ.items()
         if not key.startswith("NODE_") and key != "DJANGO_SETTINGS_MODULE"
     }
-    subprocess.run(
-        [sys.executable, "manage.py", "migrate", "--verbosity", "0"],
-        cwd=ROOT,
+    process = ServerProcess(
+        [sys.executable, "manage.py", "migrate", "--verbosity", "0", "--skip-checks"],
+        directory / "migrate.log",
         env={**inherited, **settings, "NODE_DATA_DIR": str(directory)},
-        check=True,
+        cwd=ROOT,
+        is_warm=True,
     )
+    process.finish(PATIENCE)
 
 
 @cache
