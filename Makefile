@@ -140,7 +140,7 @@ test-native: $(STAMPS)/runtime  ## The native engine's own tests
 
 .PHONY: e2e
 e2e: setup-test  ## Real clients against the running node
-	$(SCRATCH) $(PYTEST) tests/e2e -n 2 --dist loadscope --no-loadscope-reorder  # as tests/e2e/sharing.py has it
+	$(SCRATCH) $(PYTEST) tests/e2e -n 3 --dist loadscope --no-loadscope-reorder  # as tests/e2e/sharing.py has it
 
 # Some sixty megabytes, and minutes: so it is no part of `test`, which tries the fork of a geth where it is there.
 .PHONY: geth

@@ -41,7 +41,7 @@ LONGEST = 600
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> WholeFiles:
-    """Say how two workers share the tests."""
+    """Say how the workers share the tests."""
     return WholeFiles(config, log)
 
 

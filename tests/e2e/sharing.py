@@ -1,4 +1,4 @@
-"""How two workers share the end-to-end tests."""
+"""How the workers share the end-to-end tests: three, since a third of the time a test waits and needs no processor."""
 
 from pathlib import PurePosixPath
 
@@ -14,15 +14,18 @@ SHARED = (
     "test_platform_keystore", "test_traces", "test_web3py", "test_web3py_traces",
 )  # fmt: skip
 """The files that use the nodes of `conftest.py`, in their order."""
+FIVE = ("test_local_network_failover", "test_network_voting")
+"""Networks of five nodes."""
 LONG = (
-    "network", "shared", "test_crash", "test_platform_crash", "test_snapshots", "test_outages", "test_wheel",
-    "test_verification", "test_explorer", "test_backups", "test_import_chain", "test_fork", "test_platform_staking",
+    "five", "network", "shared", "test_explorer", "test_snapshots", "test_verification", "test_foundry", "test_outages",
+    "test_wheel", "test_viem_test_client", "test_import_chain", "test_platform_staking", "test_hardhat2",
+    "test_platform_crash", "test_backups", "test_mining", "test_hardhat3", "test_development", "test_crash",
 )  # fmt: skip
-"""The groups that take a minute or more, longest first: what begins last should be short."""
+"""The groups that take half a minute or more, longest first: what begins last should be short."""
 
 
 class WholeFiles(LoadScopeScheduling):
-    """Gives each worker whole files, one of them all the networks, and one all that share nodes.
+    """Gives each worker whole files, one of them all networks of five, one all others, and one all that share nodes.
 
     xdist's own groups (`--dist loadgroup`) have no effect with pytest 9.2: they rename tests, which cannot be done
     any more (pytest-xdist issue 1386).
@@ -36,13 +39,16 @@ class WholeFiles(LoadScopeScheduling):
 def group_of(nodeid: str) -> str:
     """Return what a test is never parted from: its file, or all files of networks, or all that share nodes.
 
-    A machine of two cores has no room for two networks of several nodes, and none for a network beside the tests of
-    strangers, which time answers. And nodes that all files use are started once, if one worker has all these files.
+    A machine of two cores has no room for two networks of five nodes, and none for one beside the tests of strangers,
+    which time answers. Smaller ones wait most of their time, for silence and for slots. And nodes that all files use
+    are started once, if one worker has all these files.
     """
     name = _name(nodeid)
     if name in SHARED:
         return "shared"
-    return "network" if "network" in name or "strangers" in name else name
+    if name in FIVE or "strangers" in name:
+        return "five"
+    return "network" if "network" in name else name
 
 
 def place_of(nodeid: str) -> tuple[int, int]:

@@ -33,12 +33,13 @@ def test(number):
     ("nodeid", "group"),
     [
         ("tests/e2e/test_foundry.py::test_a[x/test_network_y.py::z]", "test_foundry"),
-        ("tests/e2e/test_network_voting.py::test_b", "network"),
+        ("tests/e2e/test_network_voting.py::test_b", "five"),
+        ("tests/e2e/test_network_standstill.py::test_b", "network"),
         ("tests/e2e/test_local_network.py::test_c", "network"),
-        ("tests/e2e/test_strangers_calls.py::test_d", "network"),
+        ("tests/e2e/test_strangers_calls.py::test_d", "five"),
     ],
 )
-def test_a_file_and_all_networks_are_one_piece(nodeid: str, group: str) -> None:
+def test_a_file_and_all_networks_of_a_size_are_one_piece(nodeid: str, group: str) -> None:
     assert group_of(nodeid) == group
 
 
