@@ -1,64 +1,52 @@
 // The admin in a real browser: log in, find a transaction by its hash; find a validator and take
 // the list of validators home as a file; look at pages on a desk and on a phone.
 import { readFile } from 'node:fs/promises'
-import { chromium } from 'playwright-core'
+import { openPage, picture } from './browser.mjs'
 
 const SCREENS = { desk: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } }
 
 async function logIn(base, password, viewport = SCREENS.desk) {
-  const browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: [
-      '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync',
-      '--disable-background-networking', '--disable-component-update',
-    ],
-  })
-  const page = await browser.newPage({ viewport })
-  page.setDefaultTimeout(120_000)
-  const faults = []
-  page.on('console', (message) => message.type() === 'error' && faults.push(message.text()))
-  page.on('pageerror', (error) => faults.push(String(error)))
-  page.on('response', (answer) => answer.status() >= 400 && faults.push(`${answer.status()} ${answer.url()}`))
+  const { context, page, faults } = await openPage({ viewport }, 120_000)
   await page.goto(`${base}/admin/`)
   await page.fill('input[name=username]', 'admin')
   await page.fill('input[name=password]', password)
   await page.press('input[name=password]', 'Enter')
   await page.waitForURL(`${base}/admin/`)
-  return { browser, page, faults }
+  return { context, page, faults }
 }
 
-export async function findTransaction({ base, password, hash, screenshot }) {
-  const { browser, page, faults } = await logIn(base, password)
+export async function findTransaction({ base, password, hash, screenshots }) {
+  const { context, page, faults } = await logIn(base, password)
   const dashboard = await page.innerText('body')
   await page.goto(`${base}/admin/cchain_app/transaction/?q=${hash}`)
   const rows = await page.locator('#result_list tbody tr').count()
   await page.locator('#result_list tbody th a').first().click()
   await page.waitForLoadState()
   const transaction = await page.innerText('body')
-  await page.screenshot({ path: screenshot, fullPage: true })
-  await browser.close()
+  await picture(page, screenshots, 'transaction')
+  await context.close()
   return { dashboard, rows, transaction, faults }
 }
 
-export async function findValidator({ base, password, node, screenshot }) {
-  const { browser, page, faults } = await logIn(base, password)
+export async function findValidator({ base, password, node, screenshots }) {
+  const { context, page, faults } = await logIn(base, password)
   const dashboard = await page.innerText('body')
   await page.fill('.nd-jump input', node)
   await page.press('.nd-jump input', 'Enter')
   await page.waitForURL(/validator/)
   const validator = await page.innerText('body')
-  await page.screenshot({ path: screenshot, fullPage: true })
+  await picture(page, screenshots, 'validator')
   await page.goto(`${base}/admin/platform_app/validator/`)
   const [download] = await Promise.all([page.waitForEvent('download'), page.click('.nd-export')])
   const file = await readFile(await download.path(), 'utf8')
-  await browser.close()
+  await context.close()
   return { dashboard, validator, file, name: download.suggestedFilename(), faults }
 }
 
 /** What the front page says without scripts: numbers, and charts that the server has drawn. */
-async function withoutScripts(browser, base, page) {
-  const context = await browser.newContext({ javaScriptEnabled: false, storageState: await page.context().storageState() })
-  const plain = await context.newPage()
+async function withoutScripts(base, page) {
+  const storageState = await page.context().storageState()
+  const { context, page: plain } = await openPage({ javaScriptEnabled: false, storageState }, 120_000)
   await plain.goto(`${base}/admin/`)
   const said = { text: await plain.innerText('body'), bars: await plain.locator('svg.nd-bars rect').count() }
   await context.close()
@@ -67,8 +55,8 @@ async function withoutScripts(browser, base, page) {
 
 /** Does all that may be done from the first page and to a waiting transaction, each after having been asked. */
 export async function operate({ base, password, hash, screenshots }) {
-  const { browser, page, faults } = await logIn(base, password, { width: 1440, height: 900 })
-  const plain = await withoutScripts(browser, base, page)
+  const { context, page, faults } = await logIn(base, password, { width: 1440, height: 900 })
+  const plain = await withoutScripts(base, page)
   const said = {}
   const deed = async (name, open) => {
     await open()
@@ -76,7 +64,7 @@ export async function operate({ base, password, hash, screenshots }) {
     said[`${name} asked`] = await page.innerText('.nd-question')
     const wide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
     if (wide) faults.push(`${name} is too wide: ${await page.evaluate(sticksOut)}`)
-    await page.screenshot({ path: `${screenshots}/${name}.png` })
+    await picture(page, screenshots, name, {})
     await page.click('.nd-question .nd-sure')
     await page.waitForURL((url) => !/\/(do|production|check)\//.test(url.pathname))
     said[name] = await page.innerText('body')
@@ -90,7 +78,7 @@ export async function operate({ base, password, hash, screenshots }) {
   await deed('drop', () => page.click('a[href$="/do/drop/"]'))
   await page.goto(`${base}/admin/cchain_app/block/?height=abc`)
   said.filter = await page.innerText('body')
-  await browser.close()
+  await context.close()
   return { said, plain, faults }
 }
 
@@ -121,7 +109,7 @@ export async function look({ base, password, pages = {}, lists, screenshots }) {
   const seen = {}
   const faults = []
   for (const [screen, viewport] of Object.entries(SCREENS)) {
-    const { browser, page, faults: met } = await logIn(base, password, viewport)
+    const { context, page, faults: met } = await logIn(base, password, viewport)
     const asked = requestsOf(page)
     const show = async (name, path) => {
       if (path) await page.goto(`${base}${path}`)
@@ -129,7 +117,7 @@ export async function look({ base, password, pages = {}, lists, screenshots }) {
       await answered(asked)
       const wide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
       if (wide) met.push(`${name} on a ${screen} is too wide: ${await page.evaluate(sticksOut)}`)
-      await page.screenshot({ path: `${screenshots}/${name}-${screen}.png`, fullPage: true })
+      await picture(page, screenshots, `${name}-${screen}`)
       seen[`${name}-${screen}`] = await page.innerText('body')
     }
     await show('overview', '/admin/')
@@ -141,7 +129,7 @@ export async function look({ base, password, pages = {}, lists, screenshots }) {
       await show(`${name}-page`)
     }
     faults.push(...met)
-    await browser.close()
+    await context.close()
   }
   return { seen, faults }
 }
@@ -151,12 +139,12 @@ export async function snapshots({ base, password, screenshots }) {
   const seen = {}
   const faults = []
   for (const [screen, viewport] of Object.entries({ desk: { width: 1440, height: 900 }, phone: SCREENS.phone })) {
-    const { browser, page, faults: met } = await logIn(base, password, viewport)
+    const { context, page, faults: met } = await logIn(base, password, viewport)
     const show = async (name) => {
       await page.waitForLoadState('networkidle')
       const wide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
       if (wide) met.push(`${name} on a ${screen} is too wide: ${await page.evaluate(sticksOut)}`)
-      await page.screenshot({ path: `${screenshots}/snapshots-${name}-${screen}.png`, fullPage: true })
+      await picture(page, screenshots, `snapshots-${name}-${screen}`)
       seen[`${name}-${screen}`] = await page.innerText('body')
     }
     await page.goto(`${base}/admin/snapshots/`)
@@ -178,7 +166,7 @@ export async function snapshots({ base, password, screenshots }) {
       await page.waitForSelector(`text=Deleted ${name}`)
     }
     faults.push(...met)
-    await browser.close()
+    await context.close()
   }
   return { seen, faults }
 }

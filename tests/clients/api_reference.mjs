@@ -1,15 +1,11 @@
 // The reference of the RPC methods in a real browser: its index, the filter, links into it, and forms that ask the node.
-import { chromium } from 'playwright-core'
+import { openPage, picture } from './browser.mjs'
 
 const SCREENS = { desk: { width: 1440, height: 900 }, phone: { width: 390, height: 844 } }
 
 /** The page in a window of its own, and whatever goes wrong in it: nobody else's address is asked for. */
-async function open(browser, base, viewport, colorScheme, faults) {
-  const page = await browser.newPage({ viewport, colorScheme })
-  page.setDefaultTimeout(120_000)
-  page.on('console', (message) => message.type() === 'error' && faults.push(message.text()))
-  page.on('pageerror', (error) => faults.push(String(error)))
-  page.on('response', (answer) => answer.status() >= 400 && faults.push(`${answer.status()} ${answer.url()}`))
+async function open(base, viewport, colorScheme, faults) {
+  const { page } = await openPage({ viewport, colorScheme }, 120_000, faults)
   page.on('request', (asked) => asked.url().startsWith(base) || asked.url().startsWith('data:') || faults.push(asked.url()))
   await page.goto(`${base}/ext/docs`)
   return page
@@ -42,17 +38,9 @@ const CSS_escape = (name) => name.replace('.', '\\.')
 
 /** Looks for methods and tries some, on a desk by day and on a phone by night. */
 export async function use({ base, screenshots }) {
-  const browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: [
-      '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync',
-      '--disable-background-networking', '--disable-component-update',
-    ],
-  })
   const faults = []
-  const desk = await onDesk(await open(browser, base, SCREENS.desk, 'light', faults), base, screenshots)
-  const wide = await onPhone(await open(browser, base, SCREENS.phone, 'dark', faults), screenshots)
-  await browser.close()
+  const desk = await onDesk(await open(base, SCREENS.desk, 'light', faults), base, screenshots)
+  const wide = await onPhone(await open(base, SCREENS.phone, 'dark', faults), screenshots)
   return { ...desk, wide, faults }
 }
 
@@ -60,7 +48,7 @@ async function onDesk(page, base, screenshots) {
   const shown = () => page.locator('.method:visible').count()
   const found = { all: await shown() }
   found.namespaces = await page.locator('nav li li a').allInnerTexts()
-  await page.screenshot({ path: `${screenshots}/reference-desk.png` })
+  await picture(page, screenshots, 'reference-desk', {})
   await page.fill('.filter input', 'balance account')
   found.chosen = await page.locator('.method:visible > summary > code').allInnerTexts()
   found.counted = await page.innerText('.filter output')
@@ -78,13 +66,13 @@ async function onDesk(page, base, screenshots) {
   await page.goto(`${base}/ext/docs#eth_getBalance`)
   found.named = await page.locator('#eth_getBalance h4').first().isVisible()
   found.curl = await page.innerText('#eth_getBalance .call')
-  await page.screenshot({ path: `${screenshots}/reference-desk-method.png` })
+  await picture(page, screenshots, 'reference-desk-method', {})
   return found
 }
 
 /** What sticks out of a phone's window when all is open, which is nothing. */
 async function onPhone(page, screenshots) {
-  await page.screenshot({ path: `${screenshots}/reference-phone.png` })
+  await picture(page, screenshots, 'reference-phone', {})
   await page.evaluate(() => document.querySelectorAll('details').forEach((one) => { one.open = true }))
   const wide = await page.evaluate(() => {
     const width = document.documentElement.clientWidth
@@ -93,6 +81,6 @@ async function onPhone(page, screenshots) {
       .map((part) => `${part.tagName} ${part.textContent.slice(0, 60)}`).slice(0, 5)
   })
   await page.locator('#debug_traceCall').scrollIntoViewIfNeeded()
-  await page.screenshot({ path: `${screenshots}/reference-phone-open.png` })
+  await picture(page, screenshots, 'reference-phone-open', {})
   return wide
 }

@@ -1,29 +1,12 @@
 // The explorer in a real browser: every page on a desk and on a phone, live heads, search, and the write form's wallet.
 import { readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { chromium } from 'playwright-core'
+import { openPage, picture } from './browser.mjs'
 
 const SCREENS = { desk: { width: 1440, height: 900 }, phone: { width: 390, height: 844 } }
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
-async function open(viewport, options = {}) {
-  const browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: [
-      '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync',
-      '--disable-background-networking', '--disable-component-update',
-    ],
-  })
-  // Past the policy of the pages only for what the test itself brings in: axe.
-  const context = await browser.newContext({ viewport, ...options })
-  const page = await context.newPage()
-  page.setDefaultTimeout(60_000)
-  const faults = []
-  page.on('console', (message) => message.type() === 'error' && faults.push(message.text()))
-  page.on('pageerror', (error) => faults.push(String(error)))
-  page.on('response', (answer) => answer.status() >= 400 && faults.push(`${answer.status()} ${answer.url()}`))
-  return { browser, page, faults }
-}
+const open = (viewport, options = {}) => openPage({ viewport, ...options }, 60_000)
 
 /** What a page is too wide for: the parts that stick out of the window, without those inside of a part that scrolls. */
 function sticksOut() {
@@ -44,7 +27,7 @@ async function audit(page, name, screen, screenshots, faults) {
   for (const one of found.violations)
     if (['serious', 'critical'].includes(one.impact))
       faults.push(`${name} on a ${screen}: ${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html).join(' ')}`)
-  await page.screenshot({ path: `${screenshots}/${name}-${screen}.png`, fullPage: true })
+  await picture(page, screenshots, `${name}-${screen}`)
 }
 
 /** Opens pages by name on both screens at once, light and dark, and lets axe look at each. */
@@ -55,7 +38,8 @@ export async function look({ base, pages, screenshots }) {
 
 async function lookOn(screen, { base, pages, screenshots }) {
   const colorScheme = screen === 'desk' ? 'light' : 'dark'
-  const { browser, page, faults } = await open(SCREENS[screen], { bypassCSP: true, colorScheme })
+  // Past the policy of the pages only for what the test itself brings in: axe.
+  const { context, page, faults } = await open(SCREENS[screen], { bypassCSP: true, colorScheme })
   const seen = {}
   for (const [name, path] of Object.entries(pages)) {
     await page.goto(`${base}${path}`)
@@ -63,13 +47,13 @@ async function lookOn(screen, { base, pages, screenshots }) {
     await audit(page, name, screen, screenshots, faults)
     seen[`${name}-${screen}`] = await page.innerText('body')
   }
-  await browser.close()
+  await context.close()
   return { seen, faults }
 }
 
 /** Sends a transaction while the front page is open, and waits until the page shows the block by itself. */
 export async function live({ base, raw }) {
-  const { browser, page, faults } = await open(SCREENS.desk)
+  const { context, page, faults } = await open(SCREENS.desk)
   const subscribed = page.waitForEvent('websocket').then((socket) => socket.waitForEvent('framereceived'))
   await page.goto(`${base}/`)
   await subscribed
@@ -84,13 +68,13 @@ export async function live({ base, raw }) {
   )
   await page.waitForSelector(`a[href="/tx/${hash}"]`)
   const after = Number((await page.innerText('[data-head]')).replaceAll(',', ''))
-  await browser.close()
+  await context.close()
   return { before, after, hash, faults }
 }
 
 /** Types into the search box: takes the suggestion, and then a whole text with the return key. */
 export async function search({ base, typed, whole }) {
-  const { browser, page, faults } = await open(SCREENS.desk)
+  const { context, page, faults } = await open(SCREENS.desk)
   await page.goto(`${base}/`)
   await page.keyboard.press('/')
   await page.keyboard.type(typed)
@@ -101,13 +85,13 @@ export async function search({ base, typed, whole }) {
   await page.press('.search input', 'Enter')
   await page.waitForURL((url) => url.pathname !== suggested)
   const found = new URL(page.url()).pathname
-  await browser.close()
+  await context.close()
   return { suggested, found, faults }
 }
 
 /** Turns the pages of a list of transactions, goes back to the newest, and lets the faucet give to an address. */
 export async function turnAndTake({ base, list, thirsty }) {
-  const { browser, page, faults } = await open(SCREENS.desk)
+  const { context, page, faults } = await open(SCREENS.desk)
   const hashes = () => page.$$eval('tbody td:first-child a', (links) => links.map((link) => link.getAttribute('href')))
   await page.goto(`${base}${list}`)
   const lists = [await hashes()]
@@ -124,16 +108,16 @@ export async function turnAndTake({ base, list, thirsty }) {
   const coins = Number(/([\d,]+) coins/.exec(given)[1].replaceAll(',', ''))
   await page.click('[role=status] a')
   await page.waitForURL('**/tx/0x*')
-  await browser.close()
+  await context.close()
   return { lists, given, coins, faults }
 }
 
 /** Reads pages without scripts: what they say must be there. */
 export async function withoutScripts({ base, path }) {
-  const { browser, page, faults } = await open(SCREENS.desk, { javaScriptEnabled: false })
+  const { context, page, faults } = await open(SCREENS.desk, { javaScriptEnabled: false })
   await page.goto(`${base}${path}`)
   const text = await page.innerText('main')
-  await browser.close()
+  await context.close()
   return { text, faults }
 }
 
@@ -202,7 +186,7 @@ export async function contract({ base, address, account, chain, count, screensho
   const seen = {}
   for (const [screen, viewport] of Object.entries(SCREENS)) {
     const colorScheme = screen === 'desk' ? 'light' : 'dark'
-    const { browser, page, faults: met } = await open(viewport, { colorScheme })
+    const { context, page, faults: met } = await open(viewport, { colorScheme })
     const audited = async (name, text) => {
       await audit(page, name, screen, screenshots, met)
       seen[`${name}-${screen}`] = text
@@ -251,24 +235,24 @@ export async function contract({ base, address, account, chain, count, screensho
     await held.locator('.looked-up .is').waitFor()
     await audited('contract-storage', [await page.innerText('main'), await held.locator('.looked-up').innerText()])
     faults.push(...met)
-    await browser.close()
+    await context.close()
   }
   return { seen, faults }
 }
 
 /** Fills a form without scripts; returns what the page says then. */
 export async function plainForm({ base, path, name, fields }) {
-  const { browser, page, faults } = await open(SCREENS.desk, { javaScriptEnabled: false })
+  const { context, page, faults } = await open(SCREENS.desk, { javaScriptEnabled: false })
   await page.goto(`${base}${path}`)
   const block = await fill(page, name, fields)
   const text = await block.innerText()
-  await browser.close()
+  await context.close()
   return { text, faults }
 }
 
 /** Takes pictures of pages for the documents, as WebP: what is seen at once, with the parts open that are named. */
 export async function pictures({ base, pages, folder }) {
-  const { browser, page, faults } = await open({ width: 1320, height: 880 }, { deviceScaleFactor: 1.25 })
+  const { context, page, faults } = await open({ width: 1320, height: 880 }, { deviceScaleFactor: 1.25 })
   const session = await page.context().newCDPSession(page)
   for (const [name, { path, height = 880, unfold = [] }] of Object.entries(pages)) {
     await page.setViewportSize({ width: 1320, height })
@@ -278,6 +262,6 @@ export async function pictures({ base, pages, folder }) {
     const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 80 })
     await writeFile(`${folder}/${name}.webp`, Buffer.from(data, 'base64'))
   }
-  await browser.close()
+  await context.close()
   return { faults }
 }

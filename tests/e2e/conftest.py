@@ -7,6 +7,7 @@ answered is checked after each test, and the chain of every node in its end.
 
 import itertools
 import json
+import os
 import subprocess
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack
@@ -29,6 +30,8 @@ HERE = Path(__file__).resolve().parent
 CLIENTS = HERE.parent / "clients"
 CHAIN_ID = 43112
 RICH_KEY = next(iter(DEV_KEYS.values()))
+SCREENSHOTS = os.environ.get("SCREENSHOTS")
+"""Where pictures of pages are put, if somebody wants to look at them."""
 SCRIPT_SECONDS = 300
 """Until a client's script is given up: browsers and compilers start slowly on a busy machine."""
 

@@ -4,21 +4,18 @@ import csv
 import io
 import json
 from http.client import HTTPConnection
-from pathlib import Path
 
 import pytest
 from eth_account.signers.local import LocalAccount
 
 from tests.e2e.checked import CheckedNode
-from tests.e2e.conftest import CHAIN_ID, node_script
+from tests.e2e.conftest import CHAIN_ID, SCREENSHOTS, node_script
 from tests.e2e.transactions import Sender, wait_for_receipts
 
 STRANGER = "0x000000000000000000000000000000000000dEaD"
 
 
-def test_a_transaction_is_found_by_its_hash(
-    node: CheckedNode, account: LocalAccount, tmp_path: Path
-) -> None:
+def test_a_transaction_is_found_by_its_hash(node: CheckedNode, account: LocalAccount) -> None:
     with node.client() as client:
         raw = Sender(account, CHAIN_ID).transfer(STRANGER, 123_456_789)
         sent = client.call("eth_sendRawTransaction", raw)
@@ -27,7 +24,7 @@ def test_a_transaction_is_found_by_its_hash(
         "base": f"http://127.0.0.1:{node.port}",
         "password": (node.directory / "data" / "admin_password").read_text().strip(),
         "hash": sent,
-        "screenshot": str(tmp_path / "transaction.png"),
+        "screenshots": SCREENSHOTS,
     }
     found = node_script("run.mjs", "admin", "findTransaction", json.dumps(given))
     assert found["faults"] == []
@@ -39,7 +36,7 @@ def test_a_transaction_is_found_by_its_hash(
 
 
 def test_an_operator_pauses_resumes_runs_a_check_again_and_drops(
-    node: CheckedNode, account: LocalAccount, tmp_path: Path
+    node: CheckedNode, account: LocalAccount
 ) -> None:
     sender = Sender(account, CHAIN_ID)
     sender.nonce = 1  # behind a gap: it waits
@@ -49,7 +46,7 @@ def test_an_operator_pauses_resumes_runs_a_check_again_and_drops(
             "base": f"http://127.0.0.1:{node.port}",
             "password": (node.directory / "data" / "admin_password").read_text().strip(),
             "hash": waiting,
-            "screenshots": str(tmp_path),
+            "screenshots": SCREENSHOTS,
         }
         try:
             found = node_script("run.mjs", "admin", "operate", json.dumps(given))
@@ -74,16 +71,14 @@ def test_an_operator_pauses_resumes_runs_a_check_again_and_drops(
         )
 
 
-def test_the_nodes_own_validator_is_found_and_in_the_file(
-    fresh: CheckedNode, tmp_path: Path
-) -> None:
+def test_the_nodes_own_validator_is_found_and_in_the_file(fresh: CheckedNode) -> None:
     with fresh.database() as ask:
         [(own,)] = ask("SELECT node FROM platform_app_staker WHERE added_height = 0")
     given = {
         "base": f"http://127.0.0.1:{fresh.port}",
         "password": (fresh.directory / "data" / "admin_password").read_text().strip(),
         "node": own,
-        "screenshot": str(tmp_path / "validator.png"),
+        "screenshots": SCREENSHOTS,
     }
     found = node_script("run.mjs", "admin", "findValidator", json.dumps(given))
     assert found["faults"] == []

@@ -2,12 +2,11 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import node_script
+from tests.e2e.conftest import SCREENSHOTS, node_script
 from tests.e2e.network import LocalNetwork, NetworkNode, agreed, wait_for
 
 BLOCKS = 30
@@ -58,13 +57,13 @@ def last(node: NetworkNode, check: str) -> tuple[Any, ...]:
 
 
 def test_pages_of_the_network_fit_on_a_desk_and_on_a_phone(
-    network: LocalNetwork, joiner: NetworkNode, tmp_path: Path
+    network: LocalNetwork, joiner: NetworkNode
 ) -> None:
     given = {
         "base": f"http://127.0.0.1:{joiner.port}",
         "password": (joiner.directory / "data" / "admin_password").read_text().strip(),
         "lists": LISTS,
-        "screenshots": str(tmp_path),
+        "screenshots": SCREENSHOTS,
     }
     found = node_script("run.mjs", "admin", "look", json.dumps(given))
 

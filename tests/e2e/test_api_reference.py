@@ -1,16 +1,13 @@
 """The reference of the RPC methods in a real browser, on the running node."""
 
 import json
-from pathlib import Path
 
 from tests.e2e.checked import CheckedNode
-from tests.e2e.conftest import node_script
+from tests.e2e.conftest import SCREENSHOTS, node_script
 
 
-def test_methods_are_found_and_tried_on_a_desk_and_on_a_phone(
-    node: CheckedNode, tmp_path: Path
-) -> None:
-    given = {"base": f"http://127.0.0.1:{node.port}", "screenshots": str(tmp_path)}
+def test_methods_are_found_and_tried_on_a_desk_and_on_a_phone(node: CheckedNode) -> None:
+    given = {"base": f"http://127.0.0.1:{node.port}", "screenshots": SCREENSHOTS}
     with node.client() as client:
         listed = client.call("rpc.discover")["methods"]
     found = node_script("run.mjs", "api_reference", "use", json.dumps(given))

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
 import requests
@@ -11,7 +10,7 @@ from eth_utils import to_checksum_address
 
 from tests.conformance.explorer_samples import Sample
 from tests.e2e.checked import CheckedNode
-from tests.e2e.conftest import CHAIN_ID, node_script
+from tests.e2e.conftest import CHAIN_ID, SCREENSHOTS, node_script
 from tests.e2e.development import FOUNDRY
 from tests.e2e.transactions import wait_for_receipts
 
@@ -56,14 +55,12 @@ def base_of(node: CheckedNode) -> str:
     return f"http://127.0.0.1:{node.port}"
 
 
-def test_a_contract_is_read_and_written_in_a_browser(
-    node: CheckedNode, cabinet: str, tmp_path: Path
-) -> None:
+def test_a_contract_is_read_and_written_in_a_browser(node: CheckedNode, cabinet: str) -> None:
     with node.client() as client:
         account = client.call("eth_accounts")[1]
     given = {
         "base": base_of(node), "address": cabinet, "account": account, "chain": hex(CHAIN_ID),
-        "count": {"desk": "1234", "phone": "5678"}, "screenshots": str(tmp_path),
+        "count": {"desk": "1234", "phone": "5678"}, "screenshots": SCREENSHOTS,
     }  # fmt: skip
     found = node_script("run.mjs", "explorer", "contract", json.dumps(given))
 

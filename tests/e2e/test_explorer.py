@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from eth_utils import to_checksum_address
 
 from primitives.keys import DEV_KEYS
 from tests.e2e.chain_rows import check_rows
-from tests.e2e.conftest import CHAIN_ID, CLIENTS, node_script
+from tests.e2e.conftest import CHAIN_ID, CLIENTS, SCREENSHOTS, node_script
 from tests.e2e.explorer_history import ROUNDS, STRANGER, History, make_history, page
 from tests.e2e.platform_rows import check_platform_rows
 from tests.e2e.transactions import Sender
@@ -56,9 +55,9 @@ def hexed(value: bytes) -> str:
     return "0x" + value.hex()
 
 
-def test_every_page_in_a_browser(node: RunningNode, history: History, tmp_path: Path) -> None:
+def test_every_page_in_a_browser(node: RunningNode, history: History) -> None:
     pages = pages_of(history)
-    given = {"base": base_of(node), "pages": pages, "screenshots": str(tmp_path)}
+    given = {"base": base_of(node), "pages": pages, "screenshots": SCREENSHOTS}
     found = node_script("run.mjs", "explorer", "look", json.dumps(given))
 
     assert found["faults"] == [], "\n".join(found["faults"])

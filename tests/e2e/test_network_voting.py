@@ -15,7 +15,7 @@ from eth_account import Account
 
 from primitives.keys import DEV_KEYS
 from tests.e2e.alike import differences
-from tests.e2e.conftest import node_script
+from tests.e2e.conftest import SCREENSHOTS, node_script
 from tests.e2e.faults import SENDERS, SOME, faulty_run, is_ready
 from tests.e2e.network import LocalNetwork, NetworkNode, agreed, wait_for
 from tests.e2e.platform_wallet import address, fund, new_keys
@@ -175,9 +175,7 @@ def test_a_node_that_is_killed_while_it_accepts_has_all_of_a_block_or_nothing(
     assert differences(network.nodes) == []
 
 
-def test_without_two_nothing_is_decided_until_one_comes_back(
-    network: LocalNetwork, tmp_path: Path
-) -> None:
+def test_without_two_nothing_is_decided_until_one_comes_back(network: LocalNetwork) -> None:
     first, second, *others = network.nodes
     vote_on_both_chains(network)
     for node in (first, second):
@@ -192,7 +190,7 @@ def test_without_two_nothing_is_decided_until_one_comes_back(
     assert {node.heads() for node in others} == {heads}
     assert all(map(is_mute, others))
     missing = {str(node.node_id) for node in (first, second)}
-    say_why_nothing_is_decided(others[0], missing, tmp_path)
+    say_why_nothing_is_decided(others[0], missing)
 
     network.start([first])
     wait_for(lambda: is_ready(first), "it is ready")
@@ -256,7 +254,7 @@ def undecided(node: NetworkNode) -> int:
     return blocks
 
 
-def say_why_nothing_is_decided(node: NetworkNode, missing: set[str], screenshots: Path) -> None:
+def say_why_nothing_is_decided(node: NetworkNode, missing: set[str]) -> None:
     """Look whether a node says by its health, its metrics and its admin who is missing."""
     words = "hears 60 % of the stake, needs 65 %"
     wait_for(lambda: words in node.checks()["C"].get("error", ""), "the C-Chain's check says why")
@@ -266,7 +264,7 @@ def say_why_nothing_is_decided(node: NetworkNode, missing: set[str], screenshots
         "password": (node.directory / "data" / "admin_password").read_text().strip(),
         "pages": {"consensus": "/admin/network_app/chainconsensus/"},
         "lists": {"decisions": "/admin/network_app/blockdecision/"},
-        "screenshots": str(screenshots),
+        "screenshots": SCREENSHOTS,
     }
     found = node_script("run.mjs", "admin", "look", json.dumps(given))
     assert found["faults"] == []

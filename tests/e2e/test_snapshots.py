@@ -1,9 +1,7 @@
 """A running node goes back to a named snapshot: what clients are answered, and the chain that goes on."""
 
 import json
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +9,16 @@ from eth_account import Account
 from eth_account.signers.local import LocalAccount
 
 from tests.e2e.checked import CheckedNode
-from tests.e2e.conftest import CHAIN_ID, RICH_KEY, MakeNode, Nodes, Postgresql, kind_of, node_script
+from tests.e2e.conftest import (
+    CHAIN_ID,
+    RICH_KEY,
+    SCREENSHOTS,
+    MakeNode,
+    Nodes,
+    Postgresql,
+    kind_of,
+    node_script,
+)
 from tests.e2e.platform_client import PlatformClient
 from tests.e2e.transactions import Sender, wait_for_receipts
 from tests.servers.process import ServerDied
@@ -180,14 +187,12 @@ def test_a_kill_leaves_either_state(
         send(node, sender, 3)
 
 
-def test_the_page_of_the_admin_saves_goes_back_and_deletes(
-    fresh: CheckedNode, tmp_path: Path
-) -> None:
+def test_the_page_of_the_admin_saves_goes_back_and_deletes(fresh: CheckedNode) -> None:
     send(fresh, Sender(Account.from_key(RICH_KEY), CHAIN_ID), 2)
     given = {
         "base": f"http://127.0.0.1:{fresh.port}",
         "password": (fresh.directory / "data" / "admin_password").read_text().strip(),
-        "screenshots": os.environ.get("SCREENSHOTS", str(tmp_path)),
+        "screenshots": SCREENSHOTS,
     }
     found = node_script("run.mjs", "admin", "snapshots", json.dumps(given))
     assert found["faults"] == []
