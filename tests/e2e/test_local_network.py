@@ -65,7 +65,7 @@ def test_nodes_are_started_shown_and_ended_together_and_go_on_at_the_next_start(
         assert "ignored: NODE_HTTP_PORT." in text
         assert (first / "node.log.1").read_text() == of_first_run
         assert of_first_run not in (first / "node.log").read_text()
-        assert "DEBUG" in (first / "node.log").read_text()
+        wait_for(lambda: "DEBUG" in (first / "node.log").read_text(), "it logs at this level")
 
         again.kill()
         wait_for(lambda: not node_processes(tmp_path), "the nodes have ended with the command")
