@@ -26,6 +26,7 @@ from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
 from primitives.evm import Hash
 from tests.builders.evm_chains import produce
+from tests.builders.platform import NOW
 from tests.builders.process import begin_anew
 from tests.builders.transactions import signed
 from tests.conformance.openrpc import assert_conforms
@@ -36,16 +37,12 @@ Rpc = Callable[..., Any]
 """Takes method and params; returns the result or raises `JsonRpcError`."""
 
 
-FIRST_TIME = 1_790_000_000
-"""Unix seconds: when a chain begins."""
-
-
 class Chain:
     """A chain whose blocks are made on command, and whose clock is the test's."""
 
     def __init__(self) -> None:
-        # Not now: so equal tests make equal chains, and each is recomputed once.
-        with patch.object(clock, "now", return_value=FIRST_TIME):
+        # With the P-Chain's tests, and not now: so equal tests make equal chains, and each is recomputed once.
+        with patch.object(clock, "now", return_value=NOW):
             self.genesis = load_genesis(self.evm)
         self.now = self.genesis.header.timestamp
         self.nonce = 0
