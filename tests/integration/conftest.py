@@ -5,7 +5,9 @@
 """
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -23,8 +25,10 @@ from cchain_app.services.genesis import load_genesis
 from cchain_app.txs.transaction import Transaction
 from chaindb import clock
 from jsonrpc.errors import JsonRpcError
+from nodeproject import identity
 from nodeproject.apps import this_node
 from primitives.evm import Hash
+from primitives.node_identity import IdentityFiles
 from tests.builders.evm_chains import produce
 from tests.builders.platform import NOW
 from tests.builders.process import begin_anew
@@ -123,6 +127,20 @@ def end_sessions(connection: BaseDatabaseWrapper) -> None:
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s",
             [connection.settings_dict["NAME"]],
         )
+
+
+@pytest.fixture(scope="session")
+def own_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with what a node is known by: to make it takes longer than most tests."""
+    directory = tmp_path_factory.mktemp("node")
+    identity.make_files(directory, IdentityFiles.below(directory), NOW)
+    return directory
+
+
+@pytest.fixture
+def data_dir(own_files: Path, tmp_path: Path) -> str:
+    """A directory for a test's node, with those files."""
+    return str(shutil.copytree(own_files, tmp_path, dirs_exist_ok=True))
 
 
 @pytest.fixture

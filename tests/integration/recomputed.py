@@ -2,7 +2,7 @@
 
 import hashlib
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -13,7 +13,7 @@ from cchain_app import models
 from cchain_app.api import wire
 from cchain_app.blocks.receipt import encode_receipt
 from cchain_app.chain import EvmChain
-from cchain_app.development.changes import NOBODY, STORAGE, Change, with_value
+from cchain_app.development.changes import CODE, NOBODY, STORAGE, Change, with_value
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
 from cchain_app.store import development, evm_state
 from cchain_app.store.chain import load_block
@@ -39,6 +39,8 @@ class ShownBlock:
     receipts: tuple[bytes, ...]
     """As they stand in the trie."""
     changes: tuple[Change, ...]
+    codes: tuple[bytes, ...]
+    """That accounts were given by these changes."""
     signers: Mapping[bytes, Address]
 
 
@@ -46,21 +48,24 @@ def shown_block(chain: EvmChain, number: int) -> ShownBlock:
     """Read a block."""
     block = load_block(chain.db, number)
     fork = chain.config.fork_at(number, block.header.timestamp)
+    changes = tuple(development.changes_before(chain.db, number))
+    given = (Hash(one.new) for one in changes if one.kind == CODE and one.new != EMPTY_HASH)
     return ShownBlock(
         header_as_shown(wire.header(block), fork),
         block.hash,
         tuple(one.raw for one in block.transactions),
         tuple(encode_receipt(one) for one in block.receipts),
-        tuple(development.changes_before(chain.db, number)),
+        changes,
+        tuple(evm_state.code(chain.db, one) for one in given),
         signers_set_by_hand(chain, number),
     )
 
 
-def made_by_hand(chain: EvmChain, changes: Sequence[Change], state: MemoryState) -> StateChanges:
+def made_by_hand(block: ShownBlock, state: MemoryState) -> StateChanges:
     """Return what was changed by hand before a block, worked out from the rows' new values alone."""
     accounts: dict[Address, AccountState | None] = {}
     slots: dict[tuple[Address, Slot], Word] = {}
-    for one in changes:
+    for one in block.changes:
         if one.kind == STORAGE:
             assert one.slot is not None
             slots[one.address, one.slot] = one.new
@@ -74,14 +79,7 @@ def made_by_hand(chain: EvmChain, changes: Sequence[Change], state: MemoryState)
             if after != NOBODY or state.account(address) is not None
         },
         storage={key: SlotChange(state.storage(*key), word) for key, word in slots.items()},
-        codes={
-            Hash(keccak256(code)): code
-            for code in (
-                evm_state.code(chain.db, one.code_hash)
-                for one in accounts.values()
-                if one is not None and one.code_hash != EMPTY_HASH
-            )
-        },
+        codes={Hash(keccak256(code)): code for code in block.codes},
     )
 
 
@@ -105,7 +103,7 @@ def assert_recomputes(chain: EvmChain) -> None:
         return
     again = RecomputedChain(chain.config, first_state)
     for number, block in enumerate(shown):
-        again.change(made_by_hand(chain, block.changes, again.state))
+        again.change(made_by_hand(block, again.state))
         made = again.follow(block.header, block.raws, block.signers)
         assert block.header == made.header, f"block {number}"
         assert block.hash == made.hash, f"block {number}"

@@ -8,9 +8,6 @@ test's, and blocks are made on command: nobody answers who asks for one.
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -149,10 +146,10 @@ def nothing_remembered() -> Iterator[None]:
 
 @pytest.fixture
 def pchain(
-    db: None, node_settings: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    db: None, node_settings: Any, settings: Any, data_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[PChain]:
-    """The local network's P-Chain, with a new node as its validator."""
-    settings.NODE = replace(node_settings, data_dir=str(tmp_path))
+    """The local network's P-Chain, with this node as its validator."""
+    settings.NODE = replace(node_settings, data_dir=data_dir)
     yield from _running(monkeypatch)
 
 
@@ -161,11 +158,11 @@ def shared_pchain(
     transactional_db: None,
     node_settings: Any,
     settings: Any,
-    tmp_path: Path,
+    data_dir: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[PChain]:
     """The same, committed: other threads see it."""
-    settings.NODE = replace(node_settings, data_dir=str(tmp_path))
+    settings.NODE = replace(node_settings, data_dir=data_dir)
     monkeypatch.setattr(Wakeup, "request", lambda _wakeup: None)
     yield from _running(monkeypatch)
 
@@ -173,33 +170,16 @@ def shared_pchain(
 def _running(monkeypatch: pytest.MonkeyPatch, *, now: int = platform.NOW) -> Iterator[PChain]:
     made = PChain(now)
     monkeypatch.setattr(clock, "now", lambda: made.now)
-    for name, content in _identity(now).items():
-        path = this_node().settings.directory / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
     made.begin()
     yield made
 
 
-@cache
-def _identity(now: int) -> dict[Path, bytes]:
-    """Return files of a node: new ones for each test take longer than most tests."""
-    with TemporaryDirectory() as directory:
-        settings = replace(this_node().settings, data_dir=directory)
-        identity.make_identity(settings, now)
-        made = identity.files_of(settings)
-        return {
-            path.relative_to(directory): path.read_bytes()
-            for path in (made.certificate, made.key, made.signer)
-        }
-
-
 @pytest.fixture
 def reference_pchain(
-    db: None, node_settings: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    db: None, node_settings: Any, settings: Any, data_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[PChain]:
     """The reference's local network by its parameters, a day old; this node is none of its validators."""
-    settings.NODE = replace(node_settings, data_dir=str(tmp_path), parameters="avalanchego")
+    settings.NODE = replace(node_settings, data_dir=data_dir, parameters="avalanchego")
     yield from _running(monkeypatch, now=REFERENCE_START + DAY)
 
 
