@@ -353,7 +353,7 @@ impl HotAnswers {
             _ => return Err(Refusal::Unknown),
         };
         let address = known(request::address(address))?;
-        let slot = known(request::word(slot))?;
+        let slot = known(request::slot(slot))?;
         let value = known(self.head(round)?.slot(address, slot))?;
         data(&mut round.out, value.as_slice());
         Ok(())

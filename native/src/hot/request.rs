@@ -139,6 +139,19 @@ pub(crate) fn word(text: &str) -> Option<B256> {
     fixed::<32>(text).map(B256::from)
 }
 
+/// A storage slot: digits that clients leave out in front are zeros.
+pub(crate) fn slot(text: &str) -> Option<B256> {
+    let digits = digits(text)?.as_bytes();
+    let mut all = [b'0'; 64];
+    if digits.is_empty() || digits.len() > all.len() {
+        return None;
+    }
+    all[64 - digits.len()..].copy_from_slice(digits);
+    let mut value = B256::ZERO;
+    hex::decode_to_slice(all, value.as_mut_slice()).ok()?;
+    Some(value)
+}
+
 fn fixed<const N: usize>(text: &str) -> Option<[u8; N]> {
     let digits = digits(text).filter(|digits| digits.len() == 2 * N)?;
     let mut value = [0; N];
@@ -210,6 +223,19 @@ mod tests {
         assert_eq!(address(&text), Some(Address::repeat_byte(0xab)));
         for text in [&text[2..], &text[..41], "0x0x", &format!("0x0x{}", "0".repeat(38))] {
             assert_eq!(address(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn slots_may_be_short() {
+        let five = B256::with_last_byte(5);
+        let long = format!("0x{}5", "0".repeat(63));
+        for text in ["0x5", "0x05", "0x00005", long.as_str()] {
+            assert_eq!(slot(text), Some(five), "{text}");
+        }
+        assert_eq!(slot(&format!("0x{}", "aB".repeat(32))), Some(B256::repeat_byte(0xab)));
+        for text in ["", "0x", "5", "0X5", "0xg", "0x0x5", &format!("0x0{}", "a".repeat(64))] {
+            assert_eq!(slot(text), None, "{text}");
         }
     }
 
