@@ -27,15 +27,8 @@ CACHES: dict[str, dict[str, Any]] = {
 }
 CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
     "default": {
-        "BACKEND": "channels_redis.core.RedisChannelLayer",
-        "CONFIG": {
-            # The layer waits five seconds at Redis for a message: the socket must wait longer.
-            "hosts": [
-                {"address": NODE.redis_url, "socket_timeout": 30, "socket_connect_timeout": 1}
-            ],
-            "capacity": 1000,
-            "expiry": 60,
-        },
+        "BACKEND": "chaindb.pubsub_layer.PubSubLayer",
+        "CONFIG": {"url": NODE.redis_url},
     }
 }
 

@@ -1,0 +1,139 @@
+"""A channel layer by Redis' publish and subscribe: what is sent to a group reaches who listens at that moment.
+
+`channels_redis` has two layers: one that keeps messages in sorted sets and asks for them by scripts, which costs each
+process of the node a few milliseconds a message; and one that looks ten times a second, and hides it when Redis is
+lost. Here a channel waits at its own connection, and whoever receives is told of the loss.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+import msgspec
+import redis
+from channels.layers import BaseChannelLayer
+from redis.asyncio import Redis
+from redis.asyncio.client import PubSub
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from typing_extensions import override
+
+from chaindb.redis_cache import SECONDS
+
+SILENCE: Final = 10.0
+"""Seconds without a message after which Redis is asked whether it is there."""
+
+
+@dataclass(slots=True, eq=False)
+class _Channel:
+    listening: PubSub
+    groups: set[str] = field(default_factory=set)
+
+
+class PubSubLayer(BaseChannelLayer):
+    """Groups whose messages Redis hands to all that listen, and keeps for nobody. Event loops share it.
+
+    Args:
+        url: Redis'.
+    """
+
+    extensions: Final = ["groups"]
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self._url = url
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Redis] = WeakKeyDictionary()
+        self._channels: dict[str, _Channel] = {}
+
+    @override
+    async def new_channel(self, prefix: str = "pointers") -> str:
+        """Return the name of a channel that is in no group yet."""
+        name = f"{prefix}.{secrets.token_hex(8)}"
+        self._channels[name] = _Channel(self._client().pubsub(ignore_subscribe_messages=True))
+        return name
+
+    @override
+    async def group_add(self, group: str, channel: str) -> None:
+        """Let a channel have what is sent to a group from now on.
+
+        Raises:
+            redis.ConnectionError, redis.TimeoutError: Redis does not answer.
+        """
+        joining = self._channels[channel]
+        joining.groups.add(group)
+        await joining.listening.subscribe(group)
+
+    @override
+    async def group_discard(self, group: str, channel: str) -> None:
+        """Let a channel have nothing more of a group; one that is in none is closed."""
+        leaving = self._channels.get(channel)
+        if leaving is None:
+            return
+        leaving.groups.discard(group)
+        if leaving.groups:
+            await leaving.listening.unsubscribe(group)
+        else:
+            del self._channels[channel]
+            await leaving.listening.aclose()  # type: ignore[no-untyped-call]
+
+    @override
+    async def receive(self, channel: str) -> dict[str, Any]:
+        """Return the next message of a channel's groups.
+
+        Raises:
+            redis.ConnectionError, redis.TimeoutError: Redis is lost, and with it what was sent meanwhile. The channel
+                hears nothing more.
+        """
+        listening = self._channels[channel].listening
+        is_asked = False
+        while True:
+            found = await listening.get_message(timeout=SILENCE)
+            if found is None and is_asked:
+                raise redis.TimeoutError(f"no answer within {SILENCE:g}s")
+            is_asked = found is None
+            if found is None:
+                await listening.ping()
+            elif found["type"] == "message":
+                message: dict[str, Any] = msgspec.msgpack.decode(found["data"])
+                return message
+
+    @override
+    async def group_send(self, group: str, message: Mapping[str, Any]) -> None:
+        """Hand a message to Redis.
+
+        Raises:
+            redis.ConnectionError, redis.TimeoutError: Redis does not answer.
+        """
+        await self._client().publish(group, msgspec.msgpack.encode(message))
+
+    def _client(self) -> Redis:
+        """Return this event loop's client: connections cannot be taken to another one."""
+        loop = asyncio.get_running_loop()
+        client = self._clients.get(loop)
+        if client is None:
+            client = self._clients[loop] = Redis.from_url(
+                self._url,
+                socket_timeout=SILENCE + SECONDS,
+                socket_connect_timeout=SECONDS,
+                # A connection that was closed is opened again for a message that is sent. Who listens has to know.
+                retry=Retry(NoBackoff(), 0),
+            )
+            _close_before(loop, client)
+        return client
+
+
+def _close_before(loop: asyncio.AbstractEventLoop, client: Redis) -> None:
+    """Have a client closed when its event loop is: nobody else knows when that ends."""
+    close_loop = loop.close
+
+    def close() -> None:
+        if not loop.is_closed():
+            with suppress(redis.RedisError):  # it is away, and so are its connections
+                loop.run_until_complete(client.aclose())
+        close_loop()
+
+    loop.close = close  # type: ignore[method-assign]
