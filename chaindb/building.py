@@ -1,8 +1,8 @@
 """Blocks that are being made or checked at this moment: what the health check calls outstanding.
 
 Each process has a table of its own. In production, where blocks are made by other processes than
-those that answer, each piece of work also has an entry in the shared cache, under one of a fixed
-number of keys, so that all of them can be read at once.
+those that answer, work that lasts also has an entry in the shared cache, under one of a fixed number of
+keys, so that all of them can be read at once.
 """
 
 import itertools
@@ -25,6 +25,9 @@ rare, since a chain has one maker of blocks at a time and the others wait for it
 LIFETIME = 600
 """Seconds after which the entry of a process that was killed is forgotten."""
 
+SHARED_AFTER = 0.1
+"""Seconds after which others hear of a block in the making. Most are made by then, and nobody waits for the cache."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -32,6 +35,10 @@ class _Work(NamedTuple):
     height: int
     began: float
     """Unix seconds, wall time: other machines read it."""
+    started: float
+    """Seconds, by the monotonic clock."""
+    key: str
+    """Of its entry in the cache, if it comes to that."""
 
 
 Observer = Callable[[float], object]
@@ -59,6 +66,10 @@ class Building:
         self._numbers = itertools.count()
         self._table: dict[int, _Work] = {}
         self._begun = _Begun()
+        self._shared_keys: dict[int, str] = {}
+        """Of the table's, what has an entry in the cache."""
+        self._work_begins = threading.Event()
+        self._watcher: threading.Thread | None = None
 
     def observe(self, observer: Observer | None) -> None:
         """Tell somebody in this process of each block that it has made, or checked and accepted."""
@@ -81,43 +92,69 @@ class Building:
     @contextmanager
     def count(self, height: int) -> Iterator[None]:
         """Count a block as outstanding while it is made, or checked and accepted."""
-        work = _Work(height, time.time())
-        number = next(self._numbers)
-        self._begun.at = (height, time.monotonic())
-        self._table[number] = work
-        shared = None if self._is_alone else self._share(work)
+        number, started = next(self._numbers), time.monotonic()
+        self._begun.at = (height, started)
+        key = self._key(_slot_of(os.getpid()))
+        self._table[number] = _Work(height, time.time(), started, key)
+        if not self._is_alone:
+            self._watch()
         try:
             yield
         finally:
             del self._table[number]
-            if shared is not None:
-                _forget(shared)
+            self._unshare(number)
 
     def outstanding(self) -> list[tuple[int, float]]:
         """Return height and age in seconds of the blocks that any process works on, oldest first."""
-        found = list(self._table.copy().values()) if self._is_alone else self._shared()
+        found = [] if self._is_alone else self._of_others()
+        found += [(work.height, work.began) for work in self._table.copy().values()]
         now = time.time()
         return [
-            (work.height, max(0.0, now - work.began))
-            for work in sorted(found, key=lambda work: work.began)
+            (height, max(0.0, now - began))
+            for height, began in sorted(found, key=lambda one: one[1])
         ]
 
-    def _share(self, work: _Work) -> str | None:
-        key = self._key(_slot_of(os.getpid()))
+    def _watch(self) -> None:
+        """See that somebody looks after a moment whether this work still goes on."""
+        self._work_begins.set()
+        if self._watcher is None or not self._watcher.is_alive():  # or its process was forked
+            name = f"building-{self._name}"
+            self._watcher = threading.Thread(target=self._share_what_lasts, name=name, daemon=True)
+            self._watcher.start()
+
+    def _share_what_lasts(self) -> None:
+        while True:
+            self._work_begins.wait()
+            self._work_begins.clear()
+            while self._table:
+                time.sleep(SHARED_AFTER)
+                latest = time.monotonic() - SHARED_AFTER
+                for number, work in self._table.copy().items():
+                    if work.started <= latest and number not in self._shared_keys:
+                        self._share(number, work)
+
+    def _share(self, number: int, work: _Work) -> None:
+        self._shared_keys[number] = work.key
         try:
-            cache.set(key, tuple(work), LIFETIME)
+            cache.set(work.key, (work.height, work.began), LIFETIME)
         except Exception as error:  # whatever the cache says, the block is made
             _log.warning("the cache is away; a block in the making is not shown: %s", error)
-            return None
-        return key
+        if number not in self._table:  # it has ended meanwhile
+            self._unshare(number)
 
-    def _shared(self) -> list[_Work]:
-        """Return what all processes are at.
+    def _unshare(self, number: int) -> None:
+        key = self._shared_keys.pop(number, None)
+        if key is not None:
+            _forget(key)
+
+    def _of_others(self) -> list[tuple[int, float]]:
+        """Return height and beginning of what other processes have shared.
 
         A cache that is away fails the question: the health check that asks has to say so.
         """
-        found = cache.get_many([self._key(slot) for slot in range(SLOTS)])
-        return [_Work(height, began) for height, began in found.values()]
+        own = set(self._shared_keys.copy().values())
+        keys = [key for slot in range(SLOTS) if (key := self._key(slot)) not in own]
+        return list(cache.get_many(keys).values())
 
     def _key(self, slot: int) -> str:
         return f"building-{self._name}-{slot}"

@@ -25,7 +25,7 @@ from types import SimpleNamespace
 settings.configure(
     NODE=SimpleNamespace(profile="production", redis_url=sys.argv[1]),
     CHANNEL_LAYERS={"default": {
-        "BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [sys.argv[1]]}}},
+        "BACKEND": "chaindb.pubsub_layer.PubSubLayer", "CONFIG": {"url": sys.argv[1]}}},
     CACHES={"default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": sys.argv[1]}},
 )
@@ -50,8 +50,8 @@ def production(redis: RedisServer, settings: Any) -> str:
     settings.NODE = replace(settings.NODE, profile="production")
     settings.CHANNEL_LAYERS = {
         "default": {
-            "BACKEND": "channels_redis.core.RedisChannelLayer",
-            "CONFIG": {"hosts": [{"address": redis.url, "socket_timeout": 30}]},
+            "BACKEND": "chaindb.pubsub_layer.PubSubLayer",
+            "CONFIG": {"url": redis.url},
         }
     }
     settings.CACHES = {
@@ -75,7 +75,7 @@ async def test_a_process_hears_of_another_and_of_what_it_makes(production: str) 
     other = await asyncio.to_thread(_start, production)
     try:
         assert await asyncio.wait_for(inbox.get(), SECONDS) == {"type": "c", "number": 7}
-        assert [height for height, _ in await asyncio.to_thread(of_p.outstanding)] == [41]
+        await asyncio.to_thread(_wait_for, of_p, [41])
         assert await asyncio.to_thread(Building("C", "production").outstanding) == []
     finally:
         await asyncio.to_thread(other.communicate, b"\n")
@@ -91,15 +91,23 @@ def test_what_a_killed_process_was_at_is_forgotten_in_time(
     production: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_forget", lambda key: None)  # as if it was killed
-    building = Building("C", "production")
+    building, other = Building("C", "production"), Building("C", "production")
     with building.count(5):
-        pass
-    assert [height for height, _ in building.outstanding()] == [5]
+        _wait_for(other, [5])
+    assert _heights(other) == [5]
     # This thread's next entry takes the place of that one; it need not outlast a look at it.
     monkeypatch.setattr(module, "LIFETIME", 1)
     with building.count(6):
-        pass
+        _wait_for(other, [6])
+    _wait_for(other, [])
+
+
+def _heights(building: Building) -> list[int]:
+    return [height for height, _ in building.outstanding()]
+
+
+def _wait_for(building: Building, heights: list[int]) -> None:
     deadline = time.monotonic() + SECONDS
-    while building.outstanding():
+    while _heights(building) != heights:
         assert time.monotonic() < deadline
-        time.sleep(0.1)
+        time.sleep(0.02)

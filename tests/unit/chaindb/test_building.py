@@ -2,6 +2,8 @@
 
 import itertools
 import os
+import threading
+import time
 from collections.abc import Callable
 from functools import partial
 from types import SimpleNamespace
@@ -12,6 +14,9 @@ from django.core.cache import cache
 
 from chaindb import building as module
 from chaindb.building import Building
+
+SECONDS = 30.0
+"""So long the thread that tells others may take to look."""
 
 
 class _Broken:
@@ -37,6 +42,13 @@ def production(settings: Any) -> Make:
 @pytest.fixture
 def embedded() -> Make:
     return partial(Building, profile="embedded")
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def heights(building: Building) -> list[int]:
@@ -87,7 +99,9 @@ def test_a_clock_that_is_behind_makes_no_negative_age(
 ) -> None:
     times = [1000.0, 990.0]
     monkeypatch.setattr(
-        module, "time", SimpleNamespace(time=lambda: times.pop(0), monotonic=lambda: 0.0)
+        module,
+        "time",
+        SimpleNamespace(time=lambda: times.pop(0), monotonic=lambda: 0.0, sleep=time.sleep),
     )
     building = production("C")
     with building.count(3):
@@ -97,8 +111,25 @@ def test_a_clock_that_is_behind_makes_no_negative_age(
 def test_another_process_sees_what_this_one_makes(production: Make) -> None:
     here, elsewhere = production("C"), production("C")
     with here.count(5):
-        assert heights(elsewhere) == [5]
+        wait_until(lambda: heights(elsewhere) == [5])
+        assert heights(here) == [5]
     assert heights(elsewhere) == []
+
+
+def test_what_is_soon_made_is_seen_by_its_own_process_alone(
+    production: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = threading.Event()
+    monkeypatch.setattr(
+        module,
+        "time",
+        SimpleNamespace(time=time.time, monotonic=lambda: 0.0, sleep=lambda _: looked.set()),
+    )
+    here, elsewhere = production("C"), production("C")
+    with here.count(5):
+        assert looked.wait(SECONDS)
+        assert (heights(here), heights(elsewhere)) == ([5], [])
+    assert cache.get_many([here._key(slot) for slot in range(module.SLOTS)]) == {}
 
 
 def test_two_chains_do_not_see_each_other(make: Make) -> None:
@@ -112,11 +143,11 @@ def test_two_processes_are_seen_beside_each_other(
 ) -> None:
     own = module._slot_of(os.getpid())
     other = next(pid for pid in itertools.count(1) if module._slot_of(pid) != own)
-    building = production("C")
+    building, elsewhere = production("C"), production("C")
     with building.count(5):
         monkeypatch.setattr(module, "os", SimpleNamespace(getpid=lambda: other))
         with building.count(6):
-            assert heights(building) == [5, 6]
+            wait_until(lambda: heights(elsewhere) == [5, 6])
 
 
 def test_blocks_are_made_while_the_cache_is_away(
@@ -126,7 +157,7 @@ def test_blocks_are_made_while_the_cache_is_away(
     building, made = production("C"), []
     with building.count(5):
         made.append(5)
+        wait_until(lambda: "a block in the making is not shown: away" in caplog.text)
     assert made == [5]
-    assert "a block in the making is not shown: away" in caplog.text
     with pytest.raises(ConnectionError, match="away"):
         building.outstanding()
