@@ -39,7 +39,7 @@ class Producer(threading.Thread):
     Args:
         chain: whose blocks.
         wakeup: who asks for them.
-        work: makes blocks, and returns how many.
+        work: makes blocks; what it leaves for later it asks for, or a tick brings it.
         tick: seconds between two runs when nobody asks.
         by_clock: whether to run at ticks only, once each: blocks have their times, whatever is lost between.
         stopping: set when the thread is to end.
@@ -49,7 +49,7 @@ class Producer(threading.Thread):
         self,
         chain: Chain,
         wakeup: Wakeup,
-        work: Callable[[], int],
+        work: Callable[[], object],
         *,
         tick: float,
         stopping: threading.Event,
@@ -91,8 +91,8 @@ class Producer(threading.Thread):
         while not self._stopping.is_set():
             held = held or self._claim(session)
             ticked = self._take_tick()
-            if held and (ticked or not self._by_clock) and self._make() and not self._by_clock:
-                continue
+            if held and (ticked or not self._by_clock):
+                self._make()
             self._wait(session)
 
     def _take_tick(self) -> bool:
@@ -109,8 +109,9 @@ class Producer(threading.Thread):
         """Wait until somebody asks for blocks, the next tick, or the end, which is looked at now and then."""
         while not self._stopping.is_set():
             left = self._due - time.monotonic()
-            woken = any(session.notifies(timeout=min(max(left, 0.0), LOOK), stop_after=1))
-            if woken or left <= LOOK:
+            # All that have come by now: one run is enough for what they ask for.
+            asked = list(session.notifies(timeout=min(max(left, 0.0), LOOK), stop_after=1))
+            if asked or left <= LOOK:
                 return
 
     def _claim(self, session: psycopg.Connection[Any]) -> bool:
@@ -122,13 +123,15 @@ class Producer(threading.Thread):
             _log.info("this process makes the %s-Chain's blocks", self._chain)
         return held
 
-    def _make(self) -> int:
-        """Make what there is to make; whatever goes wrong, the next run has another try."""
+    def _make(self) -> None:
+        """Make what there is to make; whatever goes wrong, the next run has another try.
+
+        Work that stops before all is made asks for the next run itself.
+        """
         try:
-            return self._work()
+            self._work()
         except Exception:
             _log.exception("the %s-Chain's blocks could not be made", self._chain)
-            return 0
         finally:
             release()
 
@@ -141,14 +144,14 @@ def producers(node: Node, stopping: threading.Event) -> list[Producer]:
         Producer(
             Chain.P,
             node.platform_chain.producer,
-            lambda: platform.build_blocks()["blocks"],
+            platform.build_blocks,
             tick=TICK,
             stopping=stopping,
         ),
         Producer(
             Chain.C,
             node.evm_chain.producer,
-            lambda: cchain.beat()["blocks"],
+            cchain.beat,
             tick=settings.block_interval if by_clock else TICK,
             by_clock=by_clock,
             stopping=stopping,
