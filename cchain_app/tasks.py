@@ -75,7 +75,8 @@ def beat() -> dict[str, int]:
 def _produce(chain: EvmChain, *, allow_empty: bool = False) -> bool:
     """Make a block; say whether there is one. Of a fork none is made while the state that it needs is not told."""
     try:
-        return chain.consensus.produce(now=clock.now(), allow_empty=allow_empty) is not None
+        with pool.read_ahead(chain):
+            return chain.consensus.produce(now=clock.now(), allow_empty=allow_empty) is not None
     except UpstreamError as error:
         _log.warning("no block is made: %s", error)
         return False

@@ -5,23 +5,24 @@ Rules and shapes of rows are their owners'; what fields look like is `fields`.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 from zlib import crc32
 
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Field, Model, QuerySet
+from django.db.models import Model, QuerySet
 from typing_extensions import override
 
+from chaindb.bulk import BulkStatement, Columns, Question, Row, bulk_statement
 from chaindb.fair_lock import FairLock, WaitedTooLong
-from chaindb.fields import UnsignedField, for_database
 from chaindb.locks import Lock, NotInTransaction
 
-Row = Sequence[Any]
 Rows = list[tuple[Any, ...]]
-Columns = tuple[str, ...]
+__all__ = ["Database", "Question", "Row", "Rows"]
+
 M = TypeVar("M", bound=Model)
 
 _SQLITE_TIMEOUT = 5.0
@@ -29,6 +30,21 @@ _SQLITE_TIMEOUT = 5.0
 
 _MOST_KEYS = 500
 """Keys in one statement; databases have a limit, and plans for more are no better."""
+
+
+class _Mine(threading.local):
+    """What one thread has with a database."""
+
+    def __init__(self) -> None:
+        self.ahead: dict[tuple[str, tuple[Any, ...]], Rows] = {}
+        """What it has read ahead, by the query."""
+        self.waiting: list[Question] | None = None
+        """Statements to be sent together; None where each is sent by itself."""
+
+
+def _hashable(question: Question) -> tuple[str, tuple[Any, ...]]:
+    sql, params = question
+    return sql, tuple(params)
 
 
 class Database:
@@ -44,8 +60,8 @@ class Database:
         # Schemas of one PostgreSQL database share its advisory locks; each alias has numbers of its own.
         self._lock_space = 0 if alias == DEFAULT_DB_ALIAS else crc32(alias.encode()) >> 1 << 32
         self._writing = FairLock()
-        self._statements: dict[tuple[Any, ...], str] = {}
-        self._wide: dict[tuple[type[Model], Columns], dict[int, int]] = {}
+        self._mine = _Mine()
+        self._statements: dict[tuple[Any, ...], BulkStatement] = {}
 
     @override
     def __repr__(self) -> str:
@@ -163,8 +179,58 @@ class Database:
         finally:
             os.close(log)
 
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Send what the body writes to PostgreSQL in few messages: with the next question, and the rest at the end.
+
+        Each message costs both processes far more than a statement in it. Whatever else uses the connection, like a
+        query of the ORM, comes behind what waits. An error of a statement is raised by the message that it is in. To
+        be used in a transaction.
+        """
+        connection = self.connection
+        if connection.vendor != "postgresql" or self._mine.waiting is not None:
+            yield
+            return
+        self._mine.waiting = []
+        try:
+            with connection.execute_wrapper(self._send_before):
+                yield
+                self._send(())
+        finally:
+            self._mine.waiting = None
+
+    def answers(self, questions: Sequence[Question]) -> list[Rows]:
+        """Return the rows of each of some queries; PostgreSQL is asked all of them at once.
+
+        Each sees what is committed when it runs.
+        """
+        if self.connection.vendor == "postgresql":
+            return self._send(questions)
+        return [self.rows(*question) for question in questions]
+
+    @contextmanager
+    def read_ahead(self, questions: Sequence[Question]) -> Iterator[None]:
+        """Have PostgreSQL answer some queries at once that the body asks one by one.
+
+        Each answer is given once, as of the body's beginning, to who asks the very same in this thread; none after
+        this thread has written or has waited for a lock. What is asked besides, or again, is asked as ever.
+        """
+        mine = self._mine
+        asked = []
+        if self.connection.vendor == "postgresql":
+            asked = [one for one in map(_hashable, questions) if one not in mine.ahead]
+        mine.ahead.update(zip(asked, self.answers(asked), strict=True))
+        try:
+            yield
+        finally:
+            for one in asked:
+                mine.ahead.pop(one, None)
+
     def rows(self, sql: str, params: Sequence[Any] = ()) -> Rows:
         """Return all rows of a query."""
+        known = self._known(sql, params)
+        if known is not None:
+            return known
         with self.connection.cursor() as cursor:
             cursor.execute(sql, params)
             found: Rows = cursor.fetchall()
@@ -172,6 +238,9 @@ class Database:
 
     def row(self, sql: str, params: Sequence[Any] = ()) -> tuple[Any, ...] | None:
         """Return the first row of a query, or None."""
+        known = self._known(sql, params)
+        if known is not None:
+            return known[0] if known else None
         with self.connection.cursor() as cursor:
             cursor.execute(sql, params)
             found: tuple[Any, ...] | None = cursor.fetchone()
@@ -179,30 +248,79 @@ class Database:
 
     def execute(self, sql: str, params: Sequence[Any] = ()) -> None:
         """Run a statement that answers nothing."""
+        mine = self._mine
+        mine.ahead.clear()
+        if mine.waiting is not None:
+            mine.waiting.append((sql, params))
+            return
         with self.connection.cursor() as cursor:
             cursor.execute(sql, params)
+
+    def _known(self, sql: str, params: Sequence[Any]) -> Rows | None:
+        """Return what was read ahead, once; or what is answered behind statements that wait."""
+        mine = self._mine
+        known = mine.ahead.pop(_hashable((sql, params)), None) if mine.ahead else None
+        if known is None and mine.waiting:
+            return self._send([(sql, params)])[0]
+        return known
+
+    def _send_before(
+        self,
+        execute: Callable[..., Any],
+        sql: str,
+        params: Any,
+        many: bool,  # noqa: FBT001  # Django's
+        context: Any,
+    ) -> Any:
+        """Run a statement behind what waits, as one of Django's `execute_wrappers`."""
+        self._send(())
+        return execute(sql, params, many, context)
+
+    def _send(self, questions: Sequence[Question]) -> list[Rows]:
+        """Send PostgreSQL what waits, and questions behind it, in one message; return their answers."""
+        waiting = self._mine.waiting or []
+        everything = [*waiting, *questions]
+        if not everything:
+            return []
+        if waiting:
+            self._mine.waiting = []
+        found: list[Rows] = []
+        with self.connection.cursor() as cursor:
+            cursor.execute(
+                ";".join(sql for sql, _ in everything),
+                [value for _, params in everything for value in params],
+            )
+            for place in range(len(everything)):
+                if place:
+                    cursor.nextset()
+                if place >= len(waiting):
+                    found.append(cursor.fetchall())
+        return found
 
     def rows_by_keys(self, sql: str, keys: Sequence[Any], before: Sequence[Any] = ()) -> Rows:
         """Return the rows of a query for many keys; `{keys}` in it stands for their list.
 
         The values of `before` belong to the marks in front of it.
         """
-        found: Rows = []
-        for start in range(0, len(keys), _MOST_KEYS):
-            part = keys[start : start + _MOST_KEYS]
-            marked = sql.replace("{keys}", ", ".join(["%s"] * len(part)))
-            found += self.rows(marked, [*before, *part])
-        return found
+        return [row for one in self.key_questions(sql, keys, before) for row in self.rows(*one)]
+
+    def key_questions(
+        self, sql: str, keys: Sequence[Any], before: Sequence[Any] = ()
+    ) -> list[Question]:
+        """Return what `rows_by_keys` asks: a statement for each part of many keys."""
+        parts = [keys[start : start + _MOST_KEYS] for start in range(0, len(keys), _MOST_KEYS)]
+        return [
+            (sql.replace("{keys}", ", ".join(["%s"] * len(part))), (*before, *part))
+            for part in parts
+        ]
 
     def insert(self, model: type[Model], columns: Columns, rows: Iterable[Row]) -> None:
         """Insert rows; each has the values of `columns` (names of fields) in their order."""
-        sql = self._statement("insert", model, columns)
-        self._execute_many(sql, model, columns, rows)
+        self._write("insert", model, columns, (), rows)
 
     def upsert(self, model: type[Model], columns: Columns, rows: Iterable[Row]) -> None:
         """Insert rows, or overwrite those that have the same primary key (the first column)."""
-        sql = self._statement("upsert", model, columns)
-        self._execute_many(sql, model, columns, rows)
+        self._write("upsert", model, columns, (), rows)
 
     def update(
         self, model: type[Model], keys: Columns, columns: Columns, rows: Iterable[Row]
@@ -211,80 +329,28 @@ class Database:
 
         Each of `rows` has the values of `columns`, then those of `keys`.
         """
-        sql = self._statement("update", model, columns, keys)
-        self._execute_many(sql, model, (*columns, *keys), rows)
+        self._write("update", model, columns, keys, rows)
 
     def delete(self, model: type[Model], columns: Columns, rows: Iterable[Row]) -> None:
         """Delete the rows that have the given values in `columns`, one row of values for each."""
-        sql = self._statement("delete", model, columns)
-        self._execute_many(sql, model, columns, rows)
+        self._write("delete", model, columns, (), rows)
 
     def _key(self, lock: Lock) -> int:
         return self._lock_space ^ int(lock)
 
-    def _execute_many(
-        self, sql: str, model: type[Model], columns: Columns, rows: Iterable[Row]
+    def _write(
+        self, verb: str, model: type[Model], columns: Columns, keys: Columns, rows: Iterable[Row]
     ) -> None:
-        connection = self.connection
-        vendor = connection.vendor  # asking for each value takes longer than to adapt it
-        wide = self._wide_integers(model, columns) if vendor != "postgresql" else {}
-        adapted = [_adapt(row, wide, vendor) for row in rows] if wide else list(rows)
-        if adapted:
-            with connection.cursor() as cursor:
-                cursor.executemany(sql, adapted)
-
-    def _statement(
-        self, verb: str, model: type[Model], columns: Columns, keys: Columns = ()
-    ) -> str:
-        """Return a statement; those that were made once are kept, one for each kind of row."""
+        """Run a bulk statement; those that were made once are kept, one for each kind of row."""
         name = (verb, model, columns, keys)
-        known = self._statements.get(name)
-        if known is None:
-            known = self._statements[name] = self._write(verb, model, columns, keys)
-        return known
-
-    def _write(self, verb: str, model: type[Model], columns: Columns, keys: Columns) -> str:
-        table = self._quote(model._meta.db_table)
-        names = [self._column(model, name) for name in columns]
-        if verb == "delete":
-            return f"DELETE FROM {table} WHERE {_equal(names, ' AND ')}"  # noqa: S608  # names are the model's
-        if verb == "update":
-            matches = _equal([self._column(model, name) for name in keys], " AND ")
-            return f"UPDATE {table} SET {_equal(names, ', ')} WHERE {matches}"  # noqa: S608  # as above
-        marks = ", ".join(["%s"] * len(names))
-        sql = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})"  # noqa: S608  # as above
-        if verb == "insert":
-            return sql
-        updates = ", ".join(f"{name} = excluded.{name}" for name in names[1:])
-        return f"{sql} ON CONFLICT ({names[0]}) DO UPDATE SET {updates}"
-
-    def _wide_integers(self, model: type[Model], columns: Columns) -> dict[int, int]:
-        """Return the places of integers beyond 63 bits, and how many digits they have."""
-        known = self._wide.get((model, columns))
-        if known is None:
-            fields = ((place, model._meta.get_field(name)) for place, name in enumerate(columns))
-            known = {place: one.digits for place, one in fields if isinstance(one, UnsignedField)}
-            self._wide[model, columns] = known
-        return known
-
-    def _column(self, model: type[Model], name: str) -> str:
-        field = model._meta.get_field(name)
-        assert isinstance(field, Field)
-        assert field.column is not None
-        return self._quote(field.column)
-
-    def _quote(self, name: str) -> str:
-        return str(self.connection.ops.quote_name(name))
-
-
-def _adapt(row: Row, wide: Mapping[int, int], vendor: str) -> list[Any]:
-    """Give big integers the form that this database's columns have."""
-    values = list(row)
-    for place, digits in wide.items():
-        if values[place] is not None:
-            values[place] = for_database(values[place], digits, vendor)
-    return values
-
-
-def _equal(names: Iterable[str], between: str) -> str:
-    return between.join(f"{name} = %s" for name in names)
+        statement = self._statements.get(name)
+        if statement is None:
+            statement = self._statements[name] = bulk_statement(self.connection, *name)
+        mine = self._mine
+        mine.ahead.clear()
+        for part in statement.parts(rows):
+            if mine.waiting is not None and (few := statement.of_few(part)) is not None:
+                mine.waiting.append(few)
+            else:
+                self._send(())
+                statement.run(self.connection, part)

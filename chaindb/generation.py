@@ -5,15 +5,15 @@ Heights and hashes do not tell: a chain that went back may grow to where it was 
 
 from typing import Final
 
-from chaindb.database import Database
+from chaindb.database import Database, Question
 from chaindb.models import Generation
 
-_NUMBER: Final = "SELECT number FROM chaindb_generation"
+QUESTION: Final[Question] = ("SELECT number FROM chaindb_generation", ())
 
 
 def number(db: Database) -> int:
     """Return how often the rows went back: 0 of most databases. One statement."""
-    found = db.row(_NUMBER)
+    found = db.row(*QUESTION)
     return 0 if found is None else int(found[0])
 
 

@@ -100,12 +100,12 @@ class HeadListener:
     async def _handle_head(self, message: Message) -> None:
         known = self._rpc.chain.memory.blocks.head
         if known is None or known.number < message["number"]:
-            await self._reach_head()
+            await self._reach_head(message["number"])
         else:
             await subscriptions.head_accepted(self._rpc, message["number"], message["hash"])
 
-    async def _reach_head(self) -> None:
-        head = await in_thread(blocks.catch_up, self._rpc.chain)
+    async def _reach_head(self, told: int = 0) -> None:
+        head = await in_thread(blocks.catch_up, self._rpc.chain, told)
         self._follower.note(self._rpc.chain.memory.generation)
         await subscriptions.head_accepted(self._rpc, head.number, head.hash)
 

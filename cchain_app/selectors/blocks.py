@@ -6,6 +6,7 @@ missed a pointer, and catches up before answering: an answer never shows a block
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from cchain_app import models
@@ -20,8 +21,7 @@ from cchain_app.foreign.credits import Reward, rewards_of
 from cchain_app.memory import FEW
 from cchain_app.selectors import development
 from cchain_app.store import chain as rows
-from cchain_app.store import evm_state
-from cchain_app.store.history import StatePruned
+from cchain_app.store import following
 from chaindb.database import Row
 from primitives.evm import Hash
 
@@ -52,48 +52,69 @@ def head(chain: EvmChain) -> AcceptedBlock:
     return chain.memory.blocks.head or catch_up(chain)
 
 
-def catch_up(chain: EvmChain) -> AcceptedBlock:
+def catch_up(chain: EvmChain, told: int = 0) -> AcceptedBlock:
     """Move the memory to the head of the database and return it; the chain has the chain ID of the rows then.
+
+    Args:
+        chain: Which chain.
+        told: The head's height, where somebody has told of it: then it is read with the first question.
 
     Raises:
         NoGenesis: The database holds no chain.
     """
     with chain.memory.moving:
-        while (found := _catch_up(chain)) is None:
-            pass  # a development chain went back while it was read
+        with _reading_to(chain, told):
+            found = _catch_up(chain)
+        while found is None:
+            found = _catch_up(chain)  # a development chain went back while it was read
         return found
+
+
+@contextmanager
+def _reading_to(chain: EvmChain, told: int) -> Iterator[None]:
+    """Have that asked together which the body asks where there are new blocks up to a height."""
+    seen = chain.memory.blocks.head
+    asked = []
+    if seen is not None and 0 < told - seen.number <= FEW:
+        asked = [
+            following.head_question(seen.number),
+            *following.missed_questions(seen.number + 1, told),
+        ]
+    with chain.db.read_ahead(asked):
+        yield
 
 
 def _catch_up(chain: EvmChain) -> AcceptedBlock | None:
     remembered = chain.memory
-    head_row = rows.head_row(chain.db)
-    if head_row is None:
+    seen = remembered.blocks.head
+    found = following.head_after(chain.db, 0 if seen is None else seen.number)
+    if found is None:
         raise NoGenesis
-    number, block_hash, generation, chain_id = head_row
+    (number, block_hash, generation, chain_id), hash_at_seen = found
     remembered.until_told(number)
     chain.go_by(chain_id)
-    old = remembered.blocks.head if generation == remembered.generation else None
+    old = seen if generation == remembered.generation else None
     if old is not None and (number, block_hash) == (old.number, old.hash):
         return old
-    begins = old is None or not 0 < number - old.number <= FEW or not _follows(chain, old)
-    first = number if begins or old is None else old.number + 1
-    missed = rows.load_blocks(chain.db, first, number)
-    if not missed or missed[-1].hash != block_hash:
-        return None
-    if begins:
-        remembered.begin_at(missed[-1])
+    if old is None or not 0 < number - old.number <= FEW or hash_at_seen != old.hash:
+        read = rows.load_blocks(chain.db, number, number)
+        if not read or read[-1].hash != block_hash:
+            return None
+        remembered.begin_at(read[-1])
         remembered.generation = generation
-        return missed[-1]
-    try:
-        changed = evm_state.changed_since(chain.db, first - 1)
-    except StatePruned:  # so far behind that what changed since is not known any more
-        remembered.begin_at(missed[-1])
-        return missed[-1]
-    remembered.state.move(number, *changed)
+        return read[-1]
+    with chain.db.read_ahead([*following.missed_questions(old.number + 1, number)]):
+        missed = following.missed(chain.db, old.number + 1, number)
+    if not missed.blocks or missed.blocks[-1].hash != block_hash:
+        return None
+    if missed.changed is None:  # so far behind that what changed since is not known any more
+        remembered.begin_at(missed.blocks[-1])
+        return missed.blocks[-1]
+    remembered.state.move(number, *missed.changed)
     remembered.conditions.reset()  # the blocks may have used up what was set for them
-    for new in missed:
+    for new in missed.blocks:
         remembered.follow(new)
-    return missed[-1]
+    return missed.blocks[-1]
 
 
 def by_number(chain: EvmChain, number: int) -> AcceptedBlock | None:
@@ -187,11 +208,6 @@ def _caught_up(chain: EvmChain, number: int) -> AcceptedBlock | None:
     if number > head(chain).number:
         catch_up(chain)
     return by_number(chain, number)
-
-
-def _follows(chain: EvmChain, old: AcceptedBlock) -> bool:
-    """Return whether the rows still have the block that the memory is at."""
-    return chain.db.objects(models.Block).filter(number=old.number, hash=old.hash).exists()
 
 
 def are_made(chain: EvmChain) -> bool:

@@ -1,7 +1,8 @@
 """The pool as clients see it: what waits, what can run now, which nonce comes next."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from cchain_app.chain import EvmChain
@@ -13,6 +14,7 @@ from cchain_app.selectors import blocks
 from cchain_app.selectors.state import StateAt, prefetch_accounts, state_at
 from cchain_app.store import chain as stored
 from cchain_app.store import pool as rows
+from cchain_app.store import questions
 from cchain_app.txs.codec import decode_unsigned, with_sender
 from cchain_app.txs.transaction import Transaction
 from primitives.evm import Address, Hash
@@ -23,6 +25,15 @@ class PoolContent(NamedTuple):
 
     pending: dict[Address, list[Transaction]]
     queued: dict[Address, list[Transaction]]
+
+
+@contextmanager
+def read_ahead(chain: EvmChain) -> Iterator[None]:
+    """Have that asked together which the body asks first, where it builds a block on the remembered head."""
+    head = chain.memory.blocks.head
+    asked = [] if head is None else questions.of_building(head.number, chain.memory.pool)
+    with chain.db.read_ahead(asked):
+        yield
 
 
 def is_empty(chain: EvmChain) -> bool:

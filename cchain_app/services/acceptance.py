@@ -14,7 +14,7 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.processing import VerifiedBlock
 from cchain_app.store import chain as stored
-from cchain_app.store import development
+from cchain_app.store import development, questions
 from cchain_app.store import pool as rows
 from chaindb import clock
 from chaindb.locks import Lock
@@ -71,16 +71,17 @@ def accept(
     Raises:
         HeadMoved: `head` is not the head any more, or its state or the chain ID was changed by hand since.
     """
-    with chain.db.atomic(durable=True):
+    with chain.db.atomic(durable=True), chain.db.together():
         chain.db.acquire(Lock.CCHAIN)
-        if head_moved(chain, head):
-            raise HeadMoved
-        if chain.is_development:
-            _verify_state(chain, head, by_hand)
-        if by_hand.uses_next:
-            _use_up(chain, by_hand)
-        for one in verified:
-            written(ID(one.block.hash))
+        with chain.db.read_ahead(questions.of_acceptance(head.number)):
+            if head_moved(chain, head):
+                raise HeadMoved
+            if chain.is_development:
+                _verify_state(chain, head, by_hand)
+            if by_hand.uses_next:
+                _use_up(chain, by_hand)
+            for one in verified:
+                written(ID(one.block.hash))
         stored.commit(chain.db, verified)
         chain.db.acquire(Lock.CCHAIN_POOL)
         rows.remove_mined(chain.db, (tx for one in verified for tx in one.block.transactions))

@@ -19,6 +19,7 @@ from cchain_app.selectors import blocks, development, pool, state
 from cchain_app.selectors.blocks import base_fee_after
 from cchain_app.selectors.forked import supplied
 from cchain_app.store import pool as rows
+from cchain_app.store import questions
 from cchain_app.txs.errors import WrongChainId
 from chaindb import clock
 from chaindb.locks import Lock
@@ -42,10 +43,11 @@ def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> list[Outcome]:
     memory = chain.memory.transactions
     admissions: Admissions | None = None
     try:
-        with chain.db.atomic(durable=True):
+        with chain.db.atomic(durable=True), chain.db.together():
             chain.db.acquire(Lock.CCHAIN_POOL)
-            head, extent = blocks.catch_up(chain), rows.extent(chain.db)
-            admissions = Admissions(chain, head, newcomers, extent)
+            head = blocks.catch_up(chain)
+            with chain.db.read_ahead(questions.of_admission(chain.db, _named(newcomers))):
+                admissions = Admissions(chain, head, newcomers, rows.extent(chain.db))
             outcomes = [admissions.admit(one) for one in newcomers]
             rows.remove(chain.db, admissions.removed)
             rows.add(chain.db, admissions.added.values(), admissions.now)
@@ -82,8 +84,7 @@ class Admissions:
         if chain.is_development and self._base_fee < self._limits.minimum_fee:
             # It was put below the floor by hand.
             self._limits = replace(self._limits, minimum_fee=self._base_fee)
-        accounts = {one.transaction.sender for one in batch}
-        accounts.update(*(one.authorities for one in batch))
+        accounts = _named(batch)
         state.prefetch_accounts(self._chain, list(accounts), head.number)
         self._state = state.state_at(self._chain, head.number)
         waiting = rows.entries_of(self._chain.db, accounts) if extent.slots else ()
@@ -202,6 +203,11 @@ class Admissions:
         room = min(self._limits.queued_slots, self._limits.pending_slots)
         coming = sum(-(-len(one.transaction.raw) // SLOT_BYTES) for one in batch)
         return slots + coming > room
+
+
+def _named(batch: Iterable[Newcomer]) -> set[Address]:
+    """Return the accounts that transactions change for sure, or may: senders and authorities."""
+    return {who for one in batch for who in (one.transaction.sender, *one.authorities)}
 
 
 def _counts_of(queues: Iterable[AccountQueue]) -> PoolCounts:

@@ -23,7 +23,7 @@ from cchain_app.processing import VerifiedBlock
 from cchain_app.store import forked, history, state
 from cchain_app.txs.codec import decode_unsigned, with_sender
 from cchain_app.txs.transaction import Transaction
-from chaindb.database import Database, Row
+from chaindb.database import Database, Question, Row, Rows
 from primitives import rlp
 from primitives.evm import Address, Hash, Word
 
@@ -46,10 +46,30 @@ _LOG = (
     "id", "block", "transaction", "index", "address", "topic0", "topic1", "topic2", "topic3", "data",
 )  # fmt: skip
 
-_HEAD_ROW = """
+HEAD_ROW: Final = """
 SELECT number, hash, coalesce((SELECT number FROM chaindb_generation), 0),
-  (SELECT chain_id FROM cchain_app_chain)
+  (SELECT chain_id FROM cchain_app_chain){more}
 FROM cchain_app_block ORDER BY number DESC LIMIT 1
+"""
+
+POINTER_QUESTION: Final[Question] = (
+    "SELECT number, hash FROM cchain_app_block ORDER BY number DESC LIMIT 1",
+    (),
+)
+_BLOCKS = """
+SELECT number, hash, header, ommers, withdrawals, size FROM cchain_app_block
+WHERE number >= %s AND number <= %s ORDER BY number
+"""
+_SENT = """
+SELECT sent.id, sent.type, sent.sender, sent.raw,
+       receipt.succeeded, receipt.state_root, receipt.cumulative_gas_used
+FROM cchain_app_transaction AS sent
+JOIN cchain_app_receipt AS receipt ON receipt.transaction_id = sent.id
+WHERE sent.id >= %s AND sent.id < %s ORDER BY sent.id
+"""
+_LOGS = """
+SELECT transaction_id, address, topic0, topic1, topic2, topic3, data FROM cchain_app_log
+WHERE id >= %s AND id < %s ORDER BY id
 """
 
 
@@ -67,7 +87,7 @@ class HeadRow(NamedTuple):
 
 def head_pointer(db: Database) -> tuple[int, Hash] | None:
     """Return height and hash of the last block, or None when there is no genesis block."""
-    found = db.row("SELECT number, hash FROM cchain_app_block ORDER BY number DESC LIMIT 1")
+    found = db.row(*POINTER_QUESTION)
     return None if found is None else (found[0], Hash(bytes(found[1])))
 
 
@@ -81,10 +101,13 @@ def first_block(db: Database) -> tuple[Hash, int] | None:
 
 def head_row(db: Database) -> HeadRow | None:
     """Return head, generation and chain ID of one moment, or None when there is no genesis block."""
-    found = db.row(_HEAD_ROW)
-    if found is None:
-        return None
-    number, block_hash, generation, chain_id = found
+    found = db.row(HEAD_ROW.format(more=""))
+    return None if found is None else read_head(found)
+
+
+def read_head(row: Sequence[Any]) -> HeadRow:
+    """Return the row that `HEAD_ROW` asks for."""
+    number, block_hash, generation, chain_id = row
     return HeadRow(number, Hash(bytes(block_hash)), int(generation), chain_id)
 
 
@@ -217,34 +240,52 @@ def load_block(db: Database, number: int) -> AcceptedBlock:
 
 
 def load_blocks(db: Database, first: int, last: int) -> list[AcceptedBlock]:
-    """Return the accepted blocks from height `first` to `last` with all that is in them, in three statements."""
-    rows = list(
-        db.objects(models.Block).filter(number__gte=first, number__lte=last).order_by("number")
-    )
-    keys = {"id__gte": models.row_id(first), "id__lt": models.row_id(last + 1)}
-    sent = db.objects(models.Transaction).filter(**keys).order_by("id").select_related("receipt")
-    by_block = _grouped(sent, lambda transaction: models.height_of(transaction.id))
-    logs = _logs(db, keys) if any(row.log_count for row in rows) else {}
-    return [_loaded(row, by_block.get(row.number, ()), logs) for row in rows]
+    """Return the accepted blocks from height `first` to `last` with all that is in them, asked for together."""
+    return read_blocks(db.answers(block_questions(first, last)))
+
+
+def block_questions(first: int, last: int) -> list[Question]:
+    """Return what is asked to read the blocks from height `first` to `last` whole; see `read_blocks`."""
+    keys = (models.row_id(first), models.row_id(last + 1))
+    return [(_BLOCKS, (first, last)), (_SENT, keys), (_LOGS, keys)]
+
+
+def read_blocks(answers: Sequence[Rows]) -> list[AcceptedBlock]:
+    """Return the blocks that `block_questions` asked for, in order."""
+    blocks, sent, logs = answers
+    sent_by_block = _grouped(map(_Sent._make, sent), lambda one: models.height_of(one.id))
+    logs_by_transaction = _grouped(logs, lambda row: int(row[0]))
+    return [_loaded(row, sent_by_block.get(row[0], ()), logs_by_transaction) for row in blocks]
+
+
+class _Sent(NamedTuple):
+    """A transaction with its receipt, in the order of `_SENT`."""
+
+    id: int
+    type: int
+    sender: bytes
+    raw: bytes
+    succeeded: bool
+    state_root: bytes | None
+    cumulative_gas_used: int
 
 
 def _loaded(
-    row: models.Block, sent: Sequence[models.Transaction], logs: Mapping[int, tuple[Log, ...]]
+    row: tuple[Any, ...], sent: Sequence[_Sent], logs: Mapping[int, Sequence[tuple[Any, ...]]]
 ) -> AcceptedBlock:
+    _, block_hash, header, ommers, withdrawals, size = row
     transactions = tuple(
         with_sender(decode_unsigned(bytes(tx.raw), blobs=True), Address(bytes(tx.sender)))
         for tx in sent
     )
     return AcceptedBlock(
-        header=decode_header(bytes(row.header)),
-        hash=Hash(bytes(row.hash)),
-        size=row.size,
+        header=decode_header(bytes(header)),
+        hash=Hash(bytes(block_hash)),
+        size=size,
         transactions=transactions,
-        receipts=tuple(_receipts(sent, logs)),
-        ommers=() if row.ommers is None else decode_ommers(_payload(row.ommers)),
-        withdrawals=()
-        if row.withdrawals is None
-        else decode_withdrawals(_payload(row.withdrawals)),
+        receipts=tuple(_receipt(one, tuple(map(_log, logs.get(one.id, ())))) for one in sent),
+        ommers=() if ommers is None else decode_ommers(_payload(ommers)),
+        withdrawals=() if withdrawals is None else decode_withdrawals(_payload(withdrawals)),
     )
 
 
@@ -257,33 +298,15 @@ def _payload(encoded: bytes) -> bytes:
     return rlp.read_only_item(bytes(encoded))
 
 
-def _receipts(
-    transactions: Sequence[models.Transaction], logs: Mapping[int, tuple[Log, ...]]
-) -> Iterator[Receipt]:
-    for transaction in transactions:
-        own = logs.get(transaction.id, ())
-        yield Receipt(
-            type=transaction.type,
-            succeeded=transaction.receipt.succeeded,
-            cumulative_gas_used=transaction.receipt.cumulative_gas_used,
-            bloom=bloom.bloom_of(own),
-            logs=own,
-            state_root=_root(transaction.receipt.state_root),
-        )
-
-
-def _root(stored: bytes | None) -> Hash | None:
-    return None if stored is None else Hash(bytes(stored))
-
-
-def _logs(db: Database, keys: Mapping[str, int]) -> dict[int, tuple[Log, ...]]:
-    """Return logs by the keys of their transactions."""
-    rows = db.objects(models.Log).filter(**keys).order_by("id")
-    values = rows.values_list(
-        "transaction_id", "address", "topic0", "topic1", "topic2", "topic3", "data"
+def _receipt(sent: _Sent, logs: tuple[Log, ...]) -> Receipt:
+    return Receipt(
+        type=sent.type,
+        succeeded=bool(sent.succeeded),
+        cumulative_gas_used=sent.cumulative_gas_used,
+        bloom=bloom.bloom_of(logs),
+        logs=logs,
+        state_root=None if sent.state_root is None else Hash(bytes(sent.state_root)),
     )
-    grouped = _grouped(values, lambda row: int(row[0]))
-    return {key: tuple(map(_log, group)) for key, group in grouped.items()}
 
 
 def _log(row: tuple[Any, ...]) -> Log:

@@ -12,7 +12,7 @@ from cchain_app.development.changes import STORAGE, Change
 from cchain_app.development.conditions import Conditions
 from cchain_app.evm.engine import StateChanges
 from cchain_app.store import impersonation, state
-from chaindb.database import Database, Row
+from chaindb.database import Database, Question, Row
 from primitives.evm import Address, Hash, Slot, Word
 
 _ONLY: Final = 1
@@ -26,6 +26,7 @@ _CHANGE: Final = ("id", "number", "kind", "address", "slot", "old", "new", "wrot
 _SETTINGS: Final = """
 SELECT {columns} FROM cchain_app_developmentsettings WHERE id = %s
 """.format(columns=", ".join(_CONDITIONS))
+_SETTINGS_QUESTION: Final[Question] = (_SETTINGS, (_ONLY,))
 _CHANGES: Final = """
 SELECT kind, address, new, old, slot, wrote_history FROM cchain_app_developmentchange
 WHERE id >= %s AND id < %s ORDER BY id
@@ -71,9 +72,14 @@ SELECT {columns} FROM cchain_app_snapshot WHERE id = %s
 """.format(columns=", ".join(Snapshot._fields))
 
 
+def conditions_questions() -> list[Question]:
+    """Return what `conditions` asks."""
+    return [_SETTINGS_QUESTION, impersonation.SIGNATURES_QUESTION]
+
+
 def conditions(db: Database) -> Conditions:
     """Return what was set for the blocks to come."""
-    row = db.row(_SETTINGS, (_ONLY,))
+    row = db.row(*_SETTINGS_QUESTION)
     signatures = impersonation.signatures(db)
     if row is None:
         return Conditions(signatures=signatures)
@@ -94,9 +100,14 @@ def set_conditions(db: Database, found: Conditions) -> None:
     db.upsert(models.DevelopmentSettings, ("id", *_CONDITIONS), [row])
 
 
+def changes_question(number: int) -> Question:
+    """Return what `changes_before` asks."""
+    return _CHANGES, (models.row_id(number), models.row_id(number + 1))
+
+
 def changes_before(db: Database, number: int) -> list[Change]:
     """Return the development changes that precede a block, in order."""
-    rows = db.rows(_CHANGES, (models.row_id(number), models.row_id(number + 1)))
+    rows = db.rows(*changes_question(number))
     return [_change(row) for row in rows]
 
 
@@ -106,9 +117,14 @@ def count_before(db: Database, number: int) -> int:
     return 0 if row is None else int(row[0])
 
 
+def set_question(number: int) -> Question:
+    """Return what `set_before` asks."""
+    return _SET_BEFORE, (models.row_id(number), models.row_id(number + 1), number)
+
+
 def set_before(db: Database, number: int) -> tuple[int, dict[bytes, Address]]:
     """Return how many development changes precede a block, and whose signatures were set then, in one statement."""
-    found = db.rows(_SET_BEFORE, (models.row_id(number), models.row_id(number + 1), number))
+    found = db.rows(*set_question(number))
     (changes,) = (int(one[0]) for one in found if one[0] is not None)
     signers = {bytes(one[1]): Address(bytes(one[2])) for one in found if one[0] is None}
     return changes, signers

@@ -11,7 +11,7 @@ from typing import Any
 from cchain_app import models
 from cchain_app.evm.engine import AccountState
 from cchain_app.store.history import state_pruned, verify_state
-from chaindb.database import Database
+from chaindb.database import Database, Question
 from chaindb.fields import HexBytes
 from primitives.evm import ZERO_HASH, ZERO_WORD, Address, Hash, Slot, Word
 
@@ -104,10 +104,15 @@ def block_hash(db: Database, number: int) -> Hash:
     return ZERO_HASH if row is None else Hash(bytes(row[0]))
 
 
+def accounts_questions(db: Database, addresses: Iterable[Address]) -> list[Question]:
+    """Return what `accounts_now` asks."""
+    return db.key_questions(_ACCOUNTS, sorted(addresses))
+
+
 def accounts_now(db: Database, addresses: Iterable[Address]) -> dict[Address, AccountState]:
     """Return those of the accounts that exist at the head, hundreds in one statement."""
     found: dict[Address, AccountState] = {}
-    for address, nonce, balance, code_hash in db.rows_by_keys(_ACCOUNTS, list(addresses)):
+    for address, nonce, balance, code_hash in db.rows_by_keys(_ACCOUNTS, sorted(addresses)):
         state = AccountState(int(nonce), int(balance), Hash(bytes(code_hash)))
         found[Address(bytes(address))] = state
     return found
@@ -120,21 +125,6 @@ def slots_now(db: Database, keys: Iterable[bytes]) -> dict[bytes, Word]:
     found = db.rows_by_keys(_SLOTS, wanted)
     values.update((bytes(key), Word(bytes(value))) for key, value in found)
     return values
-
-
-def changed_since(db: Database, number: int) -> tuple[set[Address], set[tuple[Address, Slot]]]:
-    """Return the accounts and slots that any block above `number` changed (for caches). Raises as `account_at`."""
-    first = models.row_id(number + 1)
-    accounts = (
-        db.objects(models.AccountChange).filter(id__gte=first).values_list("address", flat=True)
-    )
-    keys = db.objects(models.StorageChange).filter(id__gte=first).values_list("key", flat=True)
-    found = (
-        {Address(bytes(address)) for address in accounts},
-        {(Address(bytes(key[:20])), Slot(bytes(key[20:]))) for key in keys},
-    )
-    verify_state(db, number)
-    return found
 
 
 Values = tuple[dict[Address, AccountState | None], dict[tuple[Address, Slot], Word]]

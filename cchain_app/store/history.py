@@ -11,9 +11,12 @@ HistoryPruned
 from typing import Final
 
 from cchain_app import models
-from chaindb.database import Database
+from chaindb.database import Database, Question, Rows
 
-_FIRST_STATE: Final = "SELECT first_state FROM cchain_app_kepthistory WHERE id = 1"
+FIRST_STATE_QUESTION: Final[Question] = (
+    "SELECT first_state FROM cchain_app_kepthistory WHERE id = 1",
+    (),
+)
 _FIRST_CALL: Final = "SELECT first_call FROM cchain_app_kepthistory WHERE id = 1"
 _CALLS_ABOVE: Final = "UPDATE cchain_app_kepthistory SET first_call = %s WHERE first_call > %s"
 _ROOT: Final = "SELECT state_root FROM cchain_app_block WHERE number = %s"
@@ -55,8 +58,12 @@ class CallsPruned(HistoryPruned):
 
 def first_state(db: Database) -> int:
     """Return the first block whose state can be read."""
-    found = db.row(_FIRST_STATE)
-    return 0 if found is None else int(found[0])
+    return read_first_state(db.rows(*FIRST_STATE_QUESTION))
+
+
+def read_first_state(answer: Rows) -> int:
+    """Return what `FIRST_STATE_QUESTION` asks for, as `first_state` does."""
+    return int(answer[0][0]) if answer else 0
 
 
 def first_call(db: Database) -> int:

@@ -5,12 +5,13 @@ from typing import Any, Final
 
 from cchain_app import models
 from cchain_app.development.signatures import ImpersonatedSignature
-from chaindb.database import Database
+from chaindb.database import Database, Question
 from primitives.evm import Address
 
 EVERYBODY: Final = None
 """In place of an address: every account."""
 _SIGNATURES: Final = "SELECT number, signature, signer FROM cchain_app_impersonatedsignature"
+SIGNATURES_QUESTION: Final[Question] = (f"{_SIGNATURES} ORDER BY id", ())
 
 
 def add(db: Database, account: Address | None) -> None:
@@ -39,7 +40,7 @@ def includes(db: Database, account: Address) -> bool:
 
 def signatures(db: Database) -> tuple[ImpersonatedSignature, ...]:
     """Return all signatures whose signer was set by hand, in order."""
-    return tuple(map(_signature, db.rows(f"{_SIGNATURES} ORDER BY id")))
+    return tuple(map(_signature, db.rows(*SIGNATURES_QUESTION)))
 
 
 def _signature(row: tuple[Any, ...]) -> ImpersonatedSignature:

@@ -1,13 +1,13 @@
 """The pool's rows: the mempool that survives a restart."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from cchain_app import models
 from cchain_app.memory import PoolKey, PoolMemory
 from cchain_app.pool.entry import SLOT_BYTES, Newcomer, PoolEntry
 from cchain_app.txs.transaction import Transaction
-from chaindb.database import Database
+from chaindb.database import Database, Question
 from primitives.evm import Address, Hash
 
 _COLUMNS = (
@@ -33,7 +33,10 @@ FROM cchain_app_pooltransaction
 """As `_ENTRIES`; of rows up to a key only hash and key."""
 _RAWS = "SELECT hash, sender, raw FROM cchain_app_pooltransaction WHERE hash IN ({keys})"
 _NEWEST = "SELECT hash FROM cchain_app_pooltransaction ORDER BY id DESC LIMIT %s"
-_EXTENT = "SELECT sum((size + %s) / %s), count(authorities) FROM cchain_app_pooltransaction"
+EXTENT_QUESTION: Final[Question] = (
+    "SELECT sum((size + %s) / %s), count(authorities) FROM cchain_app_pooltransaction",
+    (SLOT_BYTES - 1, SLOT_BYTES),
+)
 
 _ANY = "SELECT 1 FROM cchain_app_pooltransaction LIMIT 1"
 
@@ -92,7 +95,7 @@ def stored(db: Database) -> list[tuple[bytes, Address, int]]:
 
 def extent(db: Database) -> Extent:
     """Return how much the whole pool holds, in one statement."""
-    (found,) = db.rows(_EXTENT, (SLOT_BYTES - 1, SLOT_BYTES))
+    (found,) = db.rows(*EXTENT_QUESTION)
     slots, with_authorities = found
     return Extent(int(slots or 0), with_authorities)
 
@@ -102,6 +105,12 @@ def is_empty(db: Database) -> bool:
     return db.row(_ANY) is None
 
 
+def entries_question(memory: PoolMemory) -> Question:
+    """Return what `entries` asks."""
+    known = memory.entries
+    return _ENTRIES_ABOVE, (max(known)[0] if known else -1,) * _COLUMNS_ABOVE
+
+
 def entries(db: Database, memory: PoolMemory) -> list[PoolEntry]:
     """Return the whole pool without the envelopes, in order of arrival.
 
@@ -109,7 +118,7 @@ def entries(db: Database, memory: PoolMemory) -> list[PoolEntry]:
     """
     known = memory.entries
     found: dict[PoolKey, PoolEntry | None] = {}
-    for row in db.rows(_ENTRIES_ABOVE, [max(known)[0] if known else -1] * _COLUMNS_ABOVE):
+    for row in db.rows(*entries_question(memory)):
         key = (row[8], bytes(row[0]))
         found[key] = known.get(key) or (None if row[1] is None else _entry(row))
     late = [key for key, entry in found.items() if entry is None]

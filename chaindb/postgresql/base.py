@@ -1,9 +1,11 @@
 """The backend itself, by the name under which Django looks for it."""
 
 import time
-from typing import Any, Final
+from typing import Any, Final, Self
 
+import psycopg
 from django.db.backends.postgresql import base
+from django.db.backends.utils import CursorWrapper
 from psycopg_pool import PoolTimeout
 from typing_extensions import override
 
@@ -11,6 +13,14 @@ from chaindb.postgresql.session import PostgresqlAway, server
 
 LONGEST: Final = 30.0
 """Seconds to wait for a connection of a pool that is busy, or not grown yet."""
+
+
+class PreparingCursor(psycopg.Cursor[Any]):
+    """A cursor whose statements the server keeps, read and planned, for the next ones with the same text."""
+
+    @override
+    def execute(self, query: Any, params: Any = None, **_: Any) -> Self:
+        return super().execute(query, params, prepare=True)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -29,3 +39,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
                     raise PostgresqlAway(words) from error
                 if time.monotonic() > until:
                     raise
+
+    def prepared_cursor(self) -> CursorWrapper:
+        """Return a cursor for statements that are run again and again, with values that go to the server as such."""
+        self.ensure_connection()
+        with self.wrap_database_errors:
+            wrapped: CursorWrapper = self._prepare_cursor(PreparingCursor(self.connection))  # type: ignore[attr-defined]  # Django's own, as in `BaseDatabaseWrapper._cursor`
+            return wrapped

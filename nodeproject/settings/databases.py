@@ -1,5 +1,6 @@
 """The database of a profile, with the manners that chain data needs."""
 
+import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -93,6 +94,8 @@ def _postgresql(entry: dict[str, Any], node: NodeSettings) -> dict[str, Any]:
             "reconnect_timeout": 1,
             "connection_class": Connection,
         },
+        # Statements are prepared that say so (`chaindb.postgresql.base`), and none because it came often.
+        "prepare_threshold": sys.maxsize,
         "connect_timeout": 2,
         # Either side drops a connection whose other end is gone, and with it the locks that it holds.
         "keepalives_idle": 5,

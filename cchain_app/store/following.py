@@ -1,0 +1,66 @@
+"""What a process reads that follows the head: whether there are new blocks, and what they brought."""
+
+from typing import Final, NamedTuple
+
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.models import row_id
+from cchain_app.store import chain, history
+from chaindb.database import Database, Question
+from primitives.evm import Address, Hash, Slot
+
+_HEAD_AFTER: Final = chain.HEAD_ROW.format(
+    more=", (SELECT hash FROM cchain_app_block WHERE number = %s)"
+)
+_ACCOUNTS: Final = "SELECT address FROM cchain_app_accountchange WHERE id >= %s"
+_SLOTS: Final = "SELECT key FROM cchain_app_storagechange WHERE id >= %s"
+
+Changed = tuple[set[Address], set[tuple[Address, Slot]]]
+"""Accounts and slots whose values are other ones than before."""
+
+
+class Missed(NamedTuple):
+    """Blocks that a process has not seen yet."""
+
+    blocks: list[AcceptedBlock]
+    """In order; empty where the chain went back meanwhile."""
+    changed: Changed | None
+    """What they and later ones changed; None: that was given up (NODE_HISTORY_STATE)."""
+
+
+def head_question(number: int) -> Question:
+    """Return what `head_after` asks."""
+    return _HEAD_AFTER, (number,)
+
+
+def head_after(db: Database, number: int) -> tuple[chain.HeadRow, Hash | None] | None:
+    """Return the head's row, and the hash of the block at a height that was seen before, None if it is gone.
+
+    None when there is no genesis block.
+    """
+    found = db.row(*head_question(number))
+    if found is None:
+        return None
+    *head, seen = found
+    return chain.read_head(head), None if seen is None else Hash(bytes(seen))
+
+
+def missed_questions(first: int, last: int) -> list[Question]:
+    """Return what `missed` asks."""
+    since = (row_id(first),)
+    return [
+        *chain.block_questions(first, last),
+        (_ACCOUNTS, since),
+        (_SLOTS, since),
+        history.FIRST_STATE_QUESTION,
+    ]
+
+
+def missed(db: Database, first: int, last: int) -> Missed:
+    """Return the blocks from height `first` to `last` and what they changed, asked for together."""
+    *blocks, accounts, slots, kept = (db.rows(*one) for one in missed_questions(first, last))
+    changed = (
+        {Address(bytes(address)) for (address,) in accounts},
+        {(Address(bytes(key[:20])), Slot(bytes(key[20:]))) for (key,) in slots},
+    )
+    is_kept = first - 1 >= history.read_first_state(kept)
+    return Missed(chain.read_blocks(blocks), changed if is_kept else None)

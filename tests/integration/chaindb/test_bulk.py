@@ -1,0 +1,208 @@
+"""Bulk writes, statements that are sent together, and answers that are read ahead, on either database."""
+
+import threading
+from collections.abc import Sequence
+
+import pytest
+from django.db import IntegrityError, connection
+from django.test.utils import CaptureQueriesContext
+
+from cchain_app.models import AccountChange, PoolTransaction, TrieNode
+from chaindb.bulk import Row
+from chaindb.database import Database
+from chaindb.locks import Lock
+from primitives.evm import Address, Hash
+
+_CHANGE = ("id", "address", "number", "nonce", "balance", "code_hash")
+_COUNT = "SELECT count(*) FROM cchain_app_trienode"
+LARGEST = 2**256 - 1
+
+in_postgresql = pytest.mark.skipif(
+    connection.vendor != "postgresql", reason="SQLite has no messages"
+)
+
+
+@pytest.fixture
+def database(db: None) -> Database:
+    return Database()
+
+
+def nodes(count: int, value: bytes = b"v") -> list[Row]:
+    return [(place.to_bytes(4, "big"), value) for place in range(count)]
+
+
+def all_nodes() -> list[tuple[bytes, bytes]]:
+    return [(bytes(key), bytes(rlp)) for key, rlp in TrieNode.objects.order_by("key").values_list()]
+
+
+@pytest.mark.parametrize("is_together", [False, True])
+def test_values_of_all_kinds_come_back(database: Database, *, is_together: bool) -> None:
+    rows = [
+        (1, Address(b"\x01" * 20), 7, 2**64 - 1, LARGEST, Hash(bytes(32))),
+        (2, b"\x02" * 20, 7, None, None, None),
+        (3, memoryview(b"\x03" * 20), 8, 0, 0, b"\xff" * 32),
+    ]
+    with database.atomic():
+        if is_together:
+            with database.together():
+                database.insert(AccountChange, _CHANGE, rows)
+        else:
+            database.insert(AccountChange, _CHANGE, rows)
+    found = AccountChange.objects.order_by("id").values_list(*_CHANGE[1:])
+    assert [tuple(row) for row in found] == [tuple(row[1:]) for row in rows]
+
+
+@pytest.mark.parametrize("is_together", [False, True])
+@pytest.mark.parametrize("count", [0, 1, 49, 51, 2_500])
+def test_any_number_of_rows_is_written_changed_and_deleted(
+    database: Database, count: int, *, is_together: bool
+) -> None:
+    def do() -> None:
+        database.insert(TrieNode, ("key", "rlp"), iter(nodes(count)))
+        database.upsert(TrieNode, ("key", "rlp"), iter(nodes(count + 1, b"w")))
+        database.update(TrieNode, ("key",), ("rlp",), ((b"x", key) for key, _ in nodes(count // 2)))
+        database.delete(TrieNode, ("key",), ((key,) for key, _ in nodes(count // 3)))
+
+    with database.atomic():
+        if is_together:
+            with database.together():
+                do()
+        else:
+            do()
+    half, third = count // 2, count // 3
+    assert all_nodes() == [*nodes(half, b"x")[third:], *nodes(count + 1, b"w")[half:]]
+
+
+def test_of_rows_with_one_key_the_last_one_counts(database: Database) -> None:
+    database.upsert(TrieNode, ("key", "rlp"), [(b"k", b"1"), (b"l", b"2"), (b"k", b"3")])
+    assert all_nodes() == [(b"k", b"3"), (b"l", b"2")]
+    database.update(TrieNode, ("key",), ("rlp",), [(b"4", b"k"), (b"5", b"k"), (b"6", b"m")])
+    assert all_nodes() == [(b"k", b"5"), (b"l", b"2")]
+
+
+def test_rows_are_deleted_by_several_columns_that_belong_together(database: Database) -> None:
+    columns = ("hash", "sender", "nonce", "gas", "max_fee_per_gas", "max_priority_fee_per_gas",
+               "value", "size", "received_at", "authorities", "raw")  # fmt: skip
+    senders = [b"\x01" * 20, b"\x02" * 20]
+    rows = [
+        (bytes([place]) * 32, sender, nonce, 21_000, 1, 1, 0, 1, 0, None, b"")
+        for place, (sender, nonce) in enumerate((who, n) for who in senders for n in (1, 2))
+    ]
+    database.insert(PoolTransaction, columns, rows)
+    ids = PoolTransaction.objects.order_by("id").values_list("hash", flat=True)
+    assert [bytes(one) for one in ids] == [row[0] for row in rows]  # numbered as they came
+
+    database.delete(PoolTransaction, ("sender", "nonce"), [(senders[0], 1), (senders[1], 2)])
+    left = PoolTransaction.objects.order_by("id").values_list("sender", "nonce")
+    assert [(bytes(sender), nonce) for sender, nonce in left] == [(senders[0], 2), (senders[1], 1)]
+
+
+@in_postgresql
+def test_what_is_written_together_is_one_message(database: Database) -> None:
+    with database.atomic(), CaptureQueriesContext(connection) as captured, database.together():
+        database.insert(TrieNode, ("key", "rlp"), nodes(3))
+        database.execute("UPDATE cchain_app_trienode SET rlp = %s", (b"u",))
+        assert len(captured) == 0
+        assert database.row(_COUNT) == (3,)  # asked behind what waits, in the same message
+        assert len(captured) == 1
+        database.delete(TrieNode, ("key",), [(nodes(1)[0][0],)])
+    assert len(captured) == 2
+    assert all_nodes() == nodes(3, b"u")[1:]
+
+
+@pytest.mark.parametrize("count", [2, 60])
+def test_queries_of_the_orm_come_behind_what_waits(database: Database, count: int) -> None:
+    with database.atomic(), database.together():
+        database.insert(TrieNode, ("key", "rlp"), nodes(count))
+        assert TrieNode.objects.count() == count
+        with database.connection.cursor() as cursor:
+            database.delete(TrieNode, ("key",), [(nodes(1)[0][0],)])
+            cursor.execute(_COUNT)
+            assert cursor.fetchone() == (count - 1,)
+        database.execute("DELETE FROM cchain_app_trienode")
+        TrieNode.objects.create(key=b"last", rlp=b"")
+    assert all_nodes() == [(b"last", b"")]
+
+
+@in_postgresql
+def test_a_lock_that_waits_is_held_before_anything_is_read(database: Database) -> None:
+    with database.atomic(), database.together():
+        database.acquire(Lock.CCHAIN)
+        assert database.row("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") == (1,)
+
+
+def test_an_error_in_a_message_undoes_all(database: Database) -> None:
+    def twice() -> None:
+        with database.atomic(), database.together():
+            database.insert(TrieNode, ("key", "rlp"), nodes(2))
+            database.insert(TrieNode, ("key", "rlp"), nodes(1))
+
+    with pytest.raises(IntegrityError):
+        twice()
+    assert all_nodes() == []
+    database.insert(TrieNode, ("key", "rlp"), nodes(1))  # nothing waits any more
+    assert all_nodes() == nodes(1)
+
+
+def test_what_fails_before_the_end_sends_nothing(database: Database) -> None:
+    def fail() -> None:
+        with database.atomic(), database.together():
+            database.insert(TrieNode, ("key", "rlp"), nodes(2))
+            raise ZeroDivisionError
+
+    with CaptureQueriesContext(connection) as captured, pytest.raises(ZeroDivisionError):
+        fail()
+    assert all_nodes() == []
+    if connection.vendor == "postgresql":
+        assert not [one for one in captured if "INSERT" in one["sql"]]
+
+
+def test_answers_come_in_the_order_of_the_questions(database: Database) -> None:
+    database.insert(TrieNode, ("key", "rlp"), nodes(2))
+    by_key = "SELECT rlp FROM cchain_app_trienode WHERE key = %s"
+    asked = [(_COUNT, ()), (by_key, (b"none",)), (by_key, (nodes(1)[0][0],))]
+    first, second, third = database.answers(asked)
+    assert (first, second, [bytes(rlp) for (rlp,) in third]) == ([(2,)], [], [b"v"])
+    assert database.answers([]) == []
+
+
+def test_what_is_read_ahead_is_given_once_and_to_nobody_else(database: Database) -> None:
+    with database.read_ahead([(_COUNT, ())]):
+        _insert_in_another_way(nodes(1))
+        seen: list[object] = []
+        other = threading.Thread(target=lambda: seen.append(database._known(_COUNT, ())))
+        other.start()
+        other.join()
+        first, second = database.rows(_COUNT), database.rows(_COUNT)
+    assert seen == [None]
+    assert first == ([(0,)] if connection.vendor == "postgresql" else [(1,)])
+    assert second == [(1,)]
+
+
+def test_nothing_is_given_of_before_a_write_or_the_end(database: Database) -> None:
+    with database.read_ahead([(_COUNT, ())]):
+        database.insert(TrieNode, ("key", "rlp"), nodes(1))
+        assert database.row(_COUNT) == (1,)
+    with database.atomic(), database.read_ahead([(_COUNT, ())]):
+        database.acquire(Lock.CCHAIN)
+        _insert_in_another_way(nodes(2)[1:])
+        assert database.row(_COUNT) == (2,)
+    with database.read_ahead([(_COUNT, ())]):
+        pass
+    _insert_in_another_way(nodes(3)[2:])
+    assert database.row(_COUNT) == (3,)
+
+
+@in_postgresql
+def test_reading_ahead_within_what_was_read_ahead_asks_for_the_rest(database: Database) -> None:
+    other = ("SELECT 1", ())
+    with database.read_ahead([(_COUNT, ())]), CaptureQueriesContext(connection) as captured:
+        with database.read_ahead([(_COUNT, ()), other]):
+            assert [one["sql"] for one in captured] == ["SELECT 1"]
+        assert database.row(_COUNT) == (0,)
+        assert len(captured) == 1
+
+
+def _insert_in_another_way(rows: Sequence[Row]) -> None:
+    for key, rlp in rows:
+        TrieNode.objects.create(key=key, rlp=rlp)
