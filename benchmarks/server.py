@@ -16,6 +16,8 @@ from tests.servers.ports import free_ports
 
 TICKS = os.sysconf("SC_CLK_TCK")
 """Of the clock that counts processor time, a second."""
+_LISTENS = "0A"
+"""A socket's state in the kernel's tables."""
 
 
 class StartFailed(Exception):
@@ -48,6 +50,8 @@ class Kind:
     """Seconds that it has to answer for the first time."""
     grace: float = 5.0
     """Seconds that it has to end."""
+    listeners: int = 1
+    """Sockets that listen at its port once it is whole: a process that reads beside the one that writes comes later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +116,18 @@ def _wait_for(server: Server, output: Path) -> None:
             client = Client(Http(server.endpoint))
             client.call(server.kind.probe)
             client.close()
-            return
+            if _listeners(server.endpoint.port) >= server.kind.listeners:
+                return
         time.sleep(server.kind.look)
     tail = output.read_text(errors="replace").splitlines()[-15:]
     raise StartFailed("\n".join([f"{server.kind.title} did not start", *tail]))
+
+
+def _listeners(port: int) -> int:
+    """Return how many sockets listen at a port, by the kernel's tables."""
+    tables = (Path("/proc/net") / name for name in ("tcp", "tcp6"))
+    rows = [row.split() for one in tables if one.exists() for row in one.read_text().splitlines()]
+    return sum(row[1].endswith(f":{port:04X}") and row[3] == _LISTENS for row in rows)
 
 
 def _end(process: subprocess.Popen[bytes], grace: float) -> None:

@@ -19,7 +19,7 @@ def _environment(port: int, scratch: Path) -> Mapping[str, str]:
 
 def two_workers(_scale: Scale) -> Kind:
     """Return this node with a process that reads beside the one that writes."""
-    return replace(NODE, environment=_environment)
+    return replace(NODE, environment=_environment, listeners=2)
 
 
 def prepare(scene: Scene) -> None:
