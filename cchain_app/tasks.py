@@ -40,7 +40,7 @@ def produce_blocks() -> dict[str, int]:
     until = time.monotonic() + TURN
     with chain.producer.attending():
         while not development.is_paused(chain):  # the request may be older than a pause
-            if not pool.is_empty(chain) and _produce(chain):
+            if _produce(chain):
                 made += 1
             elif not made or not chain.producer.wait(LINGER):
                 break
@@ -76,6 +76,8 @@ def _produce(chain: EvmChain, *, allow_empty: bool = False) -> bool:
     """Make a block; say whether there is one. Of a fork none is made while the state that it needs is not told."""
     try:
         with pool.read_ahead(chain):
+            if not allow_empty and pool.is_empty(chain):
+                return False
             return chain.consensus.produce(now=clock.now(), allow_empty=allow_empty) is not None
     except UpstreamError as error:
         _log.warning("no block is made: %s", error)

@@ -204,7 +204,7 @@ class Database:
 
         Each sees what is committed when it runs.
         """
-        if self.connection.vendor == "postgresql":
+        if questions and self.connection.vendor == "postgresql":
             return self._send(questions)
         return [self.rows(*question) for question in questions]
 

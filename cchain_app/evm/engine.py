@@ -7,10 +7,17 @@ nothing: what a block or call did comes back as values. Roots are made by `trie`
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, Self
+from typing import Final, NamedTuple, Protocol, Self
 
 from cchain_app.txs.transaction import Transaction
 from primitives.evm import ZERO_HASH, Address, Hash, Slot, Word
+
+BLOCK_HASHES: Final = Address(bytes.fromhex("0000f90827f1c53a10cb7a02335b175320002935"))
+"""The contract of EIP-2935, to which each block writes its parent's hash."""
+BLOCK_HASHES_KEPT: Final = 8191
+"""Slots of it, which are written in turn."""
+BEACON_ROOTS: Final = Address(bytes.fromhex("000f3df6d732807ef1319fb7b8bb8522d0beac02"))
+"""The contract of EIP-4788, which keeps the roots of beacon blocks likewise."""
 
 
 class AccountState(NamedTuple):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
 from cchain_app.chain import EvmChain
-from cchain_app.evm.engine import AccountState
+from cchain_app.evm.engine import BEACON_ROOTS, BLOCK_HASHES, AccountState
 from cchain_app.forking import questions
 from cchain_app.forking.client import Upstream
 from cchain_app.forking.errors import NotKept, UpstreamAway
@@ -20,8 +20,6 @@ from primitives.hashing import EMPTY_HASH
 
 T = TypeVar("T")
 
-BLOCK_HASHES: Final = Address(bytes.fromhex("0000f90827f1c53a10cb7a02335b175320002935"))
-BEACON_ROOTS: Final = Address(bytes.fromhex("000f3df6d732807ef1319fb7b8bb8522d0beac02"))
 RINGS: Final = frozenset({BLOCK_HASHES, BEACON_ROOTS})
 """Contracts of EIP-2935 and EIP-4788, in which each block overwrites slots of long ago."""
 

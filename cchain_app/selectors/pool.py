@@ -1,7 +1,7 @@
 """The pool as clients see it: what waits, what can run now, which nonce comes next."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -82,7 +82,7 @@ def next_nonce(chain: EvmChain, address: Address) -> int:
         known = memory.pool.nonce(address, tag)
         if known is not None:
             return known
-    waiting = _of_head(chain, lambda: rows.entries_of(chain.db, [address]))
+    waiting = _entries_of(chain, [address])
     head = blocks.head(chain)
     account = state_at(chain, head.number).account(address)
     queue = _split(waiting, state_at(chain, head.number), address)
@@ -109,7 +109,7 @@ def content(chain: EvmChain, addresses: Iterable[Address] | None = None) -> Pool
         entries = _of_head(chain, lambda: rows.entries(chain.db, chain.memory.pool))
     else:
         senders = list(addresses)
-        entries = _of_head(chain, lambda: rows.entries_of(chain.db, senders))
+        entries = _entries_of(chain, senders)
     split_up = queues(chain, entries)
     found = transactions(chain, (entry.hash for entry in entries))
 
@@ -160,6 +160,12 @@ def newest_hashes(chain: EvmChain, limit: int) -> list[Hash]:
 def raws_of(chain: EvmChain, hashes: Iterable[Hash]) -> dict[Hash, bytes]:
     """Return the envelopes of those of the transactions that wait, by hash."""
     return {tx_hash: raw for tx_hash, (_, raw) in rows.envelopes(chain.db, hashes).items()}
+
+
+def _entries_of(chain: EvmChain, senders: Sequence[Address]) -> list[PoolEntry]:
+    """Return what waits of some senders, as it is on the remembered head."""
+    with chain.db.read_ahead(questions.of_senders(chain.db, senders)):
+        return _of_head(chain, lambda: rows.entries_of(chain.db, senders))
 
 
 def _of_head(chain: EvmChain, read: Callable[[], list[PoolEntry]]) -> list[PoolEntry]:

@@ -75,10 +75,15 @@ def account_at(db: Database, address: Address, number: int) -> AccountState | No
     return None if row is None else account_of(row[0], row[1], row[2])
 
 
+def slot_question(address: Address, slot: Slot, number: int) -> Question:
+    """Return what `slot_at` asks."""
+    key = address + slot
+    return _SLOT, (key, number, key, number)
+
+
 def slot_at(db: Database, address: Address, slot: Slot, number: int) -> Word:
     """Return a storage slot as it was after block `number`; zero when it was not set. Raises as `account_at`."""
-    key = address + slot
-    row = db.row(_SLOT, (key, number, key, number))
+    row = db.row(*slot_question(address, slot, number))
     if row is not None and row[1] == _PRUNED:
         raise state_pruned(db, number)
     return ZERO_WORD if row is None else Word(bytes(row[0]))

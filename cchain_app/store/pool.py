@@ -38,7 +38,7 @@ EXTENT_QUESTION: Final[Question] = (
     (SLOT_BYTES - 1, SLOT_BYTES),
 )
 
-_ANY = "SELECT 1 FROM cchain_app_pooltransaction LIMIT 1"
+ANY_QUESTION: Final[Question] = ("SELECT 1 FROM cchain_app_pooltransaction LIMIT 1", ())
 
 _ADDRESS_BYTES = 20
 
@@ -102,7 +102,7 @@ def extent(db: Database) -> Extent:
 
 def is_empty(db: Database) -> bool:
     """Return whether nothing waits, in one statement."""
-    return db.row(_ANY) is None
+    return db.row(*ANY_QUESTION) is None
 
 
 def entries_question(memory: PoolMemory) -> Question:
@@ -132,10 +132,15 @@ def entries(db: Database, memory: PoolMemory) -> list[PoolEntry]:
     return list(entries.values())
 
 
+def entries_of_questions(db: Database, senders: Iterable[Address]) -> list[Question]:
+    """Return what `entries_of` asks."""
+    return db.key_questions(_ENTRIES + "WHERE sender IN ({keys})", sorted(senders))
+
+
 def entries_of(db: Database, senders: Iterable[Address]) -> list[PoolEntry]:
     """Return what waits of these senders."""
-    found = db.rows_by_keys(_ENTRIES + "WHERE sender IN ({keys})", list(senders))
-    return [_entry(row) for row in found]
+    asked = entries_of_questions(db, senders)
+    return [_entry(row) for question in asked for row in db.rows(*question)]
 
 
 def entries_with_authorities(db: Database) -> list[PoolEntry]:

@@ -2,26 +2,39 @@
 
 from collections.abc import Iterable
 
+from cchain_app.evm.engine import BLOCK_HASHES, BLOCK_HASHES_KEPT
 from cchain_app.memory import PoolMemory
 from cchain_app.store import chain, development, evm_state, following, pool
 from chaindb import generation
 from chaindb.database import Database, Question
-from primitives.evm import Address
+from primitives.evm import Address, Slot
 
 
 def of_building(head: int, memory: PoolMemory) -> list[Question]:
     """Return what is asked to build a block on the one at height `head`, as far as that is the head still."""
     return [
+        pool.ANY_QUESTION,
         generation.QUESTION,
         following.head_question(head),
         pool.entries_question(memory),
         development.changes_question(head + 1),
+        evm_state.slot_question(BLOCK_HASHES, _slot_of_parent(head), head),
     ]
+
+
+def _slot_of_parent(head: int) -> Slot:
+    """Return where the block after a height writes its parent's hash (EIP-2935)."""
+    return Slot((head % BLOCK_HASHES_KEPT).to_bytes(32, "big"))
 
 
 def of_acceptance(head: int) -> list[Question]:
     """Return what is asked under the chain's lock before the block after the one at height `head` is written."""
     return [chain.POINTER_QUESTION, development.set_question(head + 1), generation.QUESTION]
+
+
+def of_senders(db: Database, senders: Iterable[Address]) -> list[Question]:
+    """Return what is asked for what waits of some senders, as of the head that comes behind."""
+    return [*pool.entries_of_questions(db, senders), chain.POINTER_QUESTION]
 
 
 def of_admission(db: Database, accounts: Iterable[Address]) -> list[Question]:
