@@ -46,6 +46,8 @@ class PubSubLayer(BaseChannelLayer):
     def __init__(self, url: str) -> None:
         super().__init__()
         self._url = url
+        # Redis hands messages on whatever the number of the database; another node may have another one.
+        self._database = redis.ConnectionPool.from_url(url).connection_kwargs.get("db", 0)
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Redis] = WeakKeyDictionary()
         self._channels: dict[str, _Channel] = {}
 
@@ -53,7 +55,7 @@ class PubSubLayer(BaseChannelLayer):
     async def new_channel(self, prefix: str = "pointers") -> str:
         """Return the name of a channel that is in no group yet."""
         name = f"{prefix}.{secrets.token_hex(8)}"
-        self._channels[name] = _Channel(self._client().pubsub(ignore_subscribe_messages=True))
+        self._channels[name] = _Channel(self._client().pubsub())
         return name
 
     @override
@@ -65,7 +67,7 @@ class PubSubLayer(BaseChannelLayer):
         """
         joining = self._channels[channel]
         joining.groups.add(group)
-        await joining.listening.subscribe(group)
+        await joining.listening.subscribe(self._named(group))
 
     @override
     async def group_discard(self, group: str, channel: str) -> None:
@@ -75,7 +77,7 @@ class PubSubLayer(BaseChannelLayer):
             return
         leaving.groups.discard(group)
         if leaving.groups:
-            await leaving.listening.unsubscribe(group)
+            await leaving.listening.unsubscribe(self._named(group))
         else:
             del self._channels[channel]
             await leaving.listening.aclose()  # type: ignore[no-untyped-call]
@@ -108,7 +110,10 @@ class PubSubLayer(BaseChannelLayer):
         Raises:
             redis.ConnectionError, redis.TimeoutError: Redis does not answer.
         """
-        await self._client().publish(group, msgspec.msgpack.encode(message))
+        await self._client().publish(self._named(group), msgspec.msgpack.encode(message))
+
+    def _named(self, group: str) -> str:
+        return f"{self._database}.{group}"
 
     def _client(self) -> Redis:
         """Return this event loop's client: connections cannot be taken to another one."""

@@ -9,11 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import redis as redis_client
 
 from chaindb import building as module
+from chaindb import pubsub_layer
 from chaindb.building import Building
 from chaindb.chains import Chain
 from chaindb.pointers import Message, Pointers
+from chaindb.pubsub_layer import PubSubLayer
 from tests.integration.patience import SECONDS, groups_joined
 from tests.servers.redis import RedisServer
 
@@ -81,6 +84,48 @@ async def test_a_process_hears_of_another_and_of_what_it_makes(production: str) 
         await asyncio.to_thread(other.communicate, b"\n")
         unbind()
     assert await asyncio.to_thread(of_p.outstanding) == []
+
+
+async def test_nodes_with_databases_of_their_own_do_not_hear_each_other(redis: RedisServer) -> None:
+    base = redis.url.rpartition("/")[0]
+    first, second = PubSubLayer(f"{base}/1"), PubSubLayer(f"{base}/2")
+    channel = await first.new_channel()
+    await first.group_add("c", channel)
+    await first.group_add("p", channel)
+    await second.group_send("c", {"type": "of another"})
+    await first.group_send("c", {"type": "c", "hash": b"\xff"})
+    async with asyncio.timeout(SECONDS):
+        assert await first.receive(channel) == {"type": "c", "hash": b"\xff"}
+
+    await first.group_discard("c", channel)
+    await first.group_send("c", {"type": "c"})
+    await first.group_send("p", {"type": "p"})
+    async with asyncio.timeout(SECONDS):
+        assert await first.receive(channel) == {"type": "p"}
+    await first.group_discard("p", channel)
+
+
+async def test_who_receives_is_told_that_redis_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = RedisServer()
+    layer = PubSubLayer(server.url)
+    channel, silent = await layer.new_channel(), await layer.new_channel()
+    await layer.group_add("c", channel)
+    monkeypatch.setattr(pubsub_layer, "SILENCE", 0.1)
+    await layer.group_add("c", silent)
+    waiting = asyncio.create_task(layer.receive(channel))
+    await layer.group_send("c", {"type": "c"})
+    async with asyncio.timeout(SECONDS):
+        assert await waiting == {"type": "c"}
+        assert await layer.receive(silent) == {"type": "c"}
+        server.freeze()
+        with pytest.raises(redis_client.TimeoutError, match=r"no answer within 0\.1s"):
+            await layer.receive(silent)
+        server.bring_back()
+        server.stop()
+        with pytest.raises(redis_client.ConnectionError):
+            await layer.receive(channel)
+    for one in (channel, silent):
+        await layer.group_discard("c", one)
 
 
 def _start(url: str) -> "subprocess.Popen[bytes]":
