@@ -157,7 +157,6 @@ class _ListByList:
                 f"DELETE FROM {table} WHERE ({', '.join(names)}) IN ({_list(row, count)})"
             ),
         }[verb]
-        self._prepared = self._sql.replace("%s", "%b")
         self._key = {"insert": None, "delete": None, "upsert": slice(1), "update": slice(written, None)}[verb]  # fmt: skip
         """What of a row says which one it overwrites: of several that say the same the last one counts."""
         self._plain = [_PLAIN.get(one.partition("(")[0]) for one in types]
@@ -180,7 +179,7 @@ class _ListByList:
     def run(self, connection: Any, rows: Sequence[Row]) -> None:
         """Write rows by the prepared statement; lists go to the server as such."""
         with connection.prepared_cursor() as cursor:
-            cursor.execute(self._prepared, self._lists(rows))
+            cursor.execute(self._sql, self._lists(rows))
 
     def _lists(self, rows: Sequence[Row]) -> list[list[Any]]:
         """Return the values of each column."""

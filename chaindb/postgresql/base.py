@@ -4,7 +4,7 @@ import time
 from typing import Any, Final, Self
 
 import psycopg
-from django.db.backends.postgresql import base
+from django.db.backends.postgresql import base, operations
 from django.db.backends.utils import CursorWrapper
 from psycopg_pool import PoolTimeout
 from typing_extensions import override
@@ -20,11 +20,23 @@ class PreparingCursor(psycopg.Cursor[Any]):
 
     @override
     def execute(self, query: Any, params: Any = None, **_: Any) -> Self:
-        return super().execute(query, params, prepare=True)
+        # In their binary form, which is the shorter one.
+        return super().execute(query.replace("%s", "%b"), params, prepare=True)
+
+
+class DatabaseOperations(operations.DatabaseOperations):
+    """Shows statements that were prepared, too, to who captures them."""
+
+    @override
+    def last_executed_query(self, cursor: Any, sql: Any, params: Any) -> str:
+        """Return the last statement with its values; of one that was prepared, with the marks for them."""
+        return super().last_executed_query(cursor, sql, params) or str(sql)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
     """Gives no connection to a server that is known to be away: the answer is there at once."""
+
+    ops_class = DatabaseOperations
 
     @override
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:

@@ -128,7 +128,7 @@ def test_whatever_statement_fails_nothing_is_left(world: World, past: Past, alia
             break
         assert (tables.everything(), clock.offset()) == (before, offset), number
 
-    assert number > 20
+    assert number > 15  # messages, where the database is PostgreSQL
     assert chain.last_accepted() == places(blocks)[-1]
     assert clock.offset() > offset
 
@@ -199,7 +199,7 @@ def test_what_blocks_are_wrapped_in_costs_the_same_however_many_they_are(world: 
     for blocks in (past.c[3:4], past.c[4:]):
         with CaptureQueriesContext(connection) as asked:
             follow(chain, blocks)
-        costs.append([one["sql"] for one in asked if "cchain_app" not in one["sql"]])
+        costs.append([one["sql"] for one in asked])
 
     ours = ("chaindb_clock", "network_app_outerblock")
     for statements in costs:

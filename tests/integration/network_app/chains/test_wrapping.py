@@ -145,9 +145,11 @@ def test_an_outer_block_costs_one_statement_and_two_looks(world: World, alias: s
     ours = [sql for sql in with_outer if "network_app" in sql]
     assert len(ours) == 1
     assert 'INSERT INTO "network_app_outerblock"' in ours[0]
-    assert len(with_outer) == len(without) + 1 + 2
+    # PostgreSQL hears of the C-Chain's outer block, and is asked the second time, with the block itself.
+    together = alias == "C" and connection.vendor == "postgresql"
+    assert len(with_outer) == len(without) + (1 if together else 1 + 2)
     looks = [sum("chaindb_generation" in sql for sql in asked) for asked in (with_outer, without)]
-    assert looks[0] - looks[1] == 2
+    assert looks[0] - looks[1] == (1 if together else 2)
 
 
 @pytest.fixture
