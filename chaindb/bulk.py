@@ -1,7 +1,8 @@
 """Statements that write many rows of one model at once, in each database's own way.
 
 SQLite runs a statement once for each row. PostgreSQL would read, plan and answer each of them, which costs more than
-to write the row: there one statement takes all rows, a list for each column, and is prepared.
+to write the row: there one statement takes all rows, a list for each column, and is prepared. Few rows stand in the text
+of a message with others.
 """
 
 # ruff: noqa: S608  # names of tables and columns are the models'

@@ -56,7 +56,7 @@ def missed_questions(first: int, last: int) -> list[Question]:
 
 
 def missed(db: Database, first: int, last: int) -> Missed:
-    """Return the blocks from height `first` to `last` and what they changed, asked for together."""
+    """Return the blocks from height `first` to `last` and what they changed."""
     *blocks, accounts, slots, kept = (db.rows(*one) for one in missed_questions(first, last))
     changed = (
         {Address(bytes(address)) for (address,) in accounts},
