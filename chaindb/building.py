@@ -69,6 +69,7 @@ class Building:
         self._shared_keys: dict[int, str] = {}
         """Of the table's, what has an entry in the cache."""
         self._work_begins = threading.Event()
+        self._watching = threading.Lock()
         self._watcher: threading.Thread | None = None
 
     def observe(self, observer: Observer | None) -> None:
@@ -96,9 +97,9 @@ class Building:
         self._begun.at = (height, started)
         key = self._key(_slot_of(os.getpid()))
         self._table[number] = _Work(height, time.time(), started, key)
-        if not self._is_alone:
-            self._watch()
         try:
+            if not self._is_alone:
+                self._watch()
             yield
         finally:
             del self._table[number]
@@ -117,10 +118,11 @@ class Building:
     def _watch(self) -> None:
         """See that somebody looks after a moment whether this work still goes on."""
         self._work_begins.set()
-        if self._watcher is None or not self._watcher.is_alive():  # or its process was forked
-            name = f"building-{self._name}"
-            self._watcher = threading.Thread(target=self._share_what_lasts, name=name, daemon=True)
-            self._watcher.start()
+        with self._watching:
+            if self._watcher is None or not self._watcher.is_alive():  # or its process was forked
+                work, name = self._share_what_lasts, f"building-{self._name}"
+                self._watcher = threading.Thread(target=work, name=name, daemon=True)
+                self._watcher.start()
 
     def _share_what_lasts(self) -> None:
         while True:
@@ -139,8 +141,11 @@ class Building:
             cache.set(work.key, (work.height, work.began), LIFETIME)
         except Exception as error:  # whatever the cache says, the block is made
             _log.warning("the cache is away; a block in the making is not shown: %s", error)
-        if number not in self._table:  # it has ended meanwhile
-            self._unshare(number)
+        if (
+            number not in self._table
+        ):  # it has ended meanwhile, and what it forgot may not have been there yet
+            self._shared_keys.pop(number, None)
+            _forget(work.key)
 
     def _unshare(self, number: int) -> None:
         key = self._shared_keys.pop(number, None)

@@ -132,7 +132,8 @@ class _ListByList:
         written: int,
     ) -> None:
         table, names = _names(connection, model, fields)
-        types = [str(field.db_type(connection)) for field in fields]
+        # Without their lengths, to which a cast would cut in silence what an insertion refuses.
+        types = [str(field.db_type(connection)).partition("(")[0] for field in fields]
         given = f"unnest({', '.join(f'%s::{one}[]' for one in types)})"
         named = f"{given} AS given({', '.join(f'g{place}' for place in range(len(names)))})"
         equal = [f"{name} = g{place}" for place, name in enumerate(names)]
@@ -160,7 +161,7 @@ class _ListByList:
         }[verb]
         self._key = {"insert": None, "delete": None, "upsert": slice(1), "update": slice(written, None)}[verb]  # fmt: skip
         """What of a row says which one it overwrites: of several that say the same the last one counts."""
-        self._plain = [_PLAIN.get(one.partition("(")[0]) for one in types]
+        self._plain = [_PLAIN.get(one) for one in types]
 
     def parts(self, rows: Iterable[Row]) -> Iterator[list[Row]]:
         """Yield rows in parts, so that a large block is not in memory twice."""

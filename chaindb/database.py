@@ -199,6 +199,10 @@ class Database:
         finally:
             self._mine.waiting = None
 
+    def send_waiting(self) -> None:
+        """Send what waits to be sent together, and wait until it is done."""
+        self._send(())
+
     def answers(self, questions: Sequence[Question]) -> list[Rows]:
         """Return the rows of each of some queries; PostgreSQL is asked all of them at once.
 
@@ -212,8 +216,10 @@ class Database:
     def read_ahead(self, questions: Sequence[Question]) -> Iterator[None]:
         """Have PostgreSQL answer some queries at once that the body asks one by one.
 
-        Each answer is given once, as of the body's beginning, to who asks the very same in this thread; none after
-        this thread has written or has waited for a lock. What is asked besides, or again, is asked as ever.
+        Each answer is given once, as of the body's beginning, to who asks this object the very same in this thread;
+        none after the thread has written through it or has waited for a lock. What is asked besides, or again, is
+        asked as ever. What is remembered for longer must not be able to change between the beginning and the question,
+        or it is looked at again before it counts.
         """
         mine = self._mine
         asked = []
@@ -291,8 +297,8 @@ class Database:
                 [value for _, params in everything for value in params],
             )
             for place in range(len(everything)):
-                if place:
-                    cursor.nextset()
+                if place and not cursor.nextset():
+                    raise AssertionError(f"no answer to statement {place}")  # one was empty
                 if place >= len(waiting):
                     found.append(cursor.fetchall())
         return found

@@ -188,9 +188,9 @@ def _tell(error: Exception) -> None:
 async def _receive(listener: _Listener) -> None:
     layer: Any = get_channel_layer()
     channel = await layer.new_channel()
-    await _join(layer, channel, listener.chains)
     rejoining = asyncio.create_task(_rejoin(layer, channel, listener.chains))
     try:
+        await _join(layer, channel, listener.chains)
         while True:
             message = await layer.receive(channel)
             try:
@@ -199,8 +199,8 @@ async def _receive(listener: _Listener) -> None:
                 _log.exception("a pointer could not be delivered")
     finally:
         rejoining.cancel()
-        with contextlib.suppress(Exception):  # the layer forgets silent channels by itself
-            for chain in listener.chains:
+        for chain in listener.chains:
+            with contextlib.suppress(Exception):  # it is away, or the loop ends
                 await layer.group_discard(group_of(chain), channel)
 
 

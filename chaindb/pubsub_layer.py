@@ -31,7 +31,8 @@ SILENCE: Final = 10.0
 @dataclass(slots=True, eq=False)
 class _Channel:
     listening: PubSub
-    groups: set[str] = field(default_factory=set)
+    groups: set[bytes] = field(default_factory=set)
+    """By their names at Redis."""
 
 
 class PubSubLayer(BaseChannelLayer):
@@ -65,20 +66,18 @@ class PubSubLayer(BaseChannelLayer):
         Raises:
             redis.ConnectionError, redis.TimeoutError: Redis does not answer.
         """
-        joining = self._channels[channel]
-        joining.groups.add(group)
-        await joining.listening.subscribe(self._named(group))
+        joining, name = self._channels[channel], self._named(group)
+        await joining.listening.subscribe(name)
+        joining.groups.add(name.encode())
 
     @override
     async def group_discard(self, group: str, channel: str) -> None:
-        """Let a channel have nothing more of a group; one that is in none is closed."""
+        """Let a channel have nothing more of a group; one that is in none is closed. Redis need not be there."""
         leaving = self._channels.get(channel)
         if leaving is None:
             return
-        leaving.groups.discard(group)
-        if leaving.groups:
-            await leaving.listening.unsubscribe(self._named(group))
-        else:
+        leaving.groups.discard(self._named(group).encode())
+        if not leaving.groups:
             del self._channels[channel]
             await leaving.listening.aclose()  # type: ignore[no-untyped-call]
 
@@ -90,7 +89,7 @@ class PubSubLayer(BaseChannelLayer):
             redis.ConnectionError, redis.TimeoutError: Redis is lost, and with it what was sent meanwhile. The channel
                 hears nothing more.
         """
-        listening = self._channels[channel].listening
+        listening, groups = self._channels[channel].listening, self._channels[channel].groups
         is_asked = False
         while True:
             found = await listening.get_message(timeout=SILENCE)
@@ -99,7 +98,7 @@ class PubSubLayer(BaseChannelLayer):
             is_asked = found is None
             if found is None:
                 await listening.ping()
-            elif found["type"] == "message":
+            elif found["type"] == "message" and found["channel"] in groups:
                 message: dict[str, Any] = msgspec.msgpack.decode(found["data"])
                 return message
 

@@ -62,6 +62,8 @@ def catch_up(chain: EvmChain, told: int = 0) -> AcceptedBlock:
     Raises:
         NoGenesis: The database holds no chain.
     """
+    # Whoever has the head moving waits for no lock of the database: others may hold that, and wait for the head.
+    chain.db.send_waiting()
     with chain.memory.moving:
         with _reading_to(chain, told):
             found = _catch_up(chain)

@@ -45,7 +45,8 @@ def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> list[Outcome]:
     try:
         with chain.db.atomic(durable=True), chain.db.together():
             chain.db.acquire(Lock.CCHAIN_POOL)
-            head = blocks.catch_up(chain)
+            with chain.db.read_ahead(questions.of_following(chain.memory.blocks.head)):
+                head = blocks.catch_up(chain)
             with chain.db.read_ahead(questions.of_admission(chain.db, _named(newcomers))):
                 admissions = Admissions(chain, head, newcomers, rows.extent(chain.db))
             outcomes = [admissions.admit(one) for one in newcomers]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.evm.engine import BLOCK_HASHES, BLOCK_HASHES_KEPT
 from cchain_app.memory import PoolMemory
 from cchain_app.store import chain, development, evm_state, following, pool
@@ -25,6 +26,11 @@ def of_building(head: int, memory: PoolMemory) -> list[Question]:
 def _slot_of_parent(head: int) -> Slot:
     """Return where the block after a height writes its parent's hash (EIP-2935)."""
     return Slot((head % BLOCK_HASHES_KEPT).to_bytes(32, "big"))
+
+
+def of_following(seen: AcceptedBlock | None) -> list[Question]:
+    """Return what is asked first to move the memory to the head; the answer serves nobody once another head is seen."""
+    return [] if seen is None else [following.head_question(seen.number)]
 
 
 def of_acceptance(head: int) -> list[Question]:

@@ -4,13 +4,14 @@ import threading
 from collections.abc import Sequence
 
 import pytest
-from django.db import IntegrityError, connection
+from django.db import DataError, IntegrityError, connection
 from django.test.utils import CaptureQueriesContext
 
 from cchain_app.models import AccountChange, PoolTransaction, TrieNode
 from chaindb.bulk import Row
 from chaindb.database import Database
 from chaindb.locks import Lock
+from network_app.models import Certificate
 from primitives.evm import Address, Hash
 
 _CHANGE = ("id", "address", "number", "nonce", "balance", "code_hash")
@@ -155,6 +156,23 @@ def test_what_fails_before_the_end_sends_nothing(database: Database) -> None:
     assert all_nodes() == []
     if connection.vendor == "postgresql":
         assert not [one for one in captured if "INSERT" in one["sql"]]
+
+
+@pytest.mark.parametrize("is_together", [False, True])
+@in_postgresql
+def test_what_is_too_long_is_refused_and_not_cut(database: Database, *, is_together: bool) -> None:
+    row = (b"\x01" * 20, "n" * 1_000, b"")
+
+    def write() -> None:
+        with database.atomic():
+            if is_together:
+                with database.together():
+                    database.upsert(Certificate, ("node_id", "node", "der"), [row])
+            else:
+                database.upsert(Certificate, ("node_id", "node", "der"), [row])
+
+    with pytest.raises(DataError, match="too long"):
+        write()
 
 
 def test_answers_come_in_the_order_of_the_questions(database: Database) -> None:

@@ -124,8 +124,19 @@ async def test_who_receives_is_told_that_redis_is_lost(monkeypatch: pytest.Monke
         server.stop()
         with pytest.raises(redis_client.ConnectionError):
             await layer.receive(channel)
-    for one in (channel, silent):
+        late = await layer.new_channel()
+
+        async def listen() -> None:
+            await layer.group_add("c", late)
+            await layer.receive(late)
+
+        with pytest.raises(redis_client.ConnectionError):
+            await listen()
+    # Nobody needs Redis to leave, and nothing is left behind.
+    for one in (channel, silent, late):
         await layer.group_discard("c", one)
+        await layer.group_discard("p", one)
+    assert layer._channels == {}
 
 
 def _start(url: str) -> "subprocess.Popen[bytes]":

@@ -132,6 +132,31 @@ def test_what_is_soon_made_is_seen_by_its_own_process_alone(
     assert cache.get_many([here._key(slot) for slot in range(module.SLOTS)]) == {}
 
 
+def test_what_ends_while_it_is_shared_is_forgotten(
+    production: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setting, ended = threading.Event(), threading.Event()
+
+    class Slow(_Broken):
+        """A cache that stores after the work has ended."""
+
+        def set(self, *entry: Any) -> None:
+            setting.set()
+            assert ended.wait(SECONDS)
+            cache.set(*entry)
+
+        delete = cache.delete
+
+    monkeypatch.setattr(module, "cache", Slow())
+    here = production("C")
+    with here.count(5):
+        assert setting.wait(SECONDS)
+    ended.set()
+    monkeypatch.setattr(module, "cache", cache)
+    wait_until(lambda: not here._shared_keys)
+    wait_until(lambda: heights(production("C")) == [])
+
+
 def test_two_chains_do_not_see_each_other(make: Make) -> None:
     first, second = make("C0"), make("C1")
     with first.count(5), second.count(6):

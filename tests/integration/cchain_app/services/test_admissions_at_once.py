@@ -1,0 +1,42 @@
+"""Taking transactions in while another process holds the pool."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection, connections
+
+from cchain_app.apps import evm_chain
+from cchain_app.selectors import blocks
+from cchain_app.services import transactions
+from chaindb.locks import Lock
+from tests.integration.conftest import Chain
+from tests.integration.patience import SECONDS
+
+_WAIT_FOR_A_LOCK = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one lock for all")
+def test_who_waits_for_the_pool_does_not_keep_the_head_from_moving(shared_chain: Chain) -> None:
+    chain, made = evm_chain(), shared_chain.make()
+    shared_chain.do()
+
+    def submit() -> object:
+        try:
+            return transactions.submit(chain, [made.raw])
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as pool:
+        with chain.db.atomic():
+            chain.db.acquire(Lock.CCHAIN_POOL)
+            submitted = pool.submit(submit)
+            deadline = time.monotonic() + SECONDS
+            while chain.db.row(_WAIT_FOR_A_LOCK) != (1,):
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+
+            assert chain.memory.moving.acquire(blocking=False)
+            chain.memory.moving.release()
+            assert blocks.catch_up(chain).number == 1
+        submitted.result(SECONDS)
