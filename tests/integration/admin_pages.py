@@ -57,6 +57,10 @@ class Page:
         ]
 
 
+SUBSELECT = re.compile(r"\(SELECT [^()]*\)")
+"""A value that is looked up beside each row."""
+
+
 def _plan(sql: str, params: Any) -> list[str]:
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
@@ -80,7 +84,7 @@ def _grows(step: str, sql: str) -> bool:
     if step == "SCAN part":  # of a union, each cut off by a LIMIT of its own
         return False
     # Walking a table in the order of its key ends with the page, if every row is on it.
-    walks_a_page = "LIMIT" in sql and "WHERE" not in sql
+    walks_a_page = "LIMIT" in sql and "WHERE" not in SUBSELECT.sub("", sql)
     walks_its_own_index = step.endswith(
         (
             "USING INDEX cchain_contract",
