@@ -141,9 +141,8 @@ class Building:
             cache.set(work.key, (work.height, work.began), LIFETIME)
         except Exception as error:  # whatever the cache says, the block is made
             _log.warning("the cache is away; a block in the making is not shown: %s", error)
-        if (
-            number not in self._table
-        ):  # it has ended meanwhile, and what it forgot may not have been there yet
+        if number not in self._table:
+            # It has ended meanwhile, and what it forgot may not have been there yet.
             self._shared_keys.pop(number, None)
             _forget(work.key)
 

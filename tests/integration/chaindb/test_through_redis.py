@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,6 +23,7 @@ from tests.servers.redis import RedisServer
 
 SENDER = """
 import sys
+import threading
 import django
 from django.conf import settings
 from types import SimpleNamespace
@@ -35,7 +37,10 @@ settings.configure(
 django.setup()
 from chaindb.building import Building
 from chaindb.pointers import Pointers
+shared, share = threading.Event(), Building._share
+Building._share = lambda *block: (share(*block), shared.set())
 with Building("P", "production").count(41):
+    shared.wait()
     Pointers("production").send("C", {"type": "c", "number": 7})
     sys.stdin.readline()
 """
@@ -78,7 +83,7 @@ async def test_a_process_hears_of_another_and_of_what_it_makes(production: str) 
     other = await asyncio.to_thread(_start, production)
     try:
         assert await asyncio.wait_for(inbox.get(), SECONDS) == {"type": "c", "number": 7}
-        await asyncio.to_thread(_wait_for, of_p, [41])
+        assert await asyncio.to_thread(_heights, of_p) == [41]
         assert await asyncio.to_thread(Building("C", "production").outstanding) == []
     finally:
         await asyncio.to_thread(other.communicate, b"\n")
@@ -148,22 +153,26 @@ def test_what_a_killed_process_was_at_is_forgotten_in_time(
 ) -> None:
     monkeypatch.setattr(module, "_forget", lambda key: None)  # as if it was killed
     building, other = Building("C", "production"), Building("C", "production")
+    shared, share = threading.Semaphore(0), Building._share
+
+    def share_and_tell(*block: Any) -> None:
+        share(*block)
+        shared.release()
+
+    monkeypatch.setattr(Building, "_share", share_and_tell)
     with building.count(5):
-        _wait_for(other, [5])
+        assert shared.acquire(timeout=SECONDS)
     assert _heights(other) == [5]
     # This thread's next entry takes the place of that one; it need not outlast a look at it.
     monkeypatch.setattr(module, "LIFETIME", 1)
     with building.count(6):
-        _wait_for(other, [6])
-    _wait_for(other, [])
+        assert shared.acquire(timeout=SECONDS)
+    # Redis tells nobody when an entry expires.
+    deadline = time.monotonic() + SECONDS
+    while _heights(other):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
 
 
 def _heights(building: Building) -> list[int]:
     return [height for height, _ in building.outstanding()]
-
-
-def _wait_for(building: Building, heights: list[int]) -> None:
-    deadline = time.monotonic() + SECONDS
-    while _heights(building) != heights:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

@@ -44,11 +44,18 @@ def embedded() -> Make:
     return partial(Building, profile="embedded")
 
 
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch) -> Callable[[], bool]:
+    """Return what waits until one more block has been shared, and says whether it was."""
+    done = threading.Semaphore(0)
+    share = Building._share
+
+    def share_and_tell(*block: Any) -> None:
+        share(*block)
+        done.release()
+
+    monkeypatch.setattr(Building, "_share", share_and_tell)
+    return partial(done.acquire, timeout=SECONDS)
 
 
 def heights(building: Building) -> list[int]:
@@ -108,11 +115,13 @@ def test_a_clock_that_is_behind_makes_no_negative_age(
         assert building.outstanding() == [(3, 0.0)]
 
 
-def test_another_process_sees_what_this_one_makes(production: Make) -> None:
+def test_another_process_sees_what_this_one_makes(
+    production: Make, shared: Callable[[], bool]
+) -> None:
     here, elsewhere = production("C"), production("C")
     with here.count(5):
-        wait_until(lambda: heights(elsewhere) == [5])
-        assert heights(here) == [5]
+        assert shared()
+        assert (heights(elsewhere), heights(here)) == ([5], [5])
     assert heights(elsewhere) == []
 
 
@@ -133,7 +142,7 @@ def test_what_is_soon_made_is_seen_by_its_own_process_alone(
 
 
 def test_what_ends_while_it_is_shared_is_forgotten(
-    production: Make, monkeypatch: pytest.MonkeyPatch
+    production: Make, shared: Callable[[], bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     setting, ended = threading.Event(), threading.Event()
 
@@ -152,9 +161,10 @@ def test_what_ends_while_it_is_shared_is_forgotten(
     with here.count(5):
         assert setting.wait(SECONDS)
     ended.set()
+    assert shared()
     monkeypatch.setattr(module, "cache", cache)
-    wait_until(lambda: not here._shared_keys)
-    wait_until(lambda: heights(production("C")) == [])
+    assert heights(production("C")) == []
+    assert here._shared_keys == {}
 
 
 def test_two_chains_do_not_see_each_other(make: Make) -> None:
@@ -164,7 +174,7 @@ def test_two_chains_do_not_see_each_other(make: Make) -> None:
 
 
 def test_two_processes_are_seen_beside_each_other(
-    production: Make, monkeypatch: pytest.MonkeyPatch
+    production: Make, shared: Callable[[], bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = module._slot_of(os.getpid())
     other = next(pid for pid in itertools.count(1) if module._slot_of(pid) != own)
@@ -172,17 +182,23 @@ def test_two_processes_are_seen_beside_each_other(
     with building.count(5):
         monkeypatch.setattr(module, "os", SimpleNamespace(getpid=lambda: other))
         with building.count(6):
-            wait_until(lambda: heights(elsewhere) == [5, 6])
+            assert shared()
+            assert shared()
+            assert heights(elsewhere) == [5, 6]
 
 
 def test_blocks_are_made_while_the_cache_is_away(
-    production: Make, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    production: Make,
+    shared: Callable[[], bool],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(module, "cache", _Broken())
     building, made = production("C"), []
     with building.count(5):
         made.append(5)
-        wait_until(lambda: "a block in the making is not shown: away" in caplog.text)
+        assert shared()
     assert made == [5]
+    assert "a block in the making is not shown: away" in caplog.text
     with pytest.raises(ConnectionError, match="away"):
         building.outstanding()
