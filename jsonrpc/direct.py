@@ -6,6 +6,7 @@ in any way goes on to uvicorn, unread and unchanged, and from there to the raw d
 same bytes. Knows uvicorn 0.54's `HttpToolsProtocol`; look at it again when that moves.
 """
 
+import asyncio
 import logging
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -24,6 +25,7 @@ from jsonrpc.gate import HttpConnection, Reply, RequestHead
 from jsonrpc.http import Endpoint, WholeRequests
 from jsonrpc.memory import SMALL, RequestMemory, Share
 from jsonrpc.protocol import GuardedProtocol
+from jsonrpc.turn import LoopTurn
 
 MAX_HEAD: Final = 2048
 """Bytes of a head that is read here."""
@@ -133,6 +135,8 @@ class DirectProtocol(GuardedProtocol):
     """What is answered to GET here, if anything."""
     memory: RequestMemory | None = None
     """Counts long answers that are not read yet, if that is limited."""
+    turn: LoopTurn | None = None
+    """Hears of each connection."""
     _all: ClassVar[Collection[object] | None] = None
     """The server's own set of its connections, HTTP and WebSocket."""
 
@@ -156,6 +160,12 @@ class DirectProtocol(GuardedProtocol):
         """When an answer was given at once, by the loop's clock."""
         self._unread: Share | None = None
         """What a long answer holds until it is read."""
+
+    @override
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if self.turn is not None:
+            self.turn.accepted()
 
     @override
     def data_received(self, data: bytes) -> None:

@@ -5,12 +5,20 @@ no bound for all of them.
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Callable
 from typing import Final
 
 SECONDS_OF_TURN: Final = 0.02
 """All bodies together that are more than small single calls."""
+
+SECONDS_OF_SHORT_TURN: Final = 0.0005
+"""The same while connections come: a loop of libuv accepts one in each turn, and a crowd of them would
+wait for all the bodies of those before."""
+
+ARRIVAL_SECONDS: Final = 0.05
+"""So long after a connection was accepted another one may be waiting."""
 
 
 class LoopTurn:
@@ -31,6 +39,13 @@ class LoopTurn:
         self._loop: asyncio.AbstractEventLoop | None = None
         """Whose turn has begun; None between turns in which a body asks."""
         self._end = 0.0
+        self._short_until = -math.inf
+
+    def accepted(self) -> None:
+        """Shorten this turn and those after it: a connection was accepted, and more may be waiting."""
+        now = self._clock()
+        self._short_until = now + ARRIVAL_SECONDS
+        self._end = min(self._end, now + SECONDS_OF_SHORT_TURN)
 
     def is_spent(self) -> bool:
         """Return whether this turn leaves no more time. Outside of a loop nobody waits."""
@@ -40,7 +55,8 @@ class LoopTurn:
             return False
         if self._loop is not loop:
             self._loop = loop
-            self._end = now + self._seconds
+            short = now < self._short_until
+            self._end = now + (SECONDS_OF_SHORT_TURN if short else self._seconds)
             # Runs at the beginning of the next turn, before anything that arrives for that one.
             loop.call_soon(self._over, loop)
         return now > self._end

@@ -24,6 +24,7 @@ class Protocol(direct.DirectProtocol):
     pages = this_node().plain.at_once
     held = _DOORS.connections
     memory = _DOORS.memory
+    turn = this_node().turn
     websocket_paths = SocketPaths(CCHAIN_WEBSOCKETS)
 
 

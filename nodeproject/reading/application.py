@@ -61,6 +61,7 @@ def protocol_of(node: Node, head: ReaderHead, handover: Handover) -> type[asynci
         whole = endpoint.whole
         held = doors.connections
         memory = doors.memory
+        turn = node.turn
         dispatcher = endpoint.dispatcher
         reader_head = head
         lengths = BodyLengths(paths)

@@ -16,7 +16,9 @@ from jsonrpc.geth import Geth
 from jsonrpc.http import Endpoint, by_path
 from jsonrpc.registry import MethodRegistry
 from jsonrpc.throttle import LocalThrottle, Rate
+from jsonrpc.turn import LoopTurn
 from jsonrpc.workers import Workers
+from tests.builders.interface import Clock
 from tests.integration.jsonrpc.two_doors import Served, exchange, two_doors
 from tests.integration.jsonrpc.two_doors import request as posted
 from tests.integration.patience import SECONDS
@@ -259,3 +261,29 @@ def test_what_cannot_be_answered_at_once_is_tried_so_by_one_door_only(
     monkeypatch.setattr(Dispatcher, "answer_hot", noting)
     assert exchange(served, name, request(THREAD)).endswith(b'"result":1}')
     assert tried == [THREAD]
+
+
+def test_while_connections_come_batches_are_for_threads() -> None:
+    clock = Clock()
+    ran_in: list[str] = []
+
+    def take_time() -> str:
+        clock.now += 0.001
+        ran_in.append(threading.current_thread().name.partition("_")[0])
+        return "0x1"
+
+    registry = MethodRegistry()
+    registry.add("number", take_time, hot=True)
+    turn = LoopTurn(60.0, clock=clock)
+    endpoint = Endpoint(["/rpc"], Dispatcher(registry, clock=clock, turn=turn))
+    workers = Workers(1)
+    door = RawDoor(by_path([endpoint]), elsewhere, workers)
+    batch = request(b"[%b]" % b",".join([CALL] * 3))
+    with two_doors(door, endpoint.replies, RequestHeads(by_path([endpoint]))) as made:
+        exchange(made, "direct", batch)
+        assert "jsonrpc" not in ran_in
+        made.protocols["direct"].turn = turn  # type: ignore[attr-defined]
+        ran_in.clear()
+        assert exchange(made, "direct", batch).count(b"0x1") == 3
+    assert ran_in[-3:] == ["jsonrpc"] * 3
+    workers.close()

@@ -18,7 +18,7 @@ from jsonrpc.geth import Geth
 from jsonrpc.http import Endpoint
 from jsonrpc.inflight import Inflight
 from jsonrpc.throttle import LocalThrottle, Rate
-from jsonrpc.turn import LoopTurn
+from jsonrpc.turn import ARRIVAL_SECONDS, LoopTurn
 from jsonrpc.workers import Workers
 
 
@@ -229,6 +229,28 @@ def test_all_batches_of_a_turn_share_its_time(slow: Dispatcher) -> None:
         return answers
 
     assert MISS not in asyncio.run(in_turns())
+
+
+def test_a_turn_is_short_where_a_connection_came_and_for_a_while_after(clock) -> None:
+    turn = LoopTurn(0.02, clock=clock)
+
+    async def spent_after(seconds: float) -> bool:
+        await asyncio.sleep(0)  # a turn of its own
+        assert not turn.is_spent()
+        clock.now += seconds
+        return turn.is_spent()
+
+    async def turns() -> None:
+        assert not await spent_after(0.01)
+        turn.accepted()  # in a turn that has begun
+        assert not turn.is_spent()
+        clock.now += 0.001
+        assert turn.is_spent()
+        assert await spent_after(0.001)
+        clock.now += ARRIVAL_SECONDS
+        assert not await spent_after(0.01)
+
+    asyncio.run(turns())
 
 
 def test_all_interfaces_of_a_loop_share_its_turns(registry, clock) -> None:
