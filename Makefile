@@ -23,7 +23,7 @@ NATIVE_SOURCES := $(wildcard native/Cargo.* native/*.toml native/src/*.rs native
 # processes write, snapshots, backups. Sockets and engines of the network, engines that trace, call and simulate, methods
 # for development one by one (any sequence of them runs on both), forms of exchange with other programs, files that
 # processes share, commands' first words and how pages look are the same on both: once is enough.
-WITHOUT_DATABASE := $(patsubst %,--ignore=tests/integration/%,benchmarks cchain_app/forking info_app nunatak jsonrpc \
+WITHOUT_DATABASE := $(patsubst %,--ignore=tests/integration/%,benchmarks cchain_app/forking chaindb/test_servers.py info_app nunatak jsonrpc \
 	network_app/consensus network_app/peers network_app/sync network_app/test_commands.py \
 	health_app/test_page.py health_app/metrics/test_shared.py \
 	$(addprefix nodeproject/,test_api_reference.py test_database_faults.py test_direct_doors.py test_identity.py \
@@ -68,20 +68,21 @@ native: $(STAMPS)/native  ## Build the native EVM engine, where there is a Rust 
 .PHONY: test
 test: setup-test  ## Run all checks and tests
 	$(TOGETHER) types lint test-native
-	$(MAKE) coverage
+	$(MAKE) test-unit
 	$(MAKE) test-conformance
 	$(MAKE) test-simulation
 	$(TOGETHER) test-postgresql test-sqlite
 	$(MAKE) e2e
 
 .PHONY: lint
-lint: $(STAMPS)/dev  ## Style, imports, settings, migrations
+lint: $(STAMPS)/dev  ## Style, imports, settings, migrations, and what the project says of itself
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache
 	$(SCRATCH) $(PYTHON) manage.py check --fail-level WARNING
 	$(SCRATCH) $(PYTHON) manage.py makemigrations --check --dry-run
 	scripts/lint_native.sh $(PYTHON)
+	$(SCRATCH) $(PYTEST) tests/house
 
 .PHONY: types
 types: $(STAMPS)/dev  ## Types, strictly
@@ -91,7 +92,7 @@ types: $(STAMPS)/dev  ## Types, strictly
 test-unit: $(STAMPS)/dev native  ## Rules alone: no database, no network
 	$(SCRATCH) $(PYTEST) tests/unit -n 2
 
-# What is traced takes up to twice as long on Python 3.11, so these tests alone are.
+# What is traced takes up to three times as long on Python 3.11, so it is no part of `test`.
 .PHONY: coverage
 coverage: $(STAMPS)/dev native  ## The same, and no less of the code may be run by them than before
 	$(SCRATCH) $(PYTEST) tests/unit -n 2 --cov --cov-report=

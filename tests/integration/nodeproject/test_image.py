@@ -16,8 +16,8 @@ from typing_extensions import override
 
 from nodeproject.identity import make_identity
 from nodeproject.settings.node import NodeSettings
-from tests.unit.nodeproject import deployed
-from tests.unit.nodeproject.deployed import ROOT
+from tests.house import deployed
+from tests.house.deployed import ROOT
 
 ENVIRONMENT = Path(sys.executable).parent.parent
 

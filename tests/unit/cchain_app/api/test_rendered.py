@@ -70,7 +70,7 @@ def test_a_weight_is_what_is_held(
 
     work(range(1))  # what is remembered of all blocks
     before = kept.weight
-    held = taken(lambda: work(range(1, 21)))
+    held = taken(lambda: work(range(1, 8)))
 
     assert held < kept.weight - before < 2 * held
 

@@ -16,9 +16,9 @@ from health_app.metrics.sharing import VARIABLE
 from nodeproject.settings.databases import database
 from nodeproject.settings.flags import table
 from nodeproject.settings.node import NodeSettings
-from tests.unit.nodeproject import deployed
-from tests.unit.nodeproject.deployed import DEPLOY, ROOT, Container
-from tests.unit.nodeproject.kubernetes_schema import KINDS
+from tests.house import deployed
+from tests.house.deployed import DEPLOY, ROOT, Container
+from tests.house.kubernetes_schema import KINDS
 
 SETTINGS = {name for name, _, _ in table(NodeSettings)}
 READINESS, LIVENESS = "/ext/health/readiness", "/ext/health/liveness"
