@@ -20,6 +20,7 @@ Row = Sequence[Any]
 Columns = tuple[str, ...]
 Question = tuple[str, Sequence[Any]]
 """A statement with the values for its marks."""
+Rows = list[tuple[Any, ...]]
 _Field: TypeAlias = "Field[Any, Any]"
 
 _AT_ONCE: Final = 1_000

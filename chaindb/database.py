@@ -16,11 +16,10 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Model, QuerySet
 from typing_extensions import override
 
-from chaindb.bulk import BulkStatement, Columns, Question, Row, bulk_statement
+from chaindb.bulk import BulkStatement, Columns, Question, Row, Rows, bulk_statement
 from chaindb.fair_lock import FairLock, WaitedTooLong
 from chaindb.locks import Lock, NotInTransaction
 
-Rows = list[tuple[Any, ...]]
 __all__ = ["Database", "Question", "Row", "Rows"]
 
 M = TypeVar("M", bound=Model)
@@ -180,24 +179,28 @@ class Database:
             os.close(log)
 
     @contextmanager
-    def together(self) -> Iterator[None]:
-        """Send what the body writes to PostgreSQL in few messages: with the next question, and the rest at the end.
+    def atomic_together(self) -> Iterator[None]:
+        """Run the body in a durable transaction that takes few messages to PostgreSQL.
 
-        Each message costs both processes far more than a statement in it. Whatever else uses the connection, like a
-        query of the ORM, comes behind what waits. An error of a statement is raised by the message that it is in. To
-        be used in a transaction.
+        What is written goes with the next question, and the rest in the end; the first message begins the transaction,
+        and the last one commits it. Each message costs both processes far more than a statement in it. Whatever else
+        uses the connection, like a query of the ORM, comes behind what waits. An error of a statement is raised by the
+        message that it is in.
         """
-        connection = self.connection
-        if connection.vendor != "postgresql" or self._mine.waiting is not None:
-            yield
-            return
-        self._mine.waiting = []
-        try:
-            with connection.execute_wrapper(self._send_before):
+        with self.atomic(durable=True):
+            connection = self.connection
+            if connection.vendor != "postgresql":
                 yield
-                self._send(())
-        finally:
-            self._mine.waiting = None
+                return
+            self._mine.waiting = []
+            try:
+                with connection.execute_wrapper(self._send_before):
+                    yield
+                    if not connection.needs_rollback:
+                        # Tests have another transaction around it.
+                        self._send((), commits=len(connection.atomic_blocks) == 1)
+            finally:
+                self._mine.waiting = None
 
     def send_waiting(self) -> None:
         """Send what waits to be sent together, and wait until it is done."""
@@ -266,7 +269,7 @@ class Database:
         """Return what was read ahead, once; or what is answered behind statements that wait."""
         mine = self._mine
         known = mine.ahead.pop(_hashable((sql, params)), None) if mine.ahead else None
-        if known is None and mine.waiting:
+        if known is None and mine.waiting is not None:
             return self._send([(sql, params)])[0]
         return known
 
@@ -282,7 +285,7 @@ class Database:
         self._send(())
         return execute(sql, params, many, context)
 
-    def _send(self, questions: Sequence[Question]) -> list[Rows]:
+    def _send(self, questions: Sequence[Question], *, commits: bool = False) -> list[Rows]:
         """Send PostgreSQL what waits, and questions behind it, in one message; return their answers."""
         waiting = self._mine.waiting or []
         everything = [*waiting, *questions]
@@ -290,18 +293,9 @@ class Database:
             return []
         if waiting:
             self._mine.waiting = []
-        found: list[Rows] = []
-        with self.connection.cursor() as cursor:
-            cursor.execute(
-                ";".join(sql for sql, _ in everything),
-                [value for _, params in everything for value in params],
-            )
-            for place in range(len(everything)):
-                if place and not cursor.nextset():
-                    raise AssertionError(f"no answer to statement {place}")  # one was empty
-                if place >= len(waiting):
-                    found.append(cursor.fetchall())
-        return found
+        connection: Any = self.connection  # PostgreSQL's has what Django's own have not
+        found: list[Rows] = connection.send(everything, commits=commits)
+        return found[len(waiting) :]
 
     def rows_by_keys(self, sql: str, keys: Sequence[Any], before: Sequence[Any] = ()) -> Rows:
         """Return the rows of a query for many keys; `{keys}` in it stands for their list.

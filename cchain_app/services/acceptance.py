@@ -71,7 +71,7 @@ def accept(
     Raises:
         HeadMoved: `head` is not the head any more, or its state or the chain ID was changed by hand since.
     """
-    with chain.db.atomic(durable=True), chain.db.together():
+    with chain.db.atomic_together():
         chain.db.acquire(Lock.CCHAIN)
         with chain.db.read_ahead(questions.of_acceptance(head.number)):
             if head_moved(chain, head):

@@ -43,7 +43,7 @@ def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> list[Outcome]:
     memory = chain.memory.transactions
     admissions: Admissions | None = None
     try:
-        with chain.db.atomic(durable=True), chain.db.together():
+        with chain.db.atomic_together():
             chain.db.acquire(Lock.CCHAIN_POOL)
             with chain.db.read_ahead(questions.of_following(chain.memory.blocks.head)):
                 head = blocks.catch_up(chain)

@@ -1,18 +1,30 @@
 """The backend itself, by the name under which Django looks for it."""
 
 import time
+from collections.abc import Sequence
 from typing import Any, Final, Self
 
 import psycopg
 from django.db.backends.postgresql import base, operations
 from django.db.backends.utils import CursorWrapper
-from psycopg_pool import PoolTimeout
+from psycopg.pq import TransactionStatus
+from psycopg_pool import ConnectionPool, PoolTimeout
 from typing_extensions import override
 
-from chaindb.postgresql.session import PostgresqlAway, server
+from chaindb.bulk import Question, Rows
+from chaindb.postgresql.session import Connection, PostgresqlAway, server
+
+_IDLE: Final = TransactionStatus.IDLE
+_BEGIN: Final[Question] = ("BEGIN", ())
+_COMMIT: Final[Question] = ("COMMIT", ())
 
 LONGEST: Final = 30.0
 """Seconds to wait for a connection of a pool that is busy, or not grown yet."""
+
+TRUSTED: Final = 0.5
+"""Seconds since its last answer in which a connection of the pool is not asked whether it lives.
+
+That is a message of its own; who meets the server's end in this time meets it with a statement instead."""
 
 
 class PreparingCursor(psycopg.Cursor[Any]):
@@ -45,12 +57,50 @@ class DatabaseWrapper(base.DatabaseWrapper):
             if words := server().failed():
                 raise PostgresqlAway(words)
             try:
-                return super().get_new_connection(conn_params)
+                connection = super().get_new_connection(conn_params)
+                if self.pool is None or _lives(connection):
+                    return connection
+                self.pool.putconn(connection)  # which makes another one in its place
             except PoolTimeout as error:  # the pool's time-out is short, since nobody says why
                 if words := server().suspect(error):
                     raise PostgresqlAway(words) from error
                 if time.monotonic() > until:
                     raise
+
+    def send(self, statements: Sequence[Question], *, commits: bool = False) -> list[Rows]:
+        """Run statements in one message; return the rows of each, none for one that answers nothing.
+
+        The first message of a transaction begins it too, which the driver would do by one before it.
+
+        Args:
+            statements: With their values, in their order.
+            commits: End the transaction with the message. Django's own commit, which is to follow, sends nothing then.
+        """
+        self.ensure_connection()
+        connection = self.connection
+        begins = self.in_atomic_block and connection.info.transaction_status == _IDLE
+        before, after = [_BEGIN] * begins, [_COMMIT] * commits
+        if begins:
+            connection.autocommit = True  # so that it sends none of its own
+        try:
+            found = self._run([*before, *statements, *after])
+        finally:
+            if begins and connection.info.transaction_status == _IDLE:
+                connection.autocommit = False  # it did not come to that
+        return found[len(before) : len(before) + len(statements)]
+
+    def _run(self, statements: Sequence[Question]) -> list[Rows]:
+        with self.cursor() as cursor:
+            cursor.execute(
+                ";".join(sql for sql, _ in statements),
+                [value for _, params in statements for value in params],
+            )
+            found = []
+            for place in range(len(statements)):
+                if place and not cursor.nextset():
+                    raise AssertionError(f"no answer to statement {place}")  # one was empty
+                found.append(cursor.fetchall() if cursor.description else [])
+            return found
 
     def prepared_cursor(self) -> CursorWrapper:
         """Return a cursor for statements that are run again and again, with values that go to the server as such."""
@@ -58,3 +108,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
         with self.wrap_database_errors:
             wrapped: CursorWrapper = self._prepare_cursor(PreparingCursor(self.connection))  # type: ignore[attr-defined]  # Django's own, as in `BaseDatabaseWrapper._cursor`
             return wrapped
+
+
+def _lives(connection: Connection) -> bool:
+    """Return whether a connection of the pool can be used."""
+    if connection.answered_within(TRUSTED):
+        return True
+    try:
+        ConnectionPool.check_connection(connection)
+    except psycopg.OperationalError:
+        return False
+    return True

@@ -39,12 +39,20 @@ class PostgresqlAway(ServerAway, psycopg.OperationalError):
 class Connection(psycopg.Connection[Any]):
     """A connection whose waits end when the server does not live any more."""
 
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._answered = time.monotonic()
+
+    def answered_within(self, seconds: float) -> bool:
+        """Return whether the last wait ended well, and not longer ago."""
+        return not self.closed and time.monotonic() - self._answered < seconds
+
     @override
     def wait(
         self, gen: Generator[Any, Any, Any], interval: float = _BEAT, timeout: float | None = None
     ) -> Any:
         try:
-            return super().wait(_while_it_lives(gen), interval, timeout)
+            result = super().wait(_while_it_lives(gen), interval, timeout)
         except PostgresqlAway:
             self.close()  # nobody knows what the server has done of it
             raise
@@ -52,6 +60,8 @@ class Connection(psycopg.Connection[Any]):
             if self.pgconn.status != pq.ConnStatus.OK and (words := server().suspect(error)):
                 raise PostgresqlAway(words) from error
             raise
+        self._answered = time.monotonic()
+        return result
 
 
 def _while_it_lives(gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:

@@ -85,7 +85,7 @@ def _postgresql(entry: dict[str, Any], node: NodeSettings) -> dict[str, Any]:
     # The pool gives up soon, and tries to connect only as long as somebody asks: whether it is busy or
     # the server away, and when that is back, is found out by `chaindb.servers`: its time comes on top.
     entry["ENGINE"] = "chaindb.postgresql"
-    entry["CONN_HEALTH_CHECKS"] = True
+    # Whether one of the pool lives is asked by the backend, and not where it has just answered.
     entry["OPTIONS"] = {
         "pool": {
             "min_size": 1,

@@ -1,0 +1,221 @@
+"""How many messages a transaction takes to PostgreSQL, what they bring along, and what is left where one fails."""
+
+from collections.abc import Callable, Generator, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+from django.db import (
+    DatabaseError,
+    IntegrityError,
+    ProgrammingError,
+    connection,
+    connections,
+    transaction,
+)
+
+from cchain_app.models import TrieNode
+from chaindb.database import Database
+from chaindb.postgresql import base, session
+from tests.integration.waking import by_postgresql
+
+COLUMNS = ("key", "rlp")
+COUNT = "SELECT count(*) FROM cchain_app_trienode"
+
+pytestmark = [by_postgresql, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def database() -> Database:
+    made = Database()
+    made.connection.ensure_connection()
+    return made
+
+
+@pytest.fixture
+def messages(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """Return how often an answer was waited for since this was asked last."""
+    waits: list[None] = []
+    original = session._while_it_lives
+
+    def counted(gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+        try:
+            state = next(gen)
+            while True:
+                waits.append(None)
+                state = gen.send((yield state))
+        except StopIteration as done:
+            return done.value
+
+    monkeypatch.setattr(session, "_while_it_lives", lambda gen: original(counted(gen)))
+
+    def since() -> int:
+        count = len(waits)
+        waits.clear()
+        return count
+
+    return since
+
+
+def asked_elsewhere() -> int:
+    """Return how many rows others see."""
+    other = connections["default"].copy()
+    try:
+        with other.cursor() as cursor:
+            cursor.execute(COUNT)
+            return int(cursor.fetchone()[0])
+    finally:
+        other.close()
+
+
+def test_a_transaction_that_asks_nothing_is_one_message(
+    database: Database, messages: Callable[[], int]
+) -> None:
+    seen: list[tuple[int, int]] = []
+    messages()
+    with database.atomic_together():
+        transaction.on_commit(lambda: seen.append((messages(), asked_elsewhere())))
+        database.insert(TrieNode, COLUMNS, [(b"k", b"v")])
+    assert seen == [(1, 1)]
+
+
+def test_the_first_message_begins_and_the_last_one_commits(
+    database: Database, messages: Callable[[], int]
+) -> None:
+    messages()
+    with database.atomic_together():
+        assert database.row(COUNT) == (0,)
+        assert messages() == 1
+        database.insert(TrieNode, COLUMNS, [(b"k", b"v")])
+        assert database.row(COUNT) == (1,)
+        assert asked_elsewhere() == 0
+        messages()
+        database.insert(TrieNode, COLUMNS, [(b"l", b"v")])
+    assert messages() == 1
+    assert asked_elsewhere() == 2
+
+
+class Undone(Exception):
+    """Ends a transaction."""
+
+
+def undo(database: Database, *steps: Callable[[], object]) -> None:
+    """Take steps in a transaction that is undone."""
+    with database.atomic_together():
+        for step in steps:
+            step()
+        raise Undone
+
+
+def test_queries_of_the_orm_are_in_the_transaction_whichever_is_first(database: Database) -> None:
+    insert = partial(database.insert, TrieNode, COLUMNS, [(b"k", b"v")])
+    create = partial(TrieNode.objects.create, key=b"l", rlp=b"v")
+    for steps in ((insert, create), (create, insert)):
+        with pytest.raises(Undone):
+            undo(database, *steps)
+        assert asked_elsewhere() == 0
+
+
+@pytest.mark.parametrize("sql", ["SELECT 1/0", "no statement"])
+def test_after_a_first_message_that_fails_transactions_begin_as_ever(
+    database: Database, sql: str
+) -> None:
+    insert = partial(database.insert, TrieNode, COLUMNS, [(b"k", b"v")])
+    with pytest.raises(DatabaseError, match=r"zero|syntax"):
+        undo(database, insert, lambda: database.row(sql))
+    assert asked_elsewhere() == 0
+    with pytest.raises(Undone), database.atomic():
+        raise_behind(insert)
+    assert asked_elsewhere() == 0
+
+
+def raise_behind(step: Callable[[], object]) -> None:
+    step()
+    raise Undone
+
+
+def test_who_goes_on_after_a_message_that_began_nothing_is_in_a_transaction_still(
+    database: Database,
+) -> None:
+    def fail() -> None:
+        with pytest.raises(ProgrammingError):
+            database.row("no statement")
+
+    insert = partial(database.insert, TrieNode, COLUMNS, [(b"k", b"v")])
+    with pytest.raises(Undone):
+        undo(database, fail, insert, partial(database.row, COUNT))
+    assert asked_elsewhere() == 0
+
+
+def test_what_is_found_at_the_commit_undoes_all(database: Database) -> None:
+    committed: list[None] = []
+    database.execute("CREATE TEMP TABLE one (id int PRIMARY KEY)")
+    database.execute(
+        "CREATE TEMP TABLE other (id int REFERENCES one DEFERRABLE INITIALLY DEFERRED)"
+    )
+
+    def write() -> None:
+        with database.atomic_together():
+            transaction.on_commit(lambda: committed.append(None))
+            database.insert(TrieNode, COLUMNS, [(b"k", b"v")])
+            database.execute("INSERT INTO other VALUES (1)")
+
+    with pytest.raises(IntegrityError):
+        write()
+    assert asked_elsewhere() == 0
+    assert committed == []
+
+
+def test_what_an_inner_block_has_undone_is_not_sent(
+    database: Database, messages: Callable[[], int]
+) -> None:
+    def fail() -> None:
+        with transaction.atomic(savepoint=False):
+            raise Undone
+
+    messages()
+    with database.atomic_together():
+        database.insert(TrieNode, COLUMNS, [(b"k", b"v")])
+        with pytest.raises(Undone):
+            fail()
+    assert messages() == 0
+    assert asked_elsewhere() == 0
+
+
+@pytest.fixture
+def ended(database: Database) -> Iterator[None]:
+    """End the server's side of the connection that this thread gives back to the pool, the only one there."""
+    connections.close_all()
+    connections["default"].close_pool()  # type: ignore[attr-defined]  # PostgreSQL's
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        (process,) = cursor.fetchone()
+    other = connections["default"].copy()
+    with other.cursor() as cursor:
+        connection.close()
+        cursor.execute("SELECT pg_terminate_backend(%s, 60000)", [process])
+        assert cursor.fetchone() == (True,)
+    yield
+    other.close()
+    connections.close_all()
+    connections["default"].close_pool()  # type: ignore[attr-defined]
+
+
+@pytest.mark.usefixtures("ended")
+def test_a_connection_that_has_not_answered_lately_is_looked_at_and_replaced(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base, "TRUSTED", 0.0)
+    assert database.row(COUNT) == (0,)
+
+
+def test_a_connection_that_has_just_answered_is_not_asked_for_that(
+    database: Database, messages: Callable[[], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for trusted, needed in ((3600.0, 1), (0.0, 2)):
+        monkeypatch.setattr(base, "TRUSTED", trusted)
+        assert database.row(COUNT) == (0,)
+        connection.close()
+        messages()
+        assert database.row(COUNT) == (0,)
+        assert messages() == needed
