@@ -261,8 +261,9 @@ class RawDoor:
     ) -> Reply:
         """Answer, and compress, away from the event loop."""
         dispatcher = endpoint.dispatcher
-        if dispatcher.may_gather(body):
-            return endpoint.reply(head, await self._gatherers.of(dispatcher).answer(body))
+        method = dispatcher.gathered_as(body)
+        if method is not None:
+            return endpoint.reply(head, await self._gatherers.of(dispatcher, method).answer(body))
 
         def job() -> Reply:
             return endpoint.reply(head, dispatcher.answer(body, connection))

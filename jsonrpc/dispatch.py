@@ -220,19 +220,22 @@ class Dispatcher:
         text, limits = _text(body), self.limits
         return len(text) > limits.hot_body or may_hold_more(text, limits.hot_values)
 
-    def may_gather(self, body: bytes | Body) -> bool:
-        """Whether a body is one call that is best worked off together with others like it."""
+    def gathered_as(self, body: bytes | Body) -> str | None:
+        """Return the method of a body that is one call which is best worked off together with others of it; else None."""
         text = _text(body)
         if not text.startswith(b"{") or (len(text) > self._small and self._is_for_a_thread(text)):
-            return False
+            return None
         request = self._read(body)
         if not isinstance(request, Call):
-            return False
+            return None
         method = self.registry.methods.get(request.method)
-        return method is not None and method.vectorized is not None and not method.hot
+        if method is None or method.vectorized is None:
+            return None
+        gathers = method.gathers(bytes(request.params)) if method.gathers else not method.hot
+        return method.name if gathers else None
 
     def answer_together(self, bodies: Sequence[bytes | Body]) -> list[bytes | None]:
-        """Answer bodies for which `may_gather` holds, in a worker thread. Never raises.
+        """Answer bodies that are `gathered_as` one method, in a worker thread. Never raises.
 
         Consecutive calls of one vectorized method are one piece of work, as in a batch; but each
         body has an answer, and room for it, of its own.

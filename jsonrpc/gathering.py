@@ -28,7 +28,7 @@ _Waiting = tuple[bytes | Body, "asyncio.Future[bytes | None]"]
 
 
 class Gatherer:
-    """Gathers single calls of methods that are vectorized. Belongs to one event loop."""
+    """Gathers single calls of a method that is vectorized. Belongs to one event loop."""
 
     def __init__(self, dispatcher: Dispatcher, workers: Workers, seconds: float) -> None:
         self._dispatcher = dispatcher
@@ -104,19 +104,21 @@ def _wake(future: asyncio.Future[None]) -> None:
 
 
 class Gatherers:
-    """The gatherer of each interface, for all doors of a process. Belongs to one event loop.
+    """The gatherer of each method of each interface, for all doors of a process. Belongs to one event loop.
 
-    What comes in by one door is worked off together with what came in by the others.
+    What comes in by one door is worked off together with what came in by the others. Calls of one method do not wait
+    for those of another.
     """
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
-        self._of: dict[Dispatcher, Gatherer] = {}
+        self._of: dict[tuple[Dispatcher, str], Gatherer] = {}
 
-    def of(self, dispatcher: Dispatcher) -> Gatherer:
-        """Return the interface's gatherer."""
-        gatherer = self._of.get(dispatcher)
+    def of(self, dispatcher: Dispatcher, method: str) -> Gatherer:
+        """Return a method's gatherer."""
+        gatherer = self._of.get((dispatcher, method))
         if gatherer is None:
             seconds = dispatcher.limits.seconds + GRACE_SECONDS
-            gatherer = self._of[dispatcher] = Gatherer(dispatcher, self._workers, seconds)
+            gatherer = Gatherer(dispatcher, self._workers, seconds)
+            self._of[dispatcher, method] = gatherer
         return gatherer

@@ -18,6 +18,9 @@ Handler = Callable[..., object]
 VectorHandler = Callable[[list[tuple[Any, ...]]], Sequence[object]]
 """Takes the bound arguments of several calls, returns a result or an exception for each."""
 
+Gathers = Callable[[bytes], bool]
+"""Says by a call's params, as they came, whether it is worked off together with others that arrive meanwhile."""
+
 ErrorMapper = Callable[[Exception], JsonRpcError | None]
 """Turns an error of the chain into an error object; None for one that nobody expected."""
 
@@ -28,7 +31,7 @@ class Method:
 
     `handler` answers one call, `vectorized` many at once; at least one of them is there.
     `hot` methods may be tried on the event loop, `computes`: nothing but Python; `connection` methods take the connection first,
-    `client` methods the client's key.
+    `client` methods the client's key; `gathers`: which calls wait for others of the method.
     """
 
     name: str
@@ -39,6 +42,7 @@ class Method:
     connection: bool
     client: bool
     computes: bool
+    gathers: Gathers | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,7 @@ class MethodRegistry:
         connection: bool = False,
         client: bool = False,
         computes: bool = False,
+        gathers: Gathers | None = None,
     ) -> None:
         """Add a method.
 
@@ -92,6 +97,8 @@ class MethodRegistry:
                 argument (see `client_address`); "" where nobody knows it.
             computes: the handler waits for nothing, nor lets go of the interpreter, so that only few
                 threads run such ones at once.
+            gathers: which calls, each a body of its own, are worked off together; else all of a method that is
+                vectorized and not hot, and none of another.
 
         Raises:
             RegistrationError: the name is taken, or the options exclude each other.
@@ -105,7 +112,7 @@ class MethodRegistry:
         if connection and client:
             raise RegistrationError(f"{name} finds the client in its connection")
         self._methods[name] = Method(
-            name, tuple(params), handler, vectorized, hot, connection, client, computes
+            name, tuple(params), handler, vectorized, hot, connection, client, computes, gathers
         )
 
     def replace(

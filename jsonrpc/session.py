@@ -236,8 +236,9 @@ class Session:
     async def _answer(self, exchange: Exchange, body: Body) -> bytes | None:
         """Have a worker answer. Methods that are gathered know nothing of the connection."""
         dispatcher = self._dispatcher
-        if dispatcher.may_gather(body):
-            return await self._gatherers.of(dispatcher).answer(body)
+        method = dispatcher.gathered_as(body)
+        if method is not None:
+            return await self._gatherers.of(dispatcher, method).answer(body)
         seconds = dispatcher.limits.seconds + GRACE_SECONDS
         return await self._workers.run(seconds, dispatcher.answer, body, exchange)
 

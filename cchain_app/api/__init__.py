@@ -33,7 +33,7 @@ from cchain_app.api import (
 from cchain_app.api.errors import to_error_object
 from cchain_app.api.rpc import EvmRpc
 from jsonrpc.params import Param
-from jsonrpc.registry import MethodRegistry
+from jsonrpc.registry import Gathers, MethodRegistry
 
 __all__ = ["EvmRpc", "registry"]
 
@@ -227,6 +227,13 @@ def _transactions(methods: MethodRegistry, rpc: EvmRpc) -> None:
     )
 
 
+def _asks_rows_for_nonce(rpc: EvmRpc) -> Gathers:
+    """Say of which calls the pending nonce is read from rows: where other processes put transactions there."""
+    if rpc.chain.node.profile == "embedded":
+        return lambda _params: False
+    return lambda params: b'"pending"' in params
+
+
 def _state(methods: MethodRegistry, rpc: EvmRpc) -> None:
     at = [_ADDRESS, _BLOCK]
     methods.add(
@@ -237,7 +244,12 @@ def _state(methods: MethodRegistry, rpc: EvmRpc) -> None:
         vectorized=rpc.bind(eth_state.get_balances),
     )
     methods.add(
-        "eth_getTransactionCount", rpc.bind(eth_state.get_transaction_count), params=at, hot=True
+        "eth_getTransactionCount",
+        rpc.bind(eth_state.get_transaction_count),
+        params=at,
+        hot=True,
+        vectorized=rpc.bind(eth_state.get_transaction_counts),
+        gathers=_asks_rows_for_nonce(rpc),
     )
     methods.add("eth_getCode", rpc.bind(eth_state.get_code), params=at, hot=True)
     methods.add(

@@ -51,6 +51,24 @@ def get_transaction_count(rpc: EvmRpc, address: Address, block: BlockParam) -> s
     return encode_quantity(_account(rpc, address, block).nonce)
 
 
+def get_transaction_counts(
+    rpc: EvmRpc, calls: Sequence[tuple[Address, BlockParam]]
+) -> list[str | JsonRpcError]:
+    """eth_getTransactionCount for all calls of a batch; what waits in the pool is read at once."""
+    pending = [address for address, block in calls if block is Tag.PENDING]
+    nonces = pool.next_nonces(rpc.chain, pending) if pending else {}
+    outcomes: list[str | JsonRpcError] = []
+    for address, block in calls:
+        if block is Tag.PENDING:
+            outcomes.append(encode_quantity(nonces[address]))
+            continue
+        try:
+            outcomes.append(get_transaction_count(rpc, address, block))
+        except JsonRpcError as error:  # of this call alone
+            outcomes.append(error)
+    return outcomes
+
+
 def get_code(rpc: EvmRpc, address: Address, block: BlockParam) -> str:
     """eth_getCode: code of an account, `0x` when it has none."""
     return encode_data(state.code_at(state.state_at(rpc.chain, _number(rpc, block)), address))

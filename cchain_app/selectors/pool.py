@@ -75,21 +75,36 @@ def transactions(chain: EvmChain, hashes: Iterable[Hash]) -> dict[Hash, Transact
 
 def next_nonce(chain: EvmChain, address: Address) -> int:
     """Return the nonce after the account's pending transactions: the pending nonce."""
+    return next_nonces(chain, [address])[address]
+
+
+def next_nonces(chain: EvmChain, addresses: Iterable[Address]) -> dict[Address, int]:
+    """Return the pending nonces of accounts; what waits of those that are not remembered is read at once."""
     memory = chain.memory
     tag = memory.pool.tag(memory.state)
     remembers = chain.node.profile == "embedded"
-    if remembers:
-        known = memory.pool.nonce(address, tag)
-        if known is not None:
-            return known
-    waiting = _entries_of(chain, [address])
-    head = blocks.head(chain)
-    account = state_at(chain, head.number).account(address)
-    queue = _split(waiting, state_at(chain, head.number), address)
-    nonce = next_free_nonce(account.nonce if account else 0, queue.pending)
-    if remembers:
-        memory.pool.remember_nonce(address, nonce, tag)
-    return nonce
+    nonces: dict[Address, int] = {}
+    missing: dict[Address, list[PoolEntry]] = {}
+    for address in addresses:
+        known = memory.pool.nonce(address, tag) if remembers else None
+        if known is None:
+            missing[address] = []
+        else:
+            nonces[address] = known
+    if not missing:
+        return nonces
+    for entry in _entries_of(chain, list(missing)):
+        missing[entry.sender].append(entry)
+    number = blocks.head(chain).number
+    prefetch_accounts(chain, list(missing), number)
+    state = state_at(chain, number)
+    for address, waiting in missing.items():
+        account = state.account(address)
+        queue = _split(waiting, state, address)
+        nonces[address] = next_free_nonce(account.nonce if account else 0, queue.pending)
+        if remembers:
+            memory.pool.remember_nonce(address, nonces[address], tag)
+    return nonces
 
 
 def queues(chain: EvmChain, entries: Iterable[PoolEntry]) -> dict[Address, AccountQueue]:

@@ -51,7 +51,8 @@ def dispatcher(store: Store) -> Dispatcher:
     registry.add("put", params=[Param("value", number)], vectorized=store.put)
     registry.add("hot", lambda: 1, hot=True)
     registry.add("plain", lambda: 1)
-    registry.add("both", vectorized=lambda calls: [1] * len(calls), hot=True)
+    for name, gathers in (("both", None), ("some", lambda params: b'"pending"' in params)):
+        registry.add(name, vectorized=lambda calls: [1] * len(calls), hot=True, gathers=gathers)
     return Dispatcher(registry)
 
 
@@ -197,29 +198,34 @@ async def test_the_raw_door_gathers(store: Store, dispatcher: Dispatcher, worker
     assert len(store.pieces) < 4
 
 
-def test_all_doors_of_an_interface_have_one_gatherer(
+def test_all_doors_of_an_interface_have_one_gatherer_for_a_method(
     dispatcher: Dispatcher, workers: Workers
 ) -> None:
     gatherers = Gatherers(workers)
 
-    assert gatherers.of(dispatcher) is gatherers.of(dispatcher)
-    assert gatherers.of(Dispatcher(MethodRegistry())) is not gatherers.of(dispatcher)
+    put = gatherers.of(dispatcher, "put")
+    assert gatherers.of(dispatcher, "put") is put
+    assert gatherers.of(dispatcher, "some") is not put
+    assert gatherers.of(Dispatcher(MethodRegistry()), "put") is not put
 
 
 @pytest.mark.parametrize(
     ("body", "gathered"),
     [
-        (put(1), True),
-        (b'{"jsonrpc":"2.0","id":1,"method":"hot"}', False),
-        (b'{"jsonrpc":"2.0","id":1,"method":"both"}', False),
-        (b'{"jsonrpc":"2.0","id":1,"method":"plain"}', False),
-        (b'{"jsonrpc":"2.0","id":1,"method":"nothing"}', False),
-        (b"[" + put(1) + b"]", False),
-        (b"{", False),
-        (put("x" * 70_000), False),
+        (put(1), "put"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"hot"}', None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"both"}', None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"some","params":["pending"]}', "some"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"some","params":["latest"]}', None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"some"}', None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"plain"}', None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"nothing"}', None),
+        (b"[" + put(1) + b"]", None),
+        (b"{", None),
+        (put("x" * 70_000), None),
     ],
 )
 def test_only_single_calls_of_methods_that_gain_by_it_are_gathered(
-    dispatcher: Dispatcher, body: bytes, *, gathered: bool
+    dispatcher: Dispatcher, body: bytes, gathered: str | None
 ) -> None:
-    assert dispatcher.may_gather(body) is gathered
+    assert dispatcher.gathered_as(body) == gathered

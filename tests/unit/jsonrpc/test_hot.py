@@ -167,13 +167,13 @@ def test_a_body_is_read_once_for_all_that_is_asked_of_it(
     monkeypatch.setattr(Geth, "read", staticmethod(counted))
     asked = Body(text)
     answers = [
-        dispatcher.count(asked), dispatcher.answer_hot(asked), dispatcher.may_gather(asked),
+        dispatcher.count(asked), dispatcher.answer_hot(asked), dispatcher.gathered_as(asked),
         dispatcher.answer(asked), dispatcher.refuse(asked, server_busy()), dispatcher.give_up(asked),
     ]  # fmt: skip
 
     assert read == [text]
     assert answers == [
-        dispatcher.count(text), dispatcher.answer_hot(text), dispatcher.may_gather(text),
+        dispatcher.count(text), dispatcher.answer_hot(text), dispatcher.gathered_as(text),
         dispatcher.answer(text), dispatcher.refuse(text, server_busy()), dispatcher.give_up(text),
     ]  # fmt: skip
 
@@ -314,7 +314,7 @@ async def test_what_holds_many_values_is_not_read_on_the_loop(
     monkeypatch.setattr(dispatcher, "dialect", reading)
 
     assert dispatcher.answer_hot(many) is MISS
-    assert not dispatcher.may_gather(many)
+    assert dispatcher.gathered_as(many) is None
     assert b'"id":null' in dispatcher.refuse(many, server_busy())
     assert read_in == []
     await give_up(dispatcher, many)
@@ -328,7 +328,7 @@ def test_a_batch_is_not_read_to_see_whether_it_may_be_gathered(
     dispatcher: Dispatcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dispatcher, "dialect", None)
-    assert not dispatcher.may_gather(b"[%b]" % body("send", "0x1"))
+    assert dispatcher.gathered_as(b"[%b]" % body("send", "0x1")) is None
 
 
 def test_a_loop_that_ended_within_a_turn_leaves_the_next_one_whole(clock) -> None:

@@ -1,6 +1,7 @@
 """eth_getBalance, eth_getTransactionCount, eth_getCode and eth_getStorageAt at every height."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -85,3 +86,48 @@ def test_a_batch_of_balances_reads_accounts_together(chain, django_assert_max_nu
         )
     assert [one["id"] for one in answers] == list(range(100))
     assert {one["result"] for one in answers} == {"0x0"}
+
+
+def _counts(*asked: tuple[str, str]) -> list[dict[str, object]]:
+    return [
+        {"jsonrpc": "2.0", "id": n, "method": "eth_getTransactionCount", "params": list(params)}
+        for n, params in enumerate(asked)
+    ]
+
+
+@pytest.mark.parametrize("profile", ["embedded", "production"])
+def test_a_batch_of_pending_counts_is_read_together(
+    chain, settings, django_assert_max_num_queries, profile
+):
+    chain.do()
+    chain.send(chain.make(), chain.make())
+    settings.NODE = replace(settings.NODE, profile=profile)
+    dispatcher = Dispatcher(registry(this_node().evm_rpc))
+    others = ["0x" + n.to_bytes(20, "big").hex() for n in range(100)]
+    pending = _counts(*((one, "pending") for one in (*others, hexed(SENDER), hexed(SENDER))))
+    dispatcher.answer(json.dumps(_counts((hexed(SENDER), "latest"))).encode())  # the head is known
+    with django_assert_max_num_queries(8):
+        answers = json.loads(dispatcher.answer(json.dumps(pending).encode()) or b"")
+    assert [one["result"] for one in answers] == ["0x0"] * 100 + ["0x3"] * 2
+
+
+def test_each_count_of_a_batch_has_its_own_outcome(chain):
+    chain.do()
+    chain.send(chain.make())
+    asked = _counts(*((hexed(SENDER), at) for at in ("pending", "latest", "0x0", "0x99", "soon")))
+    dispatcher = Dispatcher(registry(this_node().evm_rpc))
+    answers = json.loads(dispatcher.answer(json.dumps(asked).encode()) or b"")
+    singles = [json.loads(dispatcher.answer(json.dumps(one).encode()) or b"") for one in asked]
+    assert answers == singles
+    assert [one.get("result") for one in answers] == ["0x2", "0x1", "0x0", None, None]
+
+
+@pytest.mark.parametrize(
+    ("profile", "method"), [("embedded", None), ("production", "eth_getTransactionCount")]
+)
+def test_pending_counts_are_gathered_where_rows_are_asked(chain, settings, profile, method):
+    settings.NODE = replace(settings.NODE, profile=profile)
+    dispatcher = Dispatcher(registry(this_node().evm_rpc))
+    pending, latest = _counts((hexed(SENDER), "pending"), (hexed(SENDER), "latest"))
+    assert dispatcher.gathered_as(json.dumps(pending).encode()) == method
+    assert dispatcher.gathered_as(json.dumps(latest).encode()) is None

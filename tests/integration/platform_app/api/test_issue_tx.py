@@ -150,7 +150,7 @@ def test_many_submissions_are_one_commit(pchain: PChain, monkeypatch) -> None:
         for place, text in enumerate(texts)
     ]
     dispatcher = this_node().doors.platform.dispatcher
-    assert all(map(dispatcher.may_gather, bodies))
+    assert all(map(dispatcher.gathered_as, bodies))
     answers = [json.loads(answer or b"") for answer in dispatcher.answer_together(bodies)]
 
     assert commits == [2]
