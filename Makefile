@@ -45,7 +45,8 @@ ON_CCHAIN := tests/integration/cchain_app tests/integration/explorer_app
 ON_PLATFORM := tests/integration/platform_app
 # Checks and tests must not touch the data of a node that runs in this directory.
 SCRATCH := NODE_DATA_DIR=build/test-data
-TOGETHER := $(MAKE) AT_ONCE=yes --jobs=2 --output-sync=target
+# One more than processors: installations wait for downloads, and tests for their servers.
+TOGETHER := $(MAKE) AT_ONCE=yes --jobs=3 --output-sync=target
 
 ## Run
 
@@ -66,8 +67,9 @@ native: $(STAMPS)/native  ## Build the native EVM engine, where there is a Rust 
 ## Check
 
 .PHONY: test
-test: setup-test  ## Run all checks and tests
-	$(TOGETHER) types lint test-native
+test:  ## Run all checks and tests
+	$(TOGETHER) setup-test types lint
+	$(MAKE) test-native
 	$(MAKE) test-unit
 	$(MAKE) test-conformance
 	$(MAKE) test-simulation
@@ -118,7 +120,7 @@ shares: $(STAMPS)/dev native  ## Measure which share of absent and of faulty sta
 test-integration: $(STAMPS)/dev native system-packages  ## Services and API on SQLite, and on PostgreSQL and Redis
 	$(TOGETHER) test-postgresql test-sqlite
 
-# In parts, so that both processors are busy to the end: what begins last is the shortest.
+# In parts, so that the processors are busy to the end: what begins last is the shortest.
 .PHONY: test-sqlite test-sqlite-others test-sqlite-cchain test-sqlite-platform
 test-sqlite: test-sqlite-others test-sqlite-cchain test-sqlite-platform
 

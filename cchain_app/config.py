@@ -18,6 +18,7 @@ from cchain_app.genesis_fields import (
     read_object,
     read_optional_number,
 )
+from primitives import uint64
 from primitives.evm import Address
 
 FORKS = (
@@ -187,6 +188,10 @@ class ChainConfig:
     def fork_at(self, number: int, timestamp: int, difficulty: int = 0) -> str:
         """Return the name of the rule set of a block; see `ForkSchedule.fork_at`."""
         return self.schedule.fork_at(number, timestamp, difficulty)
+
+    def may_change_after(self, number: int, timestamp: int) -> bool:
+        """Return whether a block of this height would have other rules at some later time."""
+        return self.fork_at(number, timestamp) != self.fork_at(number, uint64.MAX)
 
     def blob_params_at(self, number: int, timestamp: int) -> BlobParameters | None:
         """Return the blob parameters of a block, or None before Cancun."""

@@ -78,7 +78,10 @@ def _produce(chain: EvmChain, *, allow_empty: bool = False) -> bool:
         with pool.read_ahead(chain):
             if not allow_empty and pool.is_empty(chain):
                 return False
-            return chain.consensus.produce(now=clock.now(), allow_empty=allow_empty) is not None
+            return (
+                chain.consensus.produce(now=clock.now(chain.db), allow_empty=allow_empty)
+                is not None
+            )
     except UpstreamError as error:
         _log.warning("no block is made: %s", error)
         return False

@@ -8,11 +8,15 @@ other chain's last block allows) or both chains do, to a named snapshot.
 import time
 from typing import Final
 
+from chaindb.bulk import Question
 from chaindb.database import Database
 from chaindb.models import Clock
 
 _DATABASE: Final = Database()
 """The node's own, where its clock is, wherever the rows of its chains are."""
+
+
+_OFFSET: Final[Question] = ('SELECT "offset" FROM chaindb_clock', ())
 
 
 class ClockMovesForward(Exception):
@@ -22,9 +26,18 @@ class ClockMovesForward(Exception):
         super().__init__("the clock can only be moved forward")
 
 
-def now() -> int:
-    """Return the node's time in Unix seconds."""
-    return int(time.time()) + offset()
+def now(db: Database = _DATABASE) -> int:
+    """Return the node's time in Unix seconds.
+
+    Args:
+        db: Who has read ahead what `questions` says, if the clock is in that database.
+    """
+    return int(time.time()) + offset(db)
+
+
+def questions(db: Database) -> list[Question]:
+    """Return what `now` will ask a database: nothing where the clock is in another one."""
+    return [_OFFSET] if db.alias == _DATABASE.alias else []
 
 
 def wall() -> int:
@@ -32,12 +45,12 @@ def wall() -> int:
     return int(time.time())
 
 
-def offset() -> int:
+def offset(db: Database = _DATABASE) -> int:
     """Return how many seconds the node's clock is ahead of wall time.
 
     Read anew each time: whoever moves it may be another process, and both chains must agree.
     """
-    found = _DATABASE.row('SELECT "offset" FROM chaindb_clock')
+    found = (db if questions(db) else _DATABASE).row(*_OFFSET)
     return 0 if found is None else int(found[0])
 
 

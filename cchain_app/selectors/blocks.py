@@ -22,6 +22,7 @@ from cchain_app.memory import FEW
 from cchain_app.selectors import development
 from cchain_app.store import chain as rows
 from cchain_app.store import following
+from chaindb import clock
 from chaindb.database import Row
 from primitives.evm import Hash
 
@@ -220,6 +221,13 @@ def are_made(chain: EvmChain) -> bool:
 def fork_after(chain: EvmChain, head: AcceptedBlock, now: int) -> str:
     """Return the rule set of the block after `head` when it is made now (Unix seconds)."""
     return chain.config.fork_at(head.number + 1, max(head.header.timestamp, now))
+
+
+def fork_of_next(chain: EvmChain, head: AcceptedBlock) -> str:
+    """Return the rule set of the block after `head` by the node's clock, which is asked where it makes a difference."""
+    reached = head.header.timestamp
+    later = chain.config.may_change_after(head.number + 1, reached)
+    return fork_after(chain, head, clock.now() if later else reached)
 
 
 def base_fee_after(chain: EvmChain, head: AcceptedBlock) -> int | None:

@@ -17,6 +17,7 @@ from cchain_app.store import pool as rows
 from cchain_app.store import questions
 from cchain_app.txs.codec import decode_unsigned, with_sender
 from cchain_app.txs.transaction import Transaction
+from chaindb import clock
 from primitives.evm import Address, Hash
 
 
@@ -32,7 +33,7 @@ def read_ahead(chain: EvmChain) -> Iterator[None]:
     """Have that asked together which the body asks first, where it builds a block on the remembered head."""
     head = chain.memory.blocks.head
     asked = [] if head is None else questions.of_building(head.number, chain.memory.pool)
-    with chain.db.read_ahead(asked):
+    with chain.db.read_ahead([*asked, *clock.questions(chain.db)]):
         yield
 
 

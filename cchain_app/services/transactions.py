@@ -21,7 +21,7 @@ from cchain_app.pool.entry import Newcomer
 from cchain_app.pool.errors import PoolRejection
 from cchain_app.pool.limits import PoolLimits
 from cchain_app.selectors import blocks
-from cchain_app.selectors.blocks import fork_after
+from cchain_app.selectors.blocks import fork_of_next
 from cchain_app.txs.authorities import authorities_of
 from cchain_app.txs.codec import (
     DecodedTransaction,
@@ -37,7 +37,6 @@ from cchain_app.txs.errors import (
 )
 from cchain_app.txs.impersonation import names_sender
 from cchain_app.txs.transaction import Transaction
-from chaindb import clock
 from primitives.evm import Address
 from primitives.networks import LOCAL
 
@@ -76,7 +75,7 @@ def submit_impersonated(chain: EvmChain, transaction: Transaction) -> Outcome:
 def _rules(chain: EvmChain, limits: PoolLimits) -> AdmissionRules:
     head = blocks.head(chain)
     return AdmissionRules(
-        fork=fork_after(chain, head, clock.now()),
+        fork=fork_of_next(chain, head),
         block_gas_limit=head.header.gas_limit,
         limits=limits,
     )

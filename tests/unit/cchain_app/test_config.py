@@ -79,6 +79,12 @@ def test_numbers_may_be_hexadecimal_or_decimal_text() -> None:
     assert [chain.fork_at(0, time) for time in (11, 12, 16)] == ["paris", "shanghai", "cancun"]
 
 
+def test_rules_may_change_as_long_as_a_fork_is_to_come() -> None:
+    chain = parse_config(config(shanghaiTime=12, cancunTime=16))
+    assert [chain.may_change_after(0, time) for time in (11, 15, 16)] == [True, True, False]
+    assert not parse_config(config()).may_change_after(0, 0)
+
+
 def test_keys_of_other_chains_are_ignored() -> None:
     chain = parse_config(
         config(apricotPhase1BlockTimestamp=0, etnaTimestamp=253399622400, ethash={}, feeConfig={})

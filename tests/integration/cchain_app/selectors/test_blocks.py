@@ -1,0 +1,32 @@
+"""What the block after the head will be."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from cchain_app.chain import EvmChain
+from cchain_app.selectors import blocks
+from chaindb import clock
+
+
+def test_its_rules_are_by_the_clock_where_a_fork_is_to_come(
+    chain: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evm: EvmChain = chain.evm
+    schedule = replace(evm.config.schedule, times={"shanghai": 0, "cancun": clock.now() + 1000})
+    head = blocks.head(evm)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(evm, "config", replace(evm.config, schedule=schedule))
+        assert blocks.fork_of_next(evm, head) == "shanghai"
+        clock.move(2000)
+        assert blocks.fork_of_next(evm, head) == "cancun"
+
+
+def test_the_clock_is_not_asked_where_none_is_to_come(
+    chain: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock, "offset", None)
+    head = blocks.head(chain.evm)
+    assert blocks.fork_of_next(chain.evm, head) == chain.evm.config.fork_at(1, 2**63)
