@@ -67,9 +67,9 @@ native: $(STAMPS)/native  ## Build the native EVM engine, where there is a Rust 
 ## Check
 
 .PHONY: test
-test:  ## Run all checks and tests
-	$(TOGETHER) setup-test types lint
-	$(MAKE) test-native
+test: $(STAMPS)/dev  ## Run all checks and tests
+	$(TOGETHER) setup-test
+	$(TOGETHER) types lint test-native
 	$(MAKE) test-unit
 	$(MAKE) test-conformance
 	$(MAKE) test-simulation
