@@ -67,7 +67,7 @@ native: $(STAMPS)/native  ## Build the native EVM engine, where there is a Rust 
 ## Check
 
 .PHONY: test
-test: $(STAMPS)/dev  ## Run all checks and tests
+test: $(STAMPS)/dev  ## Run all checks and tests, but coverage
 	$(TOGETHER) setup-test
 	$(TOGETHER) types lint test-native
 	$(MAKE) test-unit
@@ -218,7 +218,7 @@ $(STAMPS)/dev: requirements/dev.lock requirements/runtime.lock | $(PYTHON)
 $(STAMPS)/native: $(NATIVE_SOURCES) | $(STAMPS)/runtime
 	@scripts/build_native.sh $(PYTHON) $@
 
-$(NPM_PROJECTS:%=%/node_modules/.stamp): %/node_modules/.stamp: %/package-lock.json %/package.json
+$(NPM_PROJECTS:%=%/node_modules/.stamp): %/node_modules/.stamp: %/package-lock.json %/package.json | system-packages
 	cd $* && npm ci --no-audit --no-fund
 	@touch $@
 

@@ -182,10 +182,11 @@ class Database:
     def atomic_together(self) -> Iterator[None]:
         """Run the body in a durable transaction that takes few messages to PostgreSQL.
 
-        What is written goes with the next question, and the rest in the end; the first message begins the transaction,
-        and the last one commits it. Each message costs both processes far more than a statement in it. Whatever else
-        uses the connection, like a query of the ORM, comes behind what waits. An error of a statement is raised by the
-        message that it is in.
+        What is written goes with the next question, and the rest in the end; that message commits the transaction, and
+        the first one begins it, where it is not the ORM's or one of many rows. Locks are taken with the next question
+        too. Each message costs both processes far more than a statement in it. Queries of the ORM come behind what
+        waits. An error of a statement is raised by the message that it is in, and undoes all, but for what is before a
+        savepoint.
         """
         with self.atomic(durable=True):
             connection = self.connection
@@ -198,7 +199,8 @@ class Database:
                     yield
                     if not connection.needs_rollback:
                         # Tests have another transaction around it.
-                        self._send((), commits=len(connection.atomic_blocks) == 1)
+                        is_all = len(connection.atomic_blocks) == 1 and connection.commit_on_exit
+                        self._send((), commits=is_all)
             finally:
                 self._mine.waiting = None
 
@@ -282,6 +284,8 @@ class Database:
         context: Any,
     ) -> Any:
         """Run a statement behind what waits, as one of Django's `execute_wrappers`."""
+        if sql.startswith("ROLLBACK TO SAVEPOINT") and self._mine.waiting:
+            self._mine.waiting.clear()  # it came behind the savepoint, which was sent by itself
         self._send(())
         return execute(sql, params, many, context)
 
@@ -294,7 +298,12 @@ class Database:
         if waiting:
             self._mine.waiting = []
         connection: Any = self.connection  # PostgreSQL's has what Django's own have not
-        found: list[Rows] = connection.send(everything, commits=commits)
+        try:
+            found: list[Rows] = connection.send(everything, commits=commits)
+        except BaseException:
+            # What waited is lost, and must not be missing from what is committed.
+            connection.needs_rollback = connection.in_atomic_block
+            raise
         return found[len(waiting) :]
 
     def rows_by_keys(self, sql: str, keys: Sequence[Any], before: Sequence[Any] = ()) -> Rows:

@@ -109,6 +109,8 @@ class MethodRegistry:
             raise RegistrationError(f"{name} has no handler")
         if (connection or client) and vectorized is not None:
             raise RegistrationError(f"{name} needs a connection, so it cannot be vectorized")
+        if gathers is not None and vectorized is None:
+            raise RegistrationError(f"{name} cannot answer calls together")
         if connection and client:
             raise RegistrationError(f"{name} finds the client in its connection")
         self._methods[name] = Method(

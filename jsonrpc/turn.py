@@ -18,7 +18,7 @@ SECONDS_OF_SHORT_TURN: Final = 0.0005
 wait for all the bodies of those before."""
 
 ARRIVAL_SECONDS: Final = 0.05
-"""So long after a connection was accepted another one may be waiting."""
+"""Where two are accepted within so long, others may be waiting, for as long after the last one."""
 
 
 class LoopTurn:
@@ -39,13 +39,15 @@ class LoopTurn:
         self._loop: asyncio.AbstractEventLoop | None = None
         """Whose turn has begun; None between turns in which a body asks."""
         self._end = 0.0
-        self._short_until = -math.inf
+        self._expected_until = self._short_until = -math.inf
 
     def accepted(self) -> None:
-        """Shorten this turn and those after it: a connection was accepted, and more may be waiting."""
+        """Take note of a connection; with the second one in a while, this turn and those after it are short."""
         now = self._clock()
-        self._short_until = now + ARRIVAL_SECONDS
-        self._end = min(self._end, now + SECONDS_OF_SHORT_TURN)
+        if now < self._expected_until:
+            self._short_until = now + ARRIVAL_SECONDS
+            self._end = min(self._end, now + SECONDS_OF_SHORT_TURN)
+        self._expected_until = now + ARRIVAL_SECONDS
 
     def is_spent(self) -> bool:
         """Return whether this turn leaves no more time. Outside of a loop nobody waits."""

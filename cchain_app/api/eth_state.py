@@ -8,7 +8,7 @@ from cchain_app.api.params import BlockParam, StorageKey, Tag
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.evm.engine import AccountState
 from cchain_app.selectors import pool, proofs, state
-from jsonrpc.errors import JsonRpcError, invalid_params
+from jsonrpc.errors import invalid_params
 from primitives.evm import Address
 from primitives.hashing import EMPTY_HASH
 from primitives.hexadecimal import encode_data, encode_quantity
@@ -23,23 +23,23 @@ def get_balance(rpc: EvmRpc, address: Address, block: BlockParam) -> str:
     return encode_quantity(_account(rpc, address, block).balance)
 
 
-def get_balances(
-    rpc: EvmRpc, calls: Sequence[tuple[Address, BlockParam]]
-) -> list[str | JsonRpcError]:
+def get_balances(rpc: EvmRpc, calls: Sequence[tuple[Address, BlockParam]]) -> list[str | Exception]:
     """eth_getBalance for all calls of a batch, whose accounts are read at once."""
     head = block_tags.height_of(rpc, Tag.LATEST)
     latest = [address for address, block in calls if block is Tag.LATEST]
     if len(latest) > 1:
         state.prefetch_accounts(rpc.chain, latest, head)
     at_head = state.state_at(rpc.chain, head)
-    outcomes: list[str | JsonRpcError] = []
+    outcomes: list[str | Exception] = []
     for address, block in calls:
         if block is Tag.LATEST:
             outcomes.append(encode_quantity((at_head.account(address) or _NOBODY).balance))
             continue
         try:
             outcomes.append(get_balance(rpc, address, block))
-        except JsonRpcError as error:  # of this call alone
+        except (
+            Exception
+        ) as error:  # of this call alone; who executes calls knows which are expected
             outcomes.append(error)
     return outcomes
 
@@ -53,18 +53,20 @@ def get_transaction_count(rpc: EvmRpc, address: Address, block: BlockParam) -> s
 
 def get_transaction_counts(
     rpc: EvmRpc, calls: Sequence[tuple[Address, BlockParam]]
-) -> list[str | JsonRpcError]:
+) -> list[str | Exception]:
     """eth_getTransactionCount for all calls of a batch; what waits in the pool is read at once."""
     pending = [address for address, block in calls if block is Tag.PENDING]
     nonces = pool.next_nonces(rpc.chain, pending) if pending else {}
-    outcomes: list[str | JsonRpcError] = []
+    outcomes: list[str | Exception] = []
     for address, block in calls:
         if block is Tag.PENDING:
             outcomes.append(encode_quantity(nonces[address]))
             continue
         try:
             outcomes.append(get_transaction_count(rpc, address, block))
-        except JsonRpcError as error:  # of this call alone
+        except (
+            Exception
+        ) as error:  # of this call alone; who executes calls knows which are expected
             outcomes.append(error)
     return outcomes
 

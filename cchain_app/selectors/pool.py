@@ -97,7 +97,8 @@ def next_nonces(chain: EvmChain, addresses: Iterable[Address]) -> dict[Address, 
     for entry in _entries_of(chain, list(missing)):
         missing[entry.sender].append(entry)
     number = blocks.head(chain).number
-    prefetch_accounts(chain, list(missing), number)
+    if len(missing) > 1:
+        prefetch_accounts(chain, list(missing), number)
     state = state_at(chain, number)
     for address, waiting in missing.items():
         account = state.account(address)

@@ -58,9 +58,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 raise PostgresqlAway(words)
             try:
                 connection = super().get_new_connection(conn_params)
-                if self.pool is None or _lives(connection):
+                if self.pool is None or _lives(connection, self.pool):
                     return connection
-                self.pool.putconn(connection)  # which makes another one in its place
             except PoolTimeout as error:  # the pool's time-out is short, since nobody says why
                 if words := server().suspect(error):
                     raise PostgresqlAway(words) from error
@@ -70,7 +69,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def send(self, statements: Sequence[Question], *, commits: bool = False) -> list[Rows]:
         """Run statements in one message; return the rows of each, none for one that answers nothing.
 
-        The first message of a transaction begins it too, which the driver would do by one before it.
+        The first message of a transaction begins it too, which the driver would do by one before it: as the server
+        does by itself, since OPTIONS sets no level of isolation.
 
         Args:
             statements: With their values, in their order.
@@ -110,12 +110,16 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return wrapped
 
 
-def _lives(connection: Connection) -> bool:
-    """Return whether a connection of the pool can be used."""
+def _lives(connection: Connection, pool: ConnectionPool[Connection]) -> bool:
+    """Return whether a connection of a pool can be used; else the pool has it back, and makes another one."""
     if connection.answered_within(TRUSTED):
         return True
     try:
-        ConnectionPool.check_connection(connection)
-    except psycopg.OperationalError:
+        pool.check_connection(connection)
+    except psycopg.Error:
+        pool.putconn(connection)
         return False
+    except BaseException:
+        pool.putconn(connection)
+        raise
     return True

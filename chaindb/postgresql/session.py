@@ -1,7 +1,7 @@
 """Connections to PostgreSQL that notice when the server is lost, or silent for another reason than work."""
 
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from functools import cache
 from typing import Any, Final
 
@@ -44,15 +44,19 @@ class Connection(psycopg.Connection[Any]):
         self._answered = time.monotonic()
 
     def answered_within(self, seconds: float) -> bool:
-        """Return whether the last wait ended well, and not longer ago."""
+        """Return whether the server has said something to it, not longer ago, and it is open."""
         return not self.closed and time.monotonic() - self._answered < seconds
+
+    def _hear(self) -> None:
+        self._answered = time.monotonic()
+        server().heard()
 
     @override
     def wait(
         self, gen: Generator[Any, Any, Any], interval: float = _BEAT, timeout: float | None = None
     ) -> Any:
         try:
-            result = super().wait(_while_it_lives(gen), interval, timeout)
+            return super().wait(_while_it_lives(gen, self._hear), interval, timeout)
         except PostgresqlAway:
             self.close()  # nobody knows what the server has done of it
             raise
@@ -60,12 +64,17 @@ class Connection(psycopg.Connection[Any]):
             if self.pgconn.status != pq.ConnStatus.OK and (words := server().suspect(error)):
                 raise PostgresqlAway(words) from error
             raise
-        self._answered = time.monotonic()
-        return result
 
 
-def _while_it_lives(gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-    """Hand on what a wait yields and is sent, and end it when nothing comes of a server that is away."""
+def _while_it_lives(
+    gen: Generator[Any, Any, Any], heard: Callable[[], object]
+) -> Generator[Any, Any, Any]:
+    """Hand on what a wait yields and is sent, and end it when nothing comes of a server that is away.
+
+    Args:
+        gen: The wait.
+        heard: Called when something has come.
+    """
     silent_since: float | None = None
     read = False
     try:
@@ -82,10 +91,10 @@ def _while_it_lives(gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
             read = bool(ready & waiting.Ready.R)
             state = gen.send(ready)
             if read:  # and it was not the end of the connection: that raises
-                server().heard()
+                heard()
     except StopIteration as done:
         if read:
-            server().heard()
+            heard()
         return done.value
 
 

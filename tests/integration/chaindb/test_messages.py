@@ -1,22 +1,27 @@
 """How many messages a transaction takes to PostgreSQL, what they bring along, and what is left where one fails."""
 
 from collections.abc import Callable, Generator, Iterator
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
+import psycopg
 import pytest
 from django.db import (
     DatabaseError,
     IntegrityError,
+    OperationalError,
     ProgrammingError,
     connection,
     connections,
     transaction,
 )
+from django.db.transaction import TransactionManagementError
 
 from cchain_app.models import TrieNode
 from chaindb.database import Database
 from chaindb.postgresql import base, session
+from chaindb.postgresql.session import Connection
 from tests.integration.waking import by_postgresql
 
 COLUMNS = ("key", "rlp")
@@ -47,7 +52,9 @@ def messages(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
         except StopIteration as done:
             return done.value
 
-    monkeypatch.setattr(session, "_while_it_lives", lambda gen: original(counted(gen)))
+    monkeypatch.setattr(
+        session, "_while_it_lives", lambda gen, heard: original(counted(gen), heard)
+    )
 
     def since() -> int:
         count = len(waits)
@@ -134,17 +141,89 @@ def raise_behind(step: Callable[[], object]) -> None:
     raise Undone
 
 
-def test_who_goes_on_after_a_message_that_began_nothing_is_in_a_transaction_still(
+def test_who_goes_on_after_a_message_that_failed_commits_nothing(database: Database) -> None:
+    def go_on() -> None:
+        with database.atomic_together():
+            database.insert(TrieNode, COLUMNS, [(b"k", b"v")])
+            with pytest.raises(ProgrammingError):
+                database.row("no statement")
+            database.insert(TrieNode, COLUMNS, [(b"l", b"v")])
+            database.row(COUNT)
+
+    with pytest.raises(TransactionManagementError):
+        go_on()
+    assert asked_elsewhere() == 0
+
+
+@pytest.mark.parametrize("sql", [COUNT, "no statement"])
+def test_a_savepoint_keeps_what_is_before_and_after_it(database: Database, sql: str) -> None:
+    def fail() -> None:
+        with transaction.atomic():
+            database.insert(TrieNode, COLUMNS, [(b"b", b"v"), (b"a", b"twice")])
+            database.row(sql)
+            raise Undone
+
+    with database.atomic_together():
+        database.insert(TrieNode, COLUMNS, [(b"a", b"v")])
+        with pytest.raises((Undone, DatabaseError)):
+            fail()
+        with transaction.atomic():
+            database.insert(TrieNode, COLUMNS, [(b"c", b"v")])
+        database.insert(TrieNode, COLUMNS, [(b"d", b"v")])
+    assert [bytes(key) for key in TrieNode.objects.order_by("key").values_list("key", flat=True)] == [
+        b"a", b"c", b"d",
+    ]  # fmt: skip
+
+
+def test_what_waited_behind_a_savepoint_that_is_gone_back_to_is_not_sent(
     database: Database,
 ) -> None:
     def fail() -> None:
-        with pytest.raises(ProgrammingError):
-            database.row("no statement")
+        with transaction.atomic():
+            database.insert(TrieNode, COLUMNS, [(b"a", b"twice")])
+            raise Undone
 
+    with database.atomic_together():
+        database.insert(TrieNode, COLUMNS, [(b"a", b"v")])
+        with pytest.raises(Undone):
+            fail()
+    assert asked_elsewhere() == 1
+
+
+def test_a_transaction_whose_first_message_asks_is_committed_or_undone_as_any(
+    database: Database,
+) -> None:
     insert = partial(database.insert, TrieNode, COLUMNS, [(b"k", b"v")])
-    with pytest.raises(Undone):
-        undo(database, fail, insert, partial(database.row, COUNT))
+    with database.atomic():
+        database.answers([(COUNT, ())])
+        insert()
+        transaction.set_rollback(True)
     assert asked_elsewhere() == 0
+    with database.atomic():
+        database.answers([(COUNT, ())])
+        insert()
+        assert [bytes(one.key) for one in TrieNode.objects.iterator(chunk_size=1)] == [b"k"]
+    assert asked_elsewhere() == 1
+
+
+def test_where_the_server_ends_the_connection_at_the_commit_nobody_is_told(
+    database: Database,
+) -> None:
+    told: list[None] = []
+
+    def write() -> None:
+        with database.atomic_together():
+            transaction.on_commit(lambda: told.append(None))
+            database.insert(TrieNode, COLUMNS, [(b"k", b"v")])
+            database.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    with pytest.raises(OperationalError):
+        write()
+    connections.close_all()
+    assert (asked_elsewhere(), told) == (0, [])
+    with database.atomic_together():
+        database.insert(TrieNode, COLUMNS, [(b"l", b"v")])
+    assert asked_elsewhere() == 1
 
 
 def test_what_is_found_at_the_commit_undoes_all(database: Database) -> None:
@@ -219,3 +298,38 @@ def test_a_connection_that_has_just_answered_is_not_asked_for_that(
         messages()
         assert database.row(COUNT) == (0,)
         assert messages() == needed
+
+
+@pytest.mark.usefixtures("ended")
+def test_one_that_ended_just_after_its_answer_fails_once(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base, "TRUSTED", 3600.0)
+    with pytest.raises(OperationalError):
+        database.row(COUNT)
+    connection.close()
+    assert database.row(COUNT) == (0,)
+
+
+@pytest.mark.parametrize("error", [psycopg.InterfaceError, KeyboardInterrupt])
+def test_whatever_ends_the_look_the_pool_has_its_connection_back(
+    database: Database, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    connection.close()
+    pool: Any = connections["default"].pool  # type: ignore[attr-defined]
+    asked: list[None] = []
+
+    def fail(_: Connection) -> None:
+        if not asked:
+            asked.append(None)
+            raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(base, "TRUSTED", 0.0)
+        patched.setattr(pool, "check_connection", fail)
+        with pytest.raises(error) if error is KeyboardInterrupt else nullcontext():
+            database.row(COUNT)
+        assert asked
+    connection.close()
+    stats = pool.get_stats()
+    assert stats["pool_available"] == stats["pool_size"]

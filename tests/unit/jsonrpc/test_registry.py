@@ -30,6 +30,11 @@ def test_a_method_gets_a_client_or_a_connection() -> None:
         MethodRegistry().add("a", print, connection=True, client=True)
 
 
+def test_only_what_answers_calls_together_gathers_them() -> None:
+    with pytest.raises(RegistrationError, match=r"^a cannot answer calls together$"):
+        MethodRegistry().add("a", lambda: 1, gathers=lambda _: True)
+
+
 def test_registries_are_put_together_and_names_stay_unique() -> None:
     first, second = MethodRegistry(), MethodRegistry()
     first.add("a", lambda: 1)

@@ -2,10 +2,13 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from cchain_app.api import registry
+from cchain_app.api import eth_state, registry
+from cchain_app.selectors import state
+from cchain_app.store.history import StatePruned
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
@@ -120,6 +123,31 @@ def test_each_count_of_a_batch_has_its_own_outcome(chain):
     singles = [json.loads(dispatcher.answer(json.dumps(one).encode()) or b"") for one in asked]
     assert answers == singles
     assert [one.get("result") for one in answers] == ["0x2", "0x1", "0x0", None, None]
+
+
+@pytest.mark.parametrize("method", ["eth_getTransactionCount", "eth_getBalance"])
+def test_a_height_whose_state_is_gone_fails_its_own_calls(chain, monkeypatch, method):
+    chain.do()
+
+    def state_at(of, number):
+        if number == 0:
+            raise StatePruned(number, bytes(32))
+        return state.state_at(of, number)
+
+    monkeypatch.setattr(
+        eth_state, "state", SimpleNamespace(**{**vars(state), "state_at": state_at})
+    )
+    asked = [
+        {**one, "method": method}
+        for one in _counts(
+            (hexed(SENDER), "0x1"), (hexed(SENDER), "0x0"), (hexed(SENDER), "latest")
+        )
+    ]
+    answers = json.loads(
+        Dispatcher(registry(this_node().evm_rpc)).answer(json.dumps(asked).encode()) or b""
+    )
+    assert ["result" in one for one in answers] == [True, False, True]
+    assert answers[1]["error"]["message"].startswith("missing trie node")
 
 
 @pytest.mark.parametrize(
