@@ -29,7 +29,7 @@ SOMEBODY = ShortID(b"\x11" * 20)
 @pytest.fixture(autouse=True)
 def opened(pchain: PChain, chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
     """A faucet that nobody has asked yet, and the chains' clock."""
-    monkeypatch.setattr(clock, "now", lambda: pchain.now)
+    monkeypatch.setattr(clock, "now", lambda *_: pchain.now)
     compose(this_node().explorer)
 
 
