@@ -14,6 +14,7 @@ from zlib import crc32
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Model, QuerySet
+from django.db.transaction import TransactionManagementError
 from typing_extensions import override
 
 from chaindb.bulk import BulkStatement, Columns, Question, Row, Rows, bulk_statement
@@ -39,6 +40,8 @@ class _Mine(threading.local):
         """What it has read ahead, by the query."""
         self.waiting: list[Question] | None = None
         """Statements to be sent together; None where each is sent by itself."""
+        self.lost = False
+        """Whether some that were sent together have failed: nothing is done without them."""
 
 
 def _hashable(question: Question) -> tuple[str, tuple[Any, ...]]:
@@ -193,7 +196,7 @@ class Database:
             if connection.vendor != "postgresql":
                 yield
                 return
-            self._mine.waiting = []
+            self._mine.waiting, self._mine.lost = [], False
             try:
                 with connection.execute_wrapper(self._send_before):
                     yield
@@ -202,7 +205,7 @@ class Database:
                         is_all = len(connection.atomic_blocks) == 1 and connection.commit_on_exit
                         self._send((), commits=is_all)
             finally:
-                self._mine.waiting = None
+                self._mine.waiting, self._mine.lost = None, False
 
     def send_waiting(self) -> None:
         """Send what waits to be sent together, and wait until it is done."""
@@ -284,25 +287,32 @@ class Database:
         context: Any,
     ) -> Any:
         """Run a statement behind what waits, as one of Django's `execute_wrappers`."""
-        if sql.startswith("ROLLBACK TO SAVEPOINT") and self._mine.waiting:
-            self._mine.waiting.clear()  # it came behind the savepoint, which was sent by itself
+        if sql.startswith("ROLLBACK TO SAVEPOINT"):
+            # What waits, or was lost, came behind the savepoint, which was sent by itself.
+            self._mine.waiting, self._mine.lost = [], False
         self._send(())
         return execute(sql, params, many, context)
 
     def _send(self, questions: Sequence[Question], *, commits: bool = False) -> list[Rows]:
-        """Send PostgreSQL what waits, and questions behind it, in one message; return their answers."""
-        waiting = self._mine.waiting or []
+        """Send PostgreSQL what waits, and questions behind it, in one message; return their answers.
+
+        Raises:
+            TransactionManagementError: An earlier message of the transaction has failed.
+        """
+        mine = self._mine
+        if mine.lost:
+            raise TransactionManagementError("what was to be written before has failed")
+        waiting = mine.waiting or []
         everything = [*waiting, *questions]
         if not everything:
             return []
         if waiting:
-            self._mine.waiting = []
+            mine.waiting = []
         connection: Any = self.connection  # PostgreSQL's has what Django's own have not
         try:
             found: list[Rows] = connection.send(everything, commits=commits)
         except BaseException:
-            # What waited is lost, and must not be missing from what is committed.
-            connection.needs_rollback = connection.in_atomic_block
+            mine.lost = mine.waiting is not None
             raise
         return found[len(waiting) :]
 
