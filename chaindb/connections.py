@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from typing import TypeVar
+from typing import Final, TypeVar
 
+from django.core.exceptions import SynchronousOnlyOperation
 from django.db import connections
 
 T = TypeVar("T")
@@ -64,6 +65,10 @@ def _released(work: Callable[..., T], *args: object) -> T:
 
 class WouldBlock(Exception):
     """A read that was tried on the event loop needs the database or a long time: use a thread."""
+
+
+WOULD_BLOCK: Final = (SynchronousOnlyOperation, WouldBlock)
+"""How handlers say on the event loop that they would have to wait."""
 
 
 def on_event_loop() -> bool:

@@ -6,8 +6,6 @@ Both HTTP doors and the WebSocket take them from here, so that they cannot diffe
 from collections.abc import Mapping
 from functools import cached_property
 
-from django.core.exceptions import SynchronousOnlyOperation
-
 from cchain_app import api as cchain_api
 from cchain_app.api import EvmRpc
 from cchain_app.api.call_log import CallNames
@@ -15,7 +13,7 @@ from cchain_app.api.loop_gas import one_request
 from cchain_app.api.shortcut import whole_requests
 from chaindb import servers
 from chaindb.chains import Chain
-from chaindb.connections import WouldBlock, release
+from chaindb.connections import WOULD_BLOCK, release
 from health_app.api import HealthApi
 from info_app import api as info_api
 from info_app.api.node import OwnNode
@@ -60,9 +58,6 @@ HEALTH_PATHS = ("/ext/health",)
 HOST_HINT = (
     "NODE_ALLOWED_HOSTS lists the names by which this node may be asked; IP addresses always may"
 )
-
-WOULD_BLOCK = (SynchronousOnlyOperation, WouldBlock)
-"""How handlers say on the event loop that they would have to wait."""
 
 WAITING_CALLS = 4096
 """Calls that may wait for a thread before new ones are refused as overload."""

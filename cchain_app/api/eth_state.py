@@ -5,7 +5,7 @@ from typing import Any
 
 from cchain_app.api import block_tags
 from cchain_app.api.params import BlockParam, StorageKey, Tag
-from cchain_app.api.rpc import EvmRpc
+from cchain_app.api.rpc import EvmRpc, outcome
 from cchain_app.evm.engine import AccountState
 from cchain_app.selectors import pool, proofs, state
 from jsonrpc.errors import invalid_params
@@ -34,13 +34,8 @@ def get_balances(rpc: EvmRpc, calls: Sequence[tuple[Address, BlockParam]]) -> li
     for address, block in calls:
         if block is Tag.LATEST:
             outcomes.append(encode_quantity((at_head.account(address) or _NOBODY).balance))
-            continue
-        try:
-            outcomes.append(get_balance(rpc, address, block))
-        except (
-            Exception
-        ) as error:  # of this call alone; who executes calls knows which are expected
-            outcomes.append(error)
+        else:
+            outcomes.append(outcome(get_balance, (rpc, address, block)))
     return outcomes
 
 
@@ -61,13 +56,8 @@ def get_transaction_counts(
     for address, block in calls:
         if block is Tag.PENDING:
             outcomes.append(encode_quantity(nonces[address]))
-            continue
-        try:
-            outcomes.append(get_transaction_count(rpc, address, block))
-        except (
-            Exception
-        ) as error:  # of this call alone; who executes calls knows which are expected
-            outcomes.append(error)
+        else:
+            outcomes.append(outcome(get_transaction_count, (rpc, address, block)))
     return outcomes
 
 

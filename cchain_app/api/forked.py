@@ -9,7 +9,7 @@ from functools import update_wrapper
 from typing import Any, Final, NamedTuple
 
 from cchain_app.api.params import BlockHash, Tag
-from cchain_app.api.rpc import EvmRpc
+from cchain_app.api.rpc import EvmRpc, outcome
 from cchain_app.filters import LogFilter
 from cchain_app.forking.errors import BadUpstreamAnswer, UpstreamRefused
 from cchain_app.forking.origin import Fork
@@ -87,7 +87,7 @@ def _wrap(
         if rpc.chain.fork is None:
             assert own_vectorized is not None
             return own_vectorized([tuple(map(_value, arguments)) for arguments in calls])
-        return [_outcome(handler, arguments) for arguments in calls]
+        return [outcome(handler, arguments) for arguments in calls]
 
     methods.replace(
         name,
@@ -95,14 +95,6 @@ def _wrap(
         [_keeping(one) for one in method.params],
         None if own_vectorized is None else update_wrapper(vectorized, own_vectorized),
     )
-
-
-def _outcome(handler: Handler, arguments: tuple[Any, ...]) -> object:
-    """Return the answer to one call of several, or why there is none."""
-    try:
-        return handler(*arguments)
-    except Exception as error:  # of this call alone; who executes calls knows which are expected
-        return error
 
 
 def _keeping(param: Param) -> Param:

@@ -21,6 +21,7 @@ from cchain_app.feemarket import BlockFees
 from cchain_app.selectors.blocks import blob_base_fee
 from cchain_app.services.transaction_log import TransactionLog
 from cchain_app.transaction_log.console import CONSOLE
+from chaindb.connections import WOULD_BLOCK
 from jsonrpc.hub import Hub, HubLimits
 from jsonrpc.turn import LoopTurn
 from primitives.evm import Hash
@@ -117,6 +118,20 @@ class EvmRpc:
     def bind(self, handler: Callable[..., Any]) -> Callable[..., Any]:
         """Return a handler of this door, under its own name and documentation."""
         return update_wrapper(partial(handler, self), handler)
+
+
+def outcome(handler: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Return the answer to one call of several, or why there is none; who executes calls knows which are expected.
+
+    Raises:
+        WouldBlock: Or Django's word for it: then all of them are for a thread.
+    """
+    try:
+        return handler(*arguments)
+    except WOULD_BLOCK:
+        raise
+    except Exception as error:
+        return error
 
 
 def _render_logs_of(chain: EvmChain) -> RenderLogs:

@@ -4,7 +4,6 @@ import asyncio
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -165,13 +164,14 @@ def test_what_a_killed_process_was_at_is_forgotten_in_time(
     assert _heights(other) == [5]
     # This thread's next entry takes the place of that one; it need not outlast a look at it.
     monkeypatch.setattr(module, "LIFETIME", 1)
-    with building.count(6):
-        assert shared.acquire(timeout=SECONDS)
-    # Redis tells nobody when an entry expires.
-    deadline = time.monotonic() + SECONDS
-    while _heights(other):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    with redis_client.Redis.from_url(production) as asked, asked.pubsub() as listener:
+        asked.config_set("notify-keyspace-events", "Ex")
+        listener.psubscribe("__keyevent@*__:expired")
+        assert listener.get_message(timeout=SECONDS)["type"] == "psubscribe"
+        with building.count(6):
+            assert shared.acquire(timeout=SECONDS)
+        assert listener.get_message(timeout=SECONDS)["type"] == "pmessage"
+    assert _heights(other) == []
 
 
 def _heights(building: Building) -> list[int]:
