@@ -126,6 +126,7 @@ class WholeAnswers:
         told: Callable[[str | dict[str, int], float], None],
         most_calls: int,
         most_bytes: int,
+        seconds: float,
     ) -> Self: ...
     def keep_head(
         self, head: bytes, length: int, longest: int, start: bytes, defaults: object

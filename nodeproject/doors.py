@@ -127,7 +127,7 @@ class Doors:
 
         throttle = self._throttle()
         # Whoever is charged for calls is asked for each of them.
-        whole = None if throttle else whole_requests(self._evm_rpc.chain, told, limits)
+        whole = None if throttle else whole_requests(self._evm_rpc.chain, log, told, limits)
         return Endpoint(
             CCHAIN_PATHS, dispatcher, self.gate_config, throttle, replies=replies, whole=whole
         )

@@ -7,22 +7,33 @@ before and is still true. All else, and every other way of writing it, is the di
 from collections.abc import Callable
 
 from cchain_app.chain import EvmChain
+from cchain_app.memory import select
 from cchain_app.services.transaction_log import TransactionLog
 from jsonrpc.dispatch import Limits, Shortcut, ShortcutAnswer
 from jsonrpc.http import WholeRequests
 from jsonrpc.turn import LoopTurn
 
-Told = Callable[[str | dict[str, int], float], None]
+Names = str | dict[str, int]
+"""The name of a method; of a batch the number of calls by name."""
+
+Told = Callable[[Names, float], None]
 
 _CALL = "eth_call"
 _CALL_BYTES = b"eth_call"
 
 
-def whole_requests(chain: EvmChain, told: Told, limits: Limits) -> WholeRequests | None:
-    """Return what answers whole requests over HTTP, but no calls; None where the chain's engine has no such.
+def whole_requests(
+    chain: EvmChain, log: TransactionLog, told: Told, limits: Limits
+) -> WholeRequests | None:
+    """Return what answers whole requests over HTTP; None where the chain's engine has no such.
+
+    Calls in them ask for no turn of the event loop: that would have it look for what has arrived once more,
+    which takes longer than a small call. Time that comes back as it goes by bounds them (`loop_time.rs`), and
+    what finds too little of it, or needs more, is left to the shortcut.
 
     Args:
         chain: Whose memory is asked.
+        log: Is told of calls, as the method tells it.
         told: Takes the names of what was answered, as the shortcut gives them, and the seconds it took.
         limits: Of a batch.
     """
@@ -32,7 +43,17 @@ def whole_requests(chain: EvmChain, told: Told, limits: Limits) -> WholeRequests
     # Only here: there is no such module where the crate was not built.
     from cchain_app.memory.native import whole_answers
 
-    return whole_answers(answers, told, most_calls=limits.batch, most_bytes=limits.response)
+    def answered(names: Names, seconds: float) -> None:
+        _log_calls(log, names)
+        told(names, seconds)
+
+    return whole_answers(
+        answers,
+        answered,
+        most_calls=limits.batch,
+        most_bytes=limits.response,
+        seconds=select.SECONDS_OF_SHORTCUT,
+    )
 
 
 def shortcut_of(chain: EvmChain, log: TransactionLog, turn: LoopTurn) -> Shortcut | None:
@@ -53,12 +74,14 @@ def shortcut_of(chain: EvmChain, log: TransactionLog, turn: LoopTurn) -> Shortcu
         if _CALL_BYTES not in body:
             return answer(body, False, most_calls, most_bytes)
         found = answer(body, not turn.is_spent(), most_calls, most_bytes)
-        if found is not None and log.takes_calls(that_act=True):
-            names = found[1]
-            if names == _CALL:
-                log.called(_CALL)
-            elif isinstance(names, dict) and _CALL in names:
-                log.called(_CALL, names[_CALL])
+        if found is not None and found[1] is not None:
+            _log_calls(log, found[1])
         return found
 
     return shortcut
+
+
+def _log_calls(log: TransactionLog, names: Names) -> None:
+    count = names == _CALL if isinstance(names, str) else names.get(_CALL, 0)
+    if count and log.takes_calls(that_act=True):
+        log.called(_CALL, int(count))

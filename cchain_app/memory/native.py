@@ -26,6 +26,7 @@ def whole_answers(
     *,
     most_calls: int,
     most_bytes: int,
+    seconds: float,
 ) -> cchain_native.WholeAnswers:
     """Return what answers whole requests over HTTP.
 
@@ -34,8 +35,9 @@ def whole_answers(
         told: Takes the names of the methods, of a batch with the number of calls, and the seconds it took.
         most_calls: Of a batch.
         most_bytes: Of a batch's results.
+        seconds: What calls may take of the event loop at once; it comes back half as fast as time goes by.
     """
-    return cchain_native.WholeAnswers(answers, told, most_calls, most_bytes)
+    return cchain_native.WholeAnswers(answers, told, most_calls, most_bytes, seconds)
 
 
 def render_logs(rows: list[tuple[Any, ...]]) -> list[bytes]:

@@ -48,6 +48,8 @@ struct Values {
     bytes: usize,
     surroundings: Option<Surroundings>,
     heavy: Heavy,
+    /// The same of calls in whole requests, which have less time, and are tried again.
+    heavy_whole: Heavy,
 }
 
 /// Why a request is not answered.
@@ -87,6 +89,7 @@ impl HotAnswers {
             bytes: 0,
             surroundings: None,
             heavy: Heavy::default(),
+            heavy_whole: Heavy::of_all_that_fail(),
         };
         Self { memory, values: Mutex::new(values), most_bytes, gas, seconds }
     }
@@ -176,7 +179,8 @@ impl HotAnswers {
         most_bytes: usize,
     ) -> PyResult<Option<(Bound<'py, PyBytes>, Bound<'py, PyAny>)>> {
         let share = may_call.then_some(Share { gas: self.gas, seconds: self.seconds });
-        match self.respond(py, body, share, Limits { most_calls, most_bytes }) {
+        let limits = Limits { most_calls, most_bytes };
+        match self.respond(py, body, share, limits, false) {
             Ok((out, names)) => Ok(Some((PyBytes::new(py, &out), names?))),
             Err(Refusal::TooLong) => Ok(Some((PyBytes::new(py, b""), py.None().into_bound(py)))),
             Err(Refusal::Unknown) => Ok(None),
@@ -196,7 +200,11 @@ struct Round<'a> {
     head: &'a StateMemory,
     /// What calls may still use; None where none may be run.
     share: Option<Share>,
+    /// Seconds that they may use together.
+    seconds: f64,
     begun: Option<Instant>,
+    /// Whether what is not answered is tried again.
+    is_whole: bool,
     most_bytes: usize,
     out: Vec<u8>,
 }
@@ -212,6 +220,7 @@ impl Values {
         self.results.clear();
         self.surroundings = None;
         self.heavy.clear();
+        self.heavy_whole.clear();
     }
 }
 
@@ -226,11 +235,14 @@ impl HotAnswers {
         body: &[u8],
         share: Option<Share>,
         limits: Limits,
+        is_whole: bool,
     ) -> Answered<(Vec<u8>, Names<'py>)> {
         let mut round = Round {
             head: self.memory.get(),
+            seconds: share.as_ref().map_or(0.0, |share| share.seconds),
             share,
             begun: None,
+            is_whole,
             most_bytes: limits.most_bytes,
             out: Vec::with_capacity(256),
         };
@@ -244,14 +256,16 @@ impl HotAnswers {
         Ok((round.out, names))
     }
 
-    /// The answer to a body without calls, if there is one.
-    pub(crate) fn plain<'py>(
+    /// The answer to the body of a whole request, if there is one; calls in it may take so many seconds.
+    pub(crate) fn whole<'py>(
         &self,
         py: Python<'py>,
         body: &[u8],
+        seconds: Option<f64>,
         limits: Limits,
     ) -> Option<(Vec<u8>, Names<'py>)> {
-        self.respond(py, body, None, limits).ok()
+        let share = seconds.map(|seconds| Share { gas: self.gas, seconds });
+        self.respond(py, body, share, limits, true).ok()
     }
 
     fn values(&self) -> MutexGuard<'_, Values> {
@@ -364,9 +378,10 @@ impl HotAnswers {
         let state = self.head(round)?;
         let share = round.share.as_mut().ok_or(Refusal::TooLong)?;
         let begun = *round.begun.get_or_insert_with(Instant::now);
-        share.seconds = self.seconds - begun.elapsed().as_secs_f64();
+        share.seconds = round.seconds - begun.elapsed().as_secs_f64();
         let mut values = self.values();
-        let Values { head, surroundings, heavy, .. } = &mut *values;
+        let Values { head, surroundings, heavy, heavy_whole, .. } = &mut *values;
+        let heavy = if round.is_whole { heavy_whole } else { heavy };
         let surroundings = known(surroundings.as_ref())?;
         if Some(surroundings.number) != *head {
             return Err(Refusal::Unknown);

@@ -36,7 +36,11 @@ type Kind = (Address, usize, [u8; 4]);
 
 /// Calls that took too long for an event loop lately: to begin them there again would be for nothing.
 #[derive(Default)]
-pub(crate) struct Heavy(HashMap<Kind, Strikes, DefaultHashBuilder>);
+pub(crate) struct Heavy {
+    kinds: HashMap<Kind, Strikes, DefaultHashBuilder>,
+    /// Whether those count as well that came to nothing for another reason.
+    counts_all: bool,
+}
 
 #[derive(Default)]
 struct Strikes {
@@ -46,6 +50,11 @@ struct Strikes {
 }
 
 impl Heavy {
+    /// For calls that are begun elsewhere once more whenever they come to nothing here.
+    pub(crate) fn of_all_that_fail() -> Self {
+        Self { counts_all: true, ..Self::default() }
+    }
+
     fn kind(message: &request::Message) -> Kind {
         let mut selector = [0; 4];
         let known = message.data.len().min(selector.len());
@@ -55,17 +64,24 @@ impl Heavy {
 
     /// Whether to pass a call by; it counts.
     fn passes(&mut self, kind: &Kind) -> bool {
-        let Some(strikes) = self.0.get_mut(kind) else { return false };
+        let Some(strikes) = self.kinds.get_mut(kind) else { return false };
         let passes = strikes.passes > 0;
         strikes.passes -= u8::from(passes);
         passes
     }
 
-    fn took_too_long(&mut self, kind: Kind) {
-        if self.0.len() >= KINDS {
-            self.0.clear();
+    /// Take note of a call that came to nothing.
+    fn failed(&mut self, kind: Kind, late: bool) {
+        if late || self.counts_all {
+            self.strike(kind);
         }
-        let strikes = self.0.entry(kind).or_default();
+    }
+
+    fn strike(&mut self, kind: Kind) {
+        if self.kinds.len() >= KINDS {
+            self.kinds.clear();
+        }
+        let strikes = self.kinds.entry(kind).or_default();
         strikes.count = strikes.count.saturating_add(1);
         if strikes.count >= STRIKES {
             strikes.passes = PASSED;
@@ -73,13 +89,13 @@ impl Heavy {
     }
 
     fn fitted(&mut self, kind: &Kind) {
-        if !self.0.is_empty() {
-            self.0.remove(kind);
+        if !self.kinds.is_empty() {
+            self.kinds.remove(kind);
         }
     }
 
     pub(crate) fn clear(&mut self) {
-        self.0.clear();
+        self.kinds.clear();
     }
 }
 
@@ -134,12 +150,11 @@ pub(crate) fn run(
             heavy.fitted(&kind);
             Outcome::Output(answer.output)
         }
-        Err(CallFailure::Interrupted(_)) => {
-            heavy.took_too_long(kind);
-            Outcome::TooLong
+        outcome => {
+            let late = matches!(outcome, Err(CallFailure::Interrupted(_)));
+            heavy.failed(kind, late);
+            if late || used > TWICE { Outcome::TooLong } else { Outcome::Unknown }
         }
-        _ if used > TWICE => Outcome::TooLong,
-        _ => Outcome::Unknown,
     }
 }
 
@@ -168,7 +183,7 @@ mod tests {
         let alike = Heavy::kind(&message(1, &[1, 2, 3, 4, 6]));
         let mut seen = Vec::new();
         for _ in 0..3 {
-            heavy.took_too_long(kind);
+            heavy.strike(kind);
             seen.push(passed(&mut heavy, &alike));
         }
         assert_eq!(seen, [0, usize::from(PASSED), usize::from(PASSED)]);
@@ -179,7 +194,7 @@ mod tests {
         let mut heavy = Heavy::default();
         let kind = Heavy::kind(&message(1, &[]));
         for _ in 0..3 {
-            heavy.took_too_long(kind);
+            heavy.strike(kind);
             heavy.fitted(&kind);
             assert_eq!(passed(&mut heavy, &kind), 0);
         }
@@ -189,7 +204,7 @@ mod tests {
     fn other_calls_are_not_passed_by() {
         let mut heavy = Heavy::default();
         for _ in 0..STRIKES {
-            heavy.took_too_long(Heavy::kind(&message(1, &[1, 2, 3])));
+            heavy.strike(Heavy::kind(&message(1, &[1, 2, 3])));
         }
         for other in [message(2, &[1, 2, 3]), message(1, &[1, 2]), message(1, &[1, 2, 4])] {
             assert!(!heavy.passes(&Heavy::kind(&other)));
@@ -197,11 +212,24 @@ mod tests {
     }
 
     #[test]
+    fn calls_that_fail_otherwise_count_where_all_do() {
+        let kind = Heavy::kind(&message(1, &[]));
+        for (mut heavy, expected) in
+            [(Heavy::default(), 0), (Heavy::of_all_that_fail(), usize::from(PASSED))]
+        {
+            for _ in 0..STRIKES {
+                heavy.failed(kind, false);
+            }
+            assert_eq!(passed(&mut heavy, &kind), expected);
+        }
+    }
+
+    #[test]
     fn no_more_kinds_are_remembered_than_fit() {
         let mut heavy = Heavy::default();
         for length in 0..=KINDS {
-            heavy.took_too_long((Address::ZERO, length, [0; 4]));
+            heavy.strike((Address::ZERO, length, [0; 4]));
         }
-        assert_eq!(heavy.0.len(), 1);
+        assert_eq!(heavy.kinds.len(), 1);
     }
 }

@@ -5,6 +5,7 @@ mod answers;
 mod call;
 mod kept;
 mod logs;
+mod loop_time;
 mod memory;
 mod request;
 mod whole;

@@ -9,7 +9,10 @@ use std::{
 
 use pyo3::{prelude::*, types::PyBytes};
 
-use crate::hot::answers::{HotAnswers, Limits};
+use crate::hot::{
+    answers::{HotAnswers, Limits},
+    loop_time::LoopTime,
+};
 
 /// Bytes of a head that is looked for.
 const LONGEST_HEAD: usize = 2_048;
@@ -46,16 +49,24 @@ pub(crate) struct WholeAnswers {
     /// Told the names of what was answered, as `HotAnswers.answer` gives them, and the seconds it took.
     told: Py<PyAny>,
     limits: Limits,
+    time: Mutex<LoopTime>,
     heads: Mutex<Heads>,
 }
 
 #[pymethods]
 impl WholeAnswers {
-    /// `most_calls` and `most_bytes` are the limits of a batch.
+    /// `most_calls` and `most_bytes` are the limits of a batch, `seconds` what calls may take of the event loop.
     #[new]
-    fn new(answers: Py<HotAnswers>, told: Py<PyAny>, most_calls: usize, most_bytes: usize) -> Self {
+    fn new(
+        answers: Py<HotAnswers>,
+        told: Py<PyAny>,
+        most_calls: usize,
+        most_bytes: usize,
+        seconds: f64,
+    ) -> Self {
         let limits = Limits { most_calls, most_bytes };
-        Self { answers, told, limits, heads: Mutex::default() }
+        let time = Mutex::new(LoopTime::new(seconds, Instant::now()));
+        Self { answers, told, limits, time, heads: Mutex::default() }
     }
 
     /// Remember a head without its empty line: the length of its body, and how an answer of at most `longest`
@@ -86,10 +97,9 @@ impl WholeAnswers {
         defaults: &Bound<'py, PyAny>,
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let started = Instant::now();
-        let Some((answer, names, response)) = self.response(py, data, defaults) else {
+        let Some((answer, names, mut response)) = self.response(py, data, defaults, started) else {
             return Ok(None);
         };
-        let mut response = response;
         response.extend_from_slice(&answer);
         self.told.bind(py).call1((names?, started.elapsed().as_secs_f64()))?;
         Ok(Some(PyBytes::new(py, &response)))
@@ -104,11 +114,16 @@ impl WholeAnswers {
         self.heads.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
+    fn time(&self) -> MutexGuard<'_, LoopTime> {
+        self.time.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
     fn response<'py>(
         &self,
         py: Python<'py>,
         data: &[u8],
         defaults: &Bound<'py, PyAny>,
+        now: Instant,
     ) -> Option<Response<'py>> {
         let end = data[..data.len().min(LONGEST_HEAD)]
             .windows(END.len())
@@ -122,7 +137,10 @@ impl WholeAnswers {
             return None;
         }
         let known = heads.known.get(&data[..end]).filter(|known| known.length == body.len())?;
-        let (answer, names) = self.answers.get().plain(py, body, self.limits)?;
+        let seconds = self.time().available(now);
+        let answered = self.answers.get().whole(py, body, seconds, self.limits);
+        self.time().take(now.elapsed().as_secs_f64());
+        let (answer, names) = answered?;
         if answer.len() > known.longest {
             return None;
         }

@@ -13,14 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cchain_app.api import execution, loop_gas
-from cchain_app.memory import make_memory, select
+from cchain_app.api import execution
+from cchain_app.memory import make_memory
 from jsonrpc.dispatch import MISS, Dispatcher, Limits
 from nodeproject.apps import this_node
 from primitives.hexadecimal import encode_data
 from tests.builders import bytecode
 from tests.builders.hot_dispatcher import hot_dispatcher
-from tests.builders.process import begin_anew
 from tests.builders.transactions import RECIPIENT, SENDER
 
 COUNTER = bytecode.created(SENDER, 0)
@@ -80,14 +79,7 @@ class Asked:
         return answered or b""
 
 
-@pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """Let gas alone bound a call: milliseconds pass on a busy machine while nothing is done."""
-    monkeypatch.setattr(select, "SECONDS_OF_SHORTCUT", 3600.0)
-    monkeypatch.setattr(loop_gas, "SECONDS_OF_REQUEST", 3600.0)
-    begin_anew()
-    yield
-    begin_anew()
+pytestmark = pytest.mark.usefixtures("patient")
 
 
 @pytest.fixture

@@ -10,13 +10,24 @@ from uvicorn import Config
 from uvicorn.server import ServerState
 
 from cchain_app.api.shortcut import whole_requests
+from cchain_app.memory import select
 from jsonrpc.direct import DirectProtocol, RequestHeads
 from jsonrpc.dispatch import Limits
 from jsonrpc.http import Endpoint, by_path
 from nodeproject.apps import this_node
+from primitives.hexadecimal import encode_data
 from tests.builders import bytecode
 from tests.builders.hot_dispatcher import hot_dispatcher
+from tests.builders.transactions import SENDER
 from tests.integration.cchain_app.api.test_shortcut import SENDER_TEXT, one
+
+pytestmark = pytest.mark.usefixtures("patient")
+
+REVERTER = bytecode.assemble("7 0 MSTORE 32 0 REVERT")
+CONTRACTS = (bytecode.COUNTER, REVERTER, bytecode.TELLER)
+COUNTER_TEXT, REVERTER_TEXT, TELLER_TEXT = (
+    encode_data(bytecode.created(SENDER, nonce)) for nonce in range(len(CONTRACTS))
+)
 
 PLAIN = (b"Host: localhost", b"Content-Type: application/json")
 HEADS = [
@@ -72,7 +83,8 @@ class Served:
             dispatcher.tell(names, seconds)
             endpoint.replies.answered()
 
-        made = whole_requests(this_node().evm_chain, told, limits) if whole else None
+        node = this_node()
+        made = whole_requests(node.evm_chain, node.transaction_log, told, limits) if whole else None
         self.endpoint = endpoint = Endpoint(["/rpc"], dispatcher, whole=made)
         self.state = ServerState()
         self.tick()
@@ -106,7 +118,8 @@ class Served:
 
 @pytest.fixture
 def both(chain) -> tuple[Served, Served]:
-    chain.do(to=None, data=bytecode.deploy_code(bytecode.COUNTER), gas=500_000, value=0)
+    for code in CONTRACTS:
+        chain.do(to=None, data=bytecode.deploy_code(code), gas=500_000, value=0)
     made = Served(whole=False), Served(whole=True)
     for served in made:
         for body in bodies():
@@ -115,14 +128,36 @@ def both(chain) -> tuple[Served, Served]:
     return made
 
 
+async def receive(protocol: DirectProtocol, data: bytes) -> None:
+    """Let a request arrive in a turn of the event loop of its own, which others cannot have spent."""
+    protocol.data_received(data)
+    await asyncio.sleep(0)
+
+
 def request(head: tuple[bytes, ...], body: bytes, line: bytes = b"POST /rpc HTTP/1.1") -> bytes:
     length = b"Content-Length: %d" % len(body)
     return b"\r\n".join((line, *head, length, b"", body))
 
 
+def calls() -> list[bytes]:
+    """Return bodies of calls that are answered from memory."""
+    call = one("eth_call", {"to": COUNTER_TEXT}, "latest")
+    balance = one("eth_getBalance", SENDER_TEXT, "latest")
+    asked = (call, {**call, "id": "a"}, [call, balance, {**call, "id": 2}])
+    return [json.dumps(each).encode() for each in asked]
+
+
+def other_calls() -> list[bytes]:
+    """Return bodies of calls that are for the dispatcher."""
+    to = ({"to": REVERTER_TEXT}, {"to": TELLER_TEXT, "data": "0x12"}, {"to": COUNTER_TEXT, "x": 1})
+    return [json.dumps(one("eth_call", each, "latest")).encode() for each in to]
+
+
 def bodies() -> list[bytes]:
     balance = one("eth_getBalance", SENDER_TEXT, "latest")
     return [
+        *calls(),
+        *other_calls(),
         *(json.dumps(one(name)).encode() for name in ("eth_blockNumber", "eth_chainId", "eth_x")),
         json.dumps(balance).encode(),
         json.dumps([{**balance, "id": n} for n in range(100)]).encode(),
@@ -141,7 +176,7 @@ def test_each_request_has_the_same_response_and_is_counted_alike(both) -> None:
             for _ in range(3):
                 for body in bodies() * 2:
                     for (protocol, _), head in zip(connections, HEADS + OTHER_HEADS, strict=True):
-                        protocol.data_received(request(head, body))
+                        await receive(protocol, request(head, body))
                 served.tick()
             served.written = [transport.written for _, transport in connections]
             for protocol, _ in connections:
@@ -154,6 +189,43 @@ def test_each_request_has_the_same_response_and_is_counted_alike(both) -> None:
         plain.endpoint.replies.read(),
     )
     assert (plain.by_whole, whole.by_whole > len(HEADS) * 4) == (0, True)
+
+
+def responses(served: Served, asked: list[bytes]) -> list[bytes]:
+    """Return what a connection gets for bodies, each sent again after its head was read."""
+
+    async def ask() -> list[bytes]:
+        protocol, transport = served.connect()
+        for body in asked:
+            for _ in range(2):
+                await receive(protocol, request(PLAIN, body))
+        protocol.connection_lost(None)
+        return transport.written
+
+    return asyncio.run(ask())
+
+
+def test_calls_are_answered_whole_and_told_to_the_log_as_the_method_tells_it(both, caplog) -> None:
+    log = this_node().transaction_log
+    log.begin(in_thread=False)
+    told = []
+    for served in both:
+        caplog.clear()
+        assert len(responses(served, calls())) == 6
+        log.work_off()
+        told.append([record.getMessage() for record in caplog.records])
+    log.end()
+    assert [served.by_whole for served in both] == [0, 3]
+    assert told[0] == told[1] != []
+
+
+def test_without_time_calls_are_left_to_the_shortcut(both, monkeypatch) -> None:
+    monkeypatch.setattr(select, "SECONDS_OF_SHORTCUT", 0.0)
+    hurried = Served(whole=True)
+    balance = json.dumps(one("eth_getBalance", SENDER_TEXT, "latest")).encode()
+    asked = [*calls(), balance]
+    assert responses(hurried, asked) == responses(both[0], asked)
+    assert hurried.by_whole == 1
 
 
 @pytest.mark.parametrize(
