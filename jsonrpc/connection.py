@@ -63,6 +63,15 @@ class Connection:
         return self._closed or peer.is_gone(self._send)
 
     @property
+    def writes_at_once(self) -> bool:
+        """Whether a frame can be written now: the peer keeps up, and the shorter way to it is known."""
+        return self._direct is not None and self._writer is None and not self._closed
+
+    def write(self, frame: bytes) -> bool:
+        """Write a frame if it can be written now; whether it was."""
+        return self.writes_at_once and self._direct is not None and self._direct(frame)
+
+    @property
     def backlog(self) -> int:
         """Messages that wait."""
         return len(self._queue)

@@ -57,12 +57,20 @@ class WholeRequests(Protocol):
         """Return the whole response to a request, None for all that it does not know."""
 
 
+class WholeFrames(Protocol):
+    """Answers frames of WebSockets that are whole messages, if it can; it tells of what it has answered."""
+
+    def serve(self, data: bytes) -> bytes | None:
+        """Return the frame that answers one that came alone, None for all that it does not know."""
+
+
 class Endpoint:
     """One interface at its paths: a dispatcher behind a gate.
 
     `paths` are exact; each is also served with a slash at its end. Answers longer than
     `gzip_from` bytes are compressed for clients that accept it (0: never). Doors count in `replies`.
-    `whole` answers requests at the direct door whose heads that has read before.
+    `whole` answers requests at the direct door whose heads that has read before, `frames` messages
+    of WebSockets where they arrive.
     """
 
     def __init__(
@@ -75,6 +83,7 @@ class Endpoint:
         gzip_from: int = 4096,
         replies: Replies | None = None,
         whole: WholeRequests | None = None,
+        frames: WholeFrames | None = None,
     ) -> None:
         self.paths = tuple(paths)
         self.dispatcher = dispatcher
@@ -82,6 +91,7 @@ class Endpoint:
         self.throttle = throttle
         self.replies = replies or Replies()
         self.whole = whole
+        self.frames = frames
         self._gzip_from = gzip_from
 
     def charge_now(self, head: RequestHead, calls: int) -> float | None:

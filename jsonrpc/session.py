@@ -6,13 +6,14 @@ in `connection`, subscriptions in `hub`, Channels in `websocket`.
 """
 
 import asyncio
+import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final, Literal
 
 from jsonrpc.asgi import Receive, Scope, charge, give_up, read_head
-from jsonrpc.calls import LIMITED, OVERLOADED
+from jsonrpc.calls import LIMITED, OVERLOADED, STOP
 from jsonrpc.connection import TRY_AGAIN_LATER, Connection, OutboundLimits, Send
 from jsonrpc.delivery import PART, STALL_SECONDS, Message
 from jsonrpc.dispatch import MISS, HotAnswer, Miss
@@ -35,6 +36,8 @@ from jsonrpc.workers import Workers
 
 INVALID_TEXT: Final = 1007
 MESSAGE_TOO_BIG: Final = 1009
+
+_log: Final = logging.getLogger("jsonrpc")
 
 _PATIENCE: Final = 6
 """Parts more that a peer has time for: what it was sent before goes first."""
@@ -104,27 +107,50 @@ class Session:
         try:
             await self._send({"type": "websocket.accept"})
             self._connection.accepted()
-            self._answer_where_it_arrives(self._at_once)
+            self._answer_where_it_arrives(self._at_once, self._frame_at_once)
             await self._serve(head, receive)
         except asyncio.CancelledError:
             if not self._abandoned:
                 raise
         finally:
-            self._answer_where_it_arrives(None)
+            self._answer_where_it_arrives(None, None)
             self._hub.disconnect(self._connection)
             self._connection.lose()
             for task in self._tasks:
                 task.cancel()
 
-    def _answer_where_it_arrives(self, answer: AnswerAtOnce | None) -> None:
+    def _answer_where_it_arrives(
+        self, answer: AnswerAtOnce | None, answer_frame: AnswerAtOnce | None
+    ) -> None:
         """Have the server ask for messages where they arrive, if it can and nobody must be charged."""
         protocol = getattr(self._send, "__self__", None)
         if isinstance(protocol, GuardedWebSocket) and self._endpoint.throttle is None:
             protocol.answer_at_once = answer
+            if self._endpoint.frames is not None:
+                protocol.answer_frame = answer_frame
+
+    def _frame_at_once(self, data: bytes) -> bool:
+        """Answer a message by its frame, if nothing is to be waited or counted for; whether it was."""
+        frames, connection = self._endpoint.frames, self._connection
+        if frames is None or not connection.writes_at_once or self._is_full():
+            return False
+        try:
+            response = frames.serve(data)
+        except STOP:
+            raise
+        except BaseException:
+            # A native extension that panics raises no `Exception`.
+            _log.exception("a frame could not be answered")
+            return False
+        return response is not None and connection.write(response)
+
+    def _is_full(self) -> bool:
+        """Return whether as many calls of this socket are under way as may be."""
+        return len(self._tasks) >= self._limits.pending
 
     def _at_once(self, text: bytes) -> bool:
         """Answer a message that the shortcut of the dispatcher can answer; whether it was one."""
-        if self._connection.closed or len(self._tasks) >= self._limits.pending:
+        if self._connection.closed or self._is_full():
             return False
         answer = self._dispatcher.answer_by_shortcut(text)
         if not isinstance(answer, bytes):
@@ -199,7 +225,7 @@ class Session:
             if answer is not MISS:
                 await self._deliver(exchange, answer, body)
                 return
-            while len(self._tasks) >= self._limits.pending:
+            while self._is_full():
                 await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
             self._spawn(self._work(exchange, body), share)
             handed_on = True

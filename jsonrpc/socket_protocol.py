@@ -26,7 +26,7 @@ FRAGMENT_COST: Final = 64
 """Bytes of memory that each fragment needs besides its content."""
 
 AnswerAtOnce = Callable[[bytes], bool]
-"""Answers a message, if it can; whether it has."""
+"""Answers a message, or the frame that one is, if it can; whether it has."""
 
 _WHOLE_TEXT: Final = 0x81
 """The first byte of a frame of text that is a whole message."""
@@ -71,6 +71,9 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
     answer_at_once: AnswerAtOnce | None = None
     """Is asked for short messages that came whole, in one piece, while nothing else is under way. The
     session sets it while its socket is open."""
+
+    answer_frame: AnswerAtOnce | None = None
+    """Is asked before it, for their frames."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -118,16 +121,10 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
 
         Anything else is for the parser.
         """
-        if data[0] != _WHOLE_TEXT or not _MASKED < len(data) <= _SHORT:
+        if data[0] != _WHOLE_TEXT or not _MASKED < len(data) <= _SHORT or not self._is_at_rest():
             return False
-        size, start = data[1] - _MASK_BIT, 2
-        if size == _IN_EIGHT_BYTES:
-            return False
-        if size == _IN_TWO_BYTES:
-            size, start = int.from_bytes(data[2:4], "big"), 4
-        if len(data) != start + 4 + size or not self._is_at_rest():
-            return False
-        if not answer(apply_mask(data[start + 4 :], data[start : start + 4])):
+        by_frame = self.answer_frame is not None and self.answer_frame(data)
+        if not by_frame and not _is_message_answered(data, answer):
             return False
         self._idle_frames = 0
         return True
@@ -336,3 +333,15 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         self.transport.write(b"".join(self.conn.data_to_send()))
         self.close_sent = True
         self.transport.close()
+
+
+def _is_message_answered(data: bytes, answer: AnswerAtOnce) -> bool:
+    """Have the message in a short frame of text answered, unless there is more or less of it; whether it was."""
+    size, start = data[1] - _MASK_BIT, 2
+    if size == _IN_EIGHT_BYTES:
+        return False
+    if size == _IN_TWO_BYTES:
+        size, start = int.from_bytes(data[2:4], "big"), 4
+    if len(data) != start + 4 + size:
+        return False
+    return answer(apply_mask(data[start + 4 :], data[start : start + 4]))

@@ -133,6 +133,21 @@ class WholeAnswers:
     ) -> None: ...
     def serve(self, data: bytes, defaults: object) -> bytes | None: ...
 
+@final
+class FrameAnswers:
+    """Answers to whole frames of a WebSocket."""
+
+    def __new__(
+        cls,
+        answers: HotAnswers,
+        told: Callable[[str | dict[str, int], float], None],
+        most_calls: int,
+        most_bytes: int,
+        seconds: float,
+        longest: int,
+    ) -> Self: ...
+    def serve(self, data: bytes) -> bytes | None: ...
+
 def render_logs(rows: list[tuple[object, ...]], first: int, most: int) -> bytes: ...
 
 @final

@@ -10,7 +10,7 @@ from cchain_app import api as cchain_api
 from cchain_app.api import EvmRpc
 from cchain_app.api.call_log import CallNames
 from cchain_app.api.loop_gas import one_request
-from cchain_app.api.shortcut import whole_requests
+from cchain_app.api.shortcut import whole_frames, whole_requests
 from chaindb import servers
 from chaindb.chains import Chain
 from chaindb.connections import WOULD_BLOCK, release
@@ -127,9 +127,17 @@ class Doors:
 
         throttle = self._throttle()
         # Whoever is charged for calls is asked for each of them.
-        whole = None if throttle else whole_requests(self._evm_rpc.chain, log, told, limits)
+        chain = self._evm_rpc.chain
+        whole = None if throttle else whole_requests(chain, log, told, limits)
+        frames = None if throttle else whole_frames(chain, log, dispatcher.tell, limits)
         return Endpoint(
-            CCHAIN_PATHS, dispatcher, self.gate_config, throttle, replies=replies, whole=whole
+            CCHAIN_PATHS,
+            dispatcher,
+            self.gate_config,
+            throttle,
+            replies=replies,
+            whole=whole,
+            frames=frames,
         )
 
     @cached_property

@@ -10,7 +10,8 @@ from cchain_app.chain import EvmChain
 from cchain_app.memory import select
 from cchain_app.services.transaction_log import TransactionLog
 from jsonrpc.dispatch import Limits, Shortcut, ShortcutAnswer
-from jsonrpc.http import WholeRequests
+from jsonrpc.http import WholeFrames, WholeRequests
+from jsonrpc.memory import SMALL
 from jsonrpc.turn import LoopTurn
 
 Names = str | dict[str, int]
@@ -43,16 +44,32 @@ def whole_requests(
     # Only here: there is no such module where the crate was not built.
     from cchain_app.memory.native import whole_answers
 
-    def answered(names: Names, seconds: float) -> None:
-        _log_calls(log, names)
-        told(names, seconds)
-
     return whole_answers(
         answers,
-        answered,
+        _logging_calls(log, told),
         most_calls=limits.batch,
         most_bytes=limits.response,
         seconds=select.SECONDS_OF_SHORTCUT,
+    )
+
+
+def whole_frames(
+    chain: EvmChain, log: TransactionLog, told: Told, limits: Limits
+) -> WholeFrames | None:
+    """Return what answers frames of WebSockets; None where there is none. Takes what `whole_requests` does."""
+    answers = chain.memory.answers
+    if answers is None:
+        return None
+    # Only here, as above.
+    from cchain_app.memory.native import frame_answers
+
+    return frame_answers(
+        answers,
+        _logging_calls(log, told),
+        most_calls=limits.batch,
+        most_bytes=limits.response,
+        seconds=select.SECONDS_OF_SHORTCUT,
+        longest=SMALL,
     )
 
 
@@ -79,6 +96,16 @@ def shortcut_of(chain: EvmChain, log: TransactionLog, turn: LoopTurn) -> Shortcu
         return found
 
     return shortcut
+
+
+def _logging_calls(log: TransactionLog, told: Told) -> Told:
+    """Return what tells the log of calls as well."""
+
+    def logged(names: Names, seconds: float) -> None:
+        _log_calls(log, names)
+        told(names, seconds)
+
+    return logged
 
 
 def _log_calls(log: TransactionLog, names: Names) -> None:

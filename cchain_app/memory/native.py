@@ -40,6 +40,28 @@ def whole_answers(
     return cchain_native.WholeAnswers(answers, told, most_calls, most_bytes, seconds)
 
 
+def frame_answers(
+    answers: cchain_native.HotAnswers,
+    told: Callable[[str | dict[str, int], float], None],
+    *,
+    most_calls: int,
+    most_bytes: int,
+    seconds: float,
+    longest: int,
+) -> cchain_native.FrameAnswers:
+    """Return what answers whole frames of WebSockets.
+
+    Args:
+        answers: What answers their messages.
+        told: As `whole_answers` has it.
+        most_calls: Of a batch.
+        most_bytes: Of a batch's results.
+        seconds: As `whole_answers` has it.
+        longest: Bytes of an answer that need not be counted until it is read.
+    """
+    return cchain_native.FrameAnswers(answers, told, most_calls, most_bytes, seconds, longest)
+
+
 def render_logs(rows: list[tuple[Any, ...]]) -> list[bytes]:
     """Return rows of logs (`selectors.logs.LogRow`) as `wire.found_log` has them, in JSON: parts with commas between.
 

@@ -145,7 +145,7 @@ mod cchain_native {
     #[pymodule_export]
     use crate::environment::Environment;
     #[pymodule_export]
-    use crate::hot::{HotAnswers, StateMemory, WholeAnswers, render_logs};
+    use crate::hot::{FrameAnswers, HotAnswers, StateMemory, WholeAnswers, render_logs};
     #[pymodule_export]
     use crate::slots::CallSlots;
 

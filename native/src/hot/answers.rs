@@ -24,6 +24,7 @@ use crate::{
     hot::{
         call::{self, Heavy, Outcome, Share, Surroundings},
         kept::Kept,
+        loop_time::LoopTime,
         memory::{Account, Head, StateMemory},
         request::{self, Body, Call},
     },
@@ -225,7 +226,7 @@ impl Values {
 }
 
 /// The names of what was answered, as Python is told them.
-type Names<'py> = PyResult<Bound<'py, PyAny>>;
+pub(crate) type Names<'py> = PyResult<Bound<'py, PyAny>>;
 
 impl HotAnswers {
     /// The answer to a body; with a share of what calls may use, or without any calls.
@@ -256,16 +257,21 @@ impl HotAnswers {
         Ok((round.out, names))
     }
 
-    /// The answer to the body of a whole request, if there is one; calls in it may take so many seconds.
+    /// The answer to the body of a whole request or frame that has come now, if there is one; calls in it take of
+    /// the time.
     pub(crate) fn whole<'py>(
         &self,
         py: Python<'py>,
         body: &[u8],
-        seconds: Option<f64>,
         limits: Limits,
+        time: &Mutex<LoopTime>,
+        now: Instant,
     ) -> Option<(Vec<u8>, Names<'py>)> {
-        let share = seconds.map(|seconds| Share { gas: self.gas, seconds });
-        self.respond(py, body, share, limits, true).ok()
+        let mut time = time.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let share = time.available(now).map(|seconds| Share { gas: self.gas, seconds });
+        let answer = self.respond(py, body, share, limits, true).ok();
+        time.take(now.elapsed().as_secs_f64());
+        answer
     }
 
     fn values(&self) -> MutexGuard<'_, Values> {

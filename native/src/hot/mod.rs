@@ -3,6 +3,7 @@
 
 mod answers;
 mod call;
+mod frames;
 mod kept;
 mod logs;
 mod loop_time;
@@ -11,6 +12,7 @@ mod request;
 mod whole;
 
 pub(crate) use answers::HotAnswers;
+pub(crate) use frames::FrameAnswers;
 pub(crate) use logs::render_logs;
 pub(crate) use memory::{Head, StateMemory};
 pub(crate) use whole::WholeAnswers;

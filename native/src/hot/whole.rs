@@ -10,7 +10,7 @@ use std::{
 use pyo3::{prelude::*, types::PyBytes};
 
 use crate::hot::{
-    answers::{HotAnswers, Limits},
+    answers::{HotAnswers, Limits, Names},
     loop_time::LoopTime,
 };
 
@@ -107,15 +107,11 @@ impl WholeAnswers {
 }
 
 /// An answer, what it is an answer to, and the head of the response.
-type Response<'py> = (Vec<u8>, PyResult<Bound<'py, PyAny>>, Vec<u8>);
+type Response<'py> = (Vec<u8>, Names<'py>, Vec<u8>);
 
 impl WholeAnswers {
     fn heads(&self) -> MutexGuard<'_, Heads> {
         self.heads.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
-    fn time(&self) -> MutexGuard<'_, LoopTime> {
-        self.time.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     fn response<'py>(
@@ -137,10 +133,7 @@ impl WholeAnswers {
             return None;
         }
         let known = heads.known.get(&data[..end]).filter(|known| known.length == body.len())?;
-        let seconds = self.time().available(now);
-        let answered = self.answers.get().whole(py, body, seconds, self.limits);
-        self.time().take(now.elapsed().as_secs_f64());
-        let (answer, names) = answered?;
+        let (answer, names) = self.answers.get().whole(py, body, self.limits, &self.time, now)?;
         if answer.len() > known.longest {
             return None;
         }

@@ -17,7 +17,7 @@ from jsonrpc.direct import DirectProtocol, RequestHeads
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.gate import Gate, GateConfig
 from jsonrpc.gathering import Gatherers
-from jsonrpc.http import Endpoint, by_path
+from jsonrpc.http import Endpoint, WholeFrames, by_path
 from jsonrpc.hub import Hub
 from jsonrpc.memory import MemoryLimits, RequestMemory
 from jsonrpc.protocol import Patience
@@ -98,6 +98,7 @@ def serve() -> Iterator[Serve]:
             message_seconds_: float = SECONDS,
             idle: float = SECONDS,
             stall: float = SECONDS,
+            frames: WholeFrames | None = None,
         ) -> Served:
             made = Served()
             made.connections = Connections(connections)
@@ -120,7 +121,8 @@ def serve() -> Iterator[Serve]:
                     raise Panic
                 return SHORT_ANSWERS.get(body)
 
-            endpoint = Endpoint(["/rpc"], Dispatcher(registry, shortcut=shortcut), gzip_from=0)
+            dispatcher = Dispatcher(registry, shortcut=shortcut)
+            endpoint = Endpoint(["/rpc"], dispatcher, gzip_from=0, frames=frames)
             workers = made.workers
             stay.callback(workers.close)
             socket_door = JsonRpcConsumer.as_asgi(

@@ -7,6 +7,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.frames import Frame, Opcode
 from websockets.sync.client import ClientConnection
+from websockets.utils import apply_mask
 
 from jsonrpc.memory import MemoryLimits
 from jsonrpc.session import Session
@@ -20,6 +21,7 @@ from tests.integration.jsonrpc.guarded import (
     PLAIN,
     SHORT,
     SHORT_ANSWERS,
+    Panic,
     Serve,
     Served,
     open_socket,
@@ -158,3 +160,38 @@ def test_a_length_of_eight_bytes_is_none_of_seven_bits(ws, served) -> None:
     with pytest.raises(ConnectionClosed):
         ws.recv(timeout=SECONDS)
     assert served.asked_first == []
+
+
+class Frames:
+    """Answers one message by its frame; another one makes it fail."""
+
+    def __init__(self) -> None:
+        self.asked: list[bytes] = []
+
+    def serve(self, data: bytes) -> bytes | None:
+        message = apply_mask(data[6:], data[2:6])
+        self.asked.append(message)
+        if message == BROKEN:
+            raise Panic
+        return Frame(Opcode.TEXT, b'"by frame"').serialize(mask=False) if message == SHORT else None
+
+
+def test_a_frame_that_is_known_is_answered_and_all_else_is_for_the_shortcut(serve, handled) -> None:
+    frames = Frames()
+    served = serve(frames=frames)
+    expected = {SHORT: b'"by frame"', CALL: ANSWER, HEAVY: ANSWER.replace(b"7", b"1")}
+    with open_socket(served) as ws:
+        for body in (CALL, SHORT, HEAVY, SHORT):
+            ws.send(body.decode())
+            assert answers(ws, 1) == [expected[body]]
+    # The first one may have come before the session had begun.
+    assert frames.asked[-3:] == [SHORT, HEAVY, SHORT]
+    assert served.asked_first == handled == [CALL, HEAVY]
+
+
+def test_a_frame_at_which_the_extension_fails_is_for_the_methods(serve, caplog) -> None:
+    with open_socket(serve(frames=Frames())) as ws:
+        for body, answer in ((CALL, ANSWER), (BROKEN, ANSWER), (SHORT, b'"by frame"')):
+            ws.send(body.decode())
+            assert answers(ws, 1) == [answer]
+    assert "a frame could not be answered" in caplog.text

@@ -245,6 +245,23 @@ async def test_texts_go_in_one_piece_unless_they_are_more_than_may_wait() -> Non
     ]
 
 
+async def test_a_frame_is_written_unless_messages_wait_or_the_socket_is_closed() -> None:
+    pieces: list[bytes] = []
+    slow = Peer()
+    slow.reads.clear()
+    connection = connect(slow)
+    connection._direct = lambda frames: not pieces.append(frames)
+    assert connection.write(b"first")
+    connection._direct = lambda _: False
+    connection.push("waits")
+    connection._direct = lambda frames: not pieces.append(frames)
+    assert not connection.writes_at_once
+    assert not connection.write(b"second")
+    connection.lose()
+    assert not connection.write(b"third")
+    assert pieces == [b"first"]
+
+
 async def test_a_slow_peer_does_not_delay_another() -> None:
     slow, quick = Peer(), Peer()
     slow.reads.clear()

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from uvicorn import Config
 from uvicorn.server import ServerState
+from websockets.frames import Frame, Opcode
 
-from cchain_app.api.shortcut import whole_requests
+from cchain_app.api.shortcut import whole_frames, whole_requests
 from cchain_app.memory import select
+from jsonrpc.delivery import text_frame
 from jsonrpc.direct import DirectProtocol, RequestHeads
 from jsonrpc.dispatch import Limits
 from jsonrpc.http import Endpoint, by_path
@@ -217,6 +219,25 @@ def test_calls_are_answered_whole_and_told_to_the_log_as_the_method_tells_it(bot
     log.end()
     assert [served.by_whole for served in both] == [0, 3]
     assert told[0] == told[1] != []
+
+
+def test_frames_get_what_the_dispatcher_answers_and_tell_the_same(both) -> None:
+    plain, _ = both
+    node, told = this_node(), []
+    frames = whole_frames(
+        node.evm_chain, node.transaction_log, lambda names, _: told.append(names), Limits(batch=200)
+    )
+    assert frames is not None
+    answered = []
+    for body in bodies():
+        response = frames.serve(Frame(Opcode.TEXT, body).serialize(mask=True))
+        if response is not None:
+            answer = plain.endpoint.dispatcher.answer(body)
+            assert response == text_frame(answer.decode())
+            answered.append(body)
+    kept = [json.dumps(one(name)).encode() for name in ("eth_blockNumber", "eth_chainId")]
+    assert {*calls(), *kept} <= set(answered)
+    assert told[:3] == ["eth_call", "eth_call", {"eth_call": 2, "eth_getBalance": 1}]
 
 
 def test_without_time_calls_are_left_to_the_shortcut(both, monkeypatch) -> None:

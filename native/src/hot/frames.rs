@@ -1,0 +1,170 @@
+//! Frames of a WebSocket (RFC 6455, 5.2) that are whole messages of text, and the frames that answer them.
+
+use std::{sync::Mutex, time::Instant};
+
+use pyo3::{prelude::*, types::PyBytes};
+
+use crate::hot::{
+    answers::{HotAnswers, Limits},
+    loop_time::LoopTime,
+};
+
+/// Bytes of a frame that is answered whatever else this turn of the event loop has to do.
+const LONGEST_FRAME: usize = 1_024;
+
+/// The first byte of a frame of text that is a whole message.
+const WHOLE_TEXT: u8 = 0x81;
+
+/// Set in the second byte of every frame of a client.
+const MASK_BIT: u8 = 0x80;
+
+/// Lengths that stand for where the length is.
+const IN_TWO_BYTES: u8 = 126;
+const IN_EIGHT_BYTES: u8 = 127;
+
+/// Answers to whole frames of one interface.
+#[pyclass(frozen)]
+pub(crate) struct FrameAnswers {
+    answers: Py<HotAnswers>,
+    /// Told the names of what was answered, as `HotAnswers.answer` gives them, and the seconds it took.
+    told: Py<PyAny>,
+    limits: Limits,
+    longest: usize,
+    time: Mutex<LoopTime>,
+}
+
+#[pymethods]
+impl FrameAnswers {
+    /// `most_calls` and `most_bytes` are the limits of a batch, `seconds` what calls may take of the event loop, and
+    /// `longest` the bytes of an answer that need not be counted until it is read.
+    #[new]
+    fn new(
+        answers: Py<HotAnswers>,
+        told: Py<PyAny>,
+        most_calls: usize,
+        most_bytes: usize,
+        seconds: f64,
+        longest: usize,
+    ) -> Self {
+        let limits = Limits { most_calls, most_bytes };
+        let time = Mutex::new(LoopTime::new(seconds, Instant::now()));
+        Self { answers, told, limits, longest, time }
+    }
+
+    /// The frame that answers one whole frame; None for everything else.
+    fn serve<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let now = Instant::now();
+        let Some(message) = message(data) else { return Ok(None) };
+        let answered = self.answers.get().whole(py, &message, self.limits, &self.time, now);
+        let Some((answer, names)) = answered else { return Ok(None) };
+        if answer.len() > self.longest {
+            return Ok(None);
+        }
+        self.told.bind(py).call1((names?, now.elapsed().as_secs_f64()))?;
+        Ok(Some(PyBytes::new(py, &frame(&answer))))
+    }
+}
+
+/// The message in a client's frame, if it is a short one of text, and nothing comes before or behind it.
+fn message(data: &[u8]) -> Option<Vec<u8>> {
+    let (&[first, second], rest) = data.split_first_chunk()?;
+    if first != WHOLE_TEXT || second & MASK_BIT == 0 || data.len() > LONGEST_FRAME {
+        return None;
+    }
+    let (length, rest) = match second & !MASK_BIT {
+        IN_EIGHT_BYTES => return None,
+        IN_TWO_BYTES => {
+            let (length, rest) = rest.split_first_chunk()?;
+            (usize::from(u16::from_be_bytes(*length)), rest)
+        }
+        short => (usize::from(short), rest),
+    };
+    let (mask, masked) = rest.split_first_chunk::<4>()?;
+    let unmasked = masked.iter().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask);
+    (masked.len() == length).then(|| unmasked.collect())
+}
+
+/// A message of text as a server sends it: in one frame, without a mask.
+fn frame(text: &[u8]) -> Vec<u8> {
+    let mut frame = Vec::with_capacity(text.len() + 10);
+    frame.push(WHOLE_TEXT);
+    if let Some(short) = u8::try_from(text.len()).ok().filter(|short| *short < IN_TWO_BYTES) {
+        frame.push(short);
+    } else if let Ok(length) = u16::try_from(text.len()) {
+        frame.push(IN_TWO_BYTES);
+        frame.extend_from_slice(&length.to_be_bytes());
+    } else {
+        frame.push(IN_EIGHT_BYTES);
+        frame.extend_from_slice(&(text.len() as u64).to_be_bytes());
+    }
+    frame.extend_from_slice(text);
+    frame
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MASK: [u8; 4] = [1, 2, 3, 4];
+
+    /// A client's frame, and the place of its mask.
+    fn masked(text: &[u8]) -> (Vec<u8>, usize) {
+        let mut data = frame(text);
+        let place = data.len() - text.len();
+        data[1] |= MASK_BIT;
+        for (nth, byte) in data[place..].iter_mut().enumerate() {
+            *byte ^= MASK[nth % 4];
+        }
+        data.splice(place..place, MASK);
+        (data, place)
+    }
+
+    #[test]
+    fn the_message_of_a_frame_is_what_was_sent() {
+        for length in [0, 1, 3, 4, 5, 125, 126, 127, 128, 1_000] {
+            let text = vec![b'x'; length];
+            assert_eq!(message(&masked(&text).0), Some(text), "{length}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_whole_short_message_of_text_is_left() {
+        let (whole, place) = masked(b"{}");
+        assert_eq!(whole.len(), place + 4 + 2);
+        let changed = |index: usize, byte: u8| {
+            let mut data = whole.clone();
+            data[index] = byte;
+            data
+        };
+        let others = [
+            whole[..whole.len() - 1].to_vec(),
+            [&whole[..], b"x"].concat(),
+            [&whole[..], &whole[..]].concat(),
+            whole[..1].to_vec(),
+            Vec::new(),
+            changed(0, 0x01),
+            changed(0, 0x82),
+            changed(0, 0xc1),
+            changed(1, 2),
+            changed(1, MASK_BIT | IN_EIGHT_BYTES),
+            changed(1, MASK_BIT | IN_TWO_BYTES),
+            masked(&[b'x'; LONGEST_FRAME]).0,
+        ];
+        for other in others {
+            assert_eq!(message(&other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_frame_says_its_length_in_as_few_bytes_as_it_can() {
+        for (length, head) in [
+            (0, vec![0x81, 0]),
+            (125, vec![0x81, 125]),
+            (126, vec![0x81, 126, 0, 126]),
+            (65_535, vec![0x81, 126, 255, 255]),
+            (65_536, vec![0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0]),
+        ] {
+            assert_eq!(frame(&vec![b'x'; length])[..head.len()], head);
+        }
+    }
+}
