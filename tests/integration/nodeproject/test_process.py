@@ -79,3 +79,27 @@ def test_a_signal_that_a_finalizer_swallowed_ends_the_process_later(asked: str, 
 
     assert done.stdout == said
     assert ("Exception ignored in" in done.stderr) == (asked == "asked")
+
+
+COPIES = """
+import resource
+from nodeproject import process
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(100):
+        [b"x" * 700_000 for _ in range(4)]
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+print(faults() > 10_000)
+process.tune()
+faults()
+print(faults() < 1_000)
+"""
+
+
+def test_memory_that_long_answers_were_in_is_kept_for_the_next_ones() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", COPIES], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.split() == ["True", "True"]
