@@ -10,11 +10,11 @@ from typing import Any, Final
 from cchain_app.api import execution, wire
 from cchain_app.api.errors import failure, server_error
 from cchain_app.api.execution import CallContext, Overrides
-from cchain_app.api.params import BlockParam
+from cchain_app.api.params import BlockParam, Tag
 from cchain_app.api.params_call import CallRequest
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.config import at_least
-from cchain_app.evm.engine import CallMessage, CallRejected, CallResult
+from cchain_app.evm.engine import BlockEnv, CallMessage, CallRejected, CallResult
 from cchain_app.evm.estimation import TRANSFER_GAS
 from cchain_app.evm.overrides import BlockOverride
 from cchain_app.txs.request import unsigned
@@ -50,6 +50,7 @@ def estimate_gas(
     Raises:
         JsonRpcError: 3, it reverts; -32000, it fails otherwise, or with all the gas it may have.
     """
+    epoch = rpc.epoch
     at = execution.next_or_latest(rpc) if block is None else block
     context = execution.make_context(rpc, at, accounts, block_override)
     message = execution.make_message(rpc, request, context.env)
@@ -63,11 +64,25 @@ def estimate_gas(
     except CallRejected as refusal:
         raise server_error(f"failed with {highest} gas: {refusal}") from refusal
     if gas is not None:
+        if at is Tag.LATEST and not accounts and block_override is None:
+            _keep(rpc, epoch, context.env, is_default=block is None)
         return encode_quantity(gas)
     failed = None if failed_call is None else failure(failed_call)
     if failed is not None:
         raise failed
     raise server_error(f"gas required exceeds allowance ({highest})")
+
+
+def _keep(rpc: EvmRpc, epoch: int, env: BlockEnv, *, is_default: bool) -> None:
+    """Keep how gas is estimated at the head, for the shortcut."""
+    rpc.keep_environment(epoch, env)
+    rpc.keep_estimates(
+        epoch,
+        gas=env.gas_limit,
+        most_gas=_most(rpc, env),
+        error_ratio=ERROR_RATIO,
+        is_default=is_default,
+    )
 
 
 def create_access_list(
@@ -154,8 +169,6 @@ def _highest(rpc: EvmRpc, request: CallRequest, context: CallContext) -> int:
     highest = env.gas_limit
     if request.gas is not None and request.gas >= TRANSFER_GAS:
         highest = request.gas
-    if at_least(env.fork, "osaka"):
-        highest = min(highest, OSAKA_GAS_LIMIT)
     price = execution.fee_cap(request)
     if price:
         account = context.state.account(request.sender)
@@ -163,4 +176,9 @@ def _highest(rpc: EvmRpc, request: CallRequest, context: CallContext) -> int:
         if request.value >= balance:
             raise server_error("insufficient funds for transfer")
         highest = min(highest, (balance - request.value) // price)
-    return min(highest, rpc.gas_cap)
+    return min(highest, _most(rpc, env))
+
+
+def _most(rpc: EvmRpc, env: BlockEnv) -> int:
+    """Return the highest gas limit that block and node allow."""
+    return min(rpc.gas_cap, OSAKA_GAS_LIMIT) if at_least(env.fork, "osaka") else rpc.gas_cap

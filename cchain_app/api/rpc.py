@@ -91,6 +91,22 @@ class EvmRpc:
         if answers is not None:
             answers.keep_environment(epoch, env, self.gas_cap, CONSOLE)
 
+    def keep_estimates(
+        self, epoch: int, *, gas: int, most_gas: int, error_ratio: float, is_default: bool
+    ) -> None:
+        """Keep how gas is estimated at the head, for the shortcut.
+
+        Args:
+            epoch: In which that was found out.
+            gas: What is tried first where a call names none.
+            most_gas: The most that is tried.
+            error_ratio: By how much an estimate may be too high.
+            is_default: Whether what names no block is about the head.
+        """
+        answers = self.chain.memory.answers
+        if answers is not None:
+            answers.keep_estimates(epoch, gas, most_gas, error_ratio, is_default)
+
     def keep_by_hash(self, epoch: int, method: str, transaction_hash: Hash, result: Raw) -> Raw:
         """Keep what a method says of a transaction in a block, for the shortcut, and return it."""
         answers = self.chain.memory.answers

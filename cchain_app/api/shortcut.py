@@ -6,6 +6,7 @@ before and is still true. All else, and every other way of writing it, is the di
 
 from collections.abc import Callable
 
+from cchain_app.api.call_log import TELL_THEMSELVES
 from cchain_app.chain import EvmChain
 from cchain_app.memory import select
 from cchain_app.services.transaction_log import TransactionLog
@@ -19,8 +20,8 @@ Names = str | dict[str, int]
 
 Told = Callable[[Names, float], None]
 
-_CALL = "eth_call"
-_CALL_BYTES = b"eth_call"
+_ESTIMATE = b"eth_estimateGas"
+_CALL = b"eth_call"
 
 
 def whole_requests(
@@ -88,7 +89,7 @@ def shortcut_of(chain: EvmChain, log: TransactionLog, turn: LoopTurn) -> Shortcu
 
     def shortcut(body: bytes, most_calls: int, most_bytes: int) -> ShortcutAnswer | None:
         # To ask for the turn has the loop look for what has arrived once more: only calls take enough to be asked for.
-        if _CALL_BYTES not in body:
+        if _CALL not in body and _ESTIMATE not in body:
             return answer(body, False, most_calls, most_bytes)
         found = answer(body, not turn.is_spent(), most_calls, most_bytes)
         if found is not None and found[1] is not None:
@@ -109,6 +110,10 @@ def _logging_calls(log: TransactionLog, told: Told) -> Told:
 
 
 def _log_calls(log: TransactionLog, names: Names) -> None:
-    count = names == _CALL if isinstance(names, str) else names.get(_CALL, 0)
-    if count and log.takes_calls(that_act=True):
-        log.called(_CALL, int(count))
+    if isinstance(names, str):
+        if names in TELL_THEMSELVES and log.takes_calls(that_act=True):
+            log.called(names)
+        return
+    for name in TELL_THEMSELVES & names.keys():
+        if log.takes_calls(that_act=True):
+            log.called(name, names[name])

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Gas of a transaction that does nothing but transfer value.
-const TRANSFER_GAS: u64 = 21_000;
+pub(crate) const TRANSFER_GAS: u64 = 21_000;
 
 /// Gas that a call with value brings along (EIP-150).
 const CALL_STIPEND: u64 = 2_300;

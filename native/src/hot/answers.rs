@@ -22,7 +22,7 @@ use crate::{
     convert::{Addr, Word},
     environment::{Env, Environment},
     hot::{
-        call::{self, Heavy, Outcome, Share, Surroundings},
+        call::{self, Estimates, Heavy, Outcome, Share, Surroundings},
         kept::Kept,
         loop_time::LoopTime,
         memory::{Account, Head, StateMemory},
@@ -48,6 +48,7 @@ struct Values {
     by_hash: Kept<(usize, B256), Box<[u8]>>,
     bytes: usize,
     surroundings: Option<Surroundings>,
+    estimates: Option<Estimates>,
     heavy: Heavy,
     /// The same of calls in whole requests, which have less time, and are tried again.
     heavy_whole: Heavy,
@@ -89,6 +90,7 @@ impl HotAnswers {
             by_hash: Kept::new(usize::MAX),
             bytes: 0,
             surroundings: None,
+            estimates: None,
             heavy: Heavy::default(),
             heavy_whole: Heavy::of_all_that_fail(),
         };
@@ -162,6 +164,23 @@ impl HotAnswers {
         }
     }
 
+    /// Keep how gas is estimated at the head, as `Estimates` has it; `is_default`: also where no block is named.
+    fn keep_estimates(
+        &self,
+        epoch: u64,
+        gas: u64,
+        most_gas: u64,
+        error_ratio: f64,
+        is_default: bool,
+    ) {
+        let mut values = self.values();
+        if values.takes(epoch) {
+            let known = values.estimates.as_ref().is_some_and(|known| known.is_default);
+            let is_default = is_default || known;
+            values.estimates = Some(Estimates { gas, most_gas, error_ratio, is_default });
+        }
+    }
+
     /// How many results are kept by hash, and their bytes.
     fn kept(&self) -> (usize, usize) {
         let values = self.values();
@@ -220,6 +239,7 @@ impl Values {
         self.epoch += 1;
         self.results.clear();
         self.surroundings = None;
+        self.estimates = None;
         self.heavy.clear();
         self.heavy_whole.clear();
     }
@@ -334,7 +354,8 @@ impl HotAnswers {
             }
             "eth_getCode" => self.code(round, call)?,
             "eth_getStorageAt" => self.slot(round, call)?,
-            "eth_call" => self.run(round, call)?,
+            "eth_call" => self.run(round, call, false)?,
+            "eth_estimateGas" => self.run(round, call, true)?,
             method => self.result(round, call, method)?,
         }
         round.out.push(b'}');
@@ -379,27 +400,32 @@ impl HotAnswers {
         Ok(())
     }
 
-    fn run(&self, round: &mut Round<'_>, call: &Call<'_>) -> Answered<()> {
+    /// Run a call, or find the gas that it needs.
+    fn run(&self, round: &mut Round<'_>, call: &Call<'_>, estimates: bool) -> Answered<()> {
         let message = known(call.message())?;
         let state = self.head(round)?;
         let share = round.share.as_mut().ok_or(Refusal::TooLong)?;
         let begun = *round.begun.get_or_insert_with(Instant::now);
         share.seconds = round.seconds - begun.elapsed().as_secs_f64();
         let mut values = self.values();
-        let Values { head, surroundings, heavy, heavy_whole, .. } = &mut *values;
+        let Values { head, surroundings, estimates: rules, heavy, heavy_whole, .. } = &mut *values;
         let heavy = if round.is_whole { heavy_whole } else { heavy };
         let surroundings = known(surroundings.as_ref())?;
         if Some(surroundings.number) != *head {
             return Err(Refusal::Unknown);
         }
-        match call::run(surroundings, state, message, share, heavy) {
-            Outcome::Output(output) => {
-                data(&mut round.out, &output);
-                Ok(())
+        if estimates {
+            let rules = known(rules.as_ref())?;
+            if !message.names_block && !rules.is_default {
+                return Err(Refusal::Unknown);
             }
-            Outcome::TooLong => Err(Refusal::TooLong),
-            Outcome::Unknown => Err(Refusal::Unknown),
+            let gas = call::estimate(surroundings, rules, state, message, share, heavy).found()?;
+            quantity(&mut round.out, &U256::from(gas));
+        } else {
+            let output = call::run(surroundings, state, message, share, heavy).found()?;
+            data(&mut round.out, &output);
         }
+        Ok(())
     }
 
     /// What was kept of another method.
@@ -418,6 +444,16 @@ impl HotAnswers {
         }
         round.out.extend_from_slice(known(self.values().results.get(method))?);
         Ok(())
+    }
+}
+
+impl<T> Outcome<T> {
+    fn found(self) -> Answered<T> {
+        match self {
+            Self::Found(found) => Ok(found),
+            Self::TooLong => Err(Refusal::TooLong),
+            Self::Unknown => Err(Refusal::Unknown),
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use revm::primitives::{Address, Bytes, map::DefaultHashBuilder};
 use crate::{
     call::{CallFailure, call},
     environment::Environment,
+    estimate::{Estimate, TRANSFER_GAS, estimate as find_gas},
     hot::{memory::Head, request},
     limits::{Allowance, Limits},
     message::Message,
@@ -31,8 +32,16 @@ const STRIKES: u8 = 2;
 /// Kinds of calls that are remembered for having taken too long.
 const KINDS: usize = 1_024;
 
-/// What is called, the length of the data and its first bytes: what a call of a kind takes, another one does.
-type Kind = (Address, usize, [u8; 4]);
+/// What a call is for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Purpose {
+    Call,
+    Estimate,
+}
+
+/// What for and what is called, the length of the data and its first bytes: what a call of a kind takes, another one
+/// does.
+type Kind = (Purpose, Address, usize, [u8; 4]);
 
 /// Calls that took too long for an event loop lately: to begin them there again would be for nothing.
 #[derive(Default)]
@@ -55,11 +64,11 @@ impl Heavy {
         Self { counts_all: true, ..Self::default() }
     }
 
-    fn kind(message: &request::Message) -> Kind {
+    fn kind(message: &request::Message, purpose: Purpose) -> Kind {
         let mut selector = [0; 4];
         let known = message.data.len().min(selector.len());
         selector[..known].copy_from_slice(&message.data[..known]);
-        (message.to, message.data.len(), selector)
+        (purpose, message.to, message.data.len(), selector)
     }
 
     /// Whether to pass a call by; it counts.
@@ -109,6 +118,17 @@ pub(crate) struct Surroundings {
     pub(crate) watched: Address,
 }
 
+/// How gas is estimated at a height.
+pub(crate) struct Estimates {
+    /// What is tried first where a message names none, and the most that is tried.
+    pub(crate) gas: u64,
+    pub(crate) most_gas: u64,
+    /// By how much an estimate may be too high.
+    pub(crate) error_ratio: f64,
+    /// Whether what names no block is about this height.
+    pub(crate) is_default: bool,
+}
+
 /// What the calls of one request may use together.
 pub(crate) struct Share {
     pub(crate) gas: u64,
@@ -116,39 +136,73 @@ pub(crate) struct Share {
 }
 
 /// What came of a call.
-pub(crate) enum Outcome {
-    Output(Bytes),
+pub(crate) enum Outcome<T> {
+    Found(T),
     /// It takes too long for an event loop.
     TooLong,
     /// It is for Python to say.
     Unknown,
 }
 
-/// Run a call, and take what it used from the share; not one of a kind that took too long.
+/// Run a call; what it returns.
 pub(crate) fn run(
     surroundings: &Surroundings,
     state: Head,
     wanted: request::Message,
     share: &mut Share,
     heavy: &mut Heavy,
-) -> Outcome {
-    let kind = Heavy::kind(&wanted);
+) -> Outcome<Bytes> {
+    let kind = Heavy::kind(&wanted, Purpose::Call);
+    let gas = wanted.gas.unwrap_or(surroundings.gas_cap).min(surroundings.gas_cap);
+    let message = Message::plain(wanted.from, wanted.to, gas, wanted.value, wanted.data);
+    let reader = Reader::of_memory(state, surroundings.watched);
+    within(share, heavy, kind, |limits| {
+        let answer = call(&surroundings.environment, message, reader, limits, false)?;
+        Ok(answer.error.is_none().then_some(answer.output))
+    })
+}
+
+/// Find the least gas with which a call works.
+pub(crate) fn estimate(
+    surroundings: &Surroundings,
+    rules: &Estimates,
+    state: Head,
+    wanted: request::Message,
+    share: &mut Share,
+    heavy: &mut Heavy,
+) -> Outcome<u64> {
+    let kind = Heavy::kind(&wanted, Purpose::Estimate);
+    let gas = wanted.gas.filter(|gas| *gas >= TRANSFER_GAS).unwrap_or(rules.gas);
+    let gas = gas.min(rules.most_gas);
+    let message = Message::plain(wanted.from, wanted.to, gas, wanted.value, wanted.data);
+    let reader = Reader::of_memory(state, surroundings.watched);
+    within(share, heavy, kind, |limits| {
+        let found =
+            find_gas(&surroundings.environment, message, reader, limits, rules.error_ratio)?;
+        Ok(if let Estimate::Gas(gas) = found { Some(gas) } else { None })
+    })
+}
+
+/// Take from the share what a call uses; none is begun of a kind that took too long.
+fn within<T>(
+    share: &mut Share,
+    heavy: &mut Heavy,
+    kind: Kind,
+    run: impl FnOnce(Limits<'_>) -> Result<Option<T>, CallFailure>,
+) -> Outcome<T> {
     if heavy.passes(&kind) {
         return Outcome::TooLong;
     }
-    let gas = wanted.gas.unwrap_or(surroundings.gas_cap).min(surroundings.gas_cap);
-    let message = Message::plain(wanted.from, wanted.to, gas, wanted.value, wanted.data);
     let used = Arc::new(AtomicU64::new(0));
     let allowance = Allowance { gas: share.gas, used: Arc::clone(&used) };
     let limits = Limits { gas: Some(allowance), seconds: Some(share.seconds), call_slots: None };
-    let reader = Reader::of_memory(state, surroundings.watched);
-    let outcome = call(&surroundings.environment, message, reader, limits, false);
+    let outcome = run(limits);
     let used = used.load(Ordering::Relaxed);
     share.gas = share.gas.saturating_sub(used);
     match outcome {
-        Ok(answer) if answer.error.is_none() => {
+        Ok(Some(found)) => {
             heavy.fitted(&kind);
-            Outcome::Output(answer.output)
+            Outcome::Found(found)
         }
         outcome => {
             let late = matches!(outcome, Err(CallFailure::Interrupted(_)));
@@ -169,6 +223,7 @@ mod tests {
             data: Bytes::from_static(data),
             value: Default::default(),
             gas: None,
+            names_block: false,
         }
     }
 
@@ -179,8 +234,8 @@ mod tests {
     #[test]
     fn calls_like_those_that_took_too_long_are_passed_by_for_a_while() {
         let mut heavy = Heavy::default();
-        let kind = Heavy::kind(&message(1, &[1, 2, 3, 4, 5]));
-        let alike = Heavy::kind(&message(1, &[1, 2, 3, 4, 6]));
+        let kind = Heavy::kind(&message(1, &[1, 2, 3, 4, 5]), Purpose::Call);
+        let alike = Heavy::kind(&message(1, &[1, 2, 3, 4, 6]), Purpose::Call);
         let mut seen = Vec::new();
         for _ in 0..3 {
             heavy.strike(kind);
@@ -192,7 +247,7 @@ mod tests {
     #[test]
     fn a_call_that_fits_makes_up_for_one_that_did_not() {
         let mut heavy = Heavy::default();
-        let kind = Heavy::kind(&message(1, &[]));
+        let kind = Heavy::kind(&message(1, &[]), Purpose::Call);
         for _ in 0..3 {
             heavy.strike(kind);
             heavy.fitted(&kind);
@@ -204,16 +259,17 @@ mod tests {
     fn other_calls_are_not_passed_by() {
         let mut heavy = Heavy::default();
         for _ in 0..STRIKES {
-            heavy.strike(Heavy::kind(&message(1, &[1, 2, 3])));
+            heavy.strike(Heavy::kind(&message(1, &[1, 2, 3]), Purpose::Call));
         }
+        assert!(!heavy.passes(&Heavy::kind(&message(1, &[1, 2, 3]), Purpose::Estimate)));
         for other in [message(2, &[1, 2, 3]), message(1, &[1, 2]), message(1, &[1, 2, 4])] {
-            assert!(!heavy.passes(&Heavy::kind(&other)));
+            assert!(!heavy.passes(&Heavy::kind(&other, Purpose::Call)));
         }
     }
 
     #[test]
     fn calls_that_fail_otherwise_count_where_all_do() {
-        let kind = Heavy::kind(&message(1, &[]));
+        let kind = Heavy::kind(&message(1, &[]), Purpose::Call);
         for (mut heavy, expected) in
             [(Heavy::default(), 0), (Heavy::of_all_that_fail(), usize::from(PASSED))]
         {
@@ -228,7 +284,7 @@ mod tests {
     fn no_more_kinds_are_remembered_than_fit() {
         let mut heavy = Heavy::default();
         for length in 0..=KINDS {
-            heavy.strike((Address::ZERO, length, [0; 4]));
+            heavy.strike((Purpose::Call, Address::ZERO, length, [0; 4]));
         }
         assert_eq!(heavy.kinds.len(), 1);
     }

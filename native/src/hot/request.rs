@@ -42,6 +42,8 @@ pub(crate) struct Message {
     pub(crate) data: Bytes,
     pub(crate) value: U256,
     pub(crate) gas: Option<u64>,
+    /// Whether a block was named: the head.
+    pub(crate) names_block: bool,
 }
 
 /// One call, or several.
@@ -88,7 +90,9 @@ impl<'a> Call<'a> {
     /// The arguments of a call at the head.
     pub(crate) fn message(&self) -> Option<Message> {
         let params = self.params?.get();
-        let object: CallObject<'_> = match serde_json::from_str::<[&RawValue; 2]>(params) {
+        let with_block = serde_json::from_str::<[&RawValue; 2]>(params);
+        let names_block = with_block.is_ok();
+        let object: CallObject<'_> = match with_block {
             Ok([object, block]) => {
                 let block: &str = serde_json::from_str(block.get()).ok()?;
                 is_head(block).then(|| serde_json::from_str(object.get()).ok()).flatten()?
@@ -117,6 +121,7 @@ impl<'a> Call<'a> {
                 Some(gas) => Some(quantity(gas)?.try_into().ok()?),
                 None => None,
             },
+            names_block,
         })
     }
 }
@@ -244,12 +249,16 @@ mod tests {
         let to = format!("0x{}", "11".repeat(20));
         let read = |params: &str| {
             let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{params}}}"#);
-            one(&body).unwrap().message().map(|message| (message.data, message.gas))
+            one(&body)
+                .unwrap()
+                .message()
+                .map(|wanted| (wanted.data, wanted.gas, wanted.names_block))
         };
         let data = Bytes::from_static(&[0xab]);
         let plain = format!(r#"[{{"to":"{to}","data":"0xab","gas":"0x5"}},"latest"]"#);
-        assert_eq!(read(&plain), Some((data.clone(), Some(5))));
-        assert_eq!(read(&format!(r#"[{{"to":"{to}","input":"0xab"}}]"#)), Some((data, None)));
+        assert_eq!(read(&plain), Some((data.clone(), Some(5), true)));
+        let short = format!(r#"[{{"to":"{to}","input":"0xab"}}]"#);
+        assert_eq!(read(&short), Some((data, None, false)));
         for params in [
             format!(r#"[{{"to":"{to}"}},"pending"]"#),
             format!(r#"[{{"to":"{to}"}},"0x1"]"#),

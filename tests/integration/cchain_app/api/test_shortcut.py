@@ -111,6 +111,10 @@ def of_head(receipts: list[str]) -> list[dict[str, object]]:
         one("eth_call", {"to": COUNTER_TEXT}, "latest"),
         one("eth_call", {"to": COUNTER_TEXT, "from": SENDER_TEXT, "gas": "0x186a0"}),
         one("eth_call", {"to": RECIPIENT_TEXT, "data": "0x12", "value": "0x0"}, "latest"),
+        one("eth_estimateGas", {"to": COUNTER_TEXT}, "latest"),
+        one("eth_estimateGas", {"to": COUNTER_TEXT, "from": SENDER_TEXT, "gas": "0x186a0"}),
+        one("eth_estimateGas", {"to": COUNTER_TEXT, "gas": "0x5207"}, "safe"),
+        one("eth_estimateGas", {"to": RECIPIENT_TEXT, "from": SENDER_TEXT, "value": "0x1"}),
         *(one("eth_getTransactionReceipt", each) for each in receipts),
         *(one("eth_getTransactionByHash", each) for each in receipts),
     ]
@@ -161,6 +165,17 @@ def other_forms(receipts: list[str]) -> list[object]:
         one("eth_call", {"to": COUNTER_TEXT, "data": "0x1"}, "latest"),
         one("eth_call", {"to": COUNTER_TEXT, "gasPrice": "0x1"}, "latest"),
         one("eth_call", {"data": "0x00"}, "latest"),
+        *(
+            one("eth_estimateGas", each, *block)
+            for block in ((), ("latest",), ("pending",), ("0x1",))
+            for each in (
+                {"to": COUNTER_TEXT, "gas": "0x7530"},
+                {"to": COUNTER_TEXT, "gas": "0xffffffffffff"},
+                {"to": COUNTER_TEXT, "gasPrice": "0x1"},
+                {"to": COUNTER_TEXT, "value": "0x1", "from": NOBODY},
+                {"data": "0x00"},
+            )
+        ),
         one("eth_call", {"to": COUNTER_TEXT}, "latest", {}),
         one("eth_getTransactionReceipt", receipts[0], 1),
         one("eth_getTransactionReceipt", "0x" + "31" * 32),
@@ -170,6 +185,7 @@ def other_forms(receipts: list[str]) -> list[object]:
         [balance, {}],
         [balance, {**balance, "id": 2}, one("eth_blockNumber")],
         [one("eth_call", {"to": COUNTER_TEXT}, "latest"), balance, balance],
+        [one("eth_estimateGas", {"to": COUNTER_TEXT}), one("eth_call", {"to": COUNTER_TEXT})],
     ]
 
 
@@ -257,6 +273,22 @@ def test_a_chain_id_that_is_set_is_answered_at_once(chain, rpc):
     assert (before[1] != after[0], json.loads(after[1])["result"]) == (True, hex(4242))
 
 
+def test_an_estimate_for_a_next_block_that_was_set_by_hand_is_left_to_the_method(asked, rpc):
+    unnamed = json.dumps(one("eth_estimateGas", {"to": COUNTER_TEXT})).encode()
+    at_head = json.dumps(one("eth_estimateGas", {"to": COUNTER_TEXT}, "latest")).encode()
+
+    def answered_by_shortcut(body: bytes) -> int:
+        asked.same(body)
+        before = asked.by_shortcut
+        asked.same(body)
+        return asked.by_shortcut - before
+
+    before = [answered_by_shortcut(body) for body in (unnamed, at_head)]
+    rpc("anvil_setNextBlockBaseFeePerGas", "0x77359400")
+    after = [answered_by_shortcut(body) for body in (unnamed, at_head, unnamed)]
+    assert (before, after) == ([1, 1], [0, 1, 0])
+
+
 @pytest.mark.parametrize("limits", [Limits(batch=2), Limits(response=60)])
 def test_a_batch_beyond_the_limits_is_for_the_dispatcher(chain, limits):
     asked = Asked(limits)
@@ -342,7 +374,15 @@ def test_a_call_that_reads_much_of_what_is_remembered_is_answered_by_the_shortcu
 @given(data=st.data())
 def test_no_body_has_two_answers(asked, data):
     method = st.sampled_from(
-        ["eth_getBalance", "eth_getCode", "eth_call", "eth_getStorageAt", "eth_blockNumber", "x"]
+        [
+            "eth_getBalance",
+            "eth_getCode",
+            "eth_call",
+            "eth_estimateGas",
+            "eth_getStorageAt",
+            "eth_blockNumber",
+            "x",
+        ]
     )
     argument = st.sampled_from(
         [

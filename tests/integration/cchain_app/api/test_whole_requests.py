@@ -145,7 +145,8 @@ def calls() -> list[bytes]:
     """Return bodies of calls that are answered from memory."""
     call = one("eth_call", {"to": COUNTER_TEXT}, "latest")
     balance = one("eth_getBalance", SENDER_TEXT, "latest")
-    asked = (call, {**call, "id": "a"}, [call, balance, {**call, "id": 2}])
+    estimate = one("eth_estimateGas", {"to": COUNTER_TEXT, "from": SENDER_TEXT})
+    asked = (call, {**call, "id": "a"}, [call, balance, {**call, "id": 2}], estimate)
     return [json.dumps(each).encode() for each in asked]
 
 
@@ -213,11 +214,11 @@ def test_calls_are_answered_whole_and_told_to_the_log_as_the_method_tells_it(bot
     told = []
     for served in both:
         caplog.clear()
-        assert len(responses(served, calls())) == 6
+        assert len(responses(served, calls())) == 8
         log.work_off()
         told.append([record.getMessage() for record in caplog.records])
     log.end()
-    assert [served.by_whole for served in both] == [0, 3]
+    assert [served.by_whole for served in both] == [0, 4]
     assert told[0] == told[1] != []
 
 
@@ -238,6 +239,7 @@ def test_frames_get_what_the_dispatcher_answers_and_tell_the_same(both) -> None:
     kept = [json.dumps(one(name)).encode() for name in ("eth_blockNumber", "eth_chainId")]
     assert {*calls(), *kept} <= set(answered)
     assert told[:3] == ["eth_call", "eth_call", {"eth_call": 2, "eth_getBalance": 1}]
+    assert told[3] == "eth_estimateGas"
 
 
 def test_without_time_calls_are_left_to_the_shortcut(both, monkeypatch) -> None:
