@@ -11,6 +11,8 @@ from benchmarks.scale import Scale
 from benchmarks.scene import Scene
 from benchmarks.server import Kind, running
 from benchmarks.workload import Bar, Measurement, Workload
+from benchmarks.workloads_read import CONNECTIONS
+from benchmarks.workloads_slots import sums
 
 
 def _environment(port: int, scratch: Path) -> Mapping[str, str]:
@@ -29,18 +31,21 @@ def prepare(scene: Scene) -> None:
 
 
 def _times_one(scene: Scene) -> Measurement:
-    """Estimates a second against those of a node of one process, which is started beside and asked alone."""
-    two = reads.estimate(scene).value
+    """Calls a second against those of a node of one process, which is started beside and asked alone.
+
+    They are long ones, so that the load generator takes next to nothing of the cores.
+    """
+    two = sums(scene, CONNECTIONS).value
     with ExitStack() as ending:
         alone = Scene(ending.enter_context(running(NODE)), scene.scale, ending)
         prepare(alone)
-        one = reads.estimate(alone).value
-    return Measurement(two / one, note=f"{two:,.0f} and {one:,.0f} estimates a second")
+        one = sums(alone, CONNECTIONS).value
+    return Measurement(two / one, note=f"{two:,.0f} and {one:,.0f} calls a second")
 
 
 SECOND_WORKER = Workload(
     "second-worker",
-    "eth_estimateGas ERC-20, 16: two web workers ÷ one",
+    "eth_call of 1,000 slots, 16: two web workers ÷ one",
     "times",
     _times_one,
     None,

@@ -32,23 +32,25 @@ def _filled(scene: Scene) -> str:
     return found
 
 
-def _sums(scene: Scene, connections: int) -> Measurement:
+def sums(scene: Scene, connections: int) -> Measurement:
     """Calls that add a thousand slots up, by turns from another one on."""
     contract = _filled(scene)
-    bodies, sums = [], set()
+    bodies, expected = [], set()
     for first in range(0, FILLED - READ, STEP):
         data = "0x" + call_data("sum(uint256,uint256)", first, first + READ).hex()
         bodies.append(body("eth_call", {"to": contract, "data": data}, "latest"))
-        sums.add(sum(range(first + 1, first + READ + 1)))
-    return repeat(scene, bodies, lambda result: int(result, 16) in sums, connections=connections)
+        expected.add(sum(range(first + 1, first + READ + 1)))
+    return repeat(
+        scene, bodies, lambda result: int(result, 16) in expected, connections=connections
+    )
 
 
 def _sum(scene: Scene) -> Measurement:
-    return _sums(scene, 1)
+    return sums(scene, 1)
 
 
 def _sums_at_once(scene: Scene) -> Measurement:
-    return _sums(scene, AT_ONCE)
+    return sums(scene, AT_ONCE)
 
 
 def _slot(scene: Scene) -> Measurement:
