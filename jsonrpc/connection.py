@@ -26,10 +26,10 @@ _log: Final = logging.getLogger("jsonrpc")
 
 @dataclass(frozen=True, slots=True)
 class OutboundLimits:
-    """What may wait for one peer: messages, characters, and the seconds that one write may take."""
+    """What may wait for one peer: messages, their bytes, and the seconds that one write may take."""
 
     messages: int = 10_000
-    characters: int = 16_000_000
+    bytes: int = 16_000_000
     seconds: float = 10.0
 
 
@@ -43,7 +43,7 @@ class Connection:
         self._send = send
         self._limits = limits
         self._abandon = abandon
-        self._queue: deque[str] = deque()
+        self._queue: deque[bytes] = deque()
         self._queued = 0
         self._writer: asyncio.Task[None] | None = None
         self._closed = False
@@ -76,7 +76,7 @@ class Connection:
         """Messages that wait."""
         return len(self._queue)
 
-    def push(self, text: str) -> None:
+    def push(self, text: bytes) -> None:
         """Send a text message: at once if the peer keeps up, else after those that wait."""
         if self._closed:
             return
@@ -86,7 +86,7 @@ class Connection:
         if self._direct is not None and self._direct(delivery.text_frame(text)):
             return
         try:
-            rest = delivery.start(self._send({"type": "websocket.send", "text": text}))
+            rest = delivery.start(self._send(_message(text)))
         except Exception:
             # The server says so itself: its disconnect message is on the way.
             self._drop()
@@ -94,14 +94,14 @@ class Connection:
             if isinstance(rest, delivery.Paused):
                 self._writer = asyncio.get_running_loop().create_task(self._write(rest))
 
-    def push_all(self, texts: Sequence[str]) -> None:
+    def push_all(self, texts: Sequence[bytes]) -> None:
         """Send text messages, in one piece if the peer keeps up."""
         direct = self._direct
-        is_much = sum(map(len, texts)) > self._limits.characters
+        is_much = sum(map(len, texts)) > self._limits.bytes
         if self._closed or self._writer is not None or direct is None or is_much:
             is_written = False
         else:
-            is_written = direct(b"".join(map(delivery.text_frame, texts)))
+            is_written = direct(delivery.text_frames(texts))
         if not is_written:
             for text in texts:
                 self.push(text)
@@ -139,10 +139,10 @@ class Connection:
         if self._writer is not None:
             self._writer.cancel()
 
-    def _enqueue(self, text: str) -> None:
+    def _enqueue(self, text: bytes) -> None:
         limits = self._limits
         full = len(self._queue) >= limits.messages
-        if full or (self._queue and self._queued + len(text) > limits.characters):
+        if full or (self._queue and self._queued + len(text) > limits.bytes):
             _log.info("websocket closed: %d messages wait for a slow reader", len(self._queue))
             self._drop()
             return
@@ -156,7 +156,7 @@ class Connection:
             while self._queue:
                 text = self._queue.popleft()
                 self._queued -= len(text)
-                await self._within_limit(self._send({"type": "websocket.send", "text": text}))
+                await self._within_limit(self._send(_message(text)))
             if self._closed:
                 await self._say_goodbye(TRY_AGAIN_LATER, _TOO_SLOW)
         except TimeoutError:
@@ -188,3 +188,8 @@ class Connection:
         self._closed = True
         self._queue.clear()
         self._queued = 0
+
+
+def _message(text: bytes) -> dict[str, Any]:
+    """Return what a server is given to send; text it wants decoded."""
+    return {"type": "websocket.send", "text": text.decode()}

@@ -5,7 +5,7 @@ before each one whether the client has taken the last.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Generator, MutableMapping
+from collections.abc import Callable, Coroutine, Generator, Iterable, MutableMapping
 from typing import Any, Final, Generic, TypeVar
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
@@ -111,15 +111,25 @@ DirectWrite = Callable[[bytes], bool]
 _TEXT = b"\x81"
 
 
-def text_frame(text: str) -> bytes:
+def text_frame(text: bytes) -> bytes:
     """An unfragmented text frame as a server sends it: without a mask (RFC 6455, 5.2)."""
-    payload = text.encode()
-    length = len(payload)
+    return _frame_head(len(text)) + text
+
+
+def text_frames(texts: Iterable[bytes]) -> bytes:
+    """The same of several texts, one after the other: each text is copied once."""
+    parts: list[bytes] = []
+    for text in texts:
+        parts += (_frame_head(len(text)), text)
+    return b"".join(parts)
+
+
+def _frame_head(length: int) -> bytes:
     if length < 126:
-        return b"%b%c%b" % (_TEXT, length, payload)
+        return b"%b%c" % (_TEXT, length)
     if length < 65_536:
-        return b"%b\x7e%b%b" % (_TEXT, length.to_bytes(2, "big"), payload)
-    return b"%b\x7f%b%b" % (_TEXT, length.to_bytes(8, "big"), payload)
+        return b"%b\x7e%b" % (_TEXT, length.to_bytes(2, "big"))
+    return b"%b\x7f%b" % (_TEXT, length.to_bytes(8, "big"))
 
 
 def direct_write(send: Any) -> DirectWrite | None:

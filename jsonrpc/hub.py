@@ -17,10 +17,10 @@ from jsonrpc.errors import LIMIT_EXCEEDED, JsonRpcError, TooManyConnections
 class Sink(Protocol):
     """The socket's side of a subscription."""
 
-    def push(self, text: str) -> None:
+    def push(self, text: bytes) -> None:
         """Send a text message, or queue it; never waits."""
 
-    def push_all(self, texts: Sequence[str]) -> None:
+    def push_all(self, texts: Sequence[bytes]) -> None:
         """Send text messages, in one piece where that can be; never waits."""
 
     def is_gone(self) -> bool:
@@ -39,7 +39,7 @@ class Subscription:
     topic: str
     payload: object
     sink: Sink
-    prefix: str = field(repr=False)
+    prefix: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class Hub:
             f'{{"jsonrpc":"2.0","method":"{self._method}",'
             f'"params":{{"subscription":"{identifier}","result":'
         )
-        return Subscription(identifier, topic, payload, sink, prefix)
+        return Subscription(identifier, topic, payload, sink, prefix.encode())
 
     def room(self, sink: Sink) -> int:
         """How many more subscriptions a connection may have."""
@@ -152,7 +152,7 @@ class Hub:
 
     def publish(self, topic: str, result: bytes) -> int:
         """Send one encoded result to all that listen to a topic; returns to how many."""
-        rest = result.decode() + "}}"
+        rest = result + b"}}"
         listeners = self.subscriptions(topic)
         for subscription in listeners:
             subscription.sink.push(subscription.prefix + rest)
@@ -161,7 +161,7 @@ class Hub:
     def send(self, subscription: Subscription, results: Iterable[bytes]) -> None:
         """Send encoded results to one subscription."""
         prefix = subscription.prefix
-        subscription.sink.push_all([f"{prefix}{result.decode()}}}}}" for result in results])
+        subscription.sink.push_all([b"%b%b}}" % (prefix, result) for result in results])
 
     def _forget(self, subscription: Subscription) -> None:
         listeners = self._topics[subscription.topic]

@@ -157,7 +157,7 @@ class Session:
             self._tried = text, answer
             return False
         if len(answer) <= SMALL:
-            self._connection.push(answer.decode())
+            self._connection.push(answer)
         else:
             exchange = Exchange(self._hub, self._connection, self._client)
             self._spawn(
@@ -300,7 +300,7 @@ class Session:
 
     async def _push(self, exchange: Exchange, answer: bytes | None) -> None:
         if answer is not None:
-            self._connection.push(answer.decode())
+            self._connection.push(answer)
             if answer.startswith(self._parse_error):
                 await self._connection.drained()
                 await self._connection.close(INVALID_TEXT, "parse error")

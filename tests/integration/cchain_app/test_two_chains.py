@@ -287,17 +287,17 @@ class Socket:
 
     def __init__(self, node: Node) -> None:
         self.exchange = Exchange(node.rpc.hub, self)
-        self.texts: list[str] = []
+        self.texts: list[bytes] = []
         self._node = node
         node.rpc.hub.connect(self)
 
     def is_gone(self) -> bool:
         return False
 
-    def push(self, text: str) -> None:
+    def push(self, text: bytes) -> None:
         self.texts.append(text)
 
-    def push_all(self, texts: Sequence[str]) -> None:
+    def push_all(self, texts: Sequence[bytes]) -> None:
         self.texts.extend(texts)
 
     def subscribe(self, *given: Any) -> None:

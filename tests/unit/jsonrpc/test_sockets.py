@@ -65,7 +65,7 @@ async def test_an_exception_comes_out_of_the_start() -> None:
 @pytest.mark.parametrize("size", [0, 1, 125, 126, 65_535, 65_536, 100_000])
 def test_a_frame_is_the_one_that_the_websockets_library_makes(size: int) -> None:
     expected = Frame(Opcode.TEXT, b"x" * size).serialize(mask=False)
-    assert text_frame("x" * size) == expected
+    assert text_frame(b"x" * size) == expected
 
 
 def test_a_server_without_the_shorter_way_is_left_alone() -> None:
@@ -110,8 +110,8 @@ async def test_a_peer_that_keeps_up_is_written_to_without_a_task() -> None:
     peer = Peer()
     connection = connect(peer)
     before = asyncio.all_tasks()
-    connection.push("a")
-    connection.push("b")
+    connection.push(b"a")
+    connection.push(b"b")
     assert peer.sent == ["a", "b"]
     assert asyncio.all_tasks() == before
 
@@ -120,22 +120,22 @@ async def test_messages_for_a_peer_that_pauses_keep_their_order() -> None:
     peer = Peer()
     connection = connect(peer)
     peer.reads.clear()
-    for text in "abc":
+    for text in (b"a", b"b", b"c"):
         connection.push(text)
     assert (peer.sent, connection.backlog) == ([], 2)
     peer.reads.set()
     await connection.drained()
-    connection.push("d")
+    connection.push(b"d")
     assert peer.sent == ["a", "b", "c", "d"]
 
 
-@pytest.mark.parametrize("limits", [{"messages": 3}, {"characters": 30}])
+@pytest.mark.parametrize("limits", [{"messages": 3}, {"bytes": 30}])
 async def test_a_full_queue_closes_the_peer_with_1013_and_a_reason(limits) -> None:
     peer = Peer()
     connection = connect(peer, **limits)
     peer.reads.clear()
     for _ in range(5):
-        connection.push("x" * 10)
+        connection.push(b"x" * 10)
     assert connection.closed
     assert connection.backlog == 0
     peer.reads.set()
@@ -148,10 +148,10 @@ async def test_a_full_queue_closes_the_peer_with_1013_and_a_reason(limits) -> No
 
 async def test_one_message_larger_than_the_queue_may_wait_alone() -> None:
     peer = Peer()
-    connection = connect(peer, characters=5)
+    connection = connect(peer, bytes=5)
     peer.reads.clear()
-    connection.push("a")
-    connection.push("x" * 100)
+    connection.push(b"a")
+    connection.push(b"x" * 100)
     assert not connection.closed
     peer.reads.set()
     await connection.drained()
@@ -162,8 +162,8 @@ async def test_a_write_that_takes_too_long_cuts_a_dead_peer_off() -> None:
     peer = Peer()
     connection = connect(peer, seconds=0.02)
     peer.reads.clear()
-    connection.push("a")
-    connection.push("b")
+    connection.push(b"a")
+    connection.push(b"b")
     async with asyncio.timeout(60):
         while not peer.abandoned:
             await asyncio.sleep(0.005)
@@ -177,7 +177,7 @@ async def test_a_peer_that_is_gone_is_left_in_peace() -> None:
     peer = Peer()
     connection = connect(peer)
     peer.gone = True
-    connection.push("a")
+    connection.push(b"a")
     assert connection.closed
     await connection.close(1000, "bye")
     connection = connect(peer)
@@ -185,7 +185,7 @@ async def test_a_peer_that_is_gone_is_left_in_peace() -> None:
     other = Peer()
     connection = connect(other)
     other.reads.clear()
-    connection.push("a")
+    connection.push(b"a")
     other.gone = True
     other.reads.set()
     await settle()
@@ -210,11 +210,11 @@ async def test_closing_drops_what_waits_and_says_why() -> None:
     peer = Peer()
     connection = connect(peer)
     peer.reads.clear()
-    connection.push("a")
-    connection.push("b")
+    connection.push(b"a")
+    connection.push(b"b")
     peer.reads.set()
     await connection.close(1009, "message too big")
-    connection.push("c")
+    connection.push(b"c")
     assert peer.closed == [(1009, "message too big")]
     assert peer.sent == []
 
@@ -234,14 +234,14 @@ async def test_texts_go_in_one_piece_unless_they_are_more_than_may_wait() -> Non
 
         pieces: ClassVar[list[bytes]] = []
 
-    connection = Connection(Server().send, OutboundLimits(characters=5), lambda: None)
+    connection = Connection(Server().send, OutboundLimits(bytes=5), lambda: None)
     connection.accepted()
-    connection.push_all(["ab", "cde"])
-    connection.push_all(["abc", "def"])
+    connection.push_all([b"ab", b"cde"])
+    connection.push_all([b"abc", b"def"])
     assert Server.pieces == [
-        text_frame("ab") + text_frame("cde"),
-        text_frame("abc"),
-        text_frame("def"),
+        text_frame(b"ab") + text_frame(b"cde"),
+        text_frame(b"abc"),
+        text_frame(b"def"),
     ]
 
 
@@ -253,7 +253,7 @@ async def test_a_frame_is_written_unless_messages_wait_or_the_socket_is_closed()
     connection._direct = lambda frames: not pieces.append(frames)
     assert connection.write(b"first")
     connection._direct = lambda _: False
-    connection.push("waits")
+    connection.push(b"waits")
     connection._direct = lambda frames: not pieces.append(frames)
     assert not connection.writes_at_once
     assert not connection.write(b"second")
@@ -281,12 +281,12 @@ class Sink:
     """A socket that remembers what it was given."""
 
     def __init__(self) -> None:
-        self.texts: list[str] = []
+        self.texts: list[bytes] = []
 
-    def push(self, text: str) -> None:
+    def push(self, text: bytes) -> None:
         self.texts.append(text)
 
-    def push_all(self, texts: Sequence[str]) -> None:
+    def push_all(self, texts: Sequence[bytes]) -> None:
         self.texts.extend(texts)
 
     def is_gone(self) -> bool:
@@ -327,7 +327,7 @@ def test_an_id_is_a_quantity_of_at_most_128_bits() -> None:
 def test_a_notification_has_the_form_that_clients_expect(hub: Hub, sink: Sink) -> None:
     subscribe(hub, sink, "newHeads")
     hub.publish("newHeads", b'{"number":"0x1"}')
-    assert sink.texts[0].encode() == notification("eth_subscription", "0x1", b'{"number":"0x1"}')
+    assert sink.texts[0] == notification("eth_subscription", "0x1", b'{"number":"0x1"}')
     assert msgspec.json.decode(sink.texts[0]) == {
         "jsonrpc": "2.0",
         "method": "eth_subscription",
@@ -357,7 +357,10 @@ def test_a_filter_stays_with_its_subscription(hub: Hub, sink: Sink) -> None:
     (subscription,) = hub.subscriptions("logs")
     assert (subscription.id, subscription.payload) == (identifier, ("address",))
     hub.send(subscription, [b"{}", b"1"])
-    heads = [text.partition(f'"subscription":"{identifier}","result":')[2] for text in sink.texts]
+    heads = [
+        text.decode().partition(f'"subscription":"{identifier}","result":')[2]
+        for text in sink.texts
+    ]
     assert heads == ["{}}}", "1}}"]
 
 

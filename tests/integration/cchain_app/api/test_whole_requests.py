@@ -234,7 +234,7 @@ def test_frames_get_what_the_dispatcher_answers_and_tell_the_same(both) -> None:
         response = frames.serve(Frame(Opcode.TEXT, body).serialize(mask=True))
         if response is not None:
             answer = plain.endpoint.dispatcher.answer(body)
-            assert response == text_frame(answer.decode())
+            assert response == text_frame(answer)
             answered.append(body)
     kept = [json.dumps(one(name)).encode() for name in ("eth_blockNumber", "eth_chainId")]
     assert {*calls(), *kept} <= set(answered)

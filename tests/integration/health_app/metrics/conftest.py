@@ -49,10 +49,10 @@ class Here(Reader):
 class Socket:
     """A socket that hears nothing."""
 
-    def push(self, text: str) -> None:
+    def push(self, text: bytes) -> None:
         """Take no notice."""
 
-    def push_all(self, texts: Sequence[str]) -> None:
+    def push_all(self, texts: Sequence[bytes]) -> None:
         """Take no notice."""
 
     def is_gone(self) -> bool:

@@ -25,13 +25,13 @@ class Socket:
 
     def __init__(self, hub: Hub) -> None:
         self.exchange = Exchange(hub, self)
-        self.texts: list[str] = []
+        self.texts: list[bytes] = []
         hub.connect(self)
 
-    def push(self, text: str) -> None:
+    def push(self, text: bytes) -> None:
         self.texts.append(text)
 
-    def push_all(self, texts: Sequence[str]) -> None:
+    def push_all(self, texts: Sequence[bytes]) -> None:
         self.texts.extend(texts)
 
     def is_gone(self) -> bool:

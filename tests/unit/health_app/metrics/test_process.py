@@ -14,10 +14,10 @@ from jsonrpc.hub import Hub
 class Socket:
     """A socket that hears nothing."""
 
-    def push(self, text: str) -> None:
+    def push(self, text: bytes) -> None:
         """Take no notice."""
 
-    def push_all(self, texts: Sequence[str]) -> None:
+    def push_all(self, texts: Sequence[bytes]) -> None:
         """Take no notice."""
 
     def is_gone(self) -> bool:
