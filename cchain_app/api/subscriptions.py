@@ -30,8 +30,11 @@ PENDING: Final = "newPendingTransactions"
 ACCEPTED: Final = "newAcceptedTransactions"
 SYNCING: Final = "syncing"
 
-LOGS_ON_EVENT_LOOP: Final = 500
-"""More logs of one block are rendered in a thread."""
+LOGS_ON_EVENT_LOOP: Final = 2_000
+"""More logs of one block are rendered and matched in a thread; a log takes a microsecond."""
+
+LOGS_BY_PYTHON: Final = 500
+"""The same where the native engine was not built, which renders them."""
 
 FULL: Final = ":full"
 """What the topic of whole transactions has at its end; without it they are hashes."""
@@ -140,12 +143,12 @@ async def _load(rpc: EvmRpc, number: int) -> AcceptedBlock | None:
 
 
 async def _prepare(rpc: EvmRpc, block: AcceptedBlock) -> None:
-    """Render the logs of a large block in a thread, where they hold nobody up."""
-    many = sum(len(receipt.logs) for receipt in block.receipts) > LOGS_ON_EVENT_LOOP
-    if many and rpc.hub.subscriptions(LOGS):
-        await in_thread(
-            lambda: [rpc.rendered.of(block).logs(i) for i in range(len(block.receipts))]
-        )
+    """Render and match the logs of a large block in a thread, where they hold nobody up."""
+    most = LOGS_BY_PYTHON if rpc.chain.memory.answers is None else LOGS_ON_EVENT_LOOP
+    subscriptions = rpc.hub.subscriptions(LOGS)
+    if subscriptions and sum(len(receipt.logs) for receipt in block.receipts) > most:
+        filters = _by_filter(subscriptions)
+        await in_thread(lambda: [eth_logs.matching(rpc, block, one) for one in filters])
 
 
 def _send(rpc: EvmRpc, block: AcceptedBlock) -> None:
@@ -164,11 +167,16 @@ def _send(rpc: EvmRpc, block: AcceptedBlock) -> None:
 
 def _send_logs(rpc: EvmRpc, block: AcceptedBlock, subscriptions: Sequence[Subscription]) -> None:
     """Send each subscription the logs that it wants; equal filters are matched once."""
+    for log_filter, members in _by_filter(subscriptions).items():
+        texts = list(map(bytes, eth_logs.matching(rpc, block, log_filter).texts))
+        for member in members:
+            rpc.hub.send(member, texts)
+
+
+def _by_filter(subscriptions: Sequence[Subscription]) -> dict[LogFilter, list[Subscription]]:
+    """Return subscriptions to logs by what they want."""
     groups: defaultdict[LogFilter, list[Subscription]] = defaultdict(list)
     for subscription in subscriptions:
         assert isinstance(subscription.payload, LogFilter)
         groups[subscription.payload].append(subscription)
-    for log_filter, members in groups.items():
-        texts = list(map(bytes, eth_logs.matching(rpc, block, log_filter).texts))
-        for member in members:
-            rpc.hub.send(member, texts)
+    return groups

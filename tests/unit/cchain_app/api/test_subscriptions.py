@@ -160,7 +160,10 @@ async def test_logs_are_sent_one_by_one_to_those_who_want_them(hub, memory_chain
     assert all_logs.heard()[0]["removed"] is False
 
 
-async def test_a_block_with_many_logs_is_sent_whole_and_in_order(socket, memory_chain):
+@pytest.mark.parametrize("most", [500, 1_000])
+async def test_many_logs_are_sent_whole_and_in_order(socket, memory_chain, monkeypatch, most):
+    for name in ("LOGS_ON_EVENT_LOOP", "LOGS_BY_PYTHON"):
+        monkeypatch.setattr(subscriptions, name, most)
     socket.call("eth_subscribe", "logs", {"address": hexed(EMITTER)})
     sent = [signed(nonce=number) for number in range(3)]
     memory_chain.accept(*sent, logs=[[log()] * 250] * 3)
