@@ -5,7 +5,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks import workloads_read as reads
 from benchmarks.node import NODE
 from benchmarks.scale import Scale
 from benchmarks.scene import Scene
@@ -25,9 +24,8 @@ def two_workers(_scale: Scale) -> Kind:
 
 
 def prepare(scene: Scene) -> None:
-    """Put on the chain what is read."""
+    """Put the contracts on the chain."""
     scene.deploy()
-    reads.prepare(scene)
 
 
 def _times_one(scene: Scene) -> Measurement:

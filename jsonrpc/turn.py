@@ -24,6 +24,8 @@ ARRIVAL_SECONDS: Final = 0.05
 class LoopTurn:
     """The running turn of an event loop. One for all dispatchers that answer on that loop.
 
+    What an endpoint answers whole (`Endpoint.whole`, `frames`) does not ask, and bounds itself.
+
     It is timed from the first body that asks: those that do not ask, and the way of all of them to
     the dispatcher and back, then count as well, and cost nothing more.
     """

@@ -102,7 +102,9 @@ class StateMemory:
 class HotAnswers:
     """Answers to frequent requests about the head of a chain."""
 
-    def __new__(cls, memory: StateMemory, most_bytes: int, gas: int, seconds: float) -> Self: ...
+    def __new__(
+        cls, memory: StateMemory, most_bytes: int, gas: int, seconds: float, whole_seconds: float
+    ) -> Self: ...
     @property
     def epoch(self) -> int: ...
     def begin_move(self) -> None: ...
@@ -129,7 +131,6 @@ class WholeAnswers:
         told: Callable[[str | dict[str, int], float], None],
         most_calls: int,
         most_bytes: int,
-        seconds: float,
     ) -> Self: ...
     def keep_head(
         self, head: bytes, length: int, longest: int, start: bytes, defaults: object
@@ -146,7 +147,6 @@ class FrameAnswers:
         told: Callable[[str | dict[str, int], float], None],
         most_calls: int,
         most_bytes: int,
-        seconds: float,
         longest: int,
     ) -> Self: ...
     def serve(self, data: bytes) -> bytes | None: ...

@@ -26,7 +26,8 @@ COLLECTOR = (20_000, 20, 50)
 
 
 KEPT_MEMORY = 8 * 1024 * 1024
-"""Bytes at the end of a heap that the C library keeps for what is allocated next."""
+"""Bytes at the end of a heap that the C library keeps for what is allocated next, and of the longest block that it
+takes from there."""
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 """Names of glibc's parameters (its manual, Malloc Tunable Parameters)."""

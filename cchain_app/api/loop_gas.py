@@ -2,7 +2,7 @@
 
 Gas is the measure: the native engine does 200,000 gas of the slowest work in a few milliseconds.
 What does not fit goes to a thread, the whole request: that is no error and changes no answer.
-What the shortcut runs is bounded by itself (`memory.select`).
+What the shortcut runs, and what is run in whole requests and frames, is bounded by itself (`memory.select`).
 """
 
 import time

@@ -40,7 +40,8 @@ class EvmRpc:
 
     Args:
         chain: Whose door it is.
-        turn: What all doors of the process may take of a turn of the event loop.
+        turn: What all doors of the process may take of a turn of the event loop, but for calls in whole requests
+            and frames.
         transaction_log: Is told what is called; without, it has one that has not begun.
     """
 

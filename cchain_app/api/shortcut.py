@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 from cchain_app.api.call_log import TELL_THEMSELVES
 from cchain_app.chain import EvmChain
-from cchain_app.memory import select
 from cchain_app.services.transaction_log import TransactionLog
 from jsonrpc.dispatch import Limits, Shortcut, ShortcutAnswer
 from jsonrpc.http import WholeFrames, WholeRequests
@@ -30,8 +29,8 @@ def whole_requests(
     """Return what answers whole requests over HTTP; None where the chain's engine has no such.
 
     Calls in them ask for no turn of the event loop: that would have it look for what has arrived once more,
-    which takes longer than a small call. Time that comes back as it goes by bounds them (`loop_time.rs`), and
-    what finds too little of it, or needs more, is left to the shortcut.
+    which takes longer than a small call. Time that comes back as it goes by bounds them (`loop_time.rs`), those in
+    frames with them, and what finds too little of it, or needs more, is left to the shortcut.
 
     Args:
         chain: Whose memory is asked.
@@ -50,7 +49,6 @@ def whole_requests(
         _logging_calls(log, told),
         most_calls=limits.batch,
         most_bytes=limits.response,
-        seconds=select.SECONDS_OF_SHORTCUT,
     )
 
 
@@ -69,7 +67,6 @@ def whole_frames(
         _logging_calls(log, told),
         most_calls=limits.batch,
         most_bytes=limits.response,
-        seconds=select.SECONDS_OF_SHORTCUT,
         longest=SMALL,
     )
 
@@ -80,7 +77,7 @@ def shortcut_of(chain: EvmChain, log: TransactionLog, turn: LoopTurn) -> Shortcu
     Args:
         chain: Whose memory is asked.
         log: Is told of calls, as the method tells it.
-        turn: What calls may take of the event loop's, together with all others.
+        turn: What calls may take of the event loop's, together with all others but those in whole requests.
     """
     answers = chain.memory.answers
     if answers is None:

@@ -15,6 +15,7 @@ import msgspec
 
 from cchain_app.api import eth_logs, params, params_logs, wire
 from cchain_app.api.errors import server_error
+from cchain_app.api.rendered import Matches
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.filters import LogFilter
@@ -31,10 +32,14 @@ ACCEPTED: Final = "newAcceptedTransactions"
 SYNCING: Final = "syncing"
 
 LOGS_ON_EVENT_LOOP: Final = 2_000
-"""More logs of one block are rendered and matched in a thread; a log takes a microsecond."""
+"""More logs of one block, counted for each filter, are rendered and matched in a thread; that takes some two
+microseconds for each."""
 
 LOGS_BY_PYTHON: Final = 500
-"""The same where the native engine was not built, which renders them."""
+"""The same where Python renders them: without the native engine."""
+
+LOGS_AT_ONCE: Final = 20_000
+"""So many, counted likewise, are matched in a thread before their subscribers are told."""
 
 FULL: Final = ":full"
 """What the topic of whole transactions has at its end; without it they are hashes."""
@@ -129,8 +134,7 @@ async def _send_head(rpc: EvmRpc, number: int) -> bool:
     block = await _load(rpc, number)
     if block is None:
         return False
-    await _prepare(rpc, block)
-    _send(rpc, block)
+    await _send(rpc, block)
     return True
 
 
@@ -142,22 +146,13 @@ async def _load(rpc: EvmRpc, number: int) -> AcceptedBlock | None:
     return await in_thread(blocks.by_number, rpc.chain, number)
 
 
-async def _prepare(rpc: EvmRpc, block: AcceptedBlock) -> None:
-    """Render and match the logs of a large block in a thread, where they hold nobody up."""
-    most = LOGS_BY_PYTHON if rpc.chain.memory.answers is None else LOGS_ON_EVENT_LOOP
-    subscriptions = rpc.hub.subscriptions(LOGS)
-    if subscriptions and sum(len(receipt.logs) for receipt in block.receipts) > most:
-        filters = _by_filter(subscriptions)
-        await in_thread(lambda: [eth_logs.matching(rpc, block, one) for one in filters])
-
-
-def _send(rpc: EvmRpc, block: AcceptedBlock) -> None:
+async def _send(rpc: EvmRpc, block: AcceptedBlock) -> None:
     """Send all that a block means to those who listen."""
     listeners = rpc.hub
     kept = rpc.rendered.of(block)
     if listeners.subscriptions(HEADS):
         listeners.publish(HEADS, bytes(kept.header()))
-    _send_logs(rpc, block, listeners.subscriptions(LOGS))
+    await _send_logs(rpc, block)
     for index, transaction in enumerate(block.transactions):
         if listeners.subscriptions(ACCEPTED):
             listeners.publish(ACCEPTED, _encode(wire.hexed(transaction.hash)))
@@ -165,12 +160,27 @@ def _send(rpc: EvmRpc, block: AcceptedBlock) -> None:
             listeners.publish(ACCEPTED + FULL, bytes(kept.transaction(index)))
 
 
-def _send_logs(rpc: EvmRpc, block: AcceptedBlock, subscriptions: Sequence[Subscription]) -> None:
-    """Send each subscription the logs that it wants; equal filters are matched once."""
-    for log_filter, members in _by_filter(subscriptions).items():
-        texts = list(map(bytes, eth_logs.matching(rpc, block, log_filter).texts))
-        for member in members:
-            rpc.hub.send(member, texts)
+async def _send_logs(rpc: EvmRpc, block: AcceptedBlock) -> None:
+    """Send each subscription the logs that it wants; equal filters are matched once.
+
+    What takes long is matched in a thread, some filters at a time.
+    """
+    groups = _by_filter(rpc.hub.subscriptions(LOGS))
+    logs = sum(len(receipt.logs) for receipt in block.receipts)
+    most = LOGS_BY_PYTHON if rpc.chain.memory.answers is None else LOGS_ON_EVENT_LOOP
+    if logs * len(groups) <= most:
+        for log_filter, members in groups.items():
+            _send_matches(rpc, members, eth_logs.matching(rpc, block, log_filter))
+        return
+    waiting = list(groups)
+    at_once = max(1, LOGS_AT_ONCE // logs)
+    for start in range(0, len(waiting), at_once):
+        some = waiting[start : start + at_once]
+        found = await in_thread(_match_each, rpc, block, some)
+        listening = set(rpc.hub.subscriptions(LOGS))
+        for log_filter, matches in zip(some, found, strict=True):
+            members = [one for one in groups[log_filter] if one in listening]
+            _send_matches(rpc, members, matches)
 
 
 def _by_filter(subscriptions: Sequence[Subscription]) -> dict[LogFilter, list[Subscription]]:
@@ -180,3 +190,13 @@ def _by_filter(subscriptions: Sequence[Subscription]) -> dict[LogFilter, list[Su
         assert isinstance(subscription.payload, LogFilter)
         groups[subscription.payload].append(subscription)
     return groups
+
+
+def _match_each(rpc: EvmRpc, block: AcceptedBlock, filters: Sequence[LogFilter]) -> list[Matches]:
+    return [eth_logs.matching(rpc, block, one) for one in filters]
+
+
+def _send_matches(rpc: EvmRpc, members: Sequence[Subscription], matches: Matches) -> None:
+    texts = list(map(bytes, matches.texts))
+    for member in members:
+        rpc.hub.send(member, texts)

@@ -26,7 +26,6 @@ def whole_answers(
     *,
     most_calls: int,
     most_bytes: int,
-    seconds: float,
 ) -> cchain_native.WholeAnswers:
     """Return what answers whole requests over HTTP.
 
@@ -35,9 +34,8 @@ def whole_answers(
         told: Takes the names of the methods, of a batch with the number of calls, and the seconds it took.
         most_calls: Of a batch.
         most_bytes: Of a batch's results.
-        seconds: What calls may take of the event loop at once; it comes back half as fast as time goes by.
     """
-    return cchain_native.WholeAnswers(answers, told, most_calls, most_bytes, seconds)
+    return cchain_native.WholeAnswers(answers, told, most_calls, most_bytes)
 
 
 def frame_answers(
@@ -46,7 +44,6 @@ def frame_answers(
     *,
     most_calls: int,
     most_bytes: int,
-    seconds: float,
     longest: int,
 ) -> cchain_native.FrameAnswers:
     """Return what answers whole frames of WebSockets.
@@ -56,10 +53,9 @@ def frame_answers(
         told: As `whole_answers` has it.
         most_calls: Of a batch.
         most_bytes: Of a batch's results.
-        seconds: As `whole_answers` has it.
         longest: Bytes of an answer that need not be counted until it is read.
     """
-    return cchain_native.FrameAnswers(answers, told, most_calls, most_bytes, seconds, longest)
+    return cchain_native.FrameAnswers(answers, told, most_calls, most_bytes, longest)
 
 
 def render_logs(rows: list[tuple[Any, ...]]) -> list[bytes]:
@@ -158,11 +154,14 @@ class NativeStateMemory(StateMemory):
         """Move to a height of which nothing is known."""
         self.native.reset(number)
 
-    def answers(self, *, gas: int, seconds: float) -> cchain_native.HotAnswers:
+    def answers(
+        self, *, gas: int, seconds: float, whole_seconds: float
+    ) -> cchain_native.HotAnswers:
         """Return what answers frequent requests from this memory.
 
         Args:
             gas: What the calls of one body may use together.
             seconds: Likewise.
+            whole_seconds: What those in whole requests and frames may take of the event loop together.
         """
-        return cchain_native.HotAnswers(self.native, _ANSWER_BYTES, gas, seconds)
+        return cchain_native.HotAnswers(self.native, _ANSWER_BYTES, gas, seconds, whole_seconds)

@@ -14,6 +14,10 @@ SECONDS_OF_SHORTCUT = 0.004
 """The same for calls that the shortcut runs, which asks nobody: the clock is their measure. It is read every 50,000
 gas, which the slowest work takes as long for again; the same gas of reading storage takes a hundredth of that."""
 
+SECONDS_OF_WHOLE = 0.004
+"""What calls in whole requests and frames may take of the event loop together; it comes back as time goes by
+(`loop_time.rs`)."""
+
 
 def make_memory(*, native: bool, accounts: int, slots: int, blocks: int) -> Memory:
     """Return the memory of a chain that remembers so many of each at most.
@@ -30,5 +34,7 @@ def make_memory(*, native: bool, accounts: int, slots: int, blocks: int) -> Memo
     from cchain_app.memory.native import NativeStateMemory
 
     known = NativeStateMemory(accounts=accounts, slots=slots)
-    answers = known.answers(gas=GAS_OF_SHORTCUT, seconds=SECONDS_OF_SHORTCUT)
+    answers = known.answers(
+        gas=GAS_OF_SHORTCUT, seconds=SECONDS_OF_SHORTCUT, whole_seconds=SECONDS_OF_WHOLE
+    )
     return Memory(known, accounts=accounts, blocks=blocks, answers=answers)

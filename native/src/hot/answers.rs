@@ -50,7 +50,7 @@ struct Values {
     surroundings: Option<Surroundings>,
     estimates: Option<Estimates>,
     heavy: Heavy,
-    /// The same of calls in whole requests, which have less time, and are tried again.
+    /// The same of calls in whole requests and frames, which have less time, and are tried again.
     heavy_whole: Heavy,
 }
 
@@ -76,13 +76,22 @@ pub(crate) struct HotAnswers {
     most_bytes: usize,
     gas: u64,
     seconds: f64,
+    /// What calls in whole requests and frames may take, which are in no turn of the event loop that is known.
+    time: Mutex<LoopTime>,
 }
 
 #[pymethods]
 impl HotAnswers {
-    /// `gas` and `seconds` are what the calls of one body may use together.
+    /// `gas` and `seconds` are what the calls of one body may use together, `whole_seconds` what those in whole
+    /// requests and frames may take of the event loop.
     #[new]
-    fn new(memory: Py<StateMemory>, most_bytes: usize, gas: u64, seconds: f64) -> Self {
+    fn new(
+        memory: Py<StateMemory>,
+        most_bytes: usize,
+        gas: u64,
+        seconds: f64,
+        whole_seconds: f64,
+    ) -> Self {
         let values = Values {
             head: None,
             epoch: 0,
@@ -94,7 +103,8 @@ impl HotAnswers {
             heavy: Heavy::default(),
             heavy_whole: Heavy::of_all_that_fail(),
         };
-        Self { memory, values: Mutex::new(values), most_bytes, gas, seconds }
+        let time = Mutex::new(LoopTime::new(whole_seconds, Instant::now()));
+        Self { memory, values: Mutex::new(values), most_bytes, gas, seconds, time }
     }
 
     /// What is kept must have been found out in this epoch.
@@ -200,7 +210,7 @@ impl HotAnswers {
     ) -> PyResult<Option<(Bound<'py, PyBytes>, Bound<'py, PyAny>)>> {
         let share = may_call.then_some(Share { gas: self.gas, seconds: self.seconds });
         let limits = Limits { most_calls, most_bytes };
-        match self.respond(py, body, share, limits, false) {
+        match self.respond(py, body, share, limits, None) {
             Ok((out, names)) => Ok(Some((PyBytes::new(py, &out), names?))),
             Err(Refusal::TooLong) => Ok(Some((PyBytes::new(py, b""), py.None().into_bound(py)))),
             Err(Refusal::Unknown) => Ok(None),
@@ -223,8 +233,8 @@ struct Round<'a> {
     /// Seconds that they may use together.
     seconds: f64,
     begun: Option<Instant>,
-    /// Whether what is not answered is tried again.
-    is_whole: bool,
+    /// Of a whole request or frame the bytes of the longest answer; what is longer, or not answered, is tried again.
+    longest: Option<usize>,
     most_bytes: usize,
     out: Vec<u8>,
 }
@@ -256,14 +266,14 @@ impl HotAnswers {
         body: &[u8],
         share: Option<Share>,
         limits: Limits,
-        is_whole: bool,
+        longest: Option<usize>,
     ) -> Answered<(Vec<u8>, Names<'py>)> {
         let mut round = Round {
             head: self.memory.get(),
             seconds: share.as_ref().map_or(0.0, |share| share.seconds),
             share,
             begun: None,
-            is_whole,
+            longest,
             most_bytes: limits.most_bytes,
             out: Vec::with_capacity(256),
         };
@@ -277,21 +287,24 @@ impl HotAnswers {
         Ok((round.out, names))
     }
 
-    /// The answer to the body of a whole request or frame that has come now, if there is one; calls in it take of
-    /// the time.
+    /// The answer to the body of a whole request or frame that has come now, if there is one of at most so many bytes.
+    ///
+    /// Calls in batches are left to who is asked next: what comes behind them may be nothing that is known here.
     pub(crate) fn whole<'py>(
         &self,
         py: Python<'py>,
         body: &[u8],
         limits: Limits,
-        time: &Mutex<LoopTime>,
+        longest: usize,
         now: Instant,
     ) -> Option<(Vec<u8>, Names<'py>)> {
-        let mut time = time.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let share = time.available(now).map(|seconds| Share { gas: self.gas, seconds });
-        let answer = self.respond(py, body, share, limits, true).ok();
+        let is_batch = body.first() == Some(&b'[');
+        let mut time = self.time.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let seconds = if is_batch { None } else { time.available(now) };
+        let share = seconds.map(|seconds| Share { gas: self.gas, seconds });
+        let answer = self.respond(py, body, share, limits, Some(longest)).ok();
         time.take(now.elapsed().as_secs_f64());
-        answer
+        answer.filter(|(answer, _)| answer.len() <= longest)
     }
 
     fn values(&self) -> MutexGuard<'_, Values> {
@@ -409,7 +422,7 @@ impl HotAnswers {
         share.seconds = round.seconds - begun.elapsed().as_secs_f64();
         let mut values = self.values();
         let Values { head, surroundings, estimates: rules, heavy, heavy_whole, .. } = &mut *values;
-        let heavy = if round.is_whole { heavy_whole } else { heavy };
+        let heavy = if round.longest.is_some() { heavy_whole } else { heavy };
         let surroundings = known(surroundings.as_ref())?;
         if Some(surroundings.number) != *head {
             return Err(Refusal::Unknown);
@@ -422,7 +435,9 @@ impl HotAnswers {
             let gas = call::estimate(surroundings, rules, state, message, share, heavy).found()?;
             quantity(&mut round.out, &U256::from(gas));
         } else {
-            let output = call::run(surroundings, state, message, share, heavy).found()?;
+            // Two digits a byte, and what stands around them.
+            let room = round.longest.map(|longest| longest.saturating_sub(round.out.len() + 4) / 2);
+            let output = call::run(surroundings, state, message, room, share, heavy).found()?;
             data(&mut round.out, &output);
         }
         Ok(())

@@ -144,11 +144,12 @@ pub(crate) enum Outcome<T> {
     Unknown,
 }
 
-/// Run a call; what it returns.
+/// Run a call; what it returns, if that is no longer than there is room for.
 pub(crate) fn run(
     surroundings: &Surroundings,
     state: Head,
     wanted: request::Message,
+    room: Option<usize>,
     share: &mut Share,
     heavy: &mut Heavy,
 ) -> Outcome<Bytes> {
@@ -158,7 +159,8 @@ pub(crate) fn run(
     let reader = Reader::of_memory(state, surroundings.watched);
     within(share, heavy, kind, |limits| {
         let answer = call(&surroundings.environment, message, reader, limits, false)?;
-        Ok(answer.error.is_none().then_some(answer.output))
+        let fits = room.is_none_or(|room| answer.output.len() <= room);
+        Ok((answer.error.is_none() && fits).then_some(answer.output))
     })
 }
 

@@ -1,13 +1,10 @@
 //! Frames of a WebSocket (RFC 6455, 5.2) that are whole messages of text, and the frames that answer them.
 
-use std::{sync::Mutex, time::Instant};
+use std::time::Instant;
 
 use pyo3::{prelude::*, types::PyBytes};
 
-use crate::hot::{
-    answers::{HotAnswers, Limits},
-    loop_time::LoopTime,
-};
+use crate::hot::answers::{HotAnswers, Limits};
 
 /// Bytes of a frame that is answered whatever else this turn of the event loop has to do.
 const LONGEST_FRAME: usize = 1_024;
@@ -30,36 +27,30 @@ pub(crate) struct FrameAnswers {
     told: Py<PyAny>,
     limits: Limits,
     longest: usize,
-    time: Mutex<LoopTime>,
 }
 
 #[pymethods]
 impl FrameAnswers {
-    /// `most_calls` and `most_bytes` are the limits of a batch, `seconds` what calls may take of the event loop, and
-    /// `longest` the bytes of an answer that need not be counted until it is read.
+    /// `most_calls` and `most_bytes` are the limits of a batch, `longest` the bytes of an answer that need not be
+    /// counted until it is read.
     #[new]
     fn new(
         answers: Py<HotAnswers>,
         told: Py<PyAny>,
         most_calls: usize,
         most_bytes: usize,
-        seconds: f64,
         longest: usize,
     ) -> Self {
         let limits = Limits { most_calls, most_bytes };
-        let time = Mutex::new(LoopTime::new(seconds, Instant::now()));
-        Self { answers, told, limits, longest, time }
+        Self { answers, told, limits, longest }
     }
 
     /// The frame that answers one whole frame; None for everything else.
     fn serve<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let now = Instant::now();
         let Some(message) = message(data) else { return Ok(None) };
-        let answered = self.answers.get().whole(py, &message, self.limits, &self.time, now);
+        let answered = self.answers.get().whole(py, &message, self.limits, self.longest, now);
         let Some((answer, names)) = answered else { return Ok(None) };
-        if answer.len() > self.longest {
-            return Ok(None);
-        }
         self.told.bind(py).call1((names?, now.elapsed().as_secs_f64()))?;
         Ok(Some(PyBytes::new(py, &frame(&answer))))
     }

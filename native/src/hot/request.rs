@@ -23,7 +23,7 @@ pub(crate) struct Call<'a> {
     params: Option<&'a RawValue>,
 }
 
-/// The first argument of eth_call as most clients send it.
+/// The first argument of eth_call and eth_estimateGas as most clients send it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CallObject<'a> {

@@ -9,10 +9,7 @@ use std::{
 
 use pyo3::{prelude::*, types::PyBytes};
 
-use crate::hot::{
-    answers::{HotAnswers, Limits, Names},
-    loop_time::LoopTime,
-};
+use crate::hot::answers::{HotAnswers, Limits, Names};
 
 /// Bytes of a head that is looked for.
 const LONGEST_HEAD: usize = 2_048;
@@ -49,24 +46,16 @@ pub(crate) struct WholeAnswers {
     /// Told the names of what was answered, as `HotAnswers.answer` gives them, and the seconds it took.
     told: Py<PyAny>,
     limits: Limits,
-    time: Mutex<LoopTime>,
     heads: Mutex<Heads>,
 }
 
 #[pymethods]
 impl WholeAnswers {
-    /// `most_calls` and `most_bytes` are the limits of a batch, `seconds` what calls may take of the event loop.
+    /// `most_calls` and `most_bytes` are the limits of a batch.
     #[new]
-    fn new(
-        answers: Py<HotAnswers>,
-        told: Py<PyAny>,
-        most_calls: usize,
-        most_bytes: usize,
-        seconds: f64,
-    ) -> Self {
+    fn new(answers: Py<HotAnswers>, told: Py<PyAny>, most_calls: usize, most_bytes: usize) -> Self {
         let limits = Limits { most_calls, most_bytes };
-        let time = Mutex::new(LoopTime::new(seconds, Instant::now()));
-        Self { answers, told, limits, time, heads: Mutex::default() }
+        Self { answers, told, limits, heads: Mutex::default() }
     }
 
     /// Remember a head without its empty line: the length of its body, and how an answer of at most `longest`
@@ -133,10 +122,8 @@ impl WholeAnswers {
             return None;
         }
         let known = heads.known.get(&data[..end]).filter(|known| known.length == body.len())?;
-        let (answer, names) = self.answers.get().whole(py, body, self.limits, &self.time, now)?;
-        if answer.len() > known.longest {
-            return None;
-        }
+        let (answer, names) =
+            self.answers.get().whole(py, body, self.limits, known.longest, now)?;
         let mut head = Vec::with_capacity(known.start.len() + answer.len() + 16);
         head.extend_from_slice(&known.start);
         write!(head, "{}\r\n\r\n", answer.len()).ok()?;

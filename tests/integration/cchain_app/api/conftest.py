@@ -13,6 +13,7 @@ from tests.builders.process import begin_anew
 def patient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let gas alone bound a call: milliseconds pass on a busy machine while nothing is done."""
     monkeypatch.setattr(select, "SECONDS_OF_SHORTCUT", 3600.0)
+    monkeypatch.setattr(select, "SECONDS_OF_WHOLE", 3600.0)
     monkeypatch.setattr(loop_gas, "SECONDS_OF_REQUEST", 3600.0)
     begin_anew()
     yield

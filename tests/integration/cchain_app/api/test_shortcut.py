@@ -273,6 +273,24 @@ def test_a_chain_id_that_is_set_is_answered_at_once(chain, rpc):
     assert (before[1] != after[0], json.loads(after[1])["result"]) == (True, hex(4242))
 
 
+@pytest.mark.parametrize("gas", [None, "0xffffffffffff"])
+def test_an_estimate_tries_no_more_gas_than_block_caller_and_node_allow(asked, rpc, gas):
+    limit = int(rpc("eth_getBlockByNumber", "latest", False)["gasLimit"], 16)
+    cap = this_node().evm_rpc.gas_cap
+    assert limit < cap < int("0xffffffffffff", 16)
+    most = limit if gas is None else cap
+    # It reverts where it has more.
+    end = 7 + (most.bit_length() + 7) // 8
+    code = bytecode.assemble(f"GAS {most} LT {end} JUMPI STOP JUMPDEST 0 0 REVERT")
+    rpc("anvil_setCode", NOBODY, encode_data(code))
+    call = {"to": NOBODY} if gas is None else {"to": NOBODY, "gas": gas}
+    body = json.dumps(one("eth_estimateGas", call, "latest")).encode()
+    asked.same(body)
+    before = asked.by_shortcut
+    answered = json.loads(asked.same(body))
+    assert (21_000 < int(answered["result"], 16) < 22_000, asked.by_shortcut - before) == (True, 1)
+
+
 def test_an_estimate_for_a_next_block_that_was_set_by_hand_is_left_to_the_method(asked, rpc):
     unnamed = json.dumps(one("eth_estimateGas", {"to": COUNTER_TEXT})).encode()
     at_head = json.dumps(one("eth_estimateGas", {"to": COUNTER_TEXT}, "latest")).encode()

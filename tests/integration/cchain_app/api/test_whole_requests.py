@@ -20,6 +20,7 @@ from nodeproject.apps import this_node
 from primitives.hexadecimal import encode_data
 from tests.builders import bytecode
 from tests.builders.hot_dispatcher import hot_dispatcher
+from tests.builders.process import begin_anew
 from tests.builders.transactions import SENDER
 from tests.integration.cchain_app.api.test_shortcut import SENDER_TEXT, one
 
@@ -153,7 +154,8 @@ def calls() -> list[bytes]:
 def other_calls() -> list[bytes]:
     """Return bodies of calls that are for the dispatcher."""
     to = ({"to": REVERTER_TEXT}, {"to": TELLER_TEXT, "data": "0x12"}, {"to": COUNTER_TEXT, "x": 1})
-    return [json.dumps(one("eth_call", each, "latest")).encode() for each in to]
+    methods = ("eth_call", "eth_estimateGas")
+    return [json.dumps(one(method, each, "latest")).encode() for method in methods for each in to]
 
 
 def bodies() -> list[bytes]:
@@ -194,14 +196,14 @@ def test_each_request_has_the_same_response_and_is_counted_alike(both) -> None:
     assert (plain.by_whole, whole.by_whole > len(HEADS) * 4) == (0, True)
 
 
-def responses(served: Served, asked: list[bytes]) -> list[bytes]:
+def responses(served: Served, asked: list[bytes], head: tuple[bytes, ...] = PLAIN) -> list[bytes]:
     """Return what a connection gets for bodies, each sent again after its head was read."""
 
     async def ask() -> list[bytes]:
         protocol, transport = served.connect()
         for body in asked:
             for _ in range(2):
-                await receive(protocol, request(PLAIN, body))
+                await receive(protocol, request(head, body))
         protocol.connection_lost(None)
         return transport.written
 
@@ -218,7 +220,7 @@ def test_calls_are_answered_whole_and_told_to_the_log_as_the_method_tells_it(bot
         log.work_off()
         told.append([record.getMessage() for record in caplog.records])
     log.end()
-    assert [served.by_whole for served in both] == [0, 4]
+    assert [served.by_whole for served in both] == [0, 3], "batches of calls are the shortcut's"
     assert told[0] == told[1] != []
 
 
@@ -236,18 +238,43 @@ def test_frames_get_what_the_dispatcher_answers_and_tell_the_same(both) -> None:
             answer = plain.endpoint.dispatcher.answer(body)
             assert response == text_frame(answer)
             answered.append(body)
+    single = [body for body in calls() if body.startswith(b"{")]
     kept = [json.dumps(one(name)).encode() for name in ("eth_blockNumber", "eth_chainId")]
-    assert {*calls(), *kept} <= set(answered)
-    assert told[:3] == ["eth_call", "eth_call", {"eth_call": 2, "eth_getBalance": 1}]
-    assert told[3] == "eth_estimateGas"
+    assert {*single, *kept} <= set(answered)
+    assert told[:3] == ["eth_call", "eth_call", "eth_estimateGas"]
+
+
+def test_calls_whose_answers_are_too_long_for_it_are_soon_not_run_for_nothing(both, chain) -> None:
+    code = bytecode.assemble("3000 0 RETURN")
+    chain.do(to=None, data=bytecode.deploy_code(code), gas=2_000_000, value=0)
+    to = encode_data(bytecode.created(SENDER, len(CONTRACTS)))
+    body = json.dumps(one("eth_call", {"to": to}, "latest")).encode()
+    responses(both[1], [calls()[0]], HEADS[1])  # of the same head, which is known since
+    state = this_node().evm_chain.memory.state
+
+    def asked_of_state(served: Served) -> int:
+        before = state.kept()["accounts"].hits
+        assert all(
+            b"content-encoding: gzip" in each for each in responses(served, [body], HEADS[1])
+        )
+        return state.kept()["accounts"].hits - before
+
+    both[0].endpoint.dispatcher.answer(body)
+    by_whole = both[1].by_whole
+    asked = [[asked_of_state(served) for _ in range(4)] for served in both]
+    assert asked[1][-1] == asked[0][-1] < asked[1][0]
+    assert both[1].by_whole == by_whole
 
 
 def test_without_time_calls_are_left_to_the_shortcut(both, monkeypatch) -> None:
-    monkeypatch.setattr(select, "SECONDS_OF_SHORTCUT", 0.0)
-    hurried = Served(whole=True)
+    monkeypatch.setattr(select, "SECONDS_OF_WHOLE", 0.0)
+    begin_anew()
+    plain, hurried = Served(whole=False), Served(whole=True)
     balance = json.dumps(one("eth_getBalance", SENDER_TEXT, "latest")).encode()
     asked = [*calls(), balance]
-    assert responses(hurried, asked) == responses(both[0], asked)
+    for body in asked:
+        plain.endpoint.dispatcher.answer(body)
+    assert responses(hurried, asked) == responses(plain, asked)
     assert hurried.by_whole == 1
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Sequence
 
 import pytest
@@ -186,6 +187,46 @@ async def test_equal_filters_are_matched_once(hub, memory_chain, monkeypatch):
     await reach(memory_chain)
     assert len(asked) == 1
     assert [len(one.texts) for one in sockets] == [1, 1, 1]
+
+
+async def test_many_filters_are_matched_once_each_and_in_threads(hub, memory_chain, monkeypatch):
+    asked = []
+    real = subscriptions.eth_logs.matching
+    here = threading.current_thread()
+
+    def noticed(rpc, block, wanted):
+        asked.append((wanted, threading.current_thread() is here))
+        return real(rpc, block, wanted)
+
+    monkeypatch.setattr(subscriptions.eth_logs, "matching", noticed)
+    for name in ("LOGS_ON_EVENT_LOOP", "LOGS_BY_PYTHON", "LOGS_AT_ONCE"):
+        monkeypatch.setattr(subscriptions, name, 59)
+    sockets = [Socket(hub) for _ in range(20)]
+    for number, one in enumerate(sockets):
+        wanted = [hexed(TOPIC), hexed(number.to_bytes(32, "big"))]
+        one.call("eth_subscribe", "logs", {"topics": [wanted]})
+    memory_chain.accept(signed(), logs=[[log(TOPIC)] * 3])
+    await reach(memory_chain)
+    assert (len(asked), len(dict(asked)), any(on_loop for _, on_loop in asked)) == (20, 20, False)
+    assert [len(one.texts) for one in sockets] == [3] * 20
+
+
+async def test_who_has_unsubscribed_meanwhile_hears_nothing(hub, memory_chain, monkeypatch):
+    leaving, staying = Socket(hub), Socket(hub)
+    identifier = leaving.call("eth_subscribe", "logs", {})
+    staying.call("eth_subscribe", "logs", {"topics": [hexed(TOPIC)]})
+    real = subscriptions.eth_logs.matching
+
+    def leave(rpc, block, wanted):
+        hub.close(leaving, identifier)
+        return real(rpc, block, wanted)
+
+    monkeypatch.setattr(subscriptions.eth_logs, "matching", leave)
+    for name in ("LOGS_ON_EVENT_LOOP", "LOGS_BY_PYTHON"):
+        monkeypatch.setattr(subscriptions, name, 1)
+    memory_chain.accept(signed(), logs=[[log(TOPIC)]])
+    await reach(memory_chain)
+    assert (len(leaving.texts), len(staying.texts)) == (0, 1)
 
 
 async def test_pending_transactions_are_hashes_or_objects(hub, memory_chain):
