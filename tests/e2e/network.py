@@ -131,6 +131,10 @@ class LocalNetwork(AbstractContextManager["LocalNetwork"]):
         }
         return self._kept(NetworkNode(home, ip=_ip(place), node_id=node_id, env=env))
 
+    def slow(self, node: NetworkNode, seconds: float) -> None:
+        """Let each piece of what a node hears and says take so long."""
+        self.wires.slow(node.ip, seconds)
+
     def cut(self, node: NetworkNode) -> None:
         """Cut a node off from all others."""
         self.wires.cut(node.ip)
@@ -174,18 +178,27 @@ class LocalNetwork(AbstractContextManager["LocalNetwork"]):
         return self._end.enter_context(node)
 
 
-def wait_for(reached: Callable[[], bool], what: str, seconds: float = 120.0) -> None:
+def wait_for(
+    reached: Callable[[], bool], what: str, seconds: float = 120.0, *, longest_pause: float = 0.5
+) -> None:
     """Return when something is so.
+
+    Args:
+        reached: Says whether it is.
+        what: Of what is said that it was not reached.
+        seconds: After which nobody waits any more.
+        longest_pause: Seconds between two questions at most; few for what soon is not so any more.
 
     Raises:
         NotReached: It was not within that time.
     """
-    until, pause = time.monotonic() + seconds, 0.05
+    until, pause = time.monotonic() + seconds, min(0.05, longest_pause)
     while not reached():
         if time.monotonic() > until:
             raise NotReached(what)
         time.sleep(pause)
-        pause = min(pause * 1.5, 0.5)  # to ask costs those who are to come there something too
+        # To ask costs those who are to come there something too.
+        pause = min(pause * 1.5, longest_pause)
 
 
 def agreed(nodes: Sequence[NetworkNode]) -> bool:

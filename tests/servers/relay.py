@@ -8,6 +8,7 @@ import contextlib
 import socket
 import socketserver
 import threading
+import time
 from collections.abc import Collection
 from typing import Any
 
@@ -23,6 +24,7 @@ class Wires:
 
     def __init__(self) -> None:
         self._cut: set[str] = set()
+        self._slow: dict[str, float] = {}
         self._parts: list[Collection[str]] = []
         self._changed = threading.Condition()
 
@@ -36,6 +38,14 @@ class Wires:
         with self._changed:
             self._cut.discard(ip)
             self._changed.notify_all()
+
+    def slow(self, ip: str, seconds: float) -> None:
+        """Let all that passes from or to a node take so long on its way; 0: no time of its own again."""
+        self._slow[ip] = seconds
+
+    def delay(self, *ips: str) -> float:
+        """Return the seconds that something takes between nodes."""
+        return max(self._slow.get(ip, 0.0) for ip in ips)
 
     def split(self, *parts: Collection[str]) -> None:
         """Let something pass within each of these parts alone; who is in none hears nobody."""
@@ -102,6 +112,7 @@ class _Connection(socketserver.BaseRequestHandler):
     def _pass_on(self, source: socket.socket, target: socket.socket, ips: Any) -> None:
         try:
             while data := source.recv(_PIECE):
+                time.sleep(self.server.wires.delay(*ips))
                 self.server.wires.wait(*ips)
                 target.sendall(data)
             target.shutdown(socket.SHUT_WR)
