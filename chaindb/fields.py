@@ -136,6 +136,19 @@ class ShortIDField(IdentifierField):
     length = ShortID.SIZE
 
 
+class RowIdField(models.BigIntegerField):  # type: ignore[type-arg]  # generic only in the stubs
+    """The key of a table that is kept by a number of 63 bits.
+
+    SQLite keeps a table by its rowid, and takes a key for that only where its type is INTEGER, not BIGINT ("CREATE
+    TABLE", ROWIDs and the INTEGER PRIMARY KEY): any other key has an index of its own, to be written with each row
+    and to be read before each.
+    """
+
+    @override
+    def db_type(self, connection: BaseDatabaseWrapper) -> str | None:
+        return "integer" if connection.vendor == "sqlite" else super().db_type(connection)
+
+
 class UnsignedField(models.Field):  # type: ignore[type-arg]  # generic only in the stubs
     """An unsigned integer of more than 63 bits."""
 

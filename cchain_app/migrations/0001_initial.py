@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Block',
             fields=[
-                ('number', models.BigIntegerField(primary_key=True, serialize=False)),
+                ('number', chaindb.fields.RowIdField(primary_key=True, serialize=False)),
                 ('hash', chaindb.fields.HashField(unique=True)),
                 ('parent_hash', chaindb.fields.HashField()),
                 ('timestamp', models.BigIntegerField(db_index=True, help_text='Unix seconds')),
@@ -54,7 +54,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Transaction',
             fields=[
-                ('id', models.BigIntegerField(primary_key=True, serialize=False)),
+                ('id', chaindb.fields.RowIdField(primary_key=True, serialize=False)),
                 ('hash', chaindb.fields.HashField(unique=True)),
                 ('index', models.IntegerField(help_text='Place in the block')),
                 ('type', models.SmallIntegerField()),
@@ -120,7 +120,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='AccountChange',
             fields=[
-                ('id', models.BigIntegerField(primary_key=True, serialize=False)),
+                ('id', chaindb.fields.RowIdField(primary_key=True, serialize=False)),
                 ('address', chaindb.fields.AddressField()),
                 ('number', models.BigIntegerField(help_text='The block that changed it')),
                 ('nonce', chaindb.fields.UInt64Field(null=True)),
@@ -157,7 +157,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Log',
             fields=[
-                ('id', models.BigIntegerField(primary_key=True, serialize=False)),
+                ('id', chaindb.fields.RowIdField(primary_key=True, serialize=False)),
                 ('index', models.IntegerField(help_text='Within the block')),
                 ('address', chaindb.fields.AddressField()),
                 ('topic0', chaindb.fields.WordField(null=True)),
@@ -175,7 +175,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='StorageChange',
             fields=[
-                ('id', models.BigIntegerField(primary_key=True, serialize=False)),
+                ('id', chaindb.fields.RowIdField(primary_key=True, serialize=False)),
                 ('key', chaindb.fields.BytesField(help_text='Address (20 bytes) and slot (32 bytes)')),
                 ('number', models.BigIntegerField(help_text='The block that changed it')),
                 ('value', chaindb.fields.WordField(help_text='Zero when it was not set')),

@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Call',
             fields=[
-                ('id', models.BigIntegerField(primary_key=True, serialize=False)),
+                ('id', chaindb.fields.RowIdField(primary_key=True, serialize=False)),
                 ('index', models.IntegerField(help_text="Place among the transaction's frames, depth first")),
                 ('depth', models.SmallIntegerField(help_text="0 for the transaction's own frame")),
                 ('trace_address', models.TextField(help_text="Which call of its caller it is, and each frame around it but the first: 0_2; empty for the transaction's own")),

@@ -36,7 +36,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Rewind',
             fields=[
-                ('id', models.BigIntegerField(help_text='Counts from 1', primary_key=True, serialize=False)),
+                ('id', chaindb.fields.RowIdField(help_text='Counts from 1', primary_key=True, serialize=False)),
                 ('number', models.BigIntegerField(help_text='The head afterwards')),
             ],
             options={
@@ -51,7 +51,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='DevelopmentChange',
             fields=[
-                ('id', models.BigIntegerField(primary_key=True, serialize=False)),
+                ('id', chaindb.fields.RowIdField(primary_key=True, serialize=False)),
                 ('number', models.BigIntegerField(help_text='The block that it precedes')),
                 ('kind', models.SmallIntegerField(choices=[(0, 'balance'), (1, 'nonce'), (2, 'code'), (3, 'storage')])),
                 ('address', chaindb.fields.AddressField()),
@@ -69,7 +69,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Snapshot',
             fields=[
-                ('id', models.BigIntegerField(primary_key=True, serialize=False)),
+                ('id', chaindb.fields.RowIdField(primary_key=True, serialize=False)),
                 ('number', models.BigIntegerField(help_text='The head')),
                 ('hash', chaindb.fields.HashField(help_text='Of the head')),
                 ('changes', models.IntegerField(help_text='Development changes that were made on the head before it')),

@@ -56,7 +56,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='ForkedHash',
             fields=[
-                ('number', models.BigIntegerField(primary_key=True, serialize=False)),
+                ('number', chaindb.fields.RowIdField(primary_key=True, serialize=False)),
                 ('hash', chaindb.fields.HashField()),
             ],
             options={

@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='CreatedAccount',
             fields=[
-                ('number', models.BigIntegerField(help_text="Of the mnemonic's account, at the end of NODE_DERIVATION_PATH", primary_key=True, serialize=False)),
+                ('number', chaindb.fields.RowIdField(help_text="Of the mnemonic's account, at the end of NODE_DERIVATION_PATH", primary_key=True, serialize=False)),
                 ('address', chaindb.fields.AddressField(unique=True)),
             ],
             options={

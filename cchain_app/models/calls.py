@@ -11,7 +11,7 @@ from django.db.models import Q
 from typing_extensions import override
 
 from cchain_app.models.chain import Transaction
-from chaindb.fields import AddressField, BytesField, UInt256Field
+from chaindb.fields import AddressField, BytesField, RowIdField, UInt256Field
 
 
 class CallType(models.IntegerChoices):
@@ -33,7 +33,7 @@ class Call(models.Model):
     the block's number and the place among the block's frames.
     """
 
-    id = models.BigIntegerField(primary_key=True)
+    id = RowIdField(primary_key=True)
     transaction = models.ForeignKey(
         Transaction, models.PROTECT, related_name="calls", db_index=False, db_constraint=False
     )

@@ -3,7 +3,15 @@
 from django.db import models
 from typing_extensions import override
 
-from chaindb.fields import AddressField, BytesField, HashField, UInt64Field, UInt256Field, WordField
+from chaindb.fields import (
+    AddressField,
+    BytesField,
+    HashField,
+    RowIdField,
+    UInt64Field,
+    UInt256Field,
+    WordField,
+)
 
 
 class Chain(models.Model):
@@ -44,7 +52,7 @@ class Chain(models.Model):
 class Block(models.Model):
     """One row is an accepted block; the row with the highest number is the head."""
 
-    number = models.BigIntegerField(primary_key=True)
+    number = RowIdField(primary_key=True)
     hash = HashField(unique=True)
     parent_hash = HashField()
     timestamp = models.BigIntegerField(db_index=True, help_text="Unix seconds")
@@ -71,7 +79,7 @@ class Block(models.Model):
 class Transaction(models.Model):
     """One row is a transaction of an accepted block."""
 
-    id = models.BigIntegerField(primary_key=True)
+    id = RowIdField(primary_key=True)
     hash = HashField(unique=True)
     block = models.ForeignKey(
         Block, models.PROTECT, related_name="transactions", db_index=False, db_constraint=False
@@ -134,7 +142,7 @@ class Receipt(models.Model):
 class Log(models.Model):
     """One row is a log; its key is the block's number and the log's index in the block."""
 
-    id = models.BigIntegerField(primary_key=True)
+    id = RowIdField(primary_key=True)
     block = models.ForeignKey(
         Block, models.PROTECT, related_name="logs", db_index=False, db_constraint=False
     )

@@ -7,12 +7,7 @@ state at the height at which it was made.
 from django.db import models
 from typing_extensions import override
 
-from chaindb.fields import (
-    AddressField,
-    HashField,
-    UInt256Field,
-    WordField,
-)
+from chaindb.fields import AddressField, HashField, RowIdField, UInt256Field, WordField
 
 
 class ChangeKind(models.IntegerChoices):
@@ -30,7 +25,7 @@ class DevelopmentChange(models.Model):
     Keys are made of the number of the block that it precedes, and its place among the changes before that block.
     """
 
-    id = models.BigIntegerField(primary_key=True)
+    id = RowIdField(primary_key=True)
     number = models.BigIntegerField(help_text="The block that it precedes")
     kind = models.SmallIntegerField(choices=ChangeKind.choices)
     address = AddressField()
@@ -93,7 +88,7 @@ class DevelopmentSettings(models.Model):
 class Rewind(models.Model):
     """One row is a time that the chain went back: filters that are polled learn from it what to report again."""
 
-    id = models.BigIntegerField(primary_key=True, help_text="Counts from 1")
+    id = RowIdField(primary_key=True, help_text="Counts from 1")
     number = models.BigIntegerField(help_text="The head afterwards")
 
     class Meta:
@@ -107,7 +102,7 @@ class Rewind(models.Model):
 class Snapshot(models.Model):
     """One row is a moment to which evm_revert goes back."""
 
-    id = models.BigIntegerField(primary_key=True)
+    id = RowIdField(primary_key=True)
     number = models.BigIntegerField(help_text="The head")
     hash = HashField(help_text="Of the head")
     changes = models.IntegerField(

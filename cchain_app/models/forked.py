@@ -7,7 +7,15 @@ too, without history.
 from django.db import models
 from typing_extensions import override
 
-from chaindb.fields import AddressField, BytesField, HashField, UInt64Field, UInt256Field, WordField
+from chaindb.fields import (
+    AddressField,
+    BytesField,
+    HashField,
+    RowIdField,
+    UInt64Field,
+    UInt256Field,
+    WordField,
+)
 
 
 class ForkedAccount(models.Model):
@@ -45,7 +53,7 @@ class ForkedSlot(models.Model):
 class ForkedHash(models.Model):
     """One row is the hash of a block before the pin that BLOCKHASH asked for."""
 
-    number = models.BigIntegerField(primary_key=True)
+    number = RowIdField(primary_key=True)
     hash = HashField()
 
     class Meta:

@@ -6,7 +6,15 @@ State at height N is the oldest change after N, else the current row.
 from django.db import models
 from typing_extensions import override
 
-from chaindb.fields import AddressField, BytesField, HashField, UInt64Field, UInt256Field, WordField
+from chaindb.fields import (
+    AddressField,
+    BytesField,
+    HashField,
+    RowIdField,
+    UInt64Field,
+    UInt256Field,
+    WordField,
+)
 from primitives.hashing import EMPTY_HASH
 
 
@@ -44,7 +52,7 @@ class Contract(Account):
 class AccountChange(models.Model):
     """One row is what an account was before a block that changed it; nulls: it did not exist."""
 
-    id = models.BigIntegerField(primary_key=True)
+    id = RowIdField(primary_key=True)
     address = AddressField()
     number = models.BigIntegerField(help_text="The block that changed it")
     nonce = UInt64Field(null=True)
@@ -81,7 +89,7 @@ class StorageSlot(models.Model):
 class StorageChange(models.Model):
     """One row is what a slot was before a block that changed it."""
 
-    id = models.BigIntegerField(primary_key=True)
+    id = RowIdField(primary_key=True)
     key = BytesField(help_text="Address (20 bytes) and slot (32 bytes)")
     number = models.BigIntegerField(help_text="The block that changed it")
     value = WordField(help_text="Zero when it was not set")

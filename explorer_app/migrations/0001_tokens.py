@@ -85,7 +85,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='TokenTransfer',
             fields=[
-                ('id', models.BigIntegerField(primary_key=True, serialize=False)),
+                ('id', chaindb.fields.RowIdField(primary_key=True, serialize=False)),
                 ('log_index', models.IntegerField(help_text='Of its log, within the block')),
                 ('kind', models.SmallIntegerField(choices=[(20, 'ERC-20'), (721, 'ERC-721'), (1155, 'ERC-1155')], help_text='By its event')),
                 ('sender', chaindb.fields.AddressField(help_text='Zero: minted')),

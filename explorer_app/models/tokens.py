@@ -8,7 +8,7 @@ from django.db.models import Q
 from typing_extensions import override
 
 from cchain_app.models import Transaction
-from chaindb.fields import AddressField, BytesField, UInt256Field
+from chaindb.fields import AddressField, BytesField, RowIdField, UInt256Field
 from explorer_app.tokens.events import Kind
 
 
@@ -113,7 +113,7 @@ class Token(models.Model):
 class TokenTransfer(models.Model):
     """One row is a transfer; its key is the block's number and the place among the block's transfers."""
 
-    id = models.BigIntegerField(primary_key=True)
+    id = RowIdField(primary_key=True)
     transaction = models.ForeignKey(
         Transaction, models.PROTECT, related_name="token_transfers", db_constraint=False
     )

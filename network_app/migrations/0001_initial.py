@@ -49,7 +49,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='FetchedBlock',
             fields=[
-                ('id', models.BigIntegerField(help_text='Twice the height, plus one for the C-Chain', primary_key=True, serialize=False)),
+                ('id', chaindb.fields.RowIdField(help_text='Twice the height, plus one for the C-Chain', primary_key=True, serialize=False)),
                 ('chain', models.CharField(help_text='P or C', max_length=1)),
                 ('height', models.BigIntegerField()),
                 ('block_id', chaindb.fields.IDField()),
@@ -115,7 +115,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='OuterBlock',
             fields=[
-                ('id', models.BigIntegerField(help_text='Twice the height, plus one for the C-Chain', primary_key=True, serialize=False)),
+                ('id', chaindb.fields.RowIdField(help_text='Twice the height, plus one for the C-Chain', primary_key=True, serialize=False)),
                 ('chain', models.CharField(help_text='P or C', max_length=1)),
                 ('height', models.BigIntegerField()),
                 ('block_id', chaindb.fields.IDField(help_text='By which peers know the block', unique=True)),

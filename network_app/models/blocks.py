@@ -3,7 +3,7 @@
 from django.db import models
 from typing_extensions import override
 
-from chaindb.fields import BytesField, IDField, NodeIDField
+from chaindb.fields import BytesField, IDField, NodeIDField, RowIdField
 
 
 def outer_id(chain: str, height: int) -> int:
@@ -29,9 +29,7 @@ class OuterBlock(models.Model):
     It is written in the transaction in which the block inside is accepted. Genesis has none.
     """
 
-    id = models.BigIntegerField(
-        primary_key=True, help_text="Twice the height, plus one for the C-Chain"
-    )
+    id = RowIdField(primary_key=True, help_text="Twice the height, plus one for the C-Chain")
     chain = models.CharField(max_length=1, help_text="P or C")
     height = models.BigIntegerField()
     block_id = IDField(unique=True, help_text="By which peers know the block")
@@ -69,9 +67,7 @@ class OuterBlock(models.Model):
 class FetchedBlock(models.Model):
     """One row is a block that was fetched while bootstrapping and waits to be executed."""
 
-    id = models.BigIntegerField(
-        primary_key=True, help_text="Twice the height, plus one for the C-Chain"
-    )
+    id = RowIdField(primary_key=True, help_text="Twice the height, plus one for the C-Chain")
     chain = models.CharField(max_length=1, help_text="P or C")
     height = models.BigIntegerField()
     block_id = IDField()

@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Block',
             fields=[
-                ('height', models.BigIntegerField(primary_key=True, serialize=False)),
+                ('height', chaindb.fields.RowIdField(primary_key=True, serialize=False)),
                 ('block_id', chaindb.fields.IDField(unique=True)),
                 ('parent_id', chaindb.fields.IDField()),
                 ('time', models.BigIntegerField(db_index=True, help_text='Chain time after it, Unix seconds')),
@@ -48,7 +48,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Tx',
             fields=[
-                ('id', models.BigIntegerField(primary_key=True, serialize=False)),
+                ('id', chaindb.fields.RowIdField(primary_key=True, serialize=False)),
                 ('tx_id', chaindb.fields.IDField(unique=True)),
                 ('height', models.BigIntegerField(help_text='Of the block that it is in')),
                 ('index', models.IntegerField(help_text='Place in the block; a proposal comes last')),

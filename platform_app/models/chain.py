@@ -3,7 +3,7 @@
 from django.db import models
 from typing_extensions import override
 
-from chaindb.fields import BytesField, IDField, UInt64Field
+from chaindb.fields import BytesField, IDField, RowIdField, UInt64Field
 from platform_app.models.kinds import BlockKind, TxKind
 
 
@@ -65,7 +65,7 @@ class Supply(models.Model):
 class Block(models.Model):
     """One row is an accepted block; the row with the greatest height is the tip."""
 
-    height = models.BigIntegerField(primary_key=True)
+    height = RowIdField(primary_key=True)
     block_id = IDField(unique=True)
     parent_id = IDField()
     time = models.BigIntegerField(db_index=True, help_text="Chain time after it, Unix seconds")
@@ -87,7 +87,7 @@ class Tx(models.Model):
     COMMITTED = 4
     ABORTED = 5
 
-    id = models.BigIntegerField(primary_key=True)
+    id = RowIdField(primary_key=True)
     tx_id = IDField(unique=True)
     height = models.BigIntegerField(help_text="Of the block that it is in")
     index = models.IntegerField(help_text="Place in the block; a proposal comes last")

@@ -1,0 +1,16 @@
+"""Keep tables by their rowids that versions before have kept by an index of their own."""
+
+from django.db import migrations
+
+from chaindb.rowids import keep_by_rowid
+
+
+class Migration(migrations.Migration):
+
+    dependencies = [
+        ('chaindb', '0003_generation'),
+    ]
+
+    operations = [
+        migrations.RunPython(keep_by_rowid, migrations.RunPython.noop),
+    ]
