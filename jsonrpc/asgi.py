@@ -11,12 +11,12 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from jsonrpc import delivery
+from jsonrpc.answering import Answering, closing
 from jsonrpc.delivery import STALL_SECONDS, Message, NotRead, Send, abandon, send_in_parts
-from jsonrpc.dispatch import MISS, Dispatcher
 from jsonrpc.envelope import Body
-from jsonrpc.errors import Overloaded, handler_crashed
+from jsonrpc.errors import Overloaded
 from jsonrpc.gate import Gate, HttpConnection, Reply, RequestHead
-from jsonrpc.gathering import GRACE_SECONDS, Gatherers
+from jsonrpc.gathering import Gatherers
 from jsonrpc.http import Endpoint
 from jsonrpc.inflight import Replies
 from jsonrpc.memory import SMALL, RequestMemory, Share
@@ -33,8 +33,6 @@ READ_BEFORE: Final = "jsonrpc.body"
 _log: Final = logging.getLogger("jsonrpc")
 
 _JOINED: Final = frozenset({b"x-forwarded-for", b"host", b"origin", b"content-length"})
-
-_CLOSE: Final = ((b"connection", b"close"),)
 
 _DIGITS: Final = 18
 """Of a length that is looked at: of more digits none is small."""
@@ -88,11 +86,10 @@ class RawDoor:
         self._load_others = load_others
         self._endpoints = dict(endpoints)
         self._fallback = fallback
-        self._workers = workers
         self._gate = gate
         self._replies = replies or Replies()
         self._body_seconds = body_seconds
-        self._gatherers = gatherers or Gatherers(workers)
+        self._answering = Answering(workers, gatherers or Gatherers(workers))
         self._memory = memory or RequestMemory()
         self._takes_body = takes_body
         self._other_body = other_body
@@ -143,15 +140,15 @@ class RawDoor:
             body = before if before is not None and before.text == text else Body(text)
             # The direct door has found that it cannot be answered at once.
             missed = body is before
-            reply = await self._answer(endpoint, head, body, connection, missed=missed)
+            reply = await self._answering.answer(endpoint, head, body, connection, missed=missed)
             if len(reply.body) > SMALL:
                 share.grow(len(text) + len(reply.body))
         except _BodyTooLarge:
-            return _closing(gate.too_large(head))
+            return closing(gate.too_large(head))
         except TimeoutError:
-            return _closing(gate.too_slow(head))
+            return closing(gate.too_slow(head))
         except Overloaded:
-            return _closing(endpoint.busy(head, b""))
+            return closing(endpoint.busy(head, b""))
         return reply
 
     async def _elsewhere(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -166,7 +163,7 @@ class RawDoor:
             if reply is None and _has_body(head):
                 body = await self._read_other(gate, head, scope["path"], receive, share)
                 if isinstance(body, Reply):
-                    reply = _closing(body)
+                    reply = closing(body)
                 else:
                     receive = _again(body, receive)
             if reply is None:
@@ -227,73 +224,6 @@ class RawDoor:
                 if not message.get("more_body"):
                     return b"".join(parts)
                 message = await receive()
-
-    async def _answer(
-        self,
-        endpoint: Endpoint,
-        head: RequestHead,
-        body: Body,
-        connection: HttpConnection,
-        *,
-        missed: bool,
-    ) -> Reply:
-        dispatcher = endpoint.dispatcher
-        try:
-            if endpoint.throttle is not None:
-                wait = await charge(endpoint, self._workers, head, body)
-                if wait:
-                    return endpoint.limited(head, body, wait)
-            answer = MISS if missed else dispatcher.answer_hot(body, connection)
-            if answer is not MISS and not endpoint.compresses_long(head, answer):
-                return endpoint.reply(head, answer)
-            return await self._answer_in_thread(endpoint, head, body, connection)
-        except Overloaded:
-            return endpoint.busy(head, body)
-        except TimeoutError:
-            answer = None if connection.is_gone() else await give_up(dispatcher, body)
-            return endpoint.reply(head, answer)
-        except Exception:
-            _log.exception("the door itself failed")
-            return endpoint.reply(head, dispatcher.refuse(b"", handler_crashed()))
-
-    async def _answer_in_thread(
-        self, endpoint: Endpoint, head: RequestHead, body: Body, connection: HttpConnection
-    ) -> Reply:
-        """Answer, and compress, away from the event loop."""
-        dispatcher = endpoint.dispatcher
-        method = dispatcher.gathered_as(body)
-        if method is not None:
-            return endpoint.reply(head, await self._gatherers.of(dispatcher, method).answer(body))
-
-        def job() -> Reply:
-            return endpoint.reply(head, dispatcher.answer(body, connection))
-
-        return await self._workers.run(dispatcher.limits.seconds + GRACE_SECONDS, job)
-
-
-async def give_up(dispatcher: Dispatcher, body: Body) -> bytes | None:
-    """The answer to a body whose work has not come back in time. A long body is read in a thread.
-
-    Not in one of the workers: they are what it waited for.
-    """
-    if dispatcher.is_long(body):
-        return await asyncio.to_thread(dispatcher.give_up, body)
-    return dispatcher.give_up(body)
-
-
-async def charge(endpoint: Endpoint, workers: Workers, head: RequestHead, body: Body) -> float:
-    """Charge the client for a body: 0, or the seconds to wait. A long body is counted in a thread.
-
-    Raises:
-        Overloaded: no thread is free for that.
-    """
-    dispatcher = endpoint.dispatcher
-    if dispatcher.is_long(body):
-        calls = await workers.run(None, dispatcher.count, body)
-    else:
-        calls = dispatcher.count(body)
-    wait = endpoint.charge_now(head, calls)
-    return await endpoint.charge(head, calls) if wait is None else wait
 
 
 def read_head(scope: Scope) -> RequestHead:
@@ -357,11 +287,6 @@ def _part(message: Message, most: int) -> bytes:
     if len(part) > most:
         raise _BodyTooLarge
     return part
-
-
-def _closing(reply: Reply) -> Reply:
-    """The rest of the body is not read, so nothing can follow on this connection."""
-    return reply._replace(headers=reply.headers + _CLOSE)
 
 
 async def _send(send: Send, reply: Reply, *, with_body: bool = True) -> None:

@@ -1,121 +1,41 @@
-"""The direct door: what can be answered at once is answered where uvicorn receives the bytes.
+"""The direct door: requests as clients write them are answered where uvicorn receives the bytes.
 
-A request that came whole, in one piece, on an idle connection, whose answer is in memory, needs no
-ASGI. Its head is read here, strictly and once for all requests that share it; whatever is unusual
-in any way goes on to uvicorn, unread and unchanged, and from there to the raw door. Both answer the
-same bytes. Knows uvicorn 0.54's `HttpToolsProtocol`; look at it again when that moves.
+A request that came whole, in one piece, on an idle connection needs no ASGI: not where its answer is in memory, and
+not where it has to wait for a thread. Its head is read strictly, and once for all requests that share it
+(`plain_heads`); whatever is unusual in any way goes on to uvicorn, unread and unchanged, and from there to the raw
+door. Both answer the same bytes. Knows uvicorn 0.54's `HttpToolsProtocol`; look at it again when that moves.
 """
 
 import asyncio
 import logging
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Collection
+from functools import partial
 from typing import Any, ClassVar, Final, Protocol
 
 from typing_extensions import override
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
+from jsonrpc.answering import Answering, closing
 from jsonrpc.asgi import READ_BEFORE
 from jsonrpc.calls import STOP
+from jsonrpc.delivery import PART, STALL_SECONDS, Paused, start
 from jsonrpc.dispatch import MISS
 from jsonrpc.envelope import Body
 from jsonrpc.errors import Overloaded
-from jsonrpc.gate import HttpConnection, Reply, RequestHead
-from jsonrpc.http import Endpoint, WholeRequests
+from jsonrpc.gate import HttpConnection, Reply
+from jsonrpc.http import WholeRequests
 from jsonrpc.memory import SMALL, RequestMemory, Share
+from jsonrpc.peer import has_hung_up
+from jsonrpc.plain_heads import Known, RequestHeads, head_of
 from jsonrpc.protocol import GuardedProtocol
 from jsonrpc.turn import LoopTurn
 
 MAX_HEAD: Final = 2048
 """Bytes of a head that is read here."""
 
-_HEADS: Final = 4096
-"""RequestHeads that are remembered: clients repeat theirs, but for the length of the body."""
-
-_HEADER: Final = re.compile(rb"([A-Za-z0-9-]+): ?([\x21-\x7e]+(?: [\x21-\x7e]+)*)")
-"""A header as clients write it; anything else is for a whole parser to judge."""
-
-CHANGING: Final = frozenset({b"transfer-encoding", b"expect", b"upgrade", b"connection"})
-"""Headers that change what follows; a `connection` that is kept alive does not."""
-
-_REFUSED: Final = CHANGING | {b"x-forwarded-for"}
-"""These, and what may stand more than once."""
-
-Headers = Sequence[tuple[bytes, bytes]]
-"""Names and values."""
-
 _log: Final = logging.getLogger("jsonrpc")
 
 _END: Final = b"\r\n\r\n"
-
-
-class Known:
-    """What a head says, and with what answers to it begin.
-
-    Args:
-        text: It, as it came.
-        endpoint: Which interface is asked.
-        head: The request without its peer.
-        length: Bytes of the body.
-    """
-
-    __slots__ = ("_defaults", "_start", "_text", "endpoint", "head", "length")
-
-    def __init__(self, text: bytes, endpoint: Endpoint, head: RequestHead, length: int) -> None:
-        self._text = text
-        self.endpoint = endpoint
-        self.head = head
-        self.length = length
-        self._defaults: Headers | None = None
-        self._start = b""
-
-    def start(self, defaults: Headers) -> bytes:
-        """Return the beginning of an answer that is JSON, up to the number of its bytes.
-
-        Args:
-            defaults: The server's own headers: the same object as long as they are the same.
-        """
-        if self._defaults is not defaults:
-            reply = self.endpoint.gate.accept(self.head, b"")
-            self._start = _head_of(reply, defaults)
-            self._defaults = defaults
-            if self.endpoint.whole is not None:
-                longest = self.endpoint.longest_plain(self.head)
-                self.endpoint.whole.keep_head(
-                    self._text, self.length, longest, self._start, defaults
-                )
-        return self._start
-
-
-class RequestHeads:
-    """Reads heads for the endpoints at their paths."""
-
-    def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
-        # A limit of requests must be asked for each one, which can take time: not here.
-        self._endpoints = {
-            path.encode(): endpoint
-            for path, endpoint in endpoints.items()
-            if endpoint.throttle is None
-        }
-        self.read = lru_cache(maxsize=_HEADS)(self._read)
-
-    def _read(self, text: bytes) -> Known | None:
-        """Read a head without its empty line; None for anything that is not plain."""
-        line, *lines = text.split(b"\r\n")
-        method, _, rest = line.partition(b" ")
-        path, _, version = rest.partition(b" ")
-        endpoint = self._endpoints.get(path)
-        if endpoint is None or method != b"POST" or version != b"HTTP/1.1":
-            return None
-        headers = read_headers(lines)
-        if headers is None:
-            return None
-        length = headers.get(b"content-length", b"")
-        head = RequestHead("POST", headers, has_query=False, peer="")
-        if not length.isdigit() or endpoint.gate.screen(head) is not None:
-            return None
-        return Known(text, endpoint, head, int(length))
 
 
 class Pages(Protocol):
@@ -131,10 +51,14 @@ class DirectProtocol(GuardedProtocol):
     heads: RequestHeads
     whole: WholeRequests | None = None
     """Is asked first, for requests whose heads were read here before."""
+    answering: Answering | None = None
+    """Gives the answers that have to wait; None: such requests go on to uvicorn."""
     pages: Pages | None = None
     """What is answered to GET here, if anything."""
     memory: RequestMemory | None = None
     """Counts long answers that are not read yet, if that is limited."""
+    stall_seconds = STALL_SECONDS
+    """So long a client may take for each part of a long answer that had to wait."""
     turn: LoopTurn | None = None
     """Hears of each connection."""
     _all: ClassVar[Collection[object] | None] = None
@@ -156,6 +80,8 @@ class DirectProtocol(GuardedProtocol):
         self._http: HttpConnection | None = None
         self._before: Body | None = None
         """The body of the request that is handed on, as long as that takes."""
+        self._is_awaited = False
+        """Whether an answer is on its way that has to wait; what comes behind its request waits for it."""
         self._answered_at = 0.0
         """When an answer was given at once, by the loop's clock."""
         self._unread: Share | None = None
@@ -171,6 +97,9 @@ class DirectProtocol(GuardedProtocol):
     def data_received(self, data: bytes) -> None:
         if self.whole is not None and self._is_served(data, self.whole):
             return
+        if self._is_awaited:
+            self._let_wait(data)
+            return
         if data.startswith(b"POST ") and self._is_at_rest():
             end = data.find(_END, 0, MAX_HEAD)
             known = self.heads.read(data[:end]) if end > 0 else None
@@ -182,9 +111,74 @@ class DirectProtocol(GuardedProtocol):
         self._pass_on(data)
 
     def _respond(self, data: bytes, known: Known, body: Body) -> None:
-        """Answer a whole request, here if that can be done at once."""
-        if not self._answer(known, body):
+        """Answer a whole request, now or later; one that is long uvicorn takes in as its client sends it."""
+        if self._answer(known, body):
+            return
+        if self.answering is None or len(body.text) > SMALL:
             self._pass_on(data, body)
+        else:
+            self._answer_later(self.answering, known, body)
+
+    def _answer_later(self, answering: Answering, known: Known, body: Body) -> None:
+        """Begin an answer that has to wait."""
+        self._is_awaited = True
+        begun = start(self._answer_in_time(answering, known, body))
+        if isinstance(begun, Paused):
+            task = self.loop.create_task(begun.finish())
+            self.tasks.add(task)  # the server ends after them
+            task.add_done_callback(self.tasks.discard)
+
+    async def _answer_in_time(self, answering: Answering, known: Known, body: Body) -> None:
+        """Wait for an answer and write it, unless the client has left; take up what came behind its request."""
+        connection = self._http or self._know(known)
+        endpoint, stays = known.endpoint, True
+        reply = await answering.answer(endpoint, known.head, body, connection, missed=True)
+        if not self.transport.is_closing() and not self._has_room(len(reply.body), connection):
+            reply, stays = closing(endpoint.busy(known.head, b"")), False
+        endpoint.replies.count(known.head.method, reply.status)
+        await self._write_in_parts(reply)
+        self._is_awaited = False
+        if self.transport.is_closing():
+            return
+        if not (stays and self._keep_alive):
+            self.end()
+        elif self.flow.waiting:
+            self._take_up()
+
+    async def _write_in_parts(self, reply: Reply) -> None:
+        """Write a reply; who takes a part of a long one for too long is cut off."""
+        held, self._unread = self._unread, None
+        start_of = head_of(reply, self.server_state.default_headers)
+        response = b"%b%d\r\n\r\n%b" % (start_of, len(reply.body), reply.body)
+        try:
+            for place in range(0, len(response), PART):
+                if self.transport.is_closing():
+                    return
+                self.transport.write(response[place : place + PART])
+                if len(response) > PART:
+                    async with asyncio.timeout(self.stall_seconds):
+                        await self.flow.drain()
+        except TimeoutError:
+            self.transport.abort()
+        finally:
+            if held is not None:
+                held.give_back()
+        self._wrote()
+
+    def _let_wait(self, data: bytes) -> None:
+        """Take nothing more from the client until what came is taken up."""
+        self.flow.waiting = bytes(self.flow.waiting) + data
+        self.flow.pause_reading()
+
+    def _take_up(self) -> None:
+        """Take up what waited for an answer before it."""
+        if not self.transport.is_closing():
+            self.data_received(self._no_longer_waiting())
+
+    def _no_longer_waiting(self) -> bytes:
+        waiting, self.flow.waiting = bytes(self.flow.waiting), b""
+        self.flow.resume_reading()
+        return waiting
 
     def _pass_on(self, data: bytes, body: Body | None = None) -> None:
         """Leave bytes to uvicorn; with them goes the body of a whole request that was read here."""
@@ -209,8 +203,24 @@ class DirectProtocol(GuardedProtocol):
         self._was_read()
 
     @override
+    def is_idle(self) -> bool:
+        return not self._is_awaited and super().is_idle()
+
+    @override
+    def shutdown(self) -> None:
+        if self._is_awaited:
+            # The last request that was read is the last that is answered.
+            self._keep_alive = False
+            self.flow.waiting = b""
+        else:
+            super().shutdown()
+
+    @override
     def timeout_keep_alive_handler(self) -> None:
-        """Close what is at rest for too long; answers that were given at once did not move this timer."""
+        """Close what is at rest for too long; answers that were given here did not move this timer."""
+        if self._is_awaited:
+            self._wait_for_request(self.timeout_keep_alive)
+            return
         left = self._answered_at + self.timeout_keep_alive - self.loop.time()
         if left > 0:
             self._wait_for_request(left)
@@ -244,17 +254,17 @@ class DirectProtocol(GuardedProtocol):
                 return False
             if answer is None or endpoint.is_compressed(known.head, answer):
                 reply = endpoint.reply(known.head, answer)
-                start, content = _head_of(reply, self.server_state.default_headers), reply.body
+                start_of, content = head_of(reply, self.server_state.default_headers), reply.body
             else:
-                start, content = known.start(self.server_state.default_headers), answer
+                start_of, content = known.start(self.server_state.default_headers), answer
         except Exception:
-            # The raw door meets it too, and has an answer even then.
+            # Who answers later meets it too, and has an answer even then.
             _log.exception("the direct door failed")
             return False
         if not self._has_room(len(content), connection):
             return False
         endpoint.replies.answered()
-        self._write(b"".join((start, b"%d\r\n\r\n" % len(content), content)))
+        self._write(b"".join((start_of, b"%d\r\n\r\n" % len(content), content)))
         return True
 
     def _show(self, data: bytes) -> bool:
@@ -265,8 +275,8 @@ class DirectProtocol(GuardedProtocol):
         reply = self.pages.get(data[: -len(_END)])
         if reply is None:
             return False
-        start = _head_of(reply, self.server_state.default_headers)
-        self._write(b"%b%d\r\n\r\n%b" % (start, len(reply.body), reply.body))
+        start_of = head_of(reply, self.server_state.default_headers)
+        self._write(b"%b%d\r\n\r\n%b" % (start_of, len(reply.body), reply.body))
         return True
 
     def _has_room(self, size: int, connection: HttpConnection) -> bool:
@@ -292,14 +302,17 @@ class DirectProtocol(GuardedProtocol):
         No head that is read here says for whom it was forwarded.
         """
         peer = self.client[0] if self.client else ""
-        self._http = HttpConnection(known.endpoint.gate, known.head._replace(peer=peer))
+        head = known.head._replace(peer=peer)
+        is_gone = partial(has_hung_up, self.transport)
+        self._http = HttpConnection(known.endpoint.gate, head, is_gone)
         return self._http
 
     def _is_at_rest(self) -> bool:
-        """Return whether nothing is being read, answered or waiting to be written."""
+        """Return whether nothing is being read or answered, or waits to be written."""
         cycle: RequestResponseCycle | None = self.cycle  # None until the first one
         return (
             not self._reading
+            and not self._is_awaited
             and (cycle is None or cycle.response_complete)
             and not self.flow.write_paused
             and not self.transport.is_closing()
@@ -310,6 +323,9 @@ class DirectProtocol(GuardedProtocol):
         self.transport.write(response)
         if not self.flow.write_paused:
             self._was_read()
+        self._wrote()
+
+    def _wrote(self) -> None:
         self.server_state.total_requests += 1
         self._answered_at = self.loop.time()
         if self.timeout_keep_alive_task is None and not self.transport.is_closing():
@@ -319,31 +335,3 @@ class DirectProtocol(GuardedProtocol):
         self.timeout_keep_alive_task = self.loop.call_later(
             seconds, self.timeout_keep_alive_handler
         )
-
-
-def _head_of(reply: Reply, defaults: Headers) -> bytes:
-    """Return a reply's head as uvicorn writes the raw door's, up to the number of its bytes."""
-    content = [STATUS_LINE[reply.status]]
-    for name, value in (*defaults, *reply.headers):
-        content += (name, b": ", value, b"\r\n")
-    return b"".join((*content, b"content-length: "))
-
-
-def read_headers(
-    lines: Iterable[bytes], refused: Collection[bytes] = _REFUSED
-) -> dict[bytes, bytes] | None:
-    """Return headers by their names in lower case; None where one is not plain, is double, or is refused."""
-    headers: dict[bytes, bytes] = {}
-    for one in lines:
-        match = _HEADER.fullmatch(one)
-        if match is None:
-            return None
-        name = match[1].lower()
-        if name in headers or (name in refused and not _is_keep_alive(name, match[2])):
-            return None
-        headers[name] = match[2]
-    return headers
-
-
-def _is_keep_alive(name: bytes, value: bytes) -> bool:
-    return name == b"connection" and value.lower() == b"keep-alive"

@@ -24,8 +24,11 @@ def is_gone(send: Any) -> bool:
     The kernel is asked: the event loop hears of it only when it has read what came before.
     """
     transport = transport_of(send)
-    if transport is None:
-        return False
+    return transport is not None and has_hung_up(transport)
+
+
+def has_hung_up(transport: Any) -> bool:
+    """Return whether the peer of a transport has, as `is_gone` does."""
     if transport.is_closing():
         return True
     socket = transport.get_extra_info("socket")

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final, Literal
 
-from jsonrpc.asgi import Receive, Scope, charge, give_up, read_head
+from jsonrpc.answering import charge, give_up
+from jsonrpc.asgi import Receive, Scope, read_head
 from jsonrpc.calls import LIMITED, OVERLOADED, STOP
 from jsonrpc.connection import TRY_AGAIN_LATER, Connection, OutboundLimits, Send
 from jsonrpc.delivery import PART, STALL_SECONDS, Message

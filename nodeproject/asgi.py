@@ -29,7 +29,6 @@ from health_app.metrics.process import OTHER  # noqa: E402
 from jsonrpc.asgi import RawDoor  # noqa: E402
 from jsonrpc.errors import Overloaded  # noqa: E402
 from jsonrpc.gate import Gate  # noqa: E402
-from jsonrpc.gathering import Gatherers  # noqa: E402
 from jsonrpc.http import by_path  # noqa: E402
 from nodeproject import process  # noqa: E402
 from nodeproject.apps import this_node  # noqa: E402
@@ -61,12 +60,11 @@ class Application:
     def __init__(self, node: Node) -> None:
         doors, metrics = node.doors, node.observation.metrics
         endpoint, workers, memory = doors.cchain, doors.workers, doors.memory
-        gatherers = Gatherers(workers)
         consumer: Any = EthConsumer.as_asgi(
             rpc=node.evm_rpc,
             endpoint=endpoint,
             workers=workers,
-            gatherers=gatherers,
+            gatherers=doors.gatherers,
             memory=memory,
         )
         absent = doors.absent()
@@ -98,7 +96,7 @@ class Application:
             by_path(doors.endpoints()),
             behind,
             workers,
-            gatherers=gatherers,
+            gatherers=doors.gatherers,
             gate=Gate(doors.gate_config, endpoint.dispatcher.dialect),
             replies=metrics.replies_of(OTHER),
             memory=memory,

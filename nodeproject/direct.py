@@ -8,6 +8,7 @@ from typing_extensions import override
 import nodeproject.asgi  # noqa: F401  # uvicorn imports this module first, and models need Django's setup
 from jsonrpc import direct
 from jsonrpc.http import by_path
+from jsonrpc.plain_heads import RequestHeads
 from jsonrpc.socket_protocol import GuardedWebSocket
 from nodeproject.apps import this_node
 from nodeproject.chain_paths import SocketPaths
@@ -19,8 +20,9 @@ _DOORS = this_node().doors
 class Protocol(direct.DirectProtocol):
     """The direct door to this node's endpoints."""
 
-    heads = direct.RequestHeads(by_path(_DOORS.endpoints()))
+    heads = RequestHeads(by_path(_DOORS.endpoints()))
     whole = _DOORS.cchain.whole
+    answering = _DOORS.answering
     pages = this_node().plain.at_once
     held = _DOORS.connections
     memory = _DOORS.memory

@@ -18,11 +18,13 @@ from health_app.api import HealthApi
 from info_app import api as info_api
 from info_app.api.node import OwnNode
 from info_app.version import vm_versions
+from jsonrpc.answering import Answering
 from jsonrpc.client_address import TrustedProxies
 from jsonrpc.connections import Connections
 from jsonrpc.dialects import GETH, GORILLA
 from jsonrpc.dispatch import Dispatcher, Limits
 from jsonrpc.gate import GateConfig
+from jsonrpc.gathering import Gatherers
 from jsonrpc.http import Endpoint
 from jsonrpc.interpreter import Interpreter
 from jsonrpc.memory import MemoryLimits, RequestMemory
@@ -230,6 +232,16 @@ class Doors:
     def workers(self) -> Workers:
         """The threads in which calls run that read the database or take long."""
         return Workers(self._settings.rpc_threads, WAITING_CALLS, after=release)
+
+    @cached_property
+    def gatherers(self) -> Gatherers:
+        """What works off calls together that came in by whichever door of this process."""
+        return Gatherers(self.workers)
+
+    @cached_property
+    def answering(self) -> Answering:
+        """What answers requests over HTTP that have to wait."""
+        return Answering(self.workers, self.gatherers)
 
     async def close(self) -> None:
         """End the threads, and the connections that the limit of calls has on this event loop."""

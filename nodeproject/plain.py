@@ -20,13 +20,13 @@ from health_app.api import Answer, HealthApi
 from health_app.metrics.process import OTHER
 from jsonrpc.asgi import Application, Receive, Scope, read_head
 from jsonrpc.delivery import Send
-from jsonrpc.direct import read_headers
 from jsonrpc.errors import Overloaded
 from jsonrpc.gate import Gate, Reply, RequestHead
 from jsonrpc.gorilla import GORILLA
 from jsonrpc.http import GZIPPED, accepts_gzip, by_path, to_response
 from jsonrpc.http import read_head as read_django_head
 from jsonrpc.inflight import Replies
+from jsonrpc.plain_heads import read_headers
 from jsonrpc.workers import Workers
 from nodeproject.doors import ROOT, Doors
 from nodeproject.observation import Observation

@@ -4,9 +4,8 @@ import asyncio
 from typing import Any
 
 from jsonrpc.asgi import RawDoor
-from jsonrpc.direct import RequestHeads
-from jsonrpc.gathering import Gatherers
 from jsonrpc.http import by_path
+from jsonrpc.plain_heads import RequestHeads
 from nodeproject.head_listener import HeadListener
 from nodeproject.node import Node
 from nodeproject.reading.handover import Handover
@@ -29,7 +28,7 @@ class ReaderApplication:
             by_path([doors.cchain]),
             _nowhere,
             doors.workers,
-            gatherers=Gatherers(doors.workers),
+            gatherers=doors.gatherers,
             memory=doors.memory,
         )
 
@@ -59,6 +58,7 @@ def protocol_of(node: Node, head: ReaderHead, handover: Handover) -> type[asynci
     class Protocol(ReadingProtocol):
         heads = RequestHeads(paths)
         whole = endpoint.whole
+        answering = doors.answering
         held = doors.connections
         memory = doors.memory
         turn = node.turn

@@ -13,9 +13,10 @@ from typing import Any, ClassVar, Final
 
 from typing_extensions import override
 
-from jsonrpc.direct import CHANGING, MAX_HEAD, DirectProtocol, read_headers
+from jsonrpc.direct import MAX_HEAD, DirectProtocol
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.envelope import Body
+from jsonrpc.plain_heads import CHANGING, read_headers
 from nodeproject.reading.handover import Handover
 from nodeproject.reading.head import ReaderHead
 from nodeproject.reading.methods import only_reads
@@ -81,11 +82,6 @@ class ReadingProtocol(DirectProtocol):
         self._begun_request = b""
         self._stop_rest_timer()
 
-    def _let_wait(self, data: bytes) -> None:
-        """Take nothing more from the client until what came is taken up."""
-        self.flow.waiting = bytes(self.flow.waiting) + data
-        self.flow.pause_reading()
-
     def _go_on(self, can_answer: bool) -> None:  # noqa: FBT001  # `head.Then`
         """Take up what waited for the head."""
         self._waits_for_head = False
@@ -95,16 +91,6 @@ class ReadingProtocol(DirectProtocol):
             self._decide(self._no_longer_waiting())
         else:
             self._hand_over(self._no_longer_waiting())
-
-    def _take_up(self) -> None:
-        """Take up what waited for an answer before it."""
-        if not self.transport.is_closing():
-            self.data_received(self._no_longer_waiting())
-
-    def _no_longer_waiting(self) -> bytes:
-        waiting, self.flow.waiting = bytes(self.flow.waiting), b""
-        self.flow.resume_reading()
-        return waiting
 
     def _decide(self, data: bytes) -> None:
         """Answer a request, wait for its rest, or hand the connection over."""

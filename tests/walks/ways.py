@@ -28,7 +28,7 @@ class Walk(NamedTuple):
 
 _DOOR = (
     Step("bytes come from the socket", "jsonrpc/direct.py", "DirectProtocol.data_received"),
-    Step("a whole request is there", "jsonrpc/asgi.py", "RawDoor._answer"),
+    Step("a whole request is there", "jsonrpc/answering.py", "Answering.answer"),
     Step("the call leaves the event loop", "jsonrpc/workers.py", "Workers.run"),
 )
 

@@ -10,16 +10,18 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
+from jsonrpc.answering import Answering
 from jsonrpc.asgi import RawDoor
 from jsonrpc.connections import ConnectionLimits, Connections
 from jsonrpc.dialects import GETH
-from jsonrpc.direct import DirectProtocol, RequestHeads
+from jsonrpc.direct import DirectProtocol
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.gate import Gate, GateConfig
 from jsonrpc.gathering import Gatherers
 from jsonrpc.http import Endpoint, WholeFrames, by_path
 from jsonrpc.hub import Hub
 from jsonrpc.memory import MemoryLimits, RequestMemory
+from jsonrpc.plain_heads import RequestHeads
 from jsonrpc.protocol import Patience
 from jsonrpc.registry import MethodRegistry
 from jsonrpc.session import SocketLimits
@@ -123,10 +125,10 @@ def serve() -> Iterator[Serve]:
 
             dispatcher = Dispatcher(registry, shortcut=shortcut)
             endpoint = Endpoint(["/rpc"], dispatcher, gzip_from=0, frames=frames)
-            workers = made.workers
+            workers, gatherers = made.workers, Gatherers(made.workers)
             stay.callback(workers.close)
             socket_door = JsonRpcConsumer.as_asgi(
-                endpoint=endpoint, hub=Hub(), workers=workers, gatherers=Gatherers(workers),
+                endpoint=endpoint, hub=Hub(), workers=workers, gatherers=gatherers,
                 memory=made.memory, limits=SocketLimits(stall=stall),
             )  # fmt: skip
 
@@ -143,13 +145,15 @@ def serve() -> Iterator[Serve]:
                 await send({"type": "http.response.body", "body": b"behind"})
 
             door = RawDoor(
-                by_path([endpoint]), behind, workers, gate=Gate(GateConfig(), GETH),
+                by_path([endpoint]), behind, workers, gatherers=gatherers, gate=Gate(GateConfig(), GETH),
                 body_seconds=body_seconds, memory=made.memory, other_body=1000,
                 takes_body=lambda path: path == "/form", stall_seconds=stall,
             )  # fmt: skip
 
             class Http(DirectProtocol):
                 heads = RequestHeads(by_path([endpoint]))
+                answering = Answering(workers, gatherers)
+                stall_seconds = stall
                 held = made.connections
                 memory = made.memory
                 websocket_paths = frozenset({"/ws"})

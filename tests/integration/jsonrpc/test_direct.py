@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from jsonrpc import envelope, http
+from jsonrpc.answering import Answering
 from jsonrpc.asgi import RawDoor
-from jsonrpc.direct import RequestHeads, read_headers
 from jsonrpc.dispatch import MISS, Dispatcher
 from jsonrpc.gate import Reply
+from jsonrpc.gathering import Gatherers
 from jsonrpc.geth import Geth
 from jsonrpc.http import Endpoint, by_path
+from jsonrpc.plain_heads import RequestHeads, read_headers
 from jsonrpc.registry import MethodRegistry
 from jsonrpc.throttle import LocalThrottle, Rate
 from jsonrpc.turn import LoopTurn
@@ -27,6 +29,9 @@ CALL = b'{"jsonrpc":"2.0","id":7,"method":"number"}'
 LONGER = b'{"jsonrpc":"2.0","id":7,"method":"longer"}'
 LONG = b'{"jsonrpc":"2.0","id":7,"method":"long"}'
 THREAD = b'{"jsonrpc":"2.0","id":7,"method":"thread"}'
+TOGETHER = b'{"jsonrpc":"2.0","id":7,"method":"together"}'
+LONG_THREAD = b'{"jsonrpc":"2.0","id":7,"method":"long_thread"}'
+NOTE_THREAD = b'{"jsonrpc":"2.0","method":"thread"}'
 NOTE = b'{"jsonrpc":"2.0","method":"number"}'
 
 
@@ -37,11 +42,15 @@ def served() -> Iterator[Served]:
     registry.add("long", lambda: "ab" * 5000, hot=True)
     registry.add("longer", lambda: "ab" * 50_000, hot=True)
     registry.add("thread", lambda: 1)
+    registry.add("together", vectorized=lambda calls: ["0x2"] * len(calls))
+    registry.add("long_thread", lambda: "ab" * 50_000)
     registry.add("whose", lambda client: client, hot=True, client=True)
     endpoint = Endpoint(["/rpc"], Dispatcher(registry))
     workers = Workers(2)
+    answering = Answering(workers, Gatherers(workers))
     door = RawDoor(by_path([endpoint]), elsewhere, workers)
-    with two_doors(door, endpoint.replies, RequestHeads(by_path([endpoint])), OnePage()) as made:
+    heads = RequestHeads(by_path([endpoint]))
+    with two_doors(door, endpoint.replies, heads, OnePage(), answering) as made:
         yield made
     workers.close()
 
@@ -84,6 +93,14 @@ REQUESTS = {
     "keep-alive": (request(CALL, b"Connection: keep-alive"),),
     "close": (request(CALL, b"Connection: close"),),
     "in a thread": (request(THREAD), request()),
+    "a notification in a thread": (request(NOTE_THREAD), request()),
+    "a batch in a thread": (request(b"[%b,%b]" % (CALL, THREAD)), request()),
+    "gathered": (request(TOGETHER), request(TOGETHER)),
+    "a web page in a thread": (request(THREAD, b"Origin: http://a.example"),),
+    "long from a thread": (request(LONG_THREAD), request()),
+    "compressed from a thread": (request(LONG_THREAD, b"Accept-Encoding: gzip"), request()),
+    "a long body for a thread": (request(b" " * 100_000 + THREAD), request()),
+    "half of the next behind a slow one": (request(THREAD) + request()[:30], request()[30:]),
     "pipelined": (request() + request(),),
     "pipelined after a slow one": (request(THREAD) + request() + request(THREAD),),
     "in two pieces": (request()[:40], request()[40:]),
@@ -128,11 +145,15 @@ REQUESTS = {
 }
 
 
+KINDS = ("direct", "at once", "plain")
+
+
 @pytest.mark.parametrize("name", REQUESTS)
-def test_both_doors_answer_the_same_bytes(served: Served, name: str) -> None:
-    direct, plain = (exchange(served, kind, *REQUESTS[name]) for kind in ("direct", "plain"))
+def test_all_doors_answer_the_same_bytes(served: Served, name: str) -> None:
+    direct, at_once, plain = (exchange(served, kind, *REQUESTS[name]) for kind in KINDS)
 
     assert direct == plain
+    assert at_once == plain
     assert direct.startswith(b"HTTP/1.1 ")
 
 
@@ -142,14 +163,32 @@ def test_both_doors_answer_the_same_bytes(served: Served, name: str) -> None:
      "compressed", "a web page", "long", "a page"],
 )  # fmt: skip
 def test_what_is_plain_and_in_memory_never_becomes_asgi(served: Served, name: str) -> None:
-    before = served.asgi["direct"]
+    before = served.asgi.copy()
 
     exchange(served, "direct", *REQUESTS[name])
+    exchange(served, "at once", *REQUESTS[name])
 
-    assert served.asgi["direct"] == before
+    assert served.asgi == before
 
 
-@pytest.mark.parametrize("name", ["direct", "plain"])
+@pytest.mark.parametrize(
+    "name",
+    ["in a thread", "a notification in a thread", "a batch in a thread", "gathered",
+     "long from a thread", "compressed from a thread"],
+)  # fmt: skip
+def test_what_is_plain_and_has_to_wait_becomes_asgi_only_where_nobody_answers_later(
+    served: Served, name: str
+) -> None:
+    before = served.asgi.copy()
+
+    exchange(served, "direct", *REQUESTS[name])
+    exchange(served, "at once", *REQUESTS[name])
+
+    assert served.asgi["direct"] == before["direct"]
+    assert served.asgi["at once"] > before["at once"]
+
+
+@pytest.mark.parametrize("name", KINDS)
 def test_what_takes_long_to_compress_is_compressed_in_a_thread(
     served: Served, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -247,7 +286,7 @@ def test_a_door_that_fails_leaves_the_request_to_the_other(
     assert original(Dispatcher(MethodRegistry()), THREAD) is not MISS
 
 
-@pytest.mark.parametrize("name", ["direct", "plain"])
+@pytest.mark.parametrize("name", KINDS)
 def test_what_cannot_be_answered_at_once_is_tried_so_by_one_door_only(
     served: Served, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

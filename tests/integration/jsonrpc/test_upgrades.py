@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from jsonrpc.asgi import RawDoor
-from jsonrpc.direct import DirectProtocol, RequestHeads
+from jsonrpc.direct import DirectProtocol
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.http import Endpoint, by_path
+from jsonrpc.plain_heads import RequestHeads
 from jsonrpc.registry import MethodRegistry
 from jsonrpc.workers import Workers
 from tests.integration.jsonrpc.serving import JSON, serving

@@ -1,4 +1,4 @@
-"""Two servers of one application, with and without the direct door, and what they answer."""
+"""Servers of one application, with the direct door, with one that answers nothing later, and without; what they answer."""
 
 import re
 import socket
@@ -13,9 +13,11 @@ import uvicorn
 from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from jsonrpc.answering import Answering
 from jsonrpc.asgi import Application
-from jsonrpc.direct import DirectProtocol, Pages, RequestHeads
+from jsonrpc.direct import DirectProtocol, Pages
 from jsonrpc.inflight import Replies
+from jsonrpc.plain_heads import RequestHeads
 from tests.integration.patience import SECONDS
 
 
@@ -36,20 +38,25 @@ class Connection(HttpToolsProtocol):
         super().data_received(data)
         self.taken += len(data)
 
+    def is_answered(self) -> bool:
+        """Whether no answer is on its way that has to wait."""
+        return True
+
     def is_at_rest(self, sent: int) -> bool:
         """Whether the server has all that was sent, and has answered what can be answered."""
         if self.transport.is_closing():
             return True
         cycle = self.cycle
-        return self.taken == sent and (cycle is None or cycle.more_body or cycle.response_complete)
+        answered = self.taken == sent and self.is_answered()
+        return answered and (cycle is None or cycle.more_body or cycle.response_complete)
 
 
 @dataclass
 class Served:
-    """Two servers of one application: with and without the direct door."""
+    """Servers of one application."""
 
     replies: Replies
-    """Of both."""
+    """Of all."""
     ports: dict[str, int]
     asgi: dict[str, int]
     """How many requests came to the application."""
@@ -58,18 +65,36 @@ class Served:
 
 @contextmanager
 def two_doors(
-    application: Application, replies: Replies, heads: RequestHeads, pages: Pages | None = None
+    application: Application,
+    replies: Replies,
+    heads: RequestHeads,
+    pages: Pages | None = None,
+    answering: Answering | None = None,
 ) -> Iterator[Served]:
-    """Serve an application twice; `heads` and `pages` are of its direct door."""
+    """Serve an application three times; `heads` and `pages` are of its direct doors, `answering` of one of them."""
 
-    class Direct(Connection, DirectProtocol):
+    class AtOnce(Connection, DirectProtocol):
+        met = []
+
+        @override
+        def is_answered(self) -> bool:
+            return not self._is_awaited
+
+        @override
+        def _no_longer_waiting(self) -> bytes:
+            waiting = super()._no_longer_waiting()
+            self.taken -= len(waiting)  # they are received once more
+            return waiting
+
+    class Direct(AtOnce):
         met = []
 
     class Plain(Connection):
         met = []
 
-    Direct.heads, Direct.pages = heads, pages
-    protocols: dict[str, type[Connection]] = {"direct": Direct, "plain": Plain}
+    AtOnce.heads, AtOnce.pages = heads, pages
+    Direct.answering = answering
+    protocols = {"direct": Direct, "at once": AtOnce, "plain": Plain}
     made = Served(replies, {}, dict.fromkeys(protocols, 0), protocols)
     running = []
     for name, protocol in protocols.items():

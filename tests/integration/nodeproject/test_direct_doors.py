@@ -15,9 +15,9 @@ from health_app import services
 from health_app.reporter import Reporter
 from health_app.writing import Writes
 from jsonrpc.asgi import RawDoor
-from jsonrpc.direct import RequestHeads
 from jsonrpc.http import by_path
 from jsonrpc.inflight import Replies
+from jsonrpc.plain_heads import RequestHeads
 from nodeproject.apps import this_node
 from nodeproject.plain import PlainDoor
 from nodeproject.platform_listener import PlatformListener

@@ -10,8 +10,8 @@ import pytest
 from django.http import HttpResponse
 from django.test import Client
 
-from jsonrpc.direct import RequestHeads
 from jsonrpc.http import by_path
+from jsonrpc.plain_heads import RequestHeads
 from nodeproject.apps import this_node
 from nodeproject.chain_paths import SocketPaths
 from nodeproject.doors import CCHAIN_WEBSOCKETS

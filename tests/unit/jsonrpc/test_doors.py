@@ -179,7 +179,7 @@ async def test_too_many_waiting_calls_get_a_503(door) -> None:
 
 
 async def test_a_call_that_does_not_come_back_timed_out(door, monkeypatch) -> None:
-    monkeypatch.setattr("jsonrpc.asgi.GRACE_SECONDS", 0.0)
+    monkeypatch.setattr("jsonrpc.answering.GRACE_SECONDS", 0.0)
     answer = await ask(door(Limits(seconds=0.05)), parts=(SLEEP,))
     assert answer.status == 200
     assert b'"code":-32002' in answer.body
@@ -194,7 +194,7 @@ async def test_a_long_body_that_is_given_up_is_not_read_on_the_loop(door, monkey
         return original(self, body)
 
     monkeypatch.setattr(Dispatcher, "give_up", give_up)
-    monkeypatch.setattr("jsonrpc.asgi.GRACE_SECONDS", 0.0)
+    monkeypatch.setattr("jsonrpc.answering.GRACE_SECONDS", 0.0)
     answer = await ask(door(Limits(seconds=0.05, hot_body=10)), parts=(SLEEP,))
     assert (answer.status, b'"code":-32002' in answer.body) == (200, True)
     assert read_in

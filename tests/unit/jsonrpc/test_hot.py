@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from jsonrpc import envelope
-from jsonrpc.asgi import charge, give_up
+from jsonrpc.answering import charge, give_up
 from jsonrpc.dispatch import MISS, SMALL_BODY, Dispatcher, HotAnswer, Limits
 from jsonrpc.envelope import Body
 from jsonrpc.errors import server_busy

@@ -13,9 +13,10 @@ from websockets.frames import Frame, Opcode
 from cchain_app.api.shortcut import whole_frames, whole_requests
 from cchain_app.memory import select
 from jsonrpc.delivery import text_frame
-from jsonrpc.direct import DirectProtocol, RequestHeads
+from jsonrpc.direct import DirectProtocol
 from jsonrpc.dispatch import Limits
 from jsonrpc.http import Endpoint, by_path
+from jsonrpc.plain_heads import RequestHeads
 from nodeproject.apps import this_node
 from primitives.hexadecimal import encode_data
 from tests.builders import bytecode
