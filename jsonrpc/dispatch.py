@@ -97,6 +97,7 @@ class Dispatcher:
         turn: LoopTurn | None = None,
         interpreter: Interpreter | None = None,
         shortcut: Shortcut | None = None,
+        thread_shortcut: Shortcut | None = None,
     ) -> None:
         """Put an interface together.
 
@@ -115,6 +116,7 @@ class Dispatcher:
             turn: what may be taken of a turn of the event loop, when others take of it as well.
             interpreter: what threads may take of the interpreter, likewise.
             shortcut: answers what it can before a body is read here.
+            thread_shortcut: the same in worker threads.
         """
         self.registry = registry
         self.dialect = dialect
@@ -125,6 +127,7 @@ class Dispatcher:
         self._turn = turn or LoopTurn()
         self._reading = threading.Lock()
         self._shortcut = shortcut
+        self._thread_shortcut = thread_shortcut
         self._small = min(SMALL_BODY, limits.hot_body)
         self._executor = Executor(
             registry,
@@ -165,11 +168,14 @@ class Dispatcher:
 
     def answer_by_shortcut(self, text: bytes) -> bytes | Literal[Miss.MISS] | None:
         """Return what the shortcut says to a body, on the event loop; None if it leaves it to the methods."""
-        if self._shortcut is None:
+        return self._ask(self._shortcut, text)
+
+    def _ask(self, shortcut: Shortcut | None, text: bytes) -> bytes | Literal[Miss.MISS] | None:
+        if shortcut is None:
             return None
         started = self._clock()
         try:
-            found = self._shortcut(text, self.limits.batch, self.limits.response)
+            found = shortcut(text, self.limits.batch, self.limits.response)
         except STOP:
             raise
         except BaseException:
@@ -197,6 +203,10 @@ class Dispatcher:
 
     def _answer(self, body: bytes | Body, connection: object) -> bytes | None:
         waiting = self._waiting(connection)
+        waiting.is_over()
+        found = self._ask(self._thread_shortcut, _text(body))
+        if isinstance(found, bytes):
+            return found
         # A thread that reads does not let go of the interpreter: several are not faster, but
         # the event loop would have to wait for each of them in turn.
         with self._reading if len(_text(body)) > self._small else nullcontext():

@@ -103,7 +103,13 @@ class HotAnswers:
     """Answers to frequent requests about the head of a chain."""
 
     def __new__(
-        cls, memory: StateMemory, most_bytes: int, gas: int, seconds: float, whole_seconds: float
+        cls,
+        memory: StateMemory,
+        most_bytes: int,
+        gas: int,
+        seconds: float,
+        whole_seconds: float,
+        thread_seconds: float,
     ) -> Self: ...
     @property
     def epoch(self) -> int: ...
@@ -120,18 +126,27 @@ class HotAnswers:
     def answer(
         self, body: bytes, may_call: bool, most_calls: int, most_bytes: int
     ) -> tuple[bytes, str | dict[str, int] | None] | None: ...
+    def answer_in_thread(
+        self, body: bytes, call_slots: CallSlots, most_calls: int, most_bytes: int
+    ) -> tuple[bytes, str | dict[str, int]] | None: ...
+    def whole_requests(
+        self,
+        told: Callable[[str | dict[str, int], float], None],
+        most_calls: int,
+        most_bytes: int,
+    ) -> WholeAnswers: ...
+    def whole_frames(
+        self,
+        told: Callable[[str | dict[str, int], float], None],
+        most_calls: int,
+        most_bytes: int,
+        longest: int,
+    ) -> FrameAnswers: ...
 
 @final
 class WholeAnswers:
     """Answers to whole requests over HTTP."""
 
-    def __new__(
-        cls,
-        answers: HotAnswers,
-        told: Callable[[str | dict[str, int], float], None],
-        most_calls: int,
-        most_bytes: int,
-    ) -> Self: ...
     def keep_head(
         self, head: bytes, length: int, longest: int, start: bytes, defaults: object
     ) -> None: ...
@@ -141,14 +156,6 @@ class WholeAnswers:
 class FrameAnswers:
     """Answers to whole frames of a WebSocket."""
 
-    def __new__(
-        cls,
-        answers: HotAnswers,
-        told: Callable[[str | dict[str, int], float], None],
-        most_calls: int,
-        most_bytes: int,
-        longest: int,
-    ) -> Self: ...
     def serve(self, data: bytes) -> bytes | None: ...
 
 def render_logs(rows: list[tuple[object, ...]], first: int, most: int) -> bytes: ...

@@ -120,6 +120,7 @@ class Doors:
             turn=self._turn,
             interpreter=self.interpreter,
             shortcut=self._evm_rpc.shortcut,
+            thread_shortcut=self._evm_rpc.thread_shortcut,
         )
         replies = self._metrics.replies_of("C")
 

@@ -13,7 +13,7 @@ from cchain_app import feemarket
 from cchain_app.api.heads import SentHeads
 from cchain_app.api.loop_gas import LoopGas
 from cchain_app.api.rendered import Remembered, RenderedBlocks, RenderLogs, render_each_log
-from cchain_app.api.shortcut import shortcut_of
+from cchain_app.api.shortcut import shortcut_of, thread_shortcut_of
 from cchain_app.api.trace_turns import TraceTurns
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import BlockEnv
@@ -73,6 +73,8 @@ class EvmRpc:
         self.trace_turns = TraceTurns(node.trace_calls)
         self.shortcut = shortcut_of(chain, self.transaction_log, turn)
         """Answers frequent bodies by itself; None: the engine cannot."""
+        self.thread_shortcut = thread_shortcut_of(chain, self.transaction_log)
+        """Likewise in threads."""
 
     @property
     def gas_cap(self) -> int:

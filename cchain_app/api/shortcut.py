@@ -41,15 +41,7 @@ def whole_requests(
     answers = chain.memory.answers
     if answers is None:
         return None
-    # Only here: there is no such module where the crate was not built.
-    from cchain_app.memory.native import whole_answers
-
-    return whole_answers(
-        answers,
-        _logging_calls(log, told),
-        most_calls=limits.batch,
-        most_bytes=limits.response,
-    )
+    return answers.whole_requests(_logging_calls(log, told), limits.batch, limits.response)
 
 
 def whole_frames(
@@ -59,16 +51,7 @@ def whole_frames(
     answers = chain.memory.answers
     if answers is None:
         return None
-    # Only here, as above.
-    from cchain_app.memory.native import frame_answers
-
-    return frame_answers(
-        answers,
-        _logging_calls(log, told),
-        most_calls=limits.batch,
-        most_bytes=limits.response,
-        longest=SMALL,
-    )
+    return answers.whole_frames(_logging_calls(log, told), limits.batch, limits.response, SMALL)
 
 
 def shortcut_of(chain: EvmChain, log: TransactionLog, turn: LoopTurn) -> Shortcut | None:
@@ -86,7 +69,7 @@ def shortcut_of(chain: EvmChain, log: TransactionLog, turn: LoopTurn) -> Shortcu
 
     def shortcut(body: bytes, most_calls: int, most_bytes: int) -> ShortcutAnswer | None:
         # To ask for the turn has the loop look for what has arrived once more: only calls take enough to be asked for.
-        if _CALL not in body and _ESTIMATE not in body:
+        if not _may_hold_calls(body):
             return answer(body, False, most_calls, most_bytes)
         found = answer(body, not turn.is_spent(), most_calls, most_bytes)
         if found is not None and found[1] is not None:
@@ -94,6 +77,40 @@ def shortcut_of(chain: EvmChain, log: TransactionLog, turn: LoopTurn) -> Shortcu
         return found
 
     return shortcut
+
+
+def thread_shortcut_of(chain: EvmChain, log: TransactionLog) -> Shortcut | None:
+    """Return the shortcut of a chain for threads, None where its engine has none.
+
+    It runs calls that are no small ones, in the engine's call slots and without the interpreter lock. What else a body
+    may hold the event loop has tried already.
+
+    Args:
+        chain: Whose memory is asked.
+        log: Is told of calls, as the method tells it.
+    """
+    answers, engine = chain.memory.answers, chain.engine
+    if answers is None:
+        return None
+    # Only here: there is no such module where the crate was not built.
+    from cchain_app.evm.native import NativeEngine
+
+    assert isinstance(engine, NativeEngine), "whose answers they are"
+    call_slots = engine.call_slots
+
+    def shortcut(body: bytes, most_calls: int, most_bytes: int) -> ShortcutAnswer | None:
+        if not _may_hold_calls(body):
+            return None
+        found = answers.answer_in_thread(body, call_slots, most_calls, most_bytes)
+        if found is not None:
+            _log_calls(log, found[1])
+        return found
+
+    return shortcut
+
+
+def _may_hold_calls(body: bytes) -> bool:
+    return _CALL in body or _ESTIMATE in body
 
 
 def _logging_calls(log: TransactionLog, told: Told) -> Told:

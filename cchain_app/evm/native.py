@@ -54,7 +54,7 @@ class NativeEngine:
     fast = True
 
     def __init__(self) -> None:
-        self._call_slots = cchain_native.CallSlots(max(1, (os.cpu_count() or 1) - 1))
+        self.call_slots = cchain_native.CallSlots(max(1, (os.cpu_count() or 1) - 1))
         """Calls in threads leave a processor to who answers everybody else: they take turns."""
         self._seen: tuple[BlockEnv, cchain_native.Environment] | None = None
         """The environment of the last call: most calls are at the head, with the same object."""
@@ -123,7 +123,7 @@ class NativeEngine:
         try:
             return _call_result(
                 cchain_native.call(
-                    self._call_slots,
+                    self.call_slots,
                     self._environment(env),
                     message,
                     state,
@@ -157,7 +157,7 @@ class NativeEngine:
         try:
             return block_trace(
                 cchain_native.trace_block(
-                    self._call_slots, env, transactions, state, recording, first, time_limit
+                    self.call_slots, env, transactions, state, recording, first, time_limit
                 )
             )
         except cchain_native.InvalidBlock as refusal:
@@ -190,7 +190,7 @@ class NativeEngine:
         try:
             return transaction_trace(
                 cchain_native.trace_call(
-                    self._call_slots,
+                    self.call_slots,
                     environment,
                     message,
                     state,
@@ -226,7 +226,7 @@ class NativeEngine:
         _check_price(message)
         try:
             gas, failure = cchain_native.estimate(
-                self._call_slots,
+                self.call_slots,
                 self._environment(env),
                 message,
                 state,

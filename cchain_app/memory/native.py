@@ -3,7 +3,7 @@
 Importing this module raises ImportError where the crate was not built.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import cchain_native
@@ -18,44 +18,6 @@ _ANSWER_BYTES = 16 * 1024 * 1024
 
 _LOGS_AT_ONCE = 1_000
 """Logs that are rendered in one go: that takes half a millisecond."""
-
-
-def whole_answers(
-    answers: cchain_native.HotAnswers,
-    told: Callable[[str | dict[str, int], float], None],
-    *,
-    most_calls: int,
-    most_bytes: int,
-) -> cchain_native.WholeAnswers:
-    """Return what answers whole requests over HTTP.
-
-    Args:
-        answers: What answers their bodies.
-        told: Takes the names of the methods, of a batch with the number of calls, and the seconds it took.
-        most_calls: Of a batch.
-        most_bytes: Of a batch's results.
-    """
-    return cchain_native.WholeAnswers(answers, told, most_calls, most_bytes)
-
-
-def frame_answers(
-    answers: cchain_native.HotAnswers,
-    told: Callable[[str | dict[str, int], float], None],
-    *,
-    most_calls: int,
-    most_bytes: int,
-    longest: int,
-) -> cchain_native.FrameAnswers:
-    """Return what answers whole frames of WebSockets.
-
-    Args:
-        answers: What answers their messages.
-        told: As `whole_answers` has it.
-        most_calls: Of a batch.
-        most_bytes: Of a batch's results.
-        longest: Bytes of an answer that need not be counted until it is read.
-    """
-    return cchain_native.FrameAnswers(answers, told, most_calls, most_bytes, longest)
 
 
 def render_logs(rows: list[tuple[Any, ...]]) -> list[bytes]:
@@ -155,13 +117,16 @@ class NativeStateMemory(StateMemory):
         self.native.reset(number)
 
     def answers(
-        self, *, gas: int, seconds: float, whole_seconds: float
+        self, *, gas: int, seconds: float, whole_seconds: float, thread_seconds: float
     ) -> cchain_native.HotAnswers:
         """Return what answers frequent requests from this memory.
 
         Args:
             gas: What the calls of one body may use together.
-            seconds: Likewise.
+            seconds: Likewise, on an event loop.
             whole_seconds: What those in whole requests and frames may take of the event loop together.
+            thread_seconds: What those of one body may take in a thread.
         """
-        return cchain_native.HotAnswers(self.native, _ANSWER_BYTES, gas, seconds, whole_seconds)
+        return cchain_native.HotAnswers(
+            self.native, _ANSWER_BYTES, gas, seconds, whole_seconds, thread_seconds
+        )

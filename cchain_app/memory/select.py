@@ -10,13 +10,16 @@ SECONDS_OF_REQUEST = 0.01
 """Against what gas does not measure, such as a machine that is busy with something else."""
 
 GAS_OF_SHORTCUT = 10_000_000
-SECONDS_OF_SHORTCUT = 0.004
+SECONDS_OF_SHORTCUT = 0.0005
 """The same for calls that the shortcut runs, which asks nobody: the clock is their measure. It is read every 50,000
-gas, which the slowest work takes as long for again; the same gas of reading storage takes a hundredth of that."""
+gas, which the slowest work takes some milliseconds for; the same gas of reading storage takes a hundredth of that."""
 
 SECONDS_OF_WHOLE = 0.004
-"""What calls in whole requests and frames may take of the event loop together; it comes back as time goes by
-(`loop_time.rs`)."""
+"""What calls in whole requests and frames may take of the event loop together, each of them no more than above; it
+comes back as time goes by (`loop_time.rs`)."""
+
+SECONDS_IN_THREAD = 0.05
+"""What calls may take that the shortcut runs in a thread: what takes longer is run once more, from its beginning."""
 
 
 def make_memory(*, native: bool, accounts: int, slots: int, blocks: int) -> Memory:
@@ -35,6 +38,9 @@ def make_memory(*, native: bool, accounts: int, slots: int, blocks: int) -> Memo
 
     known = NativeStateMemory(accounts=accounts, slots=slots)
     answers = known.answers(
-        gas=GAS_OF_SHORTCUT, seconds=SECONDS_OF_SHORTCUT, whole_seconds=SECONDS_OF_WHOLE
+        gas=GAS_OF_SHORTCUT,
+        seconds=SECONDS_OF_SHORTCUT,
+        whole_seconds=SECONDS_OF_WHOLE,
+        thread_seconds=SECONDS_IN_THREAD,
     )
     return Memory(known, accounts=accounts, blocks=blocks, answers=answers)

@@ -203,12 +203,14 @@ mod cchain_native {
         let py = call_slots.py();
         let Some(allowance) = allowance else {
             let call_slots = Some(call_slots.get());
-            return py.detach(|| run(Limits { gas: None, seconds, call_slots })).map_err(told);
+            return py
+                .detach(|| run(Limits { seconds, call_slots, ..Limits::default() }))
+                .map_err(told);
         };
         let gas = allowance.getattr(intern!(py, "left"))?.extract()?;
         let used = Arc::default();
         let given = Allowance { gas, used: Arc::clone(&used) };
-        let outcome = run(Limits { gas: Some(given), seconds, call_slots: None });
+        let outcome = run(Limits { gas: Some(given), seconds, ..Limits::default() });
         allowance.call_method1(intern!(py, "use"), (used.load(Ordering::Relaxed),))?;
         outcome.map_err(told)
     }

@@ -49,7 +49,9 @@ pub(crate) fn reached(words: &str) -> Option<&'static str> {
 pub(crate) struct Limits<'a> {
     pub(crate) gas: Option<Allowance>,
     pub(crate) seconds: Option<f64>,
-    /// Where the call runs beside others; None where it keeps the interpreter lock and is alone.
+    /// The slot that it has already.
+    pub(crate) turn: Option<Arc<Turn>>,
+    /// Where it finds one to run beside others in; None where it keeps the interpreter lock and is alone.
     pub(crate) call_slots: Option<&'a CallSlots>,
 }
 
@@ -95,6 +97,7 @@ impl Meter {
         Ok(meter)
     }
 
+    /// A meter of a call that waits for no slot.
     fn without_slot(limits: Limits<'_>) -> Self {
         let (allowance, used) =
             limits.gas.map_or((u64::MAX, None), |given| (given.gas, Some(given.used)));
@@ -104,7 +107,7 @@ impl Meter {
             deadline: limits.seconds.and_then(from_now),
             latest: limits.seconds.and_then(|seconds| from_now(seconds * (1.0 + TOLERANCE))),
             unread: CLOCK_GAS,
-            turn: None,
+            turn: limits.turn,
             mark: 0,
             floor: 0,
         }

@@ -16,8 +16,9 @@ def hot_dispatcher(
     limits: Limits | None = None,
     observer: Observer | None = None,
     shortcut: Shortcut | None = None,
+    thread_shortcut: Shortcut | None = None,
 ) -> Dispatcher:
-    """Return a dispatcher at the door of this process's C-Chain, without a shortcut unless one is given."""
+    """Return a dispatcher at the door of this process's C-Chain, without shortcuts unless they are given."""
     return Dispatcher(
         registry(this_node().evm_rpc),
         limits=limits or Limits(),
@@ -26,4 +27,5 @@ def hot_dispatcher(
         turn=LoopTurn(60.0),
         observer=observer,
         shortcut=shortcut,
+        thread_shortcut=thread_shortcut,
     )

@@ -18,6 +18,7 @@ use crate::{
     limits::{Allowance, Limits},
     message::Message,
     reader::Reader,
+    slots::Turn,
 };
 
 /// Gas of a call that is run once more on an event loop, by Python, when it comes to nothing here.
@@ -34,14 +35,14 @@ const KINDS: usize = 1_024;
 
 /// What a call is for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Purpose {
+pub(crate) enum Purpose {
     Call,
     Estimate,
 }
 
 /// What for and what is called, the length of the data and its first bytes: what a call of a kind takes, another one
 /// does.
-type Kind = (Purpose, Address, usize, [u8; 4]);
+pub(crate) type Kind = (Purpose, Address, usize, [u8; 4]);
 
 /// Calls that took too long for an event loop lately: to begin them there again would be for nothing.
 #[derive(Default)]
@@ -64,7 +65,7 @@ impl Heavy {
         Self { counts_all: true, ..Self::default() }
     }
 
-    fn kind(message: &request::Message, purpose: Purpose) -> Kind {
+    pub(crate) fn kind(message: &request::Message, purpose: Purpose) -> Kind {
         let mut selector = [0; 4];
         let known = message.data.len().min(selector.len());
         selector[..known].copy_from_slice(&message.data[..known]);
@@ -72,16 +73,18 @@ impl Heavy {
     }
 
     /// Whether to pass a call by; it counts.
-    fn passes(&mut self, kind: &Kind) -> bool {
+    pub(crate) fn passes(&mut self, kind: &Kind) -> bool {
         let Some(strikes) = self.kinds.get_mut(kind) else { return false };
         let passes = strikes.passes > 0;
         strikes.passes -= u8::from(passes);
         passes
     }
 
-    /// Take note of a call that came to nothing.
-    fn failed(&mut self, kind: Kind, late: bool) {
-        if late || self.counts_all {
+    /// Take note of what came of a call.
+    pub(crate) fn note<T>(&mut self, kind: Kind, ran: &Ran<T>) {
+        if ran.found.is_some() {
+            self.fitted(&kind);
+        } else if ran.late || self.counts_all {
             self.strike(kind);
         }
     }
@@ -119,6 +122,7 @@ pub(crate) struct Surroundings {
 }
 
 /// How gas is estimated at a height.
+#[derive(Clone)]
 pub(crate) struct Estimates {
     /// What is tried first where a message names none, and the most that is tried.
     pub(crate) gas: u64,
@@ -131,17 +135,27 @@ pub(crate) struct Estimates {
 
 /// What the calls of one request may use together.
 pub(crate) struct Share {
-    pub(crate) gas: u64,
+    /// None: as much as they want.
+    pub(crate) gas: Option<u64>,
     pub(crate) seconds: f64,
+    /// Of those in a thread: they take turns with all others.
+    pub(crate) turn: Option<Arc<Turn>>,
 }
 
 /// What came of a call.
-pub(crate) enum Outcome<T> {
-    Found(T),
-    /// It takes too long for an event loop.
-    TooLong,
-    /// It is for Python to say.
-    Unknown,
+pub(crate) struct Ran<T> {
+    /// None: it is for Python to say.
+    pub(crate) found: Option<T>,
+    /// Whether it takes too long to be tried where it was.
+    pub(crate) late: bool,
+    used: u64,
+}
+
+impl<T> Ran<T> {
+    /// Whether it is too much for an event loop, also for Python's.
+    pub(crate) fn is_too_long(&self) -> bool {
+        self.late || self.used > TWICE
+    }
 }
 
 /// Run a call; what it returns, if that is no longer than there is room for.
@@ -151,13 +165,11 @@ pub(crate) fn run(
     wanted: request::Message,
     room: Option<usize>,
     share: &mut Share,
-    heavy: &mut Heavy,
-) -> Outcome<Bytes> {
-    let kind = Heavy::kind(&wanted, Purpose::Call);
+) -> Ran<Bytes> {
     let gas = wanted.gas.unwrap_or(surroundings.gas_cap).min(surroundings.gas_cap);
     let message = Message::plain(wanted.from, wanted.to, gas, wanted.value, wanted.data);
     let reader = Reader::of_memory(state, surroundings.watched);
-    within(share, heavy, kind, |limits| {
+    within(share, |limits| {
         let answer = call(&surroundings.environment, message, reader, limits, false)?;
         let fits = room.is_none_or(|room| answer.output.len() <= room);
         Ok((answer.error.is_none() && fits).then_some(answer.output))
@@ -171,47 +183,32 @@ pub(crate) fn estimate(
     state: Head,
     wanted: request::Message,
     share: &mut Share,
-    heavy: &mut Heavy,
-) -> Outcome<u64> {
-    let kind = Heavy::kind(&wanted, Purpose::Estimate);
+) -> Ran<u64> {
     let gas = wanted.gas.filter(|gas| *gas >= TRANSFER_GAS).unwrap_or(rules.gas);
     let gas = gas.min(rules.most_gas);
     let message = Message::plain(wanted.from, wanted.to, gas, wanted.value, wanted.data);
     let reader = Reader::of_memory(state, surroundings.watched);
-    within(share, heavy, kind, |limits| {
+    within(share, |limits| {
         let found =
             find_gas(&surroundings.environment, message, reader, limits, rules.error_ratio)?;
         Ok(if let Estimate::Gas(gas) = found { Some(gas) } else { None })
     })
 }
 
-/// Take from the share what a call uses; none is begun of a kind that took too long.
+/// Take from the share what a call uses.
 fn within<T>(
     share: &mut Share,
-    heavy: &mut Heavy,
-    kind: Kind,
     run: impl FnOnce(Limits<'_>) -> Result<Option<T>, CallFailure>,
-) -> Outcome<T> {
-    if heavy.passes(&kind) {
-        return Outcome::TooLong;
-    }
+) -> Ran<T> {
     let used = Arc::new(AtomicU64::new(0));
-    let allowance = Allowance { gas: share.gas, used: Arc::clone(&used) };
-    let limits = Limits { gas: Some(allowance), seconds: Some(share.seconds), call_slots: None };
+    let allowance = share.gas.map(|gas| Allowance { gas, used: Arc::clone(&used) });
+    let turn = share.turn.clone();
+    let limits = Limits { gas: allowance, seconds: Some(share.seconds), turn, call_slots: None };
     let outcome = run(limits);
     let used = used.load(Ordering::Relaxed);
-    share.gas = share.gas.saturating_sub(used);
-    match outcome {
-        Ok(Some(found)) => {
-            heavy.fitted(&kind);
-            Outcome::Found(found)
-        }
-        outcome => {
-            let late = matches!(outcome, Err(CallFailure::Interrupted(_)));
-            heavy.failed(kind, late);
-            if late || used > TWICE { Outcome::TooLong } else { Outcome::Unknown }
-        }
-    }
+    share.gas = share.gas.map(|gas| gas.saturating_sub(used));
+    let late = matches!(outcome, Err(CallFailure::Interrupted(_)));
+    Ran { found: outcome.ok().flatten(), late, used }
 }
 
 #[cfg(test)]
@@ -276,7 +273,7 @@ mod tests {
             [(Heavy::default(), 0), (Heavy::of_all_that_fail(), usize::from(PASSED))]
         {
             for _ in 0..STRIKES {
-                heavy.failed(kind, false);
+                heavy.note(kind, &Ran::<()> { found: None, late: false, used: 0 });
             }
             assert_eq!(passed(&mut heavy, &kind), expected);
         }

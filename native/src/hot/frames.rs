@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use pyo3::{prelude::*, types::PyBytes};
 
-use crate::hot::answers::{HotAnswers, Limits};
+use crate::hot::{answers::HotAnswers, respond::Limits};
 
 /// Bytes of a frame that is answered whatever else this turn of the event loop has to do.
 const LONGEST_FRAME: usize = 1_024;
@@ -31,28 +31,25 @@ pub(crate) struct FrameAnswers {
 
 #[pymethods]
 impl FrameAnswers {
-    /// `most_calls` and `most_bytes` are the limits of a batch, `longest` the bytes of an answer that need not be
-    /// counted until it is read.
-    #[new]
-    fn new(
-        answers: Py<HotAnswers>,
-        told: Py<PyAny>,
-        most_calls: usize,
-        most_bytes: usize,
-        longest: usize,
-    ) -> Self {
-        let limits = Limits { most_calls, most_bytes };
-        Self { answers, told, limits, longest }
-    }
-
     /// The frame that answers one whole frame; None for everything else.
     fn serve<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let now = Instant::now();
         let Some(message) = message(data) else { return Ok(None) };
-        let answered = self.answers.get().whole(py, &message, self.limits, self.longest, now);
+        let answered = self.answers.get().whole(&message, self.limits, self.longest, now);
         let Some((answer, names)) = answered else { return Ok(None) };
-        self.told.bind(py).call1((names?, now.elapsed().as_secs_f64()))?;
+        self.told.bind(py).call1((names.told(py)?, now.elapsed().as_secs_f64()))?;
         Ok(Some(PyBytes::new(py, &frame(&answer))))
+    }
+}
+
+impl FrameAnswers {
+    pub(crate) fn new(
+        answers: Py<HotAnswers>,
+        told: Py<PyAny>,
+        limits: Limits,
+        longest: usize,
+    ) -> Self {
+        Self { answers, told, limits, longest }
     }
 }
 

@@ -7,7 +7,7 @@ use pyo3::{
     types::{PyBytes, PyList},
 };
 
-use crate::hot::answers::data;
+use crate::hot::respond::data;
 
 /// Bytes that a log takes, mostly.
 const USUAL: usize = 768;

@@ -9,6 +9,8 @@ mod logs;
 mod loop_time;
 mod memory;
 mod request;
+mod respond;
+mod values;
 mod whole;
 
 pub(crate) use answers::HotAnswers;

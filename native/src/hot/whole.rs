@@ -9,7 +9,10 @@ use std::{
 
 use pyo3::{prelude::*, types::PyBytes};
 
-use crate::hot::answers::{HotAnswers, Limits, Names};
+use crate::hot::{
+    answers::HotAnswers,
+    respond::{Limits, Names},
+};
 
 /// Bytes of a head that is looked for.
 const LONGEST_HEAD: usize = 2_048;
@@ -51,13 +54,6 @@ pub(crate) struct WholeAnswers {
 
 #[pymethods]
 impl WholeAnswers {
-    /// `most_calls` and `most_bytes` are the limits of a batch.
-    #[new]
-    fn new(answers: Py<HotAnswers>, told: Py<PyAny>, most_calls: usize, most_bytes: usize) -> Self {
-        let limits = Limits { most_calls, most_bytes };
-        Self { answers, told, limits, heads: Mutex::default() }
-    }
-
     /// Remember a head without its empty line: the length of its body, and how an answer of at most `longest`
     /// bytes begins, with these headers of the server.
     fn keep_head(
@@ -86,30 +82,33 @@ impl WholeAnswers {
         defaults: &Bound<'py, PyAny>,
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let started = Instant::now();
-        let Some((answer, names, mut response)) = self.response(py, data, defaults, started) else {
+        let Some((answer, names, mut response)) = self.response(data, defaults, started) else {
             return Ok(None);
         };
         response.extend_from_slice(&answer);
-        self.told.bind(py).call1((names?, started.elapsed().as_secs_f64()))?;
+        self.told.bind(py).call1((names.told(py)?, started.elapsed().as_secs_f64()))?;
         Ok(Some(PyBytes::new(py, &response)))
     }
 }
 
 /// An answer, what it is an answer to, and the head of the response.
-type Response<'py> = (Vec<u8>, Names<'py>, Vec<u8>);
+type Response<'a> = (Vec<u8>, Names<'a>, Vec<u8>);
 
 impl WholeAnswers {
+    pub(crate) fn new(answers: Py<HotAnswers>, told: Py<PyAny>, limits: Limits) -> Self {
+        Self { answers, told, limits, heads: Mutex::default() }
+    }
+
     fn heads(&self) -> MutexGuard<'_, Heads> {
         self.heads.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn response<'py>(
+    fn response<'a>(
         &self,
-        py: Python<'py>,
-        data: &[u8],
-        defaults: &Bound<'py, PyAny>,
+        data: &'a [u8],
+        defaults: &Bound<'_, PyAny>,
         now: Instant,
-    ) -> Option<Response<'py>> {
+    ) -> Option<Response<'a>> {
         let end = data[..data.len().min(LONGEST_HEAD)]
             .windows(END.len())
             .position(|window| window == END)?;
@@ -122,8 +121,7 @@ impl WholeAnswers {
             return None;
         }
         let known = heads.known.get(&data[..end]).filter(|known| known.length == body.len())?;
-        let (answer, names) =
-            self.answers.get().whole(py, body, self.limits, known.longest, now)?;
+        let (answer, names) = self.answers.get().whole(body, self.limits, known.longest, now)?;
         let mut head = Vec::with_capacity(known.start.len() + answer.len() + 16);
         head.extend_from_slice(&known.start);
         write!(head, "{}\r\n\r\n", answer.len()).ok()?;

@@ -120,7 +120,8 @@ pub(crate) fn block(
 fn limit(context: &mut EvmContext, turns: Turns<'_>) -> Result<(), TraceFailure> {
     context.chain.meter = Meter::default();
     context.journaled_state.database.limit(None, None);
-    let limits = Limits { gas: None, seconds: turns.seconds, call_slots: Some(turns.call_slots) };
+    let limits =
+        Limits { seconds: turns.seconds, call_slots: Some(turns.call_slots), ..Limits::default() };
     let meter = Meter::new(limits).map_err(|_| TraceFailure::Interrupted(limits::TIME))?;
     context.journaled_state.database.limit(meter.deadline(), meter.turn());
     context.chain.meter = meter;

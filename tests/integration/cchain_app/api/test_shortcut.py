@@ -14,12 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cchain_app.api import execution
-from cchain_app.memory import make_memory
+from cchain_app.memory import make_memory, select
 from jsonrpc.dispatch import MISS, Dispatcher, Limits
 from nodeproject.apps import this_node
 from primitives.hexadecimal import encode_data
 from tests.builders import bytecode
 from tests.builders.hot_dispatcher import hot_dispatcher
+from tests.builders.process import begin_anew
 from tests.builders.transactions import RECIPIENT, SENDER
 
 COUNTER = bytecode.created(SENDER, 0)
@@ -28,6 +29,8 @@ READER = bytecode.assemble(
     "0 JUMPDEST DUP1 SLOAD POP 1 ADD 200 DUP2 LT 2 JUMPI 0 MSTORE 32 0 RETURN"
 )
 """Reads two hundred slots: more gas than other calls may use on an event loop."""
+
+REVERTER = bytecode.assemble("7 0 MSTORE 32 0 REVERT")
 
 SENDER_TEXT, RECIPIENT_TEXT, COUNTER_TEXT = map(encode_data, (SENDER, RECIPIENT, COUNTER))
 NOBODY = "0x" + "31" * 20
@@ -41,17 +44,31 @@ class Asked:
         self.counts: tuple[Counter[tuple[str, int]], ...] = (Counter(), Counter())
         self.by_shortcut = 0
         """How many bodies the shortcut has answered."""
-        shortcut = this_node().evm_rpc.shortcut
+        self.in_thread = 0
+        """How many the shortcut for threads has answered."""
+        rpc = this_node().evm_rpc
+        shortcut, thread_shortcut = rpc.shortcut, rpc.thread_shortcut
         assert shortcut is not None
+        assert thread_shortcut is not None
 
         def noticed(body: bytes, most_calls: int, most_bytes: int):
             found = shortcut(body, most_calls, most_bytes)
             self.by_shortcut += found is not None and found[1] is not None
             return found
 
+        def noticed_in_thread(body: bytes, most_calls: int, most_bytes: int):
+            found = thread_shortcut(body, most_calls, most_bytes)
+            self.in_thread += found is not None
+            return found
+
         self.dispatchers: tuple[Dispatcher, ...] = (
             hot_dispatcher(limits=limits, observer=self._observer(0)),
-            hot_dispatcher(limits=limits, observer=self._observer(1), shortcut=noticed),
+            hot_dispatcher(
+                limits=limits,
+                observer=self._observer(1),
+                shortcut=noticed,
+                thread_shortcut=noticed_in_thread,
+            ),
         )
 
     def _observer(self, place: int):
@@ -64,19 +81,31 @@ class Asked:
     def same(self, body: bytes) -> bytes:
         """Return the answer to a body, which is the same without the shortcut, on the loop and in a thread."""
         alone, with_shortcut = self.dispatchers
-        answered = alone.answer(body)
+        answered = self.same_in_thread(body)
 
         async def on_event_loop(dispatcher: Dispatcher):
             return dispatcher.answer_hot(body)
 
-        self.counts[0].clear()
-        self.counts[1].clear()
+        self._count_anew()
         # Each in a turn of its own, which the other one cannot have spent.
         hot = [asyncio.run(on_event_loop(one)) for one in (alone, with_shortcut)]
         assert hot[0] == hot[1], body
-        assert hot[0] is MISS or hot[0] == answered, body
+        assert hot[0] is MISS or (hot[0] or b"") == answered, body
+        assert self.counts[0] == self.counts[1], body
+        return answered
+
+    def same_in_thread(self, body: bytes) -> bytes:
+        """Return the answer to a body in a thread, which is the same without the shortcut."""
+        alone, with_shortcut = self.dispatchers
+        self._count_anew()
+        answered = alone.answer(body)
+        assert with_shortcut.answer(body) == answered, body
         assert self.counts[0] == self.counts[1], body
         return answered or b""
+
+    def _count_anew(self) -> None:
+        for counted in self.counts:
+            counted.clear()
 
 
 pytestmark = pytest.mark.usefixtures("patient")
@@ -91,6 +120,10 @@ def asked(chain) -> Asked:
 
 def one(method: str, *params: object, **more: object) -> dict[str, object]:
     return {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params), **more}
+
+
+def plain(asked: object) -> bytes:
+    return json.dumps(asked).encode()
 
 
 def of_head(receipts: list[str]) -> list[dict[str, object]]:
@@ -386,6 +419,47 @@ def test_a_call_that_reads_much_of_what_is_remembered_is_answered_by_the_shortcu
     answered = alone.answer(body)
     assert int(json.loads(answered)["result"], 16) == 200
     assert (hot(), asked.by_shortcut) == ([MISS, answered], 1)
+
+
+def test_calls_and_batches_with_calls_are_answered_in_threads_by_the_shortcut(asked, chain):
+    chain.do(to=None, data=bytecode.deploy_code(READER), gas=500_000, value=0)
+    large = one("eth_call", {"to": encode_data(bytecode.created(SENDER, 2))}, "latest")
+    small = one("eth_call", {"to": COUNTER_TEXT}, "latest")
+    balance = one("eth_getBalance", SENDER_TEXT, "latest")
+    estimate = one("eth_estimateGas", {"to": COUNTER_TEXT, "from": SENDER_TEXT}, "latest")
+    bodies = list(map(plain, [large, small, estimate, [large, balance, small, estimate]]))
+    for body in bodies:
+        asked.same_in_thread(body)  # so that all of it is remembered
+    for body in bodies:
+        before = asked.in_thread
+        asked.same_in_thread(body)
+        assert asked.in_thread == before + 1, body
+    before = asked.in_thread
+    for body in (balance, [balance, balance]):
+        asked.same_in_thread(plain(body))
+    assert asked.in_thread == before
+
+
+def test_calls_that_fail_in_threads_are_left_to_the_method(asked, chain):
+    for code in (REVERTER, bytecode.LOOP):
+        chain.do(to=None, data=bytecode.deploy_code(code), gas=500_000, value=0)
+    for nonce, error in ((2, "execution reverted"), (3, "out of gas")):
+        to = encode_data(bytecode.created(SENDER, nonce))
+        body = plain(one("eth_call", {"to": to, "gas": "0x100000"}, "latest"))
+        for _ in range(3):
+            assert error in json.loads(asked.same_in_thread(body))["error"]["message"]
+    assert asked.in_thread == 0
+
+
+def test_calls_that_take_too_long_in_a_thread_are_left_to_the_method(chain, monkeypatch):
+    monkeypatch.setattr(select, "SECONDS_IN_THREAD", 0.0)
+    begin_anew()
+    chain.do(to=None, data=bytecode.deploy_code(READER), gas=500_000, value=0)
+    asked = Asked()
+    body = plain(one("eth_call", {"to": encode_data(bytecode.created(SENDER, 0))}, "latest"))
+    for _ in range(3):
+        assert int(json.loads(asked.same_in_thread(body))["result"], 16) == 200
+    assert asked.in_thread == 0
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

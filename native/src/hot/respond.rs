@@ -1,0 +1,299 @@
+//! From a body to the answer: what is asked, and how each answer is written.
+
+use std::{sync::Arc, time::Instant};
+
+use pyo3::{IntoPyObjectExt, prelude::*, types::PyDict};
+use revm::primitives::{KECCAK_EMPTY, U256, hex};
+
+use crate::{
+    codes,
+    hot::{
+        answers::{BY_HASH, HotAnswers},
+        call::{self, Estimates, Heavy, Kind, Purpose, Ran, Share, Surroundings},
+        memory::{Account, Head, StateMemory},
+        request::{self, Body, Call},
+        values::Place,
+    },
+};
+
+/// Bytes of a body's answers after which a thread goes on.
+const LONGEST: usize = 1 << 20;
+
+/// Why a request is not answered.
+pub(super) enum Refusal {
+    /// Nobody here knows: it is Python's.
+    Unknown,
+    /// It takes too long for an event loop.
+    TooLong,
+}
+
+pub(super) type Answered<T> = Result<T, Refusal>;
+
+fn known<T>(value: Option<T>) -> Answered<T> {
+    value.ok_or(Refusal::Unknown)
+}
+
+/// Of a batch.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) most_calls: usize,
+    pub(crate) most_bytes: usize,
+}
+
+/// One body on its way.
+struct Round<'a> {
+    head: &'a StateMemory,
+    place: Place,
+    /// What calls may still use; None where none may be run.
+    share: Option<Share>,
+    /// Seconds that they may use together.
+    seconds: f64,
+    begun: Option<Instant>,
+    /// Of a whole request or frame the bytes of the longest answer; what is longer, or not answered, is tried again.
+    longest: Option<usize>,
+    most_bytes: usize,
+    out: Vec<u8>,
+}
+
+/// The names of what was answered.
+pub(crate) enum Names<'a> {
+    One(&'a str),
+    /// Of a batch the number of calls by name.
+    Many(Vec<(&'a str, usize)>),
+}
+
+impl Names<'_> {
+    /// As Python is told them.
+    pub(crate) fn told<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self {
+            Self::One(method) => method.into_bound_py_any(py),
+            Self::Many(counts) => {
+                let names = PyDict::new(py);
+                for (method, count) in counts {
+                    names.set_item(method, count)?;
+                }
+                Ok(names.into_any())
+            }
+        }
+    }
+}
+
+impl HotAnswers {
+    /// The answer to a body; with a share of what calls may use, or without any calls.
+    pub(super) fn respond<'a>(
+        &self,
+        body: &'a [u8],
+        share: Option<Share>,
+        limits: Limits,
+        place: Place,
+        longest: Option<usize>,
+    ) -> Answered<(Vec<u8>, Names<'a>)> {
+        let mut round = Round {
+            head: self.memory.get(),
+            place,
+            seconds: share.as_ref().map_or(0.0, |share| share.seconds),
+            share,
+            begun: None,
+            longest,
+            most_bytes: limits.most_bytes,
+            out: Vec::with_capacity(256),
+        };
+        let names = match request::read(body) {
+            Some(Body::One(call)) => {
+                self.call(&mut round, &call)?;
+                Names::One(call.method)
+            }
+            Some(Body::Many(calls)) if (1..=limits.most_calls).contains(&calls.len()) => {
+                self.many(&mut round, &calls)?
+            }
+            _ => return Err(Refusal::Unknown),
+        };
+        Ok((round.out, names))
+    }
+
+    /// The answer to the body of a whole request or frame that has come now, if there is one of at most so many bytes.
+    ///
+    /// Calls in batches are left to who is asked next: what comes behind them may be nothing that is known here.
+    pub(crate) fn whole<'a>(
+        &self,
+        body: &'a [u8],
+        limits: Limits,
+        longest: usize,
+        now: Instant,
+    ) -> Option<(Vec<u8>, Names<'a>)> {
+        let is_batch = body.first() == Some(&b'[');
+        let mut time = self.time.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let seconds = if is_batch { None } else { time.available(now) };
+        let seconds = seconds.map(|seconds| seconds.min(self.seconds));
+        let share = seconds.map(|seconds| Share { gas: Some(self.gas), seconds, turn: None });
+        let answer = self.respond(body, share, limits, Place::Whole, Some(longest)).ok();
+        time.take(now.elapsed().as_secs_f64());
+        answer.filter(|(answer, _)| answer.len() <= longest)
+    }
+
+    fn many<'a>(&self, round: &mut Round<'_>, calls: &[Call<'a>]) -> Answered<Names<'a>> {
+        let mut counts: Vec<(&str, usize)> = Vec::new();
+        for (place, call) in calls.iter().enumerate() {
+            round.out.push(if place == 0 { b'[' } else { b',' });
+            self.call(round, call)?;
+            if round.out.len() > LONGEST && !matches!(round.place, Place::Thread) {
+                return Err(Refusal::TooLong);
+            }
+            if round.out.len() > round.most_bytes {
+                return Err(Refusal::Unknown);
+            }
+            match counts.iter_mut().find(|(method, _)| *method == call.method) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((call.method, 1)),
+            }
+        }
+        round.out.push(b']');
+        Ok(Names::Many(counts))
+    }
+
+    /// Write the answer to one call.
+    fn call(&self, round: &mut Round<'_>, call: &Call<'_>) -> Answered<()> {
+        let id = known(call.id())?;
+        round.out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+        round.out.extend_from_slice(id.as_bytes());
+        round.out.extend_from_slice(b",\"result\":");
+        match call.method {
+            "eth_getBalance" => {
+                let (_, balance, _) = self.account(round, call)?.unwrap_or_default();
+                quantity(&mut round.out, &balance);
+            }
+            "eth_getTransactionCount" => {
+                let (nonce, _, _) = self.account(round, call)?.unwrap_or_default();
+                quantity(&mut round.out, &U256::from(nonce));
+            }
+            "eth_getCode" => self.code(round, call)?,
+            "eth_getStorageAt" => self.slot(round, call)?,
+            "eth_call" => self.run(round, call, Purpose::Call)?,
+            "eth_estimateGas" => self.run(round, call, Purpose::Estimate)?,
+            method => self.result(round, call, method)?,
+        }
+        round.out.push(b'}');
+        Ok(())
+    }
+
+    /// The state as of the head, if the memory is there.
+    fn head(&self, round: &Round<'_>) -> Answered<Head> {
+        Ok(round.head.at(known(self.values().head)?))
+    }
+
+    fn account(&self, round: &Round<'_>, call: &Call<'_>) -> Answered<Account> {
+        let address = match known(call.texts())?[..] {
+            [address] => address,
+            [address, block] if request::is_head(block) => address,
+            _ => return Err(Refusal::Unknown),
+        };
+        known(self.head(round)?.account(&known(request::address(address))?))
+    }
+
+    fn code(&self, round: &mut Round<'_>, call: &Call<'_>) -> Answered<()> {
+        let code_hash = self.account(round, call)?.map_or(KECCAK_EMPTY, |(_, _, hash)| hash);
+        if code_hash == KECCAK_EMPTY {
+            round.out.extend_from_slice(b"\"0x\"");
+        } else {
+            let code = known(codes::get(&code_hash))?;
+            data(&mut round.out, code.original_byte_slice());
+        }
+        Ok(())
+    }
+
+    fn slot(&self, round: &mut Round<'_>, call: &Call<'_>) -> Answered<()> {
+        let (address, slot) = match known(call.texts())?[..] {
+            [address, slot] => (address, slot),
+            [address, slot, block] if request::is_head(block) => (address, slot),
+            _ => return Err(Refusal::Unknown),
+        };
+        let address = known(request::address(address))?;
+        let slot = known(request::slot(slot))?;
+        let value = known(self.head(round)?.slot(address, slot))?;
+        data(&mut round.out, value.as_slice());
+        Ok(())
+    }
+
+    /// Run a call, or find the gas that it needs.
+    fn run(&self, round: &mut Round<'_>, call: &Call<'_>, purpose: Purpose) -> Answered<()> {
+        let message = known(call.message())?;
+        let state = self.head(round)?;
+        let share = round.share.as_mut().ok_or(Refusal::TooLong)?;
+        let begun = *round.begun.get_or_insert_with(Instant::now);
+        share.seconds = round.seconds - begun.elapsed().as_secs_f64();
+        let kind = Heavy::kind(&message, purpose);
+        let (surroundings, rules) = self.surroundings(&message, purpose)?;
+        if self.values().heavy(round.place).passes(&kind) {
+            return Err(Refusal::TooLong);
+        }
+        if let Some(rules) = rules {
+            let ran = call::estimate(&surroundings, &rules, state, message, share);
+            quantity(&mut round.out, &U256::from(self.noted(round.place, kind, ran)?));
+        } else {
+            // Two digits a byte, and what stands around them.
+            let room = round.longest.map(|longest| longest.saturating_sub(round.out.len() + 4) / 2);
+            let ran = call::run(&surroundings, state, message, room, share);
+            data(&mut round.out, &self.noted(round.place, kind, ran)?);
+        }
+        Ok(())
+    }
+
+    /// Where a call is run now, and how its gas is estimated if it is.
+    fn surroundings(
+        &self,
+        message: &request::Message,
+        purpose: Purpose,
+    ) -> Answered<(Arc<Surroundings>, Option<Estimates>)> {
+        let values = self.values();
+        let surroundings = known(values.surroundings.clone())?;
+        if Some(surroundings.number) != values.head {
+            return Err(Refusal::Unknown);
+        }
+        if purpose == Purpose::Call {
+            return Ok((surroundings, None));
+        }
+        let rules = known(values.estimates.clone())?;
+        if !message.names_block && !rules.is_default {
+            return Err(Refusal::Unknown);
+        }
+        Ok((surroundings, Some(rules)))
+    }
+
+    /// What a call came to, of which is taken note.
+    fn noted<T>(&self, place: Place, kind: Kind, ran: Ran<T>) -> Answered<T> {
+        self.values().heavy(place).note(kind, &ran);
+        let refusal = if ran.is_too_long() { Refusal::TooLong } else { Refusal::Unknown };
+        ran.found.ok_or(refusal)
+    }
+
+    /// What was kept of another method.
+    fn result(&self, round: &mut Round<'_>, call: &Call<'_>, method: &str) -> Answered<()> {
+        if let Some(place) = BY_HASH.iter().position(|one| *one == method) {
+            let texts = known(call.texts())?;
+            let [hash] = texts[..] else { return Err(Refusal::Unknown) };
+            let hash = known(request::word(hash))?;
+            let values = self.values();
+            known(values.head)?;
+            round.out.extend_from_slice(known(values.by_hash.get(&(place, hash)))?);
+            return Ok(());
+        }
+        if !call.has_no_params() {
+            return Err(Refusal::Unknown);
+        }
+        round.out.extend_from_slice(known(self.values().results.get(method))?);
+        Ok(())
+    }
+}
+
+fn quantity(out: &mut Vec<u8>, value: &U256) {
+    out.extend_from_slice(format!("\"{value:#x}\"").as_bytes());
+}
+
+/// Write bytes as JSON has them.
+pub(crate) fn data(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend_from_slice(b"\"0x");
+    let start = out.len();
+    out.resize(start + 2 * bytes.len(), 0);
+    hex::encode_to_slice(bytes, &mut out[start..]).expect("room for two digits a byte");
+    out.push(b'"');
+}

@@ -1,0 +1,71 @@
+"""The shortcut for threads is asked before a body is read, and nobody's call depends on it."""
+
+import pytest
+
+from jsonrpc.calls import ABANDONED
+from jsonrpc.dispatch import Dispatcher, ShortcutAnswer
+from jsonrpc.registry import MethodRegistry
+
+CALL = b'{"jsonrpc":"2.0","id":7,"method":"number"}'
+ANSWER = b'{"jsonrpc":"2.0","id":7,"result":"0x10"}'
+
+
+class Shortcut:
+    """Answers as it was told; notes what it was asked, and what is observed."""
+
+    def __init__(self, answer: ShortcutAnswer | BaseException | None) -> None:
+        self._answer = answer
+        self.asked: list[bytes] = []
+        self.observed: list[tuple[str, int]] = []
+        registry = MethodRegistry()
+        registry.add("number", lambda: "0x10", hot=True)
+        self.dispatcher = Dispatcher(registry, observer=self.observe, thread_shortcut=self)
+
+    def __call__(self, body: bytes, most_calls: int, most_bytes: int) -> ShortcutAnswer | None:
+        assert (most_calls, most_bytes) == (1000, 25_000_000)
+        self.asked.append(body)
+        if isinstance(self._answer, BaseException):
+            raise self._answer
+        return self._answer
+
+    def observe(self, method: str, seconds: float, code: int = 0, count: int = 1) -> None:
+        assert seconds >= 0
+        self.observed.append((method, count))
+
+
+class Gone:
+    """A client that has hung up."""
+
+    def is_gone(self) -> bool:
+        return True
+
+
+def test_what_it_answers_is_the_answer_and_is_told_of_by_its_names() -> None:
+    shortcut = Shortcut((b"[1,2]", {"number": 2}))
+    assert shortcut.dispatcher.answer(CALL) == b"[1,2]"
+    assert (shortcut.asked, shortcut.observed) == ([CALL], [("number", 2)])
+
+
+@pytest.mark.parametrize("answer", [None, (b"", None)])
+def test_what_it_does_not_answer_the_method_answers(answer: ShortcutAnswer | None) -> None:
+    shortcut = Shortcut(answer)
+    assert shortcut.dispatcher.answer(CALL) == ANSWER
+    assert shortcut.observed == [("number", 1)]
+
+
+def test_where_it_fails_the_method_answers(caplog: pytest.LogCaptureFixture) -> None:
+    shortcut = Shortcut(MemoryError())
+    assert shortcut.dispatcher.answer(CALL) == ANSWER
+    assert "the shortcut failed" in caplog.text
+
+
+def test_it_is_not_asked_for_a_client_that_is_gone() -> None:
+    shortcut = Shortcut((b"[1,2]", "number"))
+    assert shortcut.dispatcher.answer(CALL, Gone()) is None
+    assert (shortcut.asked, shortcut.observed) == ([], [(ABANDONED, 1)])
+
+
+def test_it_is_not_asked_on_the_event_loop() -> None:
+    shortcut = Shortcut((b"[1,2]", "number"))
+    assert shortcut.dispatcher.answer_hot(CALL) == ANSWER
+    assert shortcut.asked == []
