@@ -76,10 +76,6 @@ class Paused(Generic[T]):
         self._coroutine = coroutine
         self._waits_for = waits_for
 
-    async def finish(self) -> T:
-        """Run it to its end, as a coroutine that a task can be made of."""
-        return await self
-
     def __await__(self) -> Generator[Any, Any, T]:
         """Hand on whatever the coroutine waits for, and whatever comes back."""
         coroutine, waits_for = self._coroutine, self._waits_for

@@ -18,7 +18,7 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 from jsonrpc.answering import Answering, closing
 from jsonrpc.asgi import READ_BEFORE
 from jsonrpc.calls import STOP
-from jsonrpc.delivery import PART, STALL_SECONDS, Paused, start
+from jsonrpc.delivery import PART, STALL_SECONDS
 from jsonrpc.dispatch import MISS
 from jsonrpc.envelope import Body
 from jsonrpc.errors import Overloaded
@@ -122,11 +122,9 @@ class DirectProtocol(GuardedProtocol):
     def _answer_later(self, answering: Answering, known: Known, body: Body) -> None:
         """Begin an answer that has to wait."""
         self._is_awaited = True
-        begun = start(self._answer_in_time(answering, known, body))
-        if isinstance(begun, Paused):
-            task = self.loop.create_task(begun.finish())
-            self.tasks.add(task)  # the server ends after them
-            task.add_done_callback(self.tasks.discard)
+        task = self.loop.create_task(self._answer_in_time(answering, known, body))
+        self.tasks.add(task)  # the server ends after them
+        task.add_done_callback(self.tasks.discard)
 
     async def _answer_in_time(self, answering: Answering, known: Known, body: Body) -> None:
         """Wait for an answer and write it, unless the client has left; take up what came behind its request."""

@@ -37,9 +37,10 @@ RAW_TRANSACTION = Walk(
     (
         *_DOOR,
         Step("its bytes are read", "cchain_app/txs/codec.py", "decode_unsigned"),
+        Step(
+            "it may go straight into a block", "cchain_app/services/automine.py", "Automine.admit"
+        ),
         Step("it is judged beside the pool", "cchain_app/pool/admission.py", "check_against"),
-        Step("it becomes a row", "cchain_app/store/pool.py", "add"),
-        Step("a block is asked for", "chaindb/wakeup.py", "Wakeup.request", "submit"),
         Step("transactions are chosen", "cchain_app/pool/ordering.py", "select"),
         Step("the block is executed", "cchain_app/evm/native.py", "NativeEngine.execute_block"),
         Step("the block is put together", "cchain_app/blocks/assembly.py", "assemble"),
@@ -100,7 +101,7 @@ FAILING_CHECK = Walk(
         Step("it is judged", "health_app/rules.py", "network"),
         Step("the result is kept", "health_app/result.py", "CheckResult.followed_by"),
         Step("the change is written", "health_app/store.py", "add"),
-        Step("the page is asked for", "nodeproject/plain.py", "Front.page"),
+        Step("the page is asked for", "nodeproject/plain.py", "PagesAtOnce.get"),
         Step("the report is made", "health_app/api.py", "_page"),
         Step("the reply is made", "nodeproject/plain.py", "Front.reply"),
     ),
