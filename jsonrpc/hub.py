@@ -4,14 +4,21 @@ An event is encoded once; only the subscription's id differs between sockets. Wh
 a subscription's filter is the chain's work, how a message is written is in `connection`.
 """
 
+import asyncio
 import secrets
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 from jsonrpc.errors import LIMIT_EXCEEDED, JsonRpcError, TooManyConnections
+
+WORK_AT_ONCE: Final = 8_192
+"""Notifications that are written one after the other while everybody else waits: some two milliseconds."""
+
+WORK_OF_PUSH: Final = 32
+"""As many notifications take as long as to hand a socket some."""
 
 
 class Sink(Protocol):
@@ -59,8 +66,7 @@ def random_id() -> str:
 class Hub:
     """The listeners of this process.
 
-    `publish` and `send` belong to the event loop's thread (from another one, go through
-    `loop.call_soon_threadsafe`); everything else may be called from any thread.
+    `publish` and `send` belong to the event loop's thread; everything else may be called from any thread.
     """
 
     def __init__(
@@ -150,24 +156,46 @@ class Hub:
         with self._lock:
             return {topic: len(listeners) for topic, listeners in self._topics.items()}
 
-    def publish(self, topic: str, result: bytes) -> int:
-        """Send one encoded result to all that listen to a topic; returns to how many."""
-        rest = result + b"}}"
-        listeners = self.subscriptions(topic)
-        for subscription in listeners:
-            subscription.sink.push(subscription.prefix + rest)
-        return len(listeners)
+    async def publish(self, topic: str, result: bytes) -> int:
+        """Send one encoded result to all that listen to a topic; returns to how many. Others get their turns between."""
+        return await self.send(self.subscriptions(topic), (result,))
 
-    def send(self, subscription: Subscription, results: Iterable[bytes]) -> None:
-        """Send encoded results to one subscription."""
-        prefix = subscription.prefix
-        subscription.sink.push_all([b"%b%b}}" % (prefix, result) for result in results])
+    async def send(self, subscriptions: Iterable[Subscription], results: Sequence[bytes]) -> int:
+        """Send encoded results to each of some subscriptions, unless it has ended; returns to how many.
+
+        After `WORK_AT_ONCE` the event loop has a turn, in which subscriptions may end.
+        """
+        reached = done = 0
+        for subscription in subscriptions:
+            reached += self._is_active(subscription)
+            for first in range(0, len(results), WORK_AT_ONCE):
+                if not self._is_active(subscription):
+                    break
+                some = results[first : first + WORK_AT_ONCE]
+                _push(subscription, some)
+                done += WORK_OF_PUSH + len(some)
+                if done >= WORK_AT_ONCE:
+                    done = 0
+                    await asyncio.sleep(0)
+        return reached
+
+    def _is_active(self, subscription: Subscription) -> bool:
+        return subscription.id in self._topics.get(subscription.topic, ())
 
     def _forget(self, subscription: Subscription) -> None:
         listeners = self._topics[subscription.topic]
         del listeners[subscription.id]
         if not listeners:
             del self._topics[subscription.topic]
+
+
+def _push(subscription: Subscription, results: Sequence[bytes]) -> None:
+    """Send results to a subscription, as notifications."""
+    prefix = subscription.prefix
+    if len(results) == 1:
+        subscription.sink.push(b"%b%b}}" % (prefix, results[0]))
+    else:
+        subscription.sink.push_all([b"%b%b}}" % (prefix, result) for result in results])
 
 
 class Exchange:

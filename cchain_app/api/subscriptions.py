@@ -110,10 +110,10 @@ async def pending_transactions(rpc: EvmRpc, hashes: Sequence[bytes]) -> None:
     listeners = rpc.hub
     if listeners.subscriptions(PENDING):
         for one in hashes:
-            listeners.publish(PENDING, _encode(wire.hexed(one)))
+            await listeners.publish(PENDING, _encode(wire.hexed(one)))
     if listeners.subscriptions(PENDING + FULL):
         for found in await in_thread(_whole, rpc, [Hash(one) for one in hashes]):
-            listeners.publish(PENDING + FULL, _encode(found))
+            await listeners.publish(PENDING + FULL, _encode(found))
 
 
 def _whole(rpc: EvmRpc, hashes: Sequence[Hash]) -> list[wire.Json]:
@@ -151,13 +151,13 @@ async def _send(rpc: EvmRpc, block: AcceptedBlock) -> None:
     listeners = rpc.hub
     kept = rpc.rendered.of(block)
     if listeners.subscriptions(HEADS):
-        listeners.publish(HEADS, bytes(kept.header()))
+        await listeners.publish(HEADS, bytes(kept.header()))
     await _send_logs(rpc, block)
     for index, transaction in enumerate(block.transactions):
         if listeners.subscriptions(ACCEPTED):
-            listeners.publish(ACCEPTED, _encode(wire.hexed(transaction.hash)))
+            await listeners.publish(ACCEPTED, _encode(wire.hexed(transaction.hash)))
         if listeners.subscriptions(ACCEPTED + FULL):
-            listeners.publish(ACCEPTED + FULL, bytes(kept.transaction(index)))
+            await listeners.publish(ACCEPTED + FULL, bytes(kept.transaction(index)))
 
 
 async def _send_logs(rpc: EvmRpc, block: AcceptedBlock) -> None:
@@ -170,17 +170,15 @@ async def _send_logs(rpc: EvmRpc, block: AcceptedBlock) -> None:
     most = LOGS_BY_PYTHON if rpc.chain.memory.answers is None else LOGS_ON_EVENT_LOOP
     if logs * len(groups) <= most:
         for log_filter, members in groups.items():
-            _send_matches(rpc, members, eth_logs.matching(rpc, block, log_filter))
+            await _send_matches(rpc, members, eth_logs.matching(rpc, block, log_filter))
         return
     waiting = list(groups)
     at_once = max(1, LOGS_AT_ONCE // logs)
     for start in range(0, len(waiting), at_once):
         some = waiting[start : start + at_once]
         found = await in_thread(_match_each, rpc, block, some)
-        listening = set(rpc.hub.subscriptions(LOGS))
         for log_filter, matches in zip(some, found, strict=True):
-            members = [one for one in groups[log_filter] if one in listening]
-            _send_matches(rpc, members, matches)
+            await _send_matches(rpc, groups[log_filter], matches)
 
 
 def _by_filter(subscriptions: Sequence[Subscription]) -> dict[LogFilter, list[Subscription]]:
@@ -196,7 +194,5 @@ def _match_each(rpc: EvmRpc, block: AcceptedBlock, filters: Sequence[LogFilter])
     return [eth_logs.matching(rpc, block, one) for one in filters]
 
 
-def _send_matches(rpc: EvmRpc, members: Sequence[Subscription], matches: Matches) -> None:
-    texts = list(map(bytes, matches.texts))
-    for member in members:
-        rpc.hub.send(member, texts)
+async def _send_matches(rpc: EvmRpc, members: Sequence[Subscription], matches: Matches) -> None:
+    await rpc.hub.send(members, list(map(bytes, matches.texts)))

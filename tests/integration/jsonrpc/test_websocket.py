@@ -102,14 +102,14 @@ async def test_a_subscription_hears_its_topic_until_it_ends(application, hub) ->
     async with opened(application()) as ws:
         await ws.send_to(text_data=request(1, "subscribe", "newHeads"))
         identifier = msgspec.json.decode(await ws.receive_from())["result"]
-        assert hub.publish("newHeads", b'{"number":"0x1"}') == 1
+        assert await hub.publish("newHeads", b'{"number":"0x1"}') == 1
         params = msgspec.json.decode(await ws.receive_from())["params"]
         assert params == {"subscription": identifier, "result": {"number": "0x1"}}
         await ws.send_to(text_data=request(2, "unsubscribe", identifier))
         assert msgspec.json.decode(await ws.receive_from())["result"] is True
         await ws.send_to(text_data=request(3, "unsubscribe", identifier))
         assert msgspec.json.decode(await ws.receive_from())["result"] is False
-        assert hub.publish("newHeads", b"1") == 0
+        assert await hub.publish("newHeads", b"1") == 0
 
 
 @pytest.mark.parametrize("hot", [True, False])
@@ -120,14 +120,14 @@ async def test_the_confirmation_comes_before_the_first_notification(
 
     def subscribe_and_publish(connection) -> str:
         identifier = connection.subscribe("busy")
-        loop.call_soon_threadsafe(hub.publish, "busy", b'"during"')
+        asyncio.run_coroutine_threadsafe(hub.publish("busy", b'"during"'), loop)
         return identifier
 
     registry.add("busy", subscribe_and_publish, connection=True, hot=hot)
     async with opened(application()) as ws:
         await ws.send_to(text_data=request(1, "busy"))
         assert "result" in msgspec.json.decode(await ws.receive_from())
-        hub.publish("busy", b'"after"')
+        await hub.publish("busy", b'"after"')
         texts = [await ws.receive_from()]
         if "during" in texts[0]:
             texts.append(await ws.receive_from())

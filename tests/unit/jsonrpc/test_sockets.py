@@ -270,8 +270,8 @@ async def test_a_slow_peer_does_not_delay_another() -> None:
     for sink in sinks:
         hub.connect(sink)
         hub.activate(hub.open(sink, "newHeads"))
-    assert hub.publish("newHeads", b"1") == 2
-    assert hub.publish("newHeads", b"2") == 2
+    assert await hub.publish("newHeads", b"1") == 2
+    assert await hub.publish("newHeads", b"2") == 2
     assert len(quick.sent) == 2
     assert slow.sent == []
     sinks[0].lose()
@@ -324,9 +324,9 @@ def test_an_id_is_a_quantity_of_at_most_128_bits() -> None:
     assert all(hex(int(text, 16)) == text and int(text, 16) < 2**128 for text in seen)
 
 
-def test_a_notification_has_the_form_that_clients_expect(hub: Hub, sink: Sink) -> None:
+async def test_a_notification_has_the_form_that_clients_expect(hub: Hub, sink: Sink) -> None:
     subscribe(hub, sink, "newHeads")
-    hub.publish("newHeads", b'{"number":"0x1"}')
+    await hub.publish("newHeads", b'{"number":"0x1"}')
     assert sink.texts[0] == notification("eth_subscription", "0x1", b'{"number":"0x1"}')
     assert msgspec.json.decode(sink.texts[0]) == {
         "jsonrpc": "2.0",
@@ -335,28 +335,28 @@ def test_a_notification_has_the_form_that_clients_expect(hub: Hub, sink: Sink) -
     }
 
 
-def test_a_topic_reaches_its_listeners_only(hub: Hub, sink: Sink) -> None:
+async def test_a_topic_reaches_its_listeners_only(hub: Hub, sink: Sink) -> None:
     subscribe(hub, sink, "newHeads")
     subscribe(hub, sink, "newHeads")
-    assert hub.publish("logs", b"1") == 0
-    assert hub.publish("newHeads", b"1") == 2
+    assert await hub.publish("logs", b"1") == 0
+    assert await hub.publish("newHeads", b"1") == 2
 
 
-def test_nothing_is_heard_before_the_confirmation(hub: Hub, sink: Sink) -> None:
+async def test_nothing_is_heard_before_the_confirmation(hub: Hub, sink: Sink) -> None:
     exchange = Exchange(hub, sink)
     exchange.subscribe("newHeads")
-    assert hub.publish("newHeads", b"1") == 0
+    assert await hub.publish("newHeads", b"1") == 0
     exchange.confirm()
-    assert hub.publish("newHeads", b"1") == 1
+    assert await hub.publish("newHeads", b"1") == 1
     exchange.confirm()
-    assert hub.publish("newHeads", b"1") == 1
+    assert await hub.publish("newHeads", b"1") == 1
 
 
-def test_a_filter_stays_with_its_subscription(hub: Hub, sink: Sink) -> None:
+async def test_a_filter_stays_with_its_subscription(hub: Hub, sink: Sink) -> None:
     identifier = subscribe(hub, sink, "logs", payload=("address",))
     (subscription,) = hub.subscriptions("logs")
     assert (subscription.id, subscription.payload) == (identifier, ("address",))
-    hub.send(subscription, [b"{}", b"1"])
+    assert await hub.send([subscription], [b"{}", b"1"]) == 1
     heads = [
         text.decode().partition(f'"subscription":"{identifier}","result":')[2]
         for text in sink.texts
@@ -364,22 +364,80 @@ def test_a_filter_stays_with_its_subscription(hub: Hub, sink: Sink) -> None:
     assert heads == ["{}}}", "1}}"]
 
 
-def test_a_subscription_is_ended_by_its_own_socket_only(hub: Hub, sink: Sink) -> None:
+@pytest.fixture
+def many(monkeypatch: pytest.MonkeyPatch) -> tuple[Hub, list[Sink]]:
+    """A hub that tells one listener at a time, and ten that listen to heads."""
+    monkeypatch.setattr("jsonrpc.hub.WORK_AT_ONCE", 3)
+    hub, sinks = Hub(), [Sink() for _ in range(10)]
+    for sink in sinks:
+        hub.connect(sink)
+        subscribe(hub, sink, "newHeads")
+    return hub, sinks
+
+
+async def test_others_get_their_turns_while_many_are_told(many) -> None:
+    hub, sinks = many
+    told = asyncio.create_task(hub.publish("newHeads", b"1"))
+    seen = []
+    while not told.done():
+        await asyncio.sleep(0)
+        seen.append(sum(len(sink.texts) for sink in sinks))
+    assert await told == 10
+    assert seen == [*range(1, 11), 10]
+
+
+async def test_who_leaves_while_others_are_told_is_not_told(many) -> None:
+    hub, sinks = many
+    told = asyncio.create_task(hub.publish("newHeads", b"1"))
+    await asyncio.sleep(0)
+    (second, *_, last) = hub.subscriptions("newHeads")[1:]
+    hub.close(sinks[1], second.id)
+    hub.disconnect(sinks[9])
+    assert (await told, last.sink.texts) == (8, [])
+    assert [len(sink.texts) for sink in sinks] == [1, 0, *[1] * 7, 0]
+
+
+async def test_one_that_is_told_much_is_told_in_parts_and_in_order(many) -> None:
+    hub, sinks = many
+    first = hub.subscriptions("newHeads")[0]
+    results = [b"%d" % number for number in range(8)]
+    told = asyncio.create_task(hub.send([first], results))
+    seen = []
+    while not told.done():
+        await asyncio.sleep(0)
+        seen.append(len(sinks[0].texts))
+    assert seen == [3, 6, 8, 8]
+    assert [msgspec.json.decode(one)["params"]["result"] for one in sinks[0].texts] == [*range(8)]
+
+
+async def test_one_that_ends_while_it_is_told_much_hears_no_more(many) -> None:
+    hub, sinks = many
+    first = hub.subscriptions("newHeads")[0]
+    told = asyncio.create_task(hub.send([first], [b"1"] * 8))
+    await asyncio.sleep(0)
+    hub.close(sinks[0], first.id)
+    assert await told == 1
+    assert len(sinks[0].texts) == 3
+
+
+async def test_a_subscription_is_ended_by_its_own_socket_only(hub: Hub, sink: Sink) -> None:
     other = Sink()
     hub.connect(other)
     identifier = subscribe(hub, sink, "newHeads")
     assert not Exchange(hub, other).unsubscribe(identifier)
     assert Exchange(hub, sink).unsubscribe(identifier)
     assert not Exchange(hub, sink).unsubscribe(identifier)
-    assert hub.publish("newHeads", b"1") == 0
+    assert await hub.publish("newHeads", b"1") == 0
 
 
-def test_a_subscription_can_be_ended_in_the_message_that_made_it(hub: Hub, sink: Sink) -> None:
+async def test_a_subscription_can_be_ended_in_the_message_that_made_it(
+    hub: Hub, sink: Sink
+) -> None:
     exchange = Exchange(hub, sink)
     identifier = exchange.subscribe("newHeads")
     assert exchange.unsubscribe(identifier)
     exchange.confirm()
-    assert hub.publish("newHeads", b"1") == 0
+    assert await hub.publish("newHeads", b"1") == 0
 
 
 def test_everything_ends_with_the_connection(hub: Hub, sink: Sink) -> None:
