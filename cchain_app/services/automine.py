@@ -22,7 +22,7 @@ from cchain_app.txs.transaction import Transaction
 from chaindb import clock
 from chaindb.group_commit import GroupCommit
 
-MOST_GAS: Final = 2_000_000
+MOST_GAS: Final = 5_000_000
 """Of the gas limits of what goes straight into a block. Who brings more is answered before it is executed."""
 
 
