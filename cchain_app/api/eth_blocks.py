@@ -35,12 +35,14 @@ def get_block_by_number(rpc: EvmRpc, number: BlockNumber, full: bool) -> Raw | N
     """
     if number is Tag.PENDING and rpc.chain.is_development:
         return Raw(_encode(_pending(rpc)))
-    return _block(rpc, block_tags.find(rpc, number), full=full)
+    epoch = rpc.epoch
+    return _block(rpc, epoch, block_tags.find(rpc, number), full=full)
 
 
 def get_block_by_hash(rpc: EvmRpc, block_hash: Hash, full: bool) -> Raw | None:  # noqa: FBT001
     """eth_getBlockByHash: a block with its transactions or their hashes, null when unknown."""
-    return _block(rpc, block_tags.find(rpc, BlockHash(block_hash)), full=full)
+    epoch = rpc.epoch
+    return _block(rpc, epoch, block_tags.find(rpc, BlockHash(block_hash)), full=full)
 
 
 def get_header_by_number(rpc: EvmRpc, number: BlockNumber) -> Raw | None:
@@ -112,8 +114,11 @@ def _pending(rpc: EvmRpc) -> wire.Json:
     return {**wire.block(make_block(header, (), ()), []), **unknown}
 
 
-def _block(rpc: EvmRpc, found: AcceptedBlock | None, *, full: bool) -> Raw | None:
-    return None if found is None else rpc.rendered.of(found).block(full=full)
+def _block(rpc: EvmRpc, epoch: int, found: AcceptedBlock | None, *, full: bool) -> Raw | None:
+    """Return a block that was found in this epoch as it is shown."""
+    if found is None:
+        return None
+    return rpc.keep_block(epoch, found, rpc.rendered.of(found).block(full=full), full=full)
 
 
 def _header(rpc: EvmRpc, found: AcceptedBlock | None) -> Raw | None:

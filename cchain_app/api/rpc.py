@@ -15,6 +15,7 @@ from cchain_app.api.loop_gas import LoopGas
 from cchain_app.api.rendered import Remembered, RenderedBlocks, RenderLogs, render_each_log
 from cchain_app.api.shortcut import shortcut_of, thread_shortcut_of
 from cchain_app.api.trace_turns import TraceTurns
+from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import BlockEnv
 from cchain_app.feemarket import BlockFees
@@ -30,6 +31,9 @@ UNLIMITED_GAS: Final = 2**63 - 1
 """Gas of a call when no cap is set."""
 
 _encode: Final = msgspec.json.Encoder().encode
+
+LONGEST_KEPT: Final = 65_536
+"""Bytes of a block's JSON that is kept for the shortcut: what is longer takes as long to write as to find."""
 
 SYNC_CALLS: Final = 8
 """Calls of eth_sendRawTransactionSync that wait at a time."""
@@ -115,6 +119,20 @@ class EvmRpc:
         answers = self.chain.memory.answers
         if answers is not None:
             answers.keep_by_hash(epoch, method, transaction_hash, bytes(result))
+        return result
+
+    def keep_block(self, epoch: int, block: AcceptedBlock, result: Raw, *, full: bool) -> Raw:
+        """Keep an accepted block as it is shown, for the shortcut, and return that.
+
+        Args:
+            epoch: In which the block was found.
+            block: Which one.
+            result: It, with whole transactions or with their hashes.
+            full: Which of both.
+        """
+        answers = self.chain.memory.answers
+        if answers is not None and memoryview(result).nbytes <= LONGEST_KEPT:
+            answers.keep_block(epoch, block.number, block.hash, full, bytes(result))
         return result
 
     def bind_kept(self, name: str, handler: Callable[["EvmRpc"], object]) -> Callable[[], object]:

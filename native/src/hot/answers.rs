@@ -20,17 +20,14 @@ use crate::{
         loop_time::LoopTime,
         memory::StateMemory,
         respond::{Limits, Refusal},
-        values::{Place, Values},
+        values::{Asked, Place, Values},
         whole::WholeAnswers,
     },
     slots::CallSlots,
 };
 
-/// Longest result that is kept by a hash.
+/// Longest result about an accepted block that is kept.
 const LONGEST_KEPT: usize = 64 << 10;
-
-/// Methods whose answers are kept by the hash that they are asked with.
-pub(super) const BY_HASH: [&str; 2] = ["eth_getTransactionReceipt", "eth_getTransactionByHash"];
 
 /// Answers of one chain's head. Its results about accepted blocks take `most_bytes` at most.
 #[pyclass(frozen)]
@@ -81,7 +78,7 @@ impl HotAnswers {
         let mut values = self.values();
         values.head = Some(number);
         if begins {
-            values.by_hash.clear();
+            values.accepted.clear();
             values.bytes = 0;
         }
         values.end_epoch();
@@ -102,18 +99,24 @@ impl HotAnswers {
 
     /// Keep the result of a method about a transaction of an accepted block.
     fn keep_by_hash(&self, epoch: u64, method: &str, hash: Word, result: &[u8]) {
-        let Some(place) = BY_HASH.iter().position(|one| *one == method) else { return };
+        let asked = match method {
+            "eth_getTransactionReceipt" => Asked::Receipt(hash.0),
+            "eth_getTransactionByHash" => Asked::Transaction(hash.0),
+            _ => return,
+        };
         let mut values = self.values();
-        if !values.takes(epoch) || result.len() > LONGEST_KEPT {
-            return;
+        if values.takes(epoch) && result.len() <= LONGEST_KEPT {
+            values.keep(asked, result.into(), self.most_bytes);
         }
-        if values.by_hash.get(&(place, hash.0)).is_none() {
-            values.bytes += result.len();
-            values.by_hash.put((place, hash.0), result.into());
-        }
-        while values.bytes > self.most_bytes {
-            let dropped = values.by_hash.drop_oldest();
-            values.bytes -= dropped.map_or(values.bytes, |dropped| dropped.len());
+    }
+
+    /// Keep an accepted block, with whole transactions or with their hashes.
+    fn keep_block(&self, epoch: u64, number: u64, hash: Word, full: bool, result: &[u8]) {
+        let mut values = self.values();
+        if values.takes(epoch) && result.len() <= LONGEST_KEPT {
+            let result = Arc::<[u8]>::from(result);
+            values.keep(Asked::BlockByNumber(number, full), result.clone(), self.most_bytes);
+            values.keep(Asked::BlockByHash(hash.0, full), result, self.most_bytes);
         }
     }
 
@@ -148,10 +151,10 @@ impl HotAnswers {
         }
     }
 
-    /// How many results are kept by hash, and their bytes.
+    /// How many results about accepted blocks are kept, and their bytes.
     fn kept(&self) -> (usize, usize) {
         let values = self.values();
-        (values.by_hash.len(), values.bytes)
+        (values.accepted.len(), values.bytes)
     }
 
     /// The answer to a body with the name of its method, or of a batch the number of calls by name; None: it is for

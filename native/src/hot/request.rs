@@ -87,6 +87,11 @@ impl<'a> Call<'a> {
         serde_json::from_str(self.params?.get()).ok()
     }
 
+    /// Which block is asked for, and whether with whole transactions.
+    pub(crate) fn block(&self) -> Option<(&'a str, bool)> {
+        serde_json::from_str(self.params?.get()).ok()
+    }
+
     /// The arguments of a call at the head.
     pub(crate) fn message(&self) -> Option<Message> {
         let params = self.params?.get();
@@ -165,6 +170,11 @@ fn fixed<const N: usize>(text: &str) -> Option<[u8; N]> {
 }
 
 /// A number without leading zeros, of at most 256 bits.
+/// A block's number.
+pub(crate) fn number(text: &str) -> Option<u64> {
+    quantity(text)?.try_into().ok()
+}
+
 fn quantity(text: &str) -> Option<U256> {
     let digits = digits(text)?;
     let plain = matches!(digits.len(), 1..=64)

@@ -8,11 +8,11 @@ use revm::primitives::{KECCAK_EMPTY, U256, hex};
 use crate::{
     codes,
     hot::{
-        answers::{BY_HASH, HotAnswers},
+        answers::HotAnswers,
         call::{self, Estimates, Heavy, Kind, Purpose, Ran, Share, Surroundings},
         memory::{Account, Head, StateMemory},
         request::{self, Body, Call},
-        values::Place,
+        values::{Asked, Place},
     },
 };
 
@@ -268,20 +268,42 @@ impl HotAnswers {
 
     /// What was kept of another method.
     fn result(&self, round: &mut Round<'_>, call: &Call<'_>, method: &str) -> Answered<()> {
-        if let Some(place) = BY_HASH.iter().position(|one| *one == method) {
-            let texts = known(call.texts())?;
-            let [hash] = texts[..] else { return Err(Refusal::Unknown) };
-            let hash = known(request::word(hash))?;
-            let values = self.values();
-            known(values.head)?;
-            round.out.extend_from_slice(known(values.by_hash.get(&(place, hash)))?);
-            return Ok(());
-        }
-        if !call.has_no_params() {
-            return Err(Refusal::Unknown);
-        }
-        round.out.extend_from_slice(known(self.values().results.get(method))?);
+        let values = self.values();
+        let head = values.head;
+        let result: &[u8] = match method {
+            "eth_getTransactionReceipt"
+            | "eth_getTransactionByHash"
+            | "eth_getBlockByNumber"
+            | "eth_getBlockByHash" => {
+                let asked = known(asked(call, method, known(head)?))?;
+                known(values.accepted.get(&asked))?
+            }
+            _ if call.has_no_params() => known(values.results.get(method))?,
+            _ => return Err(Refusal::Unknown),
+        };
+        round.out.extend_from_slice(result);
         Ok(())
+    }
+}
+
+/// What is asked of an accepted block.
+fn asked(call: &Call<'_>, method: &str, head: u64) -> Option<Asked> {
+    let hash = || match call.texts()?[..] {
+        [hash] => request::word(hash),
+        _ => None,
+    };
+    match method {
+        "eth_getTransactionReceipt" => hash().map(Asked::Receipt),
+        "eth_getTransactionByHash" => hash().map(Asked::Transaction),
+        "eth_getBlockByHash" => {
+            let (hash, full) = call.block()?;
+            Some(Asked::BlockByHash(request::word(hash)?, full))
+        }
+        _ => {
+            let (block, full) = call.block()?;
+            let number = if request::is_head(block) { head } else { request::number(block)? };
+            Some(Asked::BlockByNumber(number, full))
+        }
     }
 }
 

@@ -9,6 +9,16 @@ use crate::hot::{
     kept::Kept,
 };
 
+/// What is asked of an accepted block, and always answered alike.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Asked {
+    Receipt(B256),
+    Transaction(B256),
+    /// With whole transactions, or with their hashes.
+    BlockByNumber(u64, bool),
+    BlockByHash(B256, bool),
+}
+
 /// Where a call is run.
 #[derive(Clone, Copy)]
 pub(crate) enum Place {
@@ -25,9 +35,8 @@ pub(crate) struct Values {
     pub(crate) epoch: u64,
     /// Results of methods without params, of this epoch.
     pub(crate) results: HashMap<String, Vec<u8>>,
-    /// Results about transactions in accepted blocks, by the place of the method in `BY_HASH`.
-    pub(crate) by_hash: Kept<(usize, B256), Box<[u8]>>,
-    /// Their bytes.
+    /// Results about accepted blocks, and their bytes.
+    pub(crate) accepted: Kept<Asked, Arc<[u8]>>,
     pub(crate) bytes: usize,
     pub(crate) surroundings: Option<Arc<Surroundings>>,
     pub(crate) estimates: Option<Estimates>,
@@ -41,7 +50,7 @@ impl Values {
             head: None,
             epoch: 0,
             results: HashMap::new(),
-            by_hash: Kept::new(usize::MAX),
+            accepted: Kept::new(usize::MAX),
             bytes: 0,
             surroundings: None,
             estimates: None,
@@ -62,7 +71,43 @@ impl Values {
         self.heavy.iter_mut().for_each(Heavy::clear);
     }
 
+    /// Keep a result about an accepted block; at most so many bytes of all.
+    pub(crate) fn keep(&mut self, asked: Asked, result: Arc<[u8]>, most_bytes: usize) {
+        if self.accepted.get(&asked).is_none() {
+            self.bytes += result.len();
+            self.accepted.put(asked, result);
+        }
+        while self.bytes > most_bytes {
+            let dropped = self.accepted.drop_oldest();
+            self.bytes -= dropped.map_or(self.bytes, |dropped| dropped.len());
+        }
+    }
+
     pub(crate) fn heavy(&mut self, place: Place) -> &mut Heavy {
         &mut self.heavy[place as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_about_accepted_blocks_take_no_more_bytes_than_they_may() {
+        let mut values = Values::new();
+        for number in 0..10 {
+            values.keep(Asked::BlockByNumber(number, true), [0; 10].into(), 35);
+            values.keep(Asked::BlockByNumber(number, true), [1; 10].into(), 35);
+        }
+        let kept = (0..10)
+            .filter(|number| values.accepted.get(&Asked::BlockByNumber(*number, true)).is_some());
+        assert_eq!((kept.collect::<Vec<_>>(), values.bytes), (vec![7, 8, 9], 30));
+    }
+
+    #[test]
+    fn a_result_that_does_not_fit_alone_is_not_kept() {
+        let mut values = Values::new();
+        values.keep(Asked::Receipt(B256::ZERO), [0; 36].into(), 35);
+        assert_eq!((values.accepted.len(), values.bytes), (0, 0));
     }
 }

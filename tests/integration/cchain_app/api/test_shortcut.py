@@ -148,6 +148,11 @@ def of_head(receipts: list[str]) -> list[dict[str, object]]:
         one("eth_estimateGas", {"to": COUNTER_TEXT, "from": SENDER_TEXT, "gas": "0x186a0"}),
         one("eth_estimateGas", {"to": COUNTER_TEXT, "gas": "0x5207"}, "safe"),
         one("eth_estimateGas", {"to": RECIPIENT_TEXT, "from": SENDER_TEXT, "value": "0x1"}),
+        *(
+            one("eth_getBlockByNumber", block, full)
+            for block in ("latest", "safe", "finalized", "accepted", "0x0", "0x1", "0x2")
+            for full in (False, True)
+        ),
         *(one("eth_getTransactionReceipt", each) for each in receipts),
         *(one("eth_getTransactionByHash", each) for each in receipts),
     ]
@@ -210,6 +215,36 @@ def other_forms(receipts: list[str]) -> list[object]:
             )
         ),
         one("eth_call", {"to": COUNTER_TEXT}, "latest", {}),
+        *(
+            one("eth_getBlockByNumber", *params)
+            for params in (
+                (),
+                ("latest",),
+                ("latest", None),
+                ("latest", 1),
+                ("latest", "true"),
+                ("latest", True, 1),
+                ("pending", True),
+                ("earliest", False),
+                ("0x01", True),
+                ("0x", True),
+                (1, True),
+                ("0xffff", False),
+                ("0x" + "f" * 17, True),
+                ("0X1", True),
+                (ZERO_SLOT, False),
+            )
+        ),
+        *(
+            one("eth_getBlockByHash", *params)
+            for params in (
+                (ZERO_SLOT, True),
+                ("0x1", True),
+                (ZERO_SLOT,),
+                ("latest", True),
+                (None, False),
+            )
+        ),
         one("eth_getTransactionReceipt", receipts[0], 1),
         one("eth_getTransactionReceipt", "0x" + "31" * 32),
         one("eth_blockNumber", 1),
@@ -252,6 +287,18 @@ def test_each_form_of_a_request_has_one_answer(asked, chain):
     for body in (*texts(*of_head(receipts), *other_forms(receipts)), *BROKEN):
         for _ in range(2):  # the second time it may be remembered
             asked.same(body)
+
+
+def test_a_block_is_the_same_by_number_and_by_hash(asked, chain):
+    for full in (False, True):
+        transaction = encode_data(chain.do(to=RECIPIENT)[0].hash)
+        shown = json.loads(asked.same(plain(one("eth_getBlockByNumber", "latest", full))))["result"]
+        (told,) = shown["transactions"]
+        assert (told["hash"] if full else told) == transaction
+        before = asked.by_shortcut
+        by_hash = asked.same(plain(one("eth_getBlockByHash", shown["hash"], full)))
+        assert json.loads(by_hash)["result"] == shown
+        assert asked.by_shortcut == before + 1
 
 
 def test_what_clients_ask_most_is_answered_by_the_shortcut(asked, chain):
