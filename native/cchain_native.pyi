@@ -131,7 +131,7 @@ class HotAnswers:
     ) -> tuple[bytes, str | dict[str, int] | None] | None: ...
     def answer_in_thread(
         self, body: bytes, call_slots: CallSlots, most_calls: int, most_bytes: int
-    ) -> tuple[bytes, str | dict[str, int]] | None: ...
+    ) -> tuple[bytes, str | dict[str, int]] | UnreadState | None: ...
     def whole_requests(
         self,
         told: Callable[[str | dict[str, int], float], None],
@@ -145,6 +145,17 @@ class HotAnswers:
         most_bytes: int,
         longest: int,
     ) -> FrameAnswers: ...
+
+@final
+class UnreadState:
+    """What the calls of a body asked for that is not remembered of the state at a height."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def accounts(self) -> list[bytes]: ...
+    @property
+    def slots(self) -> list[tuple[bytes, bytes]]: ...
 
 @final
 class WholeAnswers:

@@ -8,16 +8,21 @@ from collections.abc import Callable
 
 from cchain_app.api.call_log import TELL_THEMSELVES
 from cchain_app.chain import EvmChain
+from cchain_app.selectors.state import prefetch
 from cchain_app.services.transaction_log import TransactionLog
 from jsonrpc.dispatch import Limits, Shortcut, ShortcutAnswer
 from jsonrpc.http import WholeFrames, WholeRequests
 from jsonrpc.memory import SMALL
 from jsonrpc.turn import LoopTurn
+from primitives.evm import Address, Slot
 
 Names = str | dict[str, int]
 """The name of a method; of a batch the number of calls by name."""
 
 Told = Callable[[Names, float], None]
+
+READINGS = 4
+"""So often what calls ask for is read together; what needs more rounds reads by itself, one after the other."""
 
 _ESTIMATE = b"eth_estimateGas"
 _CALL = b"eth_call"
@@ -82,8 +87,9 @@ def shortcut_of(chain: EvmChain, log: TransactionLog, turn: LoopTurn) -> Shortcu
 def thread_shortcut_of(chain: EvmChain, log: TransactionLog) -> Shortcut | None:
     """Return the shortcut of a chain for threads, None where its engine has none.
 
-    It runs calls that are no small ones, in the engine's call slots and without the interpreter lock. What else a body
-    may hold the event loop has tried already.
+    It runs calls that are no small ones, in the engine's call slots and without the interpreter lock. What they ask for
+    that is not remembered is read together, some times at most: what they read may tell what else they ask for. What
+    else a body may hold the event loop has tried already.
 
     Args:
         chain: Whose memory is asked.
@@ -101,10 +107,19 @@ def thread_shortcut_of(chain: EvmChain, log: TransactionLog) -> Shortcut | None:
     def shortcut(body: bytes, most_calls: int, most_bytes: int) -> ShortcutAnswer | None:
         if not _may_hold_calls(body):
             return None
-        found = answers.answer_in_thread(body, call_slots, most_calls, most_bytes)
-        if found is not None:
-            _log_calls(log, found[1])
-        return found
+        for _ in range(READINGS):
+            found = answers.answer_in_thread(body, call_slots, most_calls, most_bytes)
+            if found is None:
+                return None
+            if isinstance(found, tuple):
+                _log_calls(log, found[1])
+                return found
+            if chain.fork is not None:
+                return None  # what it has not fetched yet the method asks for
+            accounts = map(Address, found.accounts)
+            slots = ((Address(address), Slot(slot)) for address, slot in found.slots)
+            prefetch(chain, accounts, slots, found.number)
+        return None
 
     return shortcut
 

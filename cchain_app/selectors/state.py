@@ -1,6 +1,7 @@
 """State at a height, from memory at the head and from rows elsewhere."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from typing_extensions import override
@@ -181,6 +182,24 @@ def prefetch_accounts(chain: EvmChain, addresses: Sequence[Address], number: int
     # The rows are as of the database's head; if that has moved on, so must the memory first.
     if stored.head_number(chain.db) == number:
         state.remember_accounts([(address, found.get(address)) for address in wanted], version)
+
+
+def prefetch(
+    chain: EvmChain,
+    accounts: Iterable[Address],
+    slots: Iterable[tuple[Address, Slot]],
+    number: int,
+) -> None:
+    """Bring accounts and slots into memory, when `number` is the head; slots not of a fork.
+
+    In one statement for the accounts, and one for the slots of each of them.
+    """
+    prefetch_accounts(chain, list(accounts), number)
+    by_address: defaultdict[Address, list[Slot]] = defaultdict(list)
+    for address, slot in slots:
+        by_address[address].append(slot)
+    for address, wanted in by_address.items():
+        prefetch_slots(chain, address, wanted, number)
 
 
 def prefetch_slots(

@@ -1,7 +1,11 @@
 //! State as Python's `StateReader` tells it. The interpreter lock is taken for each question and
 //! an exception raised by the reader travels through the EVM as it is.
 
-use std::{fmt, sync::Arc, time::Instant};
+use std::{
+    fmt,
+    sync::{Arc, Mutex},
+    time::Instant,
+};
 
 use pyo3::{
     intern,
@@ -22,6 +26,9 @@ use crate::{
     limits,
     slots::Turn,
 };
+
+/// So much is noted of one body that is not remembered.
+const MOST_UNREAD: usize = 4_096;
 
 /// The exception with which a reader's method ended.
 #[derive(Debug)]
@@ -48,6 +55,22 @@ fn analyse(raw: Bytes) -> Bytecode {
     Bytecode::new_raw_checked(raw.clone()).unwrap_or_else(|_| Bytecode::new_legacy(raw))
 }
 
+/// What a call has asked for that is not remembered.
+#[derive(Clone, Default)]
+pub(crate) struct Unread {
+    pub(crate) accounts: Vec<Address>,
+    pub(crate) slots: Vec<(Address, B256)>,
+}
+
+impl Unread {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.accounts.is_empty() && self.slots.is_empty()
+    }
+}
+
+/// Where a reader notes that. It is read when the reader is gone.
+pub(crate) type Notes = Arc<Mutex<Unread>>;
+
 /// What a process remembers of the state that a reader shows, which needs no interpreter.
 struct Memory {
     state: Head,
@@ -60,6 +83,8 @@ pub(crate) struct Reader {
     /// None: what is not remembered cannot be read.
     object: Option<Py<PyAny>>,
     memory: Option<Memory>,
+    /// Of a reader that goes on without what is not remembered: where it notes that.
+    unread: Option<Notes>,
     deadline: Option<Instant>,
     turn: Option<Arc<Turn>>,
 }
@@ -77,13 +102,30 @@ impl Reader {
             }
             _ => None,
         };
-        Ok(Self { object: Some(object), memory, deadline: None, turn: None })
+        Ok(Self { object: Some(object), memory, unread: None, deadline: None, turn: None })
     }
 
     /// A reader of nothing but what is remembered.
     pub(crate) fn of_memory(state: Head, watched: Address) -> Self {
         let memory = Some(Memory { state, watched: Some(watched) });
-        Self { object: None, memory, deadline: None, turn: None }
+        Self { object: None, memory, unread: None, deadline: None, turn: None }
+    }
+
+    /// The same, but an account that is not remembered does not exist then, and a slot is zero: a call finds out so what
+    /// else it asks for, as far as that does not depend on them.
+    pub(crate) fn noting(state: Head, watched: Address, unread: Notes) -> Self {
+        Self { unread: Some(unread), ..Self::of_memory(state, watched) }
+    }
+
+    /// Take note of something that is not remembered, if there is room; whether to go on without it.
+    fn note(&self, note: impl FnOnce(&mut Unread)) -> bool {
+        let Some(notes) = &self.unread else { return false };
+        let mut unread = notes.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let fits = unread.accounts.len() + unread.slots.len() < MOST_UNREAD;
+        if fits {
+            note(&mut unread);
+        }
+        fits
     }
 
     /// The same reader with a deadline, for a call that runs in a slot.
@@ -118,7 +160,7 @@ impl Reader {
     /// Nonce, balance and code hash, or None when there is no such account.
     pub(crate) fn account(&self, address: Address) -> Result<Option<AccountInfo>, ReaderError> {
         if let Some(memory) = &self.memory
-            && memory.watched != Some(address)
+            && !self.is_watched(address)
             && let Some(found) = memory.state.account(&address)
         {
             return Ok(found.map(|(nonce, balance, code_hash)| AccountInfo {
@@ -128,6 +170,9 @@ impl Reader {
                 account_id: None,
                 code: None,
             }));
+        }
+        if !self.is_watched(address) && self.note(|unread| unread.accounts.push(address)) {
+            return Ok(None);
         }
         self.ask(|py, reader| {
             let key = bytes(py, address.as_slice());
@@ -149,6 +194,10 @@ impl Reader {
         })
     }
 
+    fn is_watched(&self, address: Address) -> bool {
+        self.memory.as_ref().is_some_and(|memory| memory.watched == Some(address))
+    }
+
     /// A slot's value, if nobody has to be asked for it.
     pub(crate) fn remembered(&self, address: Address, slot: U256) -> Option<U256> {
         Some(self.memory.as_ref()?.state.slot(address, slot.into())?.into())
@@ -158,6 +207,9 @@ impl Reader {
     pub(crate) fn storage(&self, address: Address, slot: U256) -> Result<U256, ReaderError> {
         if let Some(found) = self.remembered(address, slot) {
             return Ok(found);
+        }
+        if self.note(|unread| unread.slots.push((address, slot.into()))) {
+            return Ok(U256::ZERO);
         }
         self.ask(|py, reader| {
             let keys = (bytes(py, address.as_slice()), word(py, &slot));

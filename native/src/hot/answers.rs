@@ -9,10 +9,10 @@ use std::{
     time::Instant,
 };
 
-use pyo3::{prelude::*, types::PyBytes};
+use pyo3::{IntoPyObjectExt, prelude::*, types::PyBytes};
 
 use crate::{
-    convert::{Addr, Word},
+    convert::{Addr, Word, bytes},
     environment::{Env, Environment},
     hot::{
         call::{Estimates, Share, Surroundings},
@@ -23,6 +23,7 @@ use crate::{
         values::{Asked, Place, Values},
         whole::WholeAnswers,
     },
+    reader::Unread,
     slots::CallSlots,
 };
 
@@ -174,11 +175,12 @@ impl HotAnswers {
         match self.respond(body, share, limits, Place::Loop, None) {
             Ok((out, names)) => Ok(Some((PyBytes::new(py, &out), names.told(py)?))),
             Err(Refusal::TooLong) => Ok(Some((PyBytes::new(py, b""), py.None().into_bound(py)))),
-            Err(Refusal::Unknown) => Ok(None),
+            Err(_) => Ok(None),
         }
     }
 
-    /// The same in a thread, without the interpreter lock: calls wait for a slot. None as well where they take too long.
+    /// The same in a thread, without the interpreter lock: calls wait for a slot. None as well where they take too long;
+    /// an `UnreadState` where they can be answered once that is remembered.
     fn answer_in_thread<'py>(
         &self,
         py: Python<'py>,
@@ -186,14 +188,22 @@ impl HotAnswers {
         call_slots: &CallSlots,
         most_calls: usize,
         most_bytes: usize,
-    ) -> PyResult<Option<(Bound<'py, PyBytes>, Bound<'py, PyAny>)>> {
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let limits = Limits { most_calls, most_bytes };
         let answered = py.detach(|| {
             let turn = call_slots.enter(None);
             let share = Share { gas: None, seconds: self.thread_seconds, turn };
-            self.respond(body, Some(share), limits, Place::Thread, None).ok()
+            self.respond(body, Some(share), limits, Place::Thread, None)
         });
-        answered.map(|(out, names)| Ok((PyBytes::new(py, &out), names.told(py)?))).transpose()
+        match answered {
+            Ok((out, names)) => {
+                (PyBytes::new(py, &out), names.told(py)?).into_bound_py_any(py).map(Some)
+            }
+            Err(Refusal::Unread(number, unread)) => {
+                UnreadState { number, unread }.into_bound_py_any(py).map(Some)
+            }
+            Err(_) => Ok(None),
+        }
     }
 
     /// What answers whole requests over HTTP; `told` takes the names of what was answered, as `answer` gives them, and
@@ -223,5 +233,31 @@ impl HotAnswers {
 impl HotAnswers {
     pub(super) fn values(&self) -> MutexGuard<'_, Values> {
         self.values.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// What the calls of a body asked for that is not remembered of the state at a height.
+#[pyclass(frozen)]
+pub(crate) struct UnreadState {
+    #[pyo3(get)]
+    number: u64,
+    unread: Unread,
+}
+
+#[pymethods]
+impl UnreadState {
+    /// Addresses.
+    #[getter]
+    fn accounts<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyBytes>> {
+        self.unread.accounts.iter().map(|address| bytes(py, address.as_slice())).collect()
+    }
+
+    /// Addresses and slots.
+    #[getter]
+    fn slots<'py>(&self, py: Python<'py>) -> Vec<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+        let slots = self.unread.slots.iter();
+        slots
+            .map(|(address, slot)| (bytes(py, address.as_slice()), bytes(py, slot.as_slice())))
+            .collect()
     }
 }

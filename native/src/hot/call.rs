@@ -17,7 +17,7 @@ use crate::{
     hot::{memory::Head, request},
     limits::{Allowance, Limits},
     message::Message,
-    reader::Reader,
+    reader::{Notes, Reader},
     slots::Turn,
 };
 
@@ -148,6 +148,8 @@ pub(crate) struct Ran<T> {
     pub(crate) found: Option<T>,
     /// Whether it takes too long to be tried where it was.
     pub(crate) late: bool,
+    /// Whether it asked for something that is not remembered.
+    pub(crate) is_unread: bool,
     used: u64,
 }
 
@@ -174,6 +176,22 @@ pub(crate) fn run(
         let fits = room.is_none_or(|room| answer.output.len() <= room);
         Ok((answer.error.is_none() && fits).then_some(answer.output))
     })
+}
+
+/// Run a call to find out what it asks for that is not remembered; that is added to the notes.
+pub(crate) fn find_unread(
+    surroundings: &Surroundings,
+    state: Head,
+    wanted: request::Message,
+    share: &mut Share,
+    notes: &Notes,
+) {
+    let gas = wanted.gas.unwrap_or(surroundings.gas_cap).min(surroundings.gas_cap);
+    let message = Message::plain(wanted.from, wanted.to, gas, wanted.value, wanted.data);
+    let reader = Reader::noting(state, surroundings.watched, Arc::clone(notes));
+    within(share, |limits| {
+        call(&surroundings.environment, message, reader, limits, false).map(|_| None::<()>)
+    });
 }
 
 /// Find the least gas with which a call works.
@@ -208,7 +226,8 @@ fn within<T>(
     let used = used.load(Ordering::Relaxed);
     share.gas = share.gas.map(|gas| gas.saturating_sub(used));
     let late = matches!(outcome, Err(CallFailure::Interrupted(_)));
-    Ran { found: outcome.ok().flatten(), late, used }
+    let is_unread = matches!(outcome, Err(CallFailure::Reader(_)));
+    Ran { found: outcome.ok().flatten(), late, is_unread, used }
 }
 
 #[cfg(test)]
@@ -273,7 +292,8 @@ mod tests {
             [(Heavy::default(), 0), (Heavy::of_all_that_fail(), usize::from(PASSED))]
         {
             for _ in 0..STRIKES {
-                heavy.note(kind, &Ran::<()> { found: None, late: false, used: 0 });
+                heavy
+                    .note(kind, &Ran::<()> { found: None, late: false, is_unread: false, used: 0 });
             }
             assert_eq!(passed(&mut heavy, &kind), expected);
         }

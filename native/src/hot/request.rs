@@ -36,6 +36,7 @@ pub(crate) struct CallObject<'a> {
 }
 
 /// A call object's values.
+#[derive(Clone)]
 pub(crate) struct Message {
     pub(crate) from: Address,
     pub(crate) to: Address,

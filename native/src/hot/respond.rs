@@ -14,6 +14,7 @@ use crate::{
         request::{self, Body, Call},
         values::{Asked, Place},
     },
+    reader::{Notes, Unread},
 };
 
 /// Bytes of a body's answers after which a thread goes on.
@@ -25,6 +26,8 @@ pub(super) enum Refusal {
     Unknown,
     /// It takes too long for an event loop.
     TooLong,
+    /// It can be answered once this is remembered of the state at a height.
+    Unread(u64, Unread),
 }
 
 pub(super) type Answered<T> = Result<T, Refusal>;
@@ -52,7 +55,32 @@ struct Round<'a> {
     /// Of a whole request or frame the bytes of the longest answer; what is longer, or not answered, is tried again.
     longest: Option<usize>,
     most_bytes: usize,
+    /// What calls in a thread asked for that is not remembered, and at which height.
+    notes: Notes,
+    noted_at: Option<u64>,
     out: Vec<u8>,
+}
+
+impl Round<'_> {
+    /// Note what a call asks for that is not remembered.
+    fn find_unread(
+        &mut self,
+        surroundings: &Surroundings,
+        wanted: request::Message,
+    ) -> Answered<()> {
+        let state = self.head.at(surroundings.number);
+        let share = self.share.as_mut().ok_or(Refusal::TooLong)?;
+        call::find_unread(surroundings, state, wanted, share, &self.notes);
+        if self.unread().is_empty() {
+            return Err(Refusal::Unknown);
+        }
+        self.noted_at = Some(surroundings.number);
+        Ok(())
+    }
+
+    fn unread(&self) -> Unread {
+        self.notes.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+    }
 }
 
 /// The names of what was answered.
@@ -96,6 +124,8 @@ impl HotAnswers {
             begun: None,
             longest,
             most_bytes: limits.most_bytes,
+            notes: Notes::default(),
+            noted_at: None,
             out: Vec::with_capacity(256),
         };
         let names = match request::read(body) {
@@ -108,7 +138,10 @@ impl HotAnswers {
             }
             _ => return Err(Refusal::Unknown),
         };
-        Ok((round.out, names))
+        match round.noted_at {
+            Some(number) => Err(Refusal::Unread(number, round.unread())),
+            None => Ok((round.out, names)),
+        }
     }
 
     /// The answer to the body of a whole request or frame that has come now, if there is one of at most so many bytes.
@@ -226,14 +259,19 @@ impl HotAnswers {
         if self.values().heavy(round.place).passes(&kind) {
             return Err(Refusal::TooLong);
         }
+        let wanted = message.clone();
         if let Some(rules) = rules {
             let ran = call::estimate(&surroundings, &rules, state, message, share);
-            quantity(&mut round.out, &U256::from(self.noted(round.place, kind, ran)?));
+            if let Some(gas) = self.settled(round, kind, ran, &surroundings, wanted)? {
+                quantity(&mut round.out, &U256::from(gas));
+            }
         } else {
             // Two digits a byte, and what stands around them.
             let room = round.longest.map(|longest| longest.saturating_sub(round.out.len() + 4) / 2);
             let ran = call::run(&surroundings, state, message, room, share);
-            data(&mut round.out, &self.noted(round.place, kind, ran)?);
+            if let Some(output) = self.settled(round, kind, ran, &surroundings, wanted)? {
+                data(&mut round.out, &output);
+            }
         }
         Ok(())
     }
@@ -259,11 +297,22 @@ impl HotAnswers {
         Ok((surroundings, Some(rules)))
     }
 
-    /// What a call came to, of which is taken note.
-    fn noted<T>(&self, place: Place, kind: Kind, ran: Ran<T>) -> Answered<T> {
-        self.values().heavy(place).note(kind, &ran);
+    /// What a call came to, of which is taken note; None where it asked for what is not remembered: in a thread that can
+    /// be read for it.
+    fn settled<T>(
+        &self,
+        round: &mut Round<'_>,
+        kind: Kind,
+        ran: Ran<T>,
+        surroundings: &Surroundings,
+        wanted: request::Message,
+    ) -> Answered<Option<T>> {
+        if ran.is_unread && matches!(round.place, Place::Thread) {
+            return round.find_unread(surroundings, wanted).map(|()| None);
+        }
+        self.values().heavy(round.place).note(kind, &ran);
         let refusal = if ran.is_too_long() { Refusal::TooLong } else { Refusal::Unknown };
-        ran.found.ok_or(refusal)
+        ran.found.map(Some).ok_or(refusal)
     }
 
     /// What was kept of another method.

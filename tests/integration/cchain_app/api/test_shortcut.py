@@ -10,11 +10,14 @@ import json
 from collections import Counter
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cchain_app.api import execution
 from cchain_app.memory import make_memory, select
+from cchain_app.selectors import blocks
 from jsonrpc.dispatch import MISS, Dispatcher, Limits
 from nodeproject.apps import this_node
 from primitives.hexadecimal import encode_data
@@ -29,6 +32,16 @@ READER = bytecode.assemble(
     "0 JUMPDEST DUP1 SLOAD POP 1 ADD 200 DUP2 LT 2 JUMPI 0 MSTORE 32 0 RETURN"
 )
 """Reads two hundred slots: more gas than other calls may use on an event loop."""
+
+MAPPING = bytecode.assemble(
+    "0 JUMPDEST DUP1 0 MSTORE 32 0 KECCAK256 SLOAD POP 1 ADD 200 DUP2 LT 2 JUMPI 0 MSTORE 32 0 RETURN"
+)
+"""Reads two hundred slots that do not stand side by side."""
+
+CHAIN = bytecode.assemble("0 JUMPDEST DUP1 SLOAD ADD 20 DUP2 LT 2 JUMPI 0 MSTORE 32 0 RETURN")
+"""Reads slots, of which each one tells how far it is to the next."""
+
+FILL_CHAIN = bytecode.assemble("0 JUMPDEST 1 DUP2 SSTORE 1 ADD 20 DUP2 LT 2 JUMPI POP")
 
 REVERTER = bytecode.assemble("7 0 MSTORE 32 0 REVERT")
 
@@ -113,9 +126,13 @@ pytestmark = pytest.mark.usefixtures("patient")
 
 @pytest.fixture
 def asked(chain) -> Asked:
+    deploy_counter(chain)
+    return Asked()
+
+
+def deploy_counter(chain) -> None:
     chain.do(to=None, data=bytecode.deploy_code(bytecode.COUNTER), gas=500_000, value=0)
     chain.do(to=COUNTER, gas=100_000, value=0)
-    return Asked()
 
 
 def one(method: str, *params: object, **more: object) -> dict[str, object]:
@@ -485,6 +502,43 @@ def test_calls_and_batches_with_calls_are_answered_in_threads_by_the_shortcut(as
     for body in (balance, [balance, balance]):
         asked.same_in_thread(plain(body))
     assert asked.in_thread == before
+
+
+def unremembered(chain, code: bytes, before: bytes = b"") -> tuple["Asked", bytes]:
+    """Return an interface, and a call of which the process remembers all but the state: code, too."""
+    chain.do(to=None, data=bytecode.deploy_code(code, before), gas=900_000, value=0)
+    to = encode_data(bytecode.created(SENDER, 2))
+    body = plain(one("eth_call", {"to": to}, "latest"))
+    asked = Asked()
+    asked.dispatchers[0].answer(body)
+    evm_chain = this_node().evm_chain
+    evm_chain.memory.state.reset(blocks.head(evm_chain).number)
+    return asked, body
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_what_calls_in_a_thread_ask_for_is_read_together(chain, batch):
+    deploy_counter(chain)
+    asked, body = unremembered(chain, MAPPING)
+    body = body if batch == 1 else b"[%b]" % b",".join([body] * batch)
+    with CaptureQueriesContext(connection) as queries:
+        answered = asked.dispatchers[1].answer(body)
+    assert asked.in_thread == 1
+    assert len(queries.captured_queries) < 10, queries.captured_queries
+    assert answered == asked.dispatchers[0].answer(body)
+    assert answered.count(b"00c8") == batch
+
+
+def test_a_call_that_asks_by_what_it_has_read_reads_by_itself_in_the_end(chain):
+    deploy_counter(chain)
+    asked, body = unremembered(chain, CHAIN, FILL_CHAIN)
+    answered = asked.dispatchers[1].answer(body)
+    assert asked.in_thread == 0
+    assert answered == asked.dispatchers[0].answer(body)
+    assert int(json.loads(answered)["result"], 16) == 20
+    # All of it is remembered now.
+    assert asked.same_in_thread(body) == answered
+    assert asked.in_thread == 1
 
 
 def test_calls_that_fail_in_threads_are_left_to_the_method(asked, chain):
