@@ -96,7 +96,7 @@ async def test_under_uvicorn_a_reader_that_stops_is_cut_off_and_delays_nobody(
     slow.transport.pause_reading()
     result = b'"%b"' % (b"x" * 200_000)
     for _ in range(120):
-        loops[0].call_soon_threadsafe(hub.publish, "newHeads", result)
+        asyncio.run_coroutine_threadsafe(hub.publish("newHeads", result), loops[0])
         assert len(await quick.recv()) > len(result)
     await until(lambda: hub.connections == 1)
     await quick.send(NUMBER)
@@ -124,7 +124,7 @@ async def test_under_uvicorn_a_reader_that_wakes_up_in_time_is_told_why(
     (subscription,) = hub.subscriptions("newHeads")
     result = b'"%b"' % (b"x" * 900_000)
     for _ in range(20):
-        loops[0].call_soon_threadsafe(hub.publish, "newHeads", result)
+        asyncio.run_coroutine_threadsafe(hub.publish("newHeads", result), loops[0])
     await until(lambda: subscription.sink.closed)
     ws.transport.resume_reading()
     received = [message async for message in until_closed(ws)]
