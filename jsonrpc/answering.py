@@ -38,7 +38,7 @@ class Answering:
         *,
         missed: bool,
     ) -> Reply:
-        """Return the reply to a body. Never raises, but where it is cancelled.
+        """Return the reply to a body; whatever fails is a reply too.
 
         Args:
             endpoint: Whose interface is asked.

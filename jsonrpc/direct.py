@@ -83,7 +83,7 @@ class DirectProtocol(GuardedProtocol):
         self._is_awaited = False
         """Whether an answer is on its way that has to wait; what comes behind its request waits for it."""
         self._answered_at = 0.0
-        """When an answer was given at once, by the loop's clock."""
+        """When an answer was given here, by the loop's clock."""
         self._unread: Share | None = None
         """What a long answer holds until it is read."""
 
@@ -122,23 +122,35 @@ class DirectProtocol(GuardedProtocol):
     def _answer_later(self, answering: Answering, known: Known, body: Body) -> None:
         """Begin an answer that has to wait."""
         self._is_awaited = True
-        task = self.loop.create_task(self._answer_in_time(answering, known, body))
+        task = self.loop.create_task(self._see_to_answer(answering, known, body))
         self.tasks.add(task)  # the server ends after them
         task.add_done_callback(self.tasks.discard)
+
+    async def _see_to_answer(self, answering: Answering, known: Known, body: Body) -> None:
+        try:
+            await self._answer_in_time(answering, known, body)
+        except STOP:
+            raise
+        except BaseException:
+            # A native extension that panics raises no `Exception`. Nothing can follow on a connection that waits for an answer that does not come.
+            _log.exception("the direct door failed")
+            self.transport.abort()
 
     async def _answer_in_time(self, answering: Answering, known: Known, body: Body) -> None:
         """Wait for an answer and write it, unless the client has left; take up what came behind its request."""
         connection = self._http or self._know(known)
-        endpoint, stays = known.endpoint, True
+        endpoint = known.endpoint
         reply = await answering.answer(endpoint, known.head, body, connection, missed=True)
         if not self.transport.is_closing() and not self._has_room(len(reply.body), connection):
-            reply, stays = closing(endpoint.busy(known.head, b"")), False
+            reply, self._keep_alive = endpoint.busy(known.head, b""), False
+        if not self._keep_alive:
+            reply = closing(reply)
         endpoint.replies.count(known.head.method, reply.status)
         await self._write_in_parts(reply)
         self._is_awaited = False
         if self.transport.is_closing():
             return
-        if not (stays and self._keep_alive):
+        if not self._keep_alive:
             self.end()
         elif self.flow.waiting:
             self._take_up()
@@ -147,13 +159,14 @@ class DirectProtocol(GuardedProtocol):
         """Write a reply; who takes a part of a long one for too long is cut off."""
         held, self._unread = self._unread, None
         start_of = head_of(reply, self.server_state.default_headers)
-        response = b"%b%d\r\n\r\n%b" % (start_of, len(reply.body), reply.body)
+        part = b"%b%d\r\n\r\n%b" % (start_of, len(reply.body), reply.body[:PART])
         try:
-            for place in range(0, len(response), PART):
+            for place in range(PART, max(len(reply.body), 1) + PART, PART):
                 if self.transport.is_closing():
                     return
-                self.transport.write(response[place : place + PART])
-                if len(response) > PART:
+                self.transport.write(part)
+                part = reply.body[place : place + PART]
+                if len(reply.body) > PART:
                     async with asyncio.timeout(self.stall_seconds):
                         await self.flow.drain()
         except TimeoutError:
@@ -278,7 +291,7 @@ class DirectProtocol(GuardedProtocol):
         return True
 
     def _has_room(self, size: int, connection: HttpConnection) -> bool:
-        """Count an answer if it is long; False where it does not fit, which the raw door says in words."""
+        """Count an answer if it is long; False where it does not fit."""
         if size <= SMALL or self.memory is None:
             return True
         share = Share(self.memory, lambda: connection.client)

@@ -46,6 +46,9 @@ Shortcut = Callable[[bytes, int, int], ShortcutAnswer | None]
 """Answers a body as the methods would whose names it gives, if it can; it has counted and announced nothing. Takes
 the limits of a batch, in calls and in bytes of results: what is beyond them it leaves to the dispatcher."""
 
+BY_SHORTCUT: Final = "calls"
+"""As what is entered that the shortcut for threads answers."""
+
 SMALL_BODY: Final = 1024
 """Bytes of a body that is read on the event loop even in a turn that is spent: it takes hardly more
 than receiving it, and simple questions must not wait for a thread behind those that spent it."""
@@ -126,6 +129,8 @@ class Dispatcher:
         self._clock = clock
         self._turn = turn or LoopTurn()
         self._reading = threading.Lock()
+        self._outage = outage
+        self._inflight = inflight
         self._shortcut = shortcut
         self._thread_shortcut = thread_shortcut
         self._small = min(SMALL_BODY, limits.hot_body)
@@ -178,8 +183,9 @@ class Dispatcher:
             found = shortcut(text, self.limits.batch, self.limits.response)
         except STOP:
             raise
-        except BaseException:
-            _log.exception("the shortcut failed")
+        except BaseException as error:
+            if not self._outage(error):  # what is away the method meets too, and says so
+                _log.exception("the shortcut failed")
             return None
         if found is None:
             return None
@@ -203,10 +209,11 @@ class Dispatcher:
 
     def _answer(self, body: bytes | Body, connection: object) -> bytes | None:
         waiting = self._waiting(connection)
-        waiting.is_over()
-        found = self._ask(self._thread_shortcut, _text(body))
-        if isinstance(found, bytes):
-            return found
+        if not waiting.is_over():
+            with self._running():
+                found = self._ask(self._thread_shortcut, _text(body))
+            if isinstance(found, bytes):
+                return found
         # A thread that reads does not let go of the interpreter: several are not faster, but
         # the event loop would have to wait for each of them in turn.
         with self._reading if len(_text(body)) > self._small else nullcontext():
@@ -296,6 +303,12 @@ class Dispatcher:
     def _read(self, body: bytes | Body) -> Said:
         asked = body if isinstance(body, Body) else Body(body)
         return asked.says(self.dialect.read, self.limits.batch)
+
+    def _running(self) -> AbstractContextManager[None]:
+        """Enter a body that the shortcut for threads is asked about while it is."""
+        if self._inflight is None or self._thread_shortcut is None:
+            return nullcontext()
+        return self._inflight.running(BY_SHORTCUT)
 
     def _is_for_a_thread(self, body: bytes) -> bool:
         """Whether not even reading a body that is not small is for the event loop now."""

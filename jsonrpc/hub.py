@@ -20,6 +20,9 @@ WORK_AT_ONCE: Final = 8_192
 WORK_OF_PUSH: Final = 32
 """As many notifications take as long as to hand a socket some."""
 
+BYTES_OF_WORK: Final = 1_024
+"""So many bytes more of a notification, which are copied some times, take as long as another one."""
+
 
 class Sink(Protocol):
     """The socket's side of a subscription."""
@@ -165,15 +168,15 @@ class Hub:
 
         After `WORK_AT_ONCE` the event loop has a turn, in which subscriptions may end.
         """
+        parts = _parts(results)
         reached = done = 0
         for subscription in subscriptions:
             reached += self._is_active(subscription)
-            for first in range(0, len(results), WORK_AT_ONCE):
+            for part, work in parts:
                 if not self._is_active(subscription):
                     break
-                some = results[first : first + WORK_AT_ONCE]
-                _push(subscription, some)
-                done += WORK_OF_PUSH + len(some)
+                _push(subscription, part)
+                done += WORK_OF_PUSH + work
                 if done >= WORK_AT_ONCE:
                     done = 0
                     await asyncio.sleep(0)
@@ -187,6 +190,21 @@ class Hub:
         del listeners[subscription.id]
         if not listeners:
             del self._topics[subscription.topic]
+
+
+def _parts(results: Sequence[bytes]) -> list[tuple[Sequence[bytes], int]]:
+    """Return results in parts that are written in one piece, and what work each is: of as much as may be, or of one."""
+    parts: list[tuple[Sequence[bytes], int]] = []
+    first = work = 0
+    for place, result in enumerate(results):
+        more = 1 + len(result) // BYTES_OF_WORK
+        if place > first and work + more > WORK_AT_ONCE:
+            parts.append((results[first:place], work))
+            first, work = place, 0
+        work += more
+    if first < len(results):
+        parts.append((results[first:], work))
+    return parts
 
 
 def _push(subscription: Subscription, results: Sequence[bytes]) -> None:

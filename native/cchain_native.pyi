@@ -130,7 +130,7 @@ class HotAnswers:
         self, body: bytes, may_call: bool, most_calls: int, most_bytes: int
     ) -> tuple[bytes, str | dict[str, int] | None] | None: ...
     def answer_in_thread(
-        self, body: bytes, call_slots: CallSlots, most_calls: int, most_bytes: int
+        self, body: bytes, call_slots: CallSlots, reads: bool, most_calls: int, most_bytes: int
     ) -> tuple[bytes, str | dict[str, int]] | UnreadState | None: ...
     def whole_requests(
         self,

@@ -34,7 +34,9 @@ class SentHeads:
         self._sending = True
         try:
             while self._sent < self._target:
-                yield self._sent + 1
-                self._sent += 1
+                height = self._sent + 1
+                yield height
+                if self._sent == height - 1:  # else the chain went back meanwhile
+                    self._sent = height
         finally:
             self._sending = False

@@ -4,6 +4,7 @@ What it answers is what clients ask most: balances, nonces, code, slots and call
 before and is still true. All else, and every other way of writing it, is the dispatcher's, which is the definition.
 """
 
+import time
 from collections.abc import Callable
 
 from cchain_app.api.call_log import TELL_THEMSELVES
@@ -108,15 +109,16 @@ def thread_shortcut_of(chain: EvmChain, log: TransactionLog) -> Shortcut | None:
     def shortcut(body: bytes, most_calls: int, most_bytes: int) -> ShortcutAnswer | None:
         if not _may_hold_calls(body):
             return None
+        # What a fork has not fetched yet the method asks for.
+        reads = chain.fork is None
+        end = time.monotonic() + chain.call_seconds
         for _ in range(READINGS):
-            found = answers.answer_in_thread(body, call_slots, most_calls, most_bytes)
-            if found is None:
-                return None
+            found = answers.answer_in_thread(body, call_slots, reads, most_calls, most_bytes)
             if isinstance(found, tuple):
                 _log_calls(log, found[1])
                 return found
-            if chain.fork is not None:
-                return None  # what it has not fetched yet the method asks for
+            if found is None or time.monotonic() > end:
+                return None
             accounts = map(Address, found.accounts)
             slots = ((Address(address), Slot(slot)) for address, slot in found.slots)
             prefetch(chain, accounts, slots, found.number)

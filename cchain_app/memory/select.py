@@ -10,7 +10,7 @@ SECONDS_OF_REQUEST = 0.01
 """Against what gas does not measure, such as a machine that is busy with something else."""
 
 GAS_OF_SHORTCUT = 10_000_000
-SECONDS_OF_SHORTCUT = 0.0005
+SECONDS_OF_SHORTCUT = 0.001
 """The same for calls that the shortcut runs, which asks nobody: the clock is their measure. It is read every 50,000
 gas, which the slowest work takes some milliseconds for; the same gas of reading storage takes a hundredth of that."""
 
@@ -19,7 +19,8 @@ SECONDS_OF_WHOLE = 0.004
 comes back as time goes by (`loop_time.rs`)."""
 
 SECONDS_IN_THREAD = 0.05
-"""What calls may take that the shortcut runs in a thread: what takes longer is run once more, from its beginning."""
+"""What calls of one body may take that the shortcut runs in a thread, each time it runs them: what takes longer the
+method runs once more, from its beginning."""
 
 
 def make_memory(*, native: bool, accounts: int, slots: int, blocks: int) -> Memory:

@@ -1,6 +1,5 @@
 """State at a height, from memory at the head and from rows elsewhere."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -192,14 +191,10 @@ def prefetch(
 ) -> None:
     """Bring accounts and slots into memory, when `number` is the head; slots not of a fork.
 
-    In one statement for the accounts, and one for the slots of each of them.
+    In a statement for all accounts and one for all slots, each with a look at the head.
     """
     prefetch_accounts(chain, list(accounts), number)
-    by_address: defaultdict[Address, list[Slot]] = defaultdict(list)
-    for address, slot in slots:
-        by_address[address].append(slot)
-    for address, wanted in by_address.items():
-        prefetch_slots(chain, address, wanted, number)
+    _prefetch_places(chain, list(slots), number)
 
 
 def prefetch_slots(
@@ -209,16 +204,24 @@ def prefetch_slots(
 
     Return those that had to be read.
     """
+    read = _prefetch_places(chain, [(address, one) for one in slots], number)
+    return {slot: value for (_, slot), value in read.items()}
+
+
+def _prefetch_places(
+    chain: EvmChain, places: Sequence[tuple[Address, Slot]], number: int
+) -> dict[tuple[Address, Slot], Word]:
+    """Do so for slots of whatever accounts."""
     state = chain.memory.state
     version = state.version_at(number)
-    wanted = [one for one in slots if isinstance(state.slot(address, one, number), Missing)]
+    wanted = [one for one in places if isinstance(state.slot(*one, number), Missing)]
     if not wanted or chain.fork is not None or blocks.head(chain).number != number:
         return {}
-    found = evm_state.slots_now(chain.db, [address + one for one in wanted])
+    found = evm_state.slots_now(chain.db, [address + slot for address, slot in wanted])
     # As above.
     if stored.head_number(chain.db) != number:
         return {}
-    read = {one: found[address + one] for one in wanted}
-    for one, value in read.items():
-        state.remember_slot(address, one, value, version)
+    read = {(address, slot): found[address + slot] for address, slot in wanted}
+    for (address, slot), value in read.items():
+        state.remember_slot(address, slot, value, version)
     return read

@@ -19,15 +19,18 @@ use crate::{
         frames::FrameAnswers,
         loop_time::LoopTime,
         memory::StateMemory,
-        respond::{Limits, Refusal},
-        values::{Asked, Place, Values},
+        respond::{BatchLimits, InThread, Refusal},
+        values::{ResultKey, RunsOn, Values},
         whole::WholeAnswers,
     },
     reader::Unread,
     slots::CallSlots,
 };
 
-/// Longest result about an accepted block that is kept.
+/// Blocks up to the head that are kept.
+const RECENT_BLOCKS: u64 = 128;
+
+/// Longest result about a transaction that is kept.
 const LONGEST_KEPT: usize = 64 << 10;
 
 /// Answers of one chain's head. Its results about accepted blocks take `most_bytes` at most.
@@ -101,8 +104,8 @@ impl HotAnswers {
     /// Keep the result of a method about a transaction of an accepted block.
     fn keep_by_hash(&self, epoch: u64, method: &str, hash: Word, result: &[u8]) {
         let asked = match method {
-            "eth_getTransactionReceipt" => Asked::Receipt(hash.0),
-            "eth_getTransactionByHash" => Asked::Transaction(hash.0),
+            "eth_getTransactionReceipt" => ResultKey::Receipt(hash.0),
+            "eth_getTransactionByHash" => ResultKey::Transaction(hash.0),
             _ => return,
         };
         let mut values = self.values();
@@ -111,13 +114,15 @@ impl HotAnswers {
         }
     }
 
-    /// Keep an accepted block, with whole transactions or with their hashes.
+    /// Keep an accepted block, with whole transactions or with their hashes, if it is a recent one: whoever reads the
+    /// chain from its beginning would have all that is kept forgotten.
     fn keep_block(&self, epoch: u64, number: u64, hash: Word, full: bool, result: &[u8]) {
         let mut values = self.values();
-        if values.takes(epoch) && result.len() <= LONGEST_KEPT {
+        let recent = values.head.is_some_and(|head| number.saturating_add(RECENT_BLOCKS) > head);
+        if values.takes(epoch) && recent {
             let result = Arc::<[u8]>::from(result);
-            values.keep(Asked::BlockByNumber(number, full), result.clone(), self.most_bytes);
-            values.keep(Asked::BlockByHash(hash.0, full), result, self.most_bytes);
+            values.keep(ResultKey::BlockByNumber(number, full), result.clone(), self.most_bytes);
+            values.keep(ResultKey::BlockByHash(hash.0, full), result, self.most_bytes);
         }
     }
 
@@ -171,8 +176,8 @@ impl HotAnswers {
     ) -> PyResult<Option<(Bound<'py, PyBytes>, Bound<'py, PyAny>)>> {
         let seconds = may_call.then_some(self.seconds);
         let share = seconds.map(|seconds| Share { gas: Some(self.gas), seconds, turn: None });
-        let limits = Limits { most_calls, most_bytes };
-        match self.respond(body, share, limits, Place::Loop, None) {
+        let limits = BatchLimits { most_calls, most_bytes };
+        match self.respond(body, share, limits, RunsOn::Loop, None, None) {
             Ok((out, names)) => Ok(Some((PyBytes::new(py, &out), names.told(py)?))),
             Err(Refusal::TooLong) => Ok(Some((PyBytes::new(py, b""), py.None().into_bound(py)))),
             Err(_) => Ok(None),
@@ -180,20 +185,21 @@ impl HotAnswers {
     }
 
     /// The same in a thread, without the interpreter lock: calls wait for a slot. None as well where they take too long;
-    /// an `UnreadState` where they can be answered once that is remembered.
+    /// with `reads` an `UnreadState` where they can be answered once that is remembered.
     fn answer_in_thread<'py>(
         &self,
         py: Python<'py>,
         body: &[u8],
         call_slots: &CallSlots,
+        reads: bool,
         most_calls: usize,
         most_bytes: usize,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let limits = Limits { most_calls, most_bytes };
+        let limits = BatchLimits { most_calls, most_bytes };
         let answered = py.detach(|| {
-            let turn = call_slots.enter(None);
-            let share = Share { gas: None, seconds: self.thread_seconds, turn };
-            self.respond(body, Some(share), limits, Place::Thread, None)
+            let share = Share { gas: None, seconds: self.thread_seconds, turn: None };
+            let thread = InThread { call_slots, reads };
+            self.respond(body, Some(share), limits, RunsOn::Thread, None, Some(thread))
         });
         match answered {
             Ok((out, names)) => {
@@ -214,7 +220,7 @@ impl HotAnswers {
         most_calls: usize,
         most_bytes: usize,
     ) -> WholeAnswers {
-        WholeAnswers::new(slf.clone().unbind(), told, Limits { most_calls, most_bytes })
+        WholeAnswers::new(slf.clone().unbind(), told, BatchLimits { most_calls, most_bytes })
     }
 
     /// What answers frames of WebSockets that are whole messages; `longest`: bytes of an answer that need not be counted
@@ -226,7 +232,12 @@ impl HotAnswers {
         most_bytes: usize,
         longest: usize,
     ) -> FrameAnswers {
-        FrameAnswers::new(slf.clone().unbind(), told, Limits { most_calls, most_bytes }, longest)
+        FrameAnswers::new(
+            slf.clone().unbind(),
+            told,
+            BatchLimits { most_calls, most_bytes },
+            longest,
+        )
     }
 }
 

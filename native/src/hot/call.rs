@@ -121,6 +121,14 @@ pub(crate) struct Surroundings {
     pub(crate) watched: Address,
 }
 
+impl Surroundings {
+    /// A call as it is run here.
+    fn message(&self, wanted: request::Message) -> Message {
+        let gas = wanted.gas.unwrap_or(self.gas_cap).min(self.gas_cap);
+        Message::plain(wanted.from, wanted.to, gas, wanted.value, wanted.data)
+    }
+}
+
 /// How gas is estimated at a height.
 #[derive(Clone)]
 pub(crate) struct Estimates {
@@ -168,8 +176,7 @@ pub(crate) fn run(
     room: Option<usize>,
     share: &mut Share,
 ) -> Ran<Bytes> {
-    let gas = wanted.gas.unwrap_or(surroundings.gas_cap).min(surroundings.gas_cap);
-    let message = Message::plain(wanted.from, wanted.to, gas, wanted.value, wanted.data);
+    let message = surroundings.message(wanted);
     let reader = Reader::of_memory(state, surroundings.watched);
     within(share, |limits| {
         let answer = call(&surroundings.environment, message, reader, limits, false)?;
@@ -186,8 +193,7 @@ pub(crate) fn find_unread(
     share: &mut Share,
     notes: &Notes,
 ) {
-    let gas = wanted.gas.unwrap_or(surroundings.gas_cap).min(surroundings.gas_cap);
-    let message = Message::plain(wanted.from, wanted.to, gas, wanted.value, wanted.data);
+    let message = surroundings.message(wanted);
     let reader = Reader::noting(state, surroundings.watched, Arc::clone(notes));
     within(share, |limits| {
         call(&surroundings.environment, message, reader, limits, false).map(|_| None::<()>)

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use pyo3::{prelude::*, types::PyBytes};
 
-use crate::hot::{answers::HotAnswers, respond::Limits};
+use crate::hot::{answers::HotAnswers, respond::BatchLimits};
 
 /// Bytes of a frame that is answered whatever else this turn of the event loop has to do.
 const LONGEST_FRAME: usize = 1_024;
@@ -25,7 +25,7 @@ pub(crate) struct FrameAnswers {
     answers: Py<HotAnswers>,
     /// Told the names of what was answered, as `HotAnswers.answer` gives them, and the seconds it took.
     told: Py<PyAny>,
-    limits: Limits,
+    limits: BatchLimits,
     longest: usize,
 }
 
@@ -46,7 +46,7 @@ impl FrameAnswers {
     pub(crate) fn new(
         answers: Py<HotAnswers>,
         told: Py<PyAny>,
-        limits: Limits,
+        limits: BatchLimits,
         longest: usize,
     ) -> Self {
         Self { answers, told, limits, longest }

@@ -82,10 +82,11 @@ impl Shared {
     }
 }
 
-/// The memory as of one height: what is asked of it at another one is not remembered.
+/// The memory as of one height: what is asked of it once it has moved is not remembered.
 pub(crate) struct Head {
     memory: Arc<Shared>,
-    number: u64,
+    /// None: it is at another height.
+    version: Option<u64>,
     /// Slots that were found: threads that count the same at each slot would wait for each other.
     slots: Cell<u64>,
 }
@@ -100,7 +101,7 @@ impl Head {
     /// An account, if it is remembered.
     pub(crate) fn account(&self, address: &Address) -> Option<Account> {
         let values = self.memory.read();
-        let found = (values.number == Some(self.number)).then(|| values.accounts.get(address));
+        let found = (self.version == Some(values.version)).then(|| values.accounts.get(address));
         self.memory.accounts.count(found.flatten().copied())
     }
 
@@ -108,7 +109,8 @@ impl Head {
     pub(crate) fn slot(&self, address: Address, slot: B256) -> Option<B256> {
         let values = self.memory.read();
         let key = Place(address, slot);
-        let found = (values.number == Some(self.number)).then(|| values.slots.get(&key)).flatten();
+        let known = self.version == Some(values.version);
+        let found = known.then(|| values.slots.get(&key)).flatten();
         self.slots.set(self.slots.get() + u64::from(found.is_some()));
         found.copied()
     }
@@ -254,6 +256,7 @@ impl StateMemory {
 impl StateMemory {
     /// The memory as of a height.
     pub(crate) fn at(&self, number: u64) -> Head {
-        Head { memory: Arc::clone(&self.0), number, slots: Cell::default() }
+        let version = self.version_at(number);
+        Head { memory: Arc::clone(&self.0), version, slots: Cell::default() }
     }
 }

@@ -171,17 +171,17 @@ fn fixed<const N: usize>(text: &str) -> Option<[u8; N]> {
 }
 
 /// A number without leading zeros, of at most 256 bits.
-/// A block's number.
-pub(crate) fn number(text: &str) -> Option<u64> {
-    quantity(text)?.try_into().ok()
-}
-
 fn quantity(text: &str) -> Option<U256> {
     let digits = digits(text)?;
     let plain = matches!(digits.len(), 1..=64)
         && (digits == "0" || !digits.starts_with('0'))
         && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     if plain { U256::from_str_radix(digits, 16).ok() } else { None }
+}
+
+/// A block's number.
+pub(crate) fn number(text: &str) -> Option<u64> {
+    quantity(text)?.try_into().ok()
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
 //! From a body to the answer: what is asked, and how each answer is written.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::{Arc, MutexGuard},
+    time::Instant,
+};
 
 use pyo3::{IntoPyObjectExt, prelude::*, types::PyDict};
 use revm::primitives::{KECCAK_EMPTY, U256, hex};
@@ -12,9 +15,10 @@ use crate::{
         call::{self, Estimates, Heavy, Kind, Purpose, Ran, Share, Surroundings},
         memory::{Account, Head, StateMemory},
         request::{self, Body, Call},
-        values::{Asked, Place},
+        values::{ResultKey, RunsOn},
     },
     reader::{Notes, Unread},
+    slots::CallSlots,
 };
 
 /// Bytes of a body's answers after which a thread goes on.
@@ -38,17 +42,27 @@ fn known<T>(value: Option<T>) -> Answered<T> {
 
 /// Of a batch.
 #[derive(Clone, Copy)]
-pub(crate) struct Limits {
+pub(crate) struct BatchLimits {
     pub(crate) most_calls: usize,
     pub(crate) most_bytes: usize,
+}
+
+/// How the calls of a body are run in a thread.
+#[derive(Clone, Copy)]
+pub(crate) struct InThread<'a> {
+    pub(crate) call_slots: &'a CallSlots,
+    /// Whether what they ask for that is not remembered may be read for them.
+    pub(crate) reads: bool,
 }
 
 /// One body on its way.
 struct Round<'a> {
     head: &'a StateMemory,
-    place: Place,
+    on: RunsOn,
     /// What calls may still use; None where none may be run.
     share: Option<Share>,
+    /// Where calls in a thread find a slot, with the first of them.
+    call_slots: Option<&'a CallSlots>,
     /// Seconds that they may use together.
     seconds: f64,
     begun: Option<Instant>,
@@ -58,28 +72,44 @@ struct Round<'a> {
     /// What calls in a thread asked for that is not remembered, and at which height.
     notes: Notes,
     noted_at: Option<u64>,
+    /// Whether that may be read for them.
+    reads: bool,
     out: Vec<u8>,
 }
 
 impl Round<'_> {
-    /// Note what a call asks for that is not remembered.
+    /// What a call may use that is begun now, if there is time for it.
+    ///
+    /// The clock is not looked at within a small call: many of them would end long after their time.
+    fn share(&mut self) -> Answered<&mut Share> {
+        let share = self.share.as_mut().ok_or(Refusal::TooLong)?;
+        if let Some(call_slots) = self.call_slots
+            && share.turn.is_none()
+        {
+            share.turn = call_slots.enter(None);
+        }
+        let begun = *self.begun.get_or_insert_with(Instant::now);
+        let goes_on = share.turn.as_ref().is_none_or(|turn| turn.take_turns());
+        share.seconds = self.seconds - begun.elapsed().as_secs_f64();
+        if goes_on && share.seconds > 0.0 { Ok(share) } else { Err(Refusal::TooLong) }
+    }
+
+    /// Note what a call asks for that is not remembered; whether there is anything of that.
     fn find_unread(
         &mut self,
         surroundings: &Surroundings,
         wanted: request::Message,
-    ) -> Answered<()> {
+    ) -> Answered<bool> {
         let state = self.head.at(surroundings.number);
-        let share = self.share.as_mut().ok_or(Refusal::TooLong)?;
-        call::find_unread(surroundings, state, wanted, share, &self.notes);
-        if self.unread().is_empty() {
-            return Err(Refusal::Unknown);
-        }
-        self.noted_at = Some(surroundings.number);
-        Ok(())
+        let notes = Arc::clone(&self.notes);
+        call::find_unread(surroundings, state, wanted, self.share()?, &notes);
+        let found = !self.unread().is_empty();
+        self.noted_at = self.noted_at.or(found.then_some(surroundings.number));
+        Ok(found)
     }
 
-    fn unread(&self) -> Unread {
-        self.notes.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+    fn unread(&self) -> MutexGuard<'_, Unread> {
+        self.notes.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
@@ -112,20 +142,23 @@ impl HotAnswers {
         &self,
         body: &'a [u8],
         share: Option<Share>,
-        limits: Limits,
-        place: Place,
+        limits: BatchLimits,
+        on: RunsOn,
         longest: Option<usize>,
+        thread: Option<InThread<'_>>,
     ) -> Answered<(Vec<u8>, Names<'a>)> {
         let mut round = Round {
             head: self.memory.get(),
-            place,
+            on,
             seconds: share.as_ref().map_or(0.0, |share| share.seconds),
             share,
+            call_slots: thread.map(|thread| thread.call_slots),
             begun: None,
             longest,
             most_bytes: limits.most_bytes,
             notes: Notes::default(),
             noted_at: None,
+            reads: thread.is_some_and(|thread| thread.reads),
             out: Vec::with_capacity(256),
         };
         let names = match request::read(body) {
@@ -139,7 +172,7 @@ impl HotAnswers {
             _ => return Err(Refusal::Unknown),
         };
         match round.noted_at {
-            Some(number) => Err(Refusal::Unread(number, round.unread())),
+            Some(number) => Err(Refusal::Unread(number, round.unread().clone())),
             None => Ok((round.out, names)),
         }
     }
@@ -150,7 +183,7 @@ impl HotAnswers {
     pub(crate) fn whole<'a>(
         &self,
         body: &'a [u8],
-        limits: Limits,
+        limits: BatchLimits,
         longest: usize,
         now: Instant,
     ) -> Option<(Vec<u8>, Names<'a>)> {
@@ -159,7 +192,8 @@ impl HotAnswers {
         let seconds = if is_batch { None } else { time.available(now) };
         let seconds = seconds.map(|seconds| seconds.min(self.seconds));
         let share = seconds.map(|seconds| Share { gas: Some(self.gas), seconds, turn: None });
-        let answer = self.respond(body, share, limits, Place::Whole, Some(longest)).ok();
+        let answer =
+            self.respond(body, share, limits, RunsOn::WholeOnLoop, Some(longest), None).ok();
         time.take(now.elapsed().as_secs_f64());
         answer.filter(|(answer, _)| answer.len() <= longest)
     }
@@ -169,7 +203,7 @@ impl HotAnswers {
         for (place, call) in calls.iter().enumerate() {
             round.out.push(if place == 0 { b'[' } else { b',' });
             self.call(round, call)?;
-            if round.out.len() > LONGEST && !matches!(round.place, Place::Thread) {
+            if round.out.len() > LONGEST && !matches!(round.on, RunsOn::Thread) {
                 return Err(Refusal::TooLong);
             }
             if round.out.len() > round.most_bytes {
@@ -251,14 +285,17 @@ impl HotAnswers {
     fn run(&self, round: &mut Round<'_>, call: &Call<'_>, purpose: Purpose) -> Answered<()> {
         let message = known(call.message())?;
         let state = self.head(round)?;
-        let share = round.share.as_mut().ok_or(Refusal::TooLong)?;
-        let begun = *round.begun.get_or_insert_with(Instant::now);
-        share.seconds = round.seconds - begun.elapsed().as_secs_f64();
-        let kind = Heavy::kind(&message, purpose);
-        let (surroundings, rules) = self.surroundings(&message, purpose)?;
-        if self.values().heavy(round.place).passes(&kind) {
+        if round.share.is_none() {
             return Err(Refusal::TooLong);
         }
+        let kind = Heavy::kind(&message, purpose);
+        let (surroundings, rules) = self.surroundings(&message, purpose)?;
+        if self.values().heavy(round.on).passes(&kind) {
+            return Err(Refusal::TooLong);
+        }
+        // Two digits a byte, and what stands around them.
+        let room = round.longest.map(|longest| longest.saturating_sub(round.out.len() + 4) / 2);
+        let share = round.share()?;
         let wanted = message.clone();
         if let Some(rules) = rules {
             let ran = call::estimate(&surroundings, &rules, state, message, share);
@@ -266,8 +303,6 @@ impl HotAnswers {
                 quantity(&mut round.out, &U256::from(gas));
             }
         } else {
-            // Two digits a byte, and what stands around them.
-            let room = round.longest.map(|longest| longest.saturating_sub(round.out.len() + 4) / 2);
             let ran = call::run(&surroundings, state, message, room, share);
             if let Some(output) = self.settled(round, kind, ran, &surroundings, wanted)? {
                 data(&mut round.out, &output);
@@ -307,10 +342,10 @@ impl HotAnswers {
         surroundings: &Surroundings,
         wanted: request::Message,
     ) -> Answered<Option<T>> {
-        if ran.is_unread && matches!(round.place, Place::Thread) {
-            return round.find_unread(surroundings, wanted).map(|()| None);
+        if ran.is_unread && round.reads && round.find_unread(surroundings, wanted)? {
+            return Ok(None);
         }
-        self.values().heavy(round.place).note(kind, &ran);
+        self.values().heavy(round.on).note(kind, &ran);
         let refusal = if ran.is_too_long() { Refusal::TooLong } else { Refusal::Unknown };
         ran.found.map(Some).ok_or(refusal)
     }
@@ -336,22 +371,22 @@ impl HotAnswers {
 }
 
 /// What is asked of an accepted block.
-fn asked(call: &Call<'_>, method: &str, head: u64) -> Option<Asked> {
+fn asked(call: &Call<'_>, method: &str, head: u64) -> Option<ResultKey> {
     let hash = || match call.texts()?[..] {
         [hash] => request::word(hash),
         _ => None,
     };
     match method {
-        "eth_getTransactionReceipt" => hash().map(Asked::Receipt),
-        "eth_getTransactionByHash" => hash().map(Asked::Transaction),
+        "eth_getTransactionReceipt" => hash().map(ResultKey::Receipt),
+        "eth_getTransactionByHash" => hash().map(ResultKey::Transaction),
         "eth_getBlockByHash" => {
             let (hash, full) = call.block()?;
-            Some(Asked::BlockByHash(request::word(hash)?, full))
+            Some(ResultKey::BlockByHash(request::word(hash)?, full))
         }
         _ => {
             let (block, full) = call.block()?;
             let number = if request::is_head(block) { head } else { request::number(block)? };
-            Some(Asked::BlockByNumber(number, full))
+            Some(ResultKey::BlockByNumber(number, full))
         }
     }
 }

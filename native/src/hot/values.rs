@@ -11,7 +11,7 @@ use crate::hot::{
 
 /// What is asked of an accepted block, and always answered alike.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Asked {
+pub(crate) enum ResultKey {
     Receipt(B256),
     Transaction(B256),
     /// With whole transactions, or with their hashes.
@@ -21,11 +21,11 @@ pub(crate) enum Asked {
 
 /// Where a call is run.
 #[derive(Clone, Copy)]
-pub(crate) enum Place {
+pub(crate) enum RunsOn {
     /// On an event loop, in a turn of which it is known what it has left.
     Loop,
     /// There as well, but of a whole request or frame: it has less time, and is tried again.
-    Whole,
+    WholeOnLoop,
     /// In a thread.
     Thread,
 }
@@ -36,11 +36,11 @@ pub(crate) struct Values {
     /// Results of methods without params, of this epoch.
     pub(crate) results: HashMap<String, Vec<u8>>,
     /// Results about accepted blocks, and their bytes.
-    pub(crate) accepted: Kept<Asked, Arc<[u8]>>,
+    pub(crate) accepted: Kept<ResultKey, Arc<[u8]>>,
     pub(crate) bytes: usize,
     pub(crate) surroundings: Option<Arc<Surroundings>>,
     pub(crate) estimates: Option<Estimates>,
-    /// Calls that are not tried, by place.
+    /// Calls that are not tried, by where they are run.
     heavy: [Heavy; 3],
 }
 
@@ -72,7 +72,7 @@ impl Values {
     }
 
     /// Keep a result about an accepted block; at most so many bytes of all.
-    pub(crate) fn keep(&mut self, asked: Asked, result: Arc<[u8]>, most_bytes: usize) {
+    pub(crate) fn keep(&mut self, asked: ResultKey, result: Arc<[u8]>, most_bytes: usize) {
         if self.accepted.get(&asked).is_none() {
             self.bytes += result.len();
             self.accepted.put(asked, result);
@@ -83,8 +83,8 @@ impl Values {
         }
     }
 
-    pub(crate) fn heavy(&mut self, place: Place) -> &mut Heavy {
-        &mut self.heavy[place as usize]
+    pub(crate) fn heavy(&mut self, on: RunsOn) -> &mut Heavy {
+        &mut self.heavy[on as usize]
     }
 }
 
@@ -96,18 +96,19 @@ mod tests {
     fn results_about_accepted_blocks_take_no_more_bytes_than_they_may() {
         let mut values = Values::new();
         for number in 0..10 {
-            values.keep(Asked::BlockByNumber(number, true), [0; 10].into(), 35);
-            values.keep(Asked::BlockByNumber(number, true), [1; 10].into(), 35);
+            values.keep(ResultKey::BlockByNumber(number, true), [0; 10].into(), 35);
+            values.keep(ResultKey::BlockByNumber(number, true), [1; 10].into(), 35);
         }
-        let kept = (0..10)
-            .filter(|number| values.accepted.get(&Asked::BlockByNumber(*number, true)).is_some());
+        let kept = (0..10).filter(|number| {
+            values.accepted.get(&ResultKey::BlockByNumber(*number, true)).is_some()
+        });
         assert_eq!((kept.collect::<Vec<_>>(), values.bytes), (vec![7, 8, 9], 30));
     }
 
     #[test]
     fn a_result_that_does_not_fit_alone_is_not_kept() {
         let mut values = Values::new();
-        values.keep(Asked::Receipt(B256::ZERO), [0; 36].into(), 35);
+        values.keep(ResultKey::Receipt(B256::ZERO), [0; 36].into(), 35);
         assert_eq!((values.accepted.len(), values.bytes), (0, 0));
     }
 }

@@ -11,7 +11,7 @@ use pyo3::{prelude::*, types::PyBytes};
 
 use crate::hot::{
     answers::HotAnswers,
-    respond::{Limits, Names},
+    respond::{BatchLimits, Names},
 };
 
 /// Bytes of a head that is looked for.
@@ -48,7 +48,7 @@ pub(crate) struct WholeAnswers {
     answers: Py<HotAnswers>,
     /// Told the names of what was answered, as `HotAnswers.answer` gives them, and the seconds it took.
     told: Py<PyAny>,
-    limits: Limits,
+    limits: BatchLimits,
     heads: Mutex<Heads>,
 }
 
@@ -95,7 +95,7 @@ impl WholeAnswers {
 type Response<'a> = (Vec<u8>, Names<'a>, Vec<u8>);
 
 impl WholeAnswers {
-    pub(crate) fn new(answers: Py<HotAnswers>, told: Py<PyAny>, limits: Limits) -> Self {
+    pub(crate) fn new(answers: Py<HotAnswers>, told: Py<PyAny>, limits: BatchLimits) -> Self {
         Self { answers, told, limits, heads: Mutex::default() }
     }
 

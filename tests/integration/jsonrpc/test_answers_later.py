@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
+from jsonrpc.answering import Answering
 from jsonrpc.connections import ConnectionLimits
 from jsonrpc.direct import DirectProtocol
 from jsonrpc.memory import MemoryLimits
-from tests.integration.jsonrpc.guarded import ANSWER, PLAIN, until
+from tests.integration.jsonrpc.guarded import ANSWER, PLAIN, Panic, until
 from tests.integration.jsonrpc.serving import JSON
 from tests.servers.raw import RawConnection
 
@@ -107,8 +108,23 @@ def test_a_server_that_ends_gives_the_answer_and_takes_nothing_behind_it(
     made[0].loop.call_soon_threadsafe(made[0].shutdown)
     until(lambda: not made[0].flow.waiting)
     served.hold.set()
-    assert connection.response()[2] == SLOW_ANSWER
+    _, head, answer = connection.response()
+    assert (answer, b"connection: close" in head) == (SLOW_ANSWER, True)
     assert connection.until_closed() == b""
+
+
+@pytest.mark.parametrize("error", [OSError, Panic])
+def test_a_connection_whose_answer_fails_altogether_is_ended(
+    serve, raw, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Any
+) -> None:
+    async def fail(*_: object, missed: bool) -> Any:
+        raise error
+
+    monkeypatch.setattr(Answering, "answer", fail)
+    connection = raw(serve().port)
+    connection.say(SLOW_REQUEST)
+    assert connection.until_closed() == b""
+    assert "the direct door failed" in caplog.text
 
 
 def test_an_answer_for_which_there_is_no_room_is_refused_and_ends_the_connection(

@@ -410,6 +410,17 @@ async def test_one_that_is_told_much_is_told_in_parts_and_in_order(many) -> None
     assert [msgspec.json.decode(one)["params"]["result"] for one in sinks[0].texts] == [*range(8)]
 
 
+async def test_long_results_are_as_much_work_as_many(many) -> None:
+    hub, sinks = many
+    first = hub.subscriptions("newHeads")[0]
+    told = asyncio.create_task(hub.send([first], [b"1", b"2" * 1_024, b"3" * 9_999, b"4"]))
+    seen = []
+    while not told.done():
+        await asyncio.sleep(0)
+        seen.append(len(sinks[0].texts))
+    assert seen == [2, 3, 4, 4]
+
+
 async def test_one_that_ends_while_it_is_told_much_hears_no_more(many) -> None:
     hub, sinks = many
     first = hub.subscriptions("newHeads")[0]

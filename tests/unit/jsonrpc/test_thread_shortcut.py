@@ -1,9 +1,13 @@
 """The shortcut for threads is asked before a body is read, and nobody's call depends on it."""
 
+import time
+from typing import Any
+
 import pytest
 
 from jsonrpc.calls import ABANDONED
 from jsonrpc.dispatch import Dispatcher, ShortcutAnswer
+from jsonrpc.inflight import Inflight
 from jsonrpc.registry import MethodRegistry
 
 CALL = b'{"jsonrpc":"2.0","id":7,"method":"number"}'
@@ -13,17 +17,23 @@ ANSWER = b'{"jsonrpc":"2.0","id":7,"result":"0x10"}'
 class Shortcut:
     """Answers as it was told; notes what it was asked, and what is observed."""
 
-    def __init__(self, answer: ShortcutAnswer | BaseException | None) -> None:
+    def __init__(self, answer: ShortcutAnswer | BaseException | None, **options: Any) -> None:
         self._answer = answer
+        self.look = lambda: 0
+        self.seen: list[int] = []
+        """What was to be seen while it was asked."""
         self.asked: list[bytes] = []
         self.observed: list[tuple[str, int]] = []
         registry = MethodRegistry()
         registry.add("number", lambda: "0x10", hot=True)
-        self.dispatcher = Dispatcher(registry, observer=self.observe, thread_shortcut=self)
+        self.dispatcher = Dispatcher(
+            registry, observer=self.observe, thread_shortcut=self, **options
+        )
 
     def __call__(self, body: bytes, most_calls: int, most_bytes: int) -> ShortcutAnswer | None:
         assert (most_calls, most_bytes) == (1000, 25_000_000)
         self.asked.append(body)
+        self.seen.append(self.look())
         if isinstance(self._answer, BaseException):
             raise self._answer
         return self._answer
@@ -57,6 +67,29 @@ def test_where_it_fails_the_method_answers(caplog: pytest.LogCaptureFixture) -> 
     shortcut = Shortcut(MemoryError())
     assert shortcut.dispatcher.answer(CALL) == ANSWER
     assert "the shortcut failed" in caplog.text
+
+
+def test_where_a_server_is_away_the_method_says_so_and_nobody_else(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    shortcut = Shortcut(OSError(), outage=lambda error: "away" * isinstance(error, OSError))
+    assert shortcut.dispatcher.answer(CALL) == ANSWER
+    assert caplog.text == ""
+
+
+def test_it_is_not_asked_when_the_time_is_over() -> None:
+    clock = iter([0.0, 31.0])
+    shortcut = Shortcut((b"[1,2]", "number"), clock=lambda: next(clock, 31.0))
+    shortcut.dispatcher.answer(CALL)
+    assert shortcut.asked == []
+
+
+def test_what_it_is_asked_is_entered_as_running_meanwhile() -> None:
+    inflight = Inflight(time.monotonic)
+    shortcut = Shortcut((b"1", "number"), inflight=inflight)
+    shortcut.look = lambda: len(inflight)
+    shortcut.dispatcher.answer(CALL)
+    assert (shortcut.seen, len(inflight)) == ([1], 0)
 
 
 def test_it_is_not_asked_for_a_client_that_is_gone() -> None:

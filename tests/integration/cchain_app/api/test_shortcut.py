@@ -541,6 +541,26 @@ def test_a_call_that_asks_by_what_it_has_read_reads_by_itself_in_the_end(chain):
     assert asked.in_thread == 1
 
 
+def test_a_batch_of_calls_of_several_contracts_reads_in_as_few_statements(chain):
+    deploy_counter(chain)
+    asked, body = unremembered(chain, MAPPING)
+    others = []
+    for nonce in range(3, 7):
+        chain.do(to=None, data=bytecode.deploy_code(MAPPING), gas=500_000, value=0)
+        others.append(
+            plain(one("eth_call", {"to": encode_data(bytecode.created(SENDER, nonce))}, "latest"))
+        )
+    asked.dispatchers[0].answer(body)
+    evm_chain = this_node().evm_chain
+    evm_chain.memory.state.reset(blocks.head(evm_chain).number)
+    batch = b"[%b]" % b",".join([body, *others])
+    with CaptureQueriesContext(connection) as queries:
+        answered = asked.dispatchers[1].answer(batch)
+    assert asked.in_thread == 1
+    assert len(queries.captured_queries) < 10, queries.captured_queries
+    assert answered == asked.dispatchers[0].answer(batch)
+
+
 def test_calls_that_fail_in_threads_are_left_to_the_method(asked, chain):
     for code in (REVERTER, bytecode.LOOP):
         chain.do(to=None, data=bytecode.deploy_code(code), gas=500_000, value=0)
