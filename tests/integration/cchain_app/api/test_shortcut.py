@@ -577,9 +577,13 @@ def test_calls_that_take_too_long_in_a_thread_are_left_to_the_method(chain, monk
     begin_anew()
     chain.do(to=None, data=bytecode.deploy_code(READER), gas=500_000, value=0)
     asked = Asked()
-    body = plain(one("eth_call", {"to": encode_data(bytecode.created(SENDER, 0))}, "latest"))
+    large = plain(one("eth_call", {"to": encode_data(bytecode.created(SENDER, 0))}, "latest"))
+    small = plain(
+        one("eth_call", {"to": RECIPIENT_TEXT}, "latest")
+    )  # too small to look at the clock
     for _ in range(3):
-        assert int(json.loads(asked.same_in_thread(body))["result"], 16) == 200
+        assert int(json.loads(asked.same_in_thread(large))["result"], 16) == 200
+        assert json.loads(asked.same_in_thread(small))["result"] == "0x"
     assert asked.in_thread == 0
 
 
