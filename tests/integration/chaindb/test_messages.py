@@ -31,10 +31,12 @@ pytestmark = [by_postgresql, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
-def database() -> Database:
+def database() -> Iterator[Database]:
     made = Database()
     made.connection.ensure_connection()
-    return made
+    yield made
+    # With it go tables that are its alone, which others would find there.
+    made.connection.close()
 
 
 @pytest.fixture
