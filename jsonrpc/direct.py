@@ -132,7 +132,8 @@ class DirectProtocol(GuardedProtocol):
         except STOP:
             raise
         except BaseException:
-            # A native extension that panics raises no `Exception`. Nothing can follow on a connection that waits for an answer that does not come.
+            # A native extension that panics raises no `Exception`. Nothing can follow on a connection that waits for
+            # an answer that does not come.
             _log.exception("the direct door failed")
             self.transport.abort()
 

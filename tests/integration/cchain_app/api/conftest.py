@@ -7,6 +7,8 @@ import pytest
 from cchain_app.api import loop_gas
 from cchain_app.memory import select
 from tests.builders.process import begin_anew
+from tests.integration.cchain_app.api.hot_requests import Asked, deploy_counter
+from tests.integration.conftest import Chain
 
 
 @pytest.fixture
@@ -19,3 +21,10 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     begin_anew()
     yield
     begin_anew()
+
+
+@pytest.fixture
+def asked(patient: None, chain: Chain) -> Asked:
+    """The interface with its shortcuts and without, at a chain with a counter that was called once."""
+    deploy_counter(chain)
+    return Asked()

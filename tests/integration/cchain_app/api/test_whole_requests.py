@@ -23,7 +23,7 @@ from tests.builders import bytecode
 from tests.builders.hot_dispatcher import hot_dispatcher
 from tests.builders.process import begin_anew
 from tests.builders.transactions import SENDER
-from tests.integration.cchain_app.api.test_shortcut import SENDER_TEXT, one
+from tests.integration.cchain_app.api.hot_requests import SENDER_TEXT, one
 
 pytestmark = pytest.mark.usefixtures("patient")
 
