@@ -20,7 +20,7 @@ WORK_AT_ONCE: Final = 8_192
 WORK_OF_PUSH: Final = 32
 """As many notifications take as long as to hand a socket some."""
 
-BYTES_OF_WORK: Final = 1_024
+BYTES_OF_WORK: Final = 256
 """So many bytes more of a notification, which are copied some times, take as long as another one."""
 
 
