@@ -213,18 +213,16 @@ class PythonStateMemory(StateMemory):
         with self._lock:
             if self._version == version:
                 for address, value in values:
-                    self._accounts[address] = value
+                    self._keep_account(address, value)
                     self._asked_accounts.miss()
-                shrink(self._accounts, self._most_accounts)
 
     @override
     def remember_slot(self, address: Address, slot: Slot, value: Word, version: int | None) -> None:
         """Keep a slot that was read after `version_at` gave the version, unless anything has changed since."""
         with self._lock:
             if self._version == version:
-                self._slots[address, slot] = value
+                self._keep_slot((address, slot), value)
                 self._asked_slots.miss()
-                shrink(self._slots, self._most_slots)
 
     @override
     def advance(self, number: int, changes: StateChanges) -> None:
@@ -234,11 +232,9 @@ class PythonStateMemory(StateMemory):
             if changes.cleared:
                 self._forget_slots(changes.cleared)
             for address, account in changes.accounts.items():
-                self._accounts[address] = account.after
+                self._keep_account(address, account.after)
             for key, slot in changes.storage.items():
-                self._slots[key] = slot.after
-            shrink(self._accounts, self._most_accounts)
-            shrink(self._slots, self._most_slots)
+                self._keep_slot(key, slot.after)
             self._number = number
         for code_hash, code in changes.codes.items():
             self._keep_code(code_hash, code)
@@ -268,6 +264,15 @@ class PythonStateMemory(StateMemory):
     def _begin_change(self) -> None:
         self._number = None
         self._version += 1
+
+    def _keep_account(self, address: Address, value: AccountState | None) -> None:
+        # One by one, as the native engine's memory: what has just changed is not what is forgotten for it.
+        self._accounts[address] = value
+        shrink(self._accounts, self._most_accounts)
+
+    def _keep_slot(self, key: tuple[Address, Slot], value: Word) -> None:
+        self._slots[key] = value
+        shrink(self._slots, self._most_slots)
 
     def _forget_slots(self, addresses: Set[Address]) -> None:
         for key in [key for key in self._slots if key[0] in addresses]:

@@ -113,6 +113,19 @@ def test_what_was_kept_first_goes_first(kind: type[PythonStateMemory]) -> None:
 
 
 @pytest.mark.parametrize("kind", [PythonStateMemory, native.NativeStateMemory])
+def test_what_a_block_changes_is_kept_in_the_order_of_its_changes(
+    kind: type[PythonStateMemory],
+) -> None:
+    memory = kind(accounts=4, slots=4)
+    for number, changed in enumerate(([0, 1, 2], [3, 4, 0])):
+        accounts = {ADDRESSES[one]: AccountChange(None, None) for one in changed}
+        memory.advance(number, StateChanges(accounts, {}, {}, frozenset()))
+    known = [memory.account(address, 1) is not MISSING for address in ADDRESSES]
+    # The first one was forgotten for the fifth, and came again.
+    assert known == [True, False, True, True, True]
+
+
+@pytest.mark.parametrize("kind", [PythonStateMemory, native.NativeStateMemory])
 def test_code_is_kept_with_the_block_that_brought_it(kind: type[PythonStateMemory]) -> None:
     memory = kind(accounts=2, slots=2)
     code_hash = Hash(b"\5" * 32)
