@@ -264,10 +264,20 @@ def test_what_an_inner_block_has_undone_is_not_sent(
 
 
 @pytest.fixture
-def ended(database: Database) -> Iterator[None]:
-    """End the server's side of the connection that this thread gives back to the pool, the only one there."""
+def pool(database: Database) -> Iterator[Any]:
+    """A pool of one connection, which is there: no thread of another test has one of it."""
     connections.close_all()
     connections["default"].close_pool()  # type: ignore[attr-defined]  # PostgreSQL's
+    made: Any = connections["default"].pool  # type: ignore[attr-defined]
+    made.open(wait=True)
+    yield made
+    connections.close_all()
+    connections["default"].close_pool()  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def ended(pool: Any) -> Iterator[None]:
+    """End the server's side of the connection that this thread gives back to the pool, the only one there."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
         (process,) = cursor.fetchone()
@@ -278,8 +288,6 @@ def ended(database: Database) -> Iterator[None]:
         assert cursor.fetchone() == (True,)
     yield
     other.close()
-    connections.close_all()
-    connections["default"].close_pool()  # type: ignore[attr-defined]
 
 
 @pytest.mark.usefixtures("ended")
@@ -315,10 +323,8 @@ def test_one_that_ended_just_after_its_answer_fails_once(
 
 @pytest.mark.parametrize("error", [psycopg.InterfaceError, KeyboardInterrupt])
 def test_whatever_ends_the_look_the_pool_has_its_connection_back(
-    database: Database, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+    database: Database, pool: Any, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
 ) -> None:
-    connection.close()
-    pool: Any = connections["default"].pool  # type: ignore[attr-defined]
     asked: list[None] = []
 
     def fail(_: Connection) -> None:

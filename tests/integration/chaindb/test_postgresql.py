@@ -1,5 +1,6 @@
 """Connections to PostgreSQL: long work is waited for, and what ends a connection is told as what it is."""
 
+import gc
 import threading
 import time
 from collections.abc import Iterator
@@ -47,6 +48,9 @@ def slow_logins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     question = session.server()._question
     if question is not None:  # nobody is to wait for that login any more
         assert question.ended.wait(SECONDS)
+    # The driver's attempt is a cycle of objects with its socket: the server would keep the session for it, and the
+    # test database could not be dropped.
+    gc.collect()
 
 
 @pytest.mark.usefixtures("fresh", "slow_logins")
