@@ -12,7 +12,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import NamedTuple
 from zlib import crc32
 
@@ -62,6 +62,8 @@ class Building:
     def __init__(self, name: str, profile: str) -> None:
         self._name = name
         self._is_alone = profile == "embedded"
+        self.within: Callable[[], AbstractContextManager[None]] = nullcontext
+        """Is entered while a block is made, or checked and accepted."""
         self._observer: Observer | None = None
         self._numbers = itertools.count()
         self._table: dict[int, _Work] = {}
@@ -100,7 +102,8 @@ class Building:
         try:
             if not self._is_alone:
                 self._watch()
-            yield
+            with self.within():
+                yield
         finally:
             del self._table[number]
             self._unshare(number)

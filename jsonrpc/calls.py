@@ -242,8 +242,8 @@ class Executor:
         return nullcontext() if self._inflight is None else self._inflight.running(method.name)
 
     def _turn(self, method: Method) -> AbstractContextManager[None]:
-        """Let what never waits take turns."""
-        return self._interpreter.turn() if method.computes else nullcontext()
+        """Let what never waits take turns, and everything else have its own beside the event loop."""
+        return self._interpreter.turn() if method.computes else self._interpreter.needed()
 
     def _encoded(self, outcome: object, method: str) -> bytes | JsonRpcError:
         if isinstance(outcome, Exception):

@@ -24,6 +24,7 @@ from jsonrpc.envelope import Body
 from jsonrpc.errors import Overloaded
 from jsonrpc.gate import HttpConnection, Reply
 from jsonrpc.http import WholeRequests
+from jsonrpc.interpreter import Interpreter
 from jsonrpc.memory import SMALL, RequestMemory, Share
 from jsonrpc.peer import has_hung_up
 from jsonrpc.plain_heads import Known, RequestHeads, head_of
@@ -61,6 +62,8 @@ class DirectProtocol(GuardedProtocol):
     """So long a client may take for each part of a long answer that had to wait."""
     turn: LoopTurn | None = None
     """Hears of each connection."""
+    interpreter: Interpreter | None = None
+    """Hears of each answer that was given at once."""
     _all: ClassVar[Collection[object] | None] = None
     """The server's own set of its connections, HTTP and WebSocket."""
 
@@ -336,6 +339,8 @@ class DirectProtocol(GuardedProtocol):
         if not self.flow.write_paused:
             self._was_read()
         self._wrote()
+        if self.interpreter is not None:
+            self.interpreter.give_way(self.loop)
 
     def _wrote(self) -> None:
         self.server_state.total_requests += 1

@@ -1,27 +1,61 @@
-"""A bound on the threads that compute in Python at once.
+"""How threads and an event loop take turns at the one interpreter of Python.
 
-They take turns with the event loop at the one interpreter: none of them gets on faster beside others,
-but the loop, which may go on after each write only when its turn has come, waits for all of them.
+Threads that compute are few at once: none of them gets on faster beside others, but the loop, which may go on
+after each write only when its turn has come, waits for all of them.
+
+A thread that waits for a database, or leaves work to native code, lets go of the interpreter each time, and beside
+a loop that answers from memory without a pause it gets it back only after a switch interval: a transaction needs
+dozens of such times. So the loop makes a pause now and then while there is such a thread.
 """
 
+import asyncio
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
 AT_ONCE: Final = 2
-"""Threads."""
+"""Threads that compute."""
 
 PATIENCE_SECONDS: Final = 0.02
 """So long a thread waits for its turn at most, in case that what was not to wait does so all the same."""
 
+WORK_SECONDS: Final = 0.0002
+"""So long a loop answers between two pauses."""
+
+PAUSE_SECONDS: Final = 0.00005
+"""A pause; the kernel makes about twice as much of it."""
+
 
 class Interpreter:
-    """Who may compute. One for all dispatchers of a process."""
+    """Who may compute, and for whom the event loop makes pauses. One for all dispatchers of a process.
 
-    def __init__(self, at_once: int = AT_ONCE, patience: float = PATIENCE_SECONDS) -> None:
+    Args:
+        at_once: Threads that may compute.
+        patience: Seconds for which one waits to be among them.
+        clock: Tells seconds.
+        sleep: Makes the loop's pause.
+    """
+
+    def __init__(
+        self,
+        at_once: int = AT_ONCE,
+        patience: float = PATIENCE_SECONDS,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], object] = time.sleep,
+    ) -> None:
         self._places = threading.Semaphore(at_once)
         self._patience = patience
+        self._clock = clock
+        self._sleep = sleep
+        self._counting = threading.Lock()
+        self._needed_by = 0
+        """Threads that need it again and again."""
+        self._pauses_soon = False
+        self._next_pause = 0.0
+        """Before that time the loop makes none."""
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -32,3 +66,28 @@ class Interpreter:
         finally:
             if entered:
                 self._places.release()
+
+    @contextmanager
+    def needed(self) -> Iterator[None]:
+        """Have the event loop make pauses while the body runs, which lets go of the interpreter again and again."""
+        with self._counting:
+            self._needed_by += 1
+        try:
+            yield
+        finally:
+            with self._counting:
+                self._needed_by -= 1
+
+    def give_way(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Make a pause if a thread needs one, when what the loop has answered in this turn is on its way.
+
+        For the loop's thread, after each request that it has answered. Costs next to nothing while nobody needs it.
+        """
+        if self._needed_by and not self._pauses_soon and self._clock() >= self._next_pause:
+            self._pauses_soon = True
+            loop.call_soon(self._pause)
+
+    def _pause(self) -> None:
+        self._pauses_soon = False
+        self._sleep(PAUSE_SECONDS)
+        self._next_pause = self._clock() + WORK_SECONDS

@@ -19,6 +19,7 @@ from jsonrpc.asgi import read_head
 from jsonrpc.connections import Connections
 from jsonrpc.errors import Overloaded
 from jsonrpc.gate import RequestHead
+from jsonrpc.interpreter import Interpreter
 from jsonrpc.memory import RequestMemory, Share
 from jsonrpc.peer import LeastRate, WriteWatch
 
@@ -75,6 +76,9 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
     answer_frame: AnswerAtOnce | None = None
     """Is asked before it, for their frames."""
 
+    interpreter: Interpreter | None = None
+    """Hears of each message that was answered at once."""
+
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._fragments = 0
@@ -127,6 +131,8 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         if not by_frame and not _is_message_answered(data, answer):
             return False
         self._idle_frames = 0
+        if self.interpreter is not None:
+            self.interpreter.give_way(self.loop)
         return True
 
     def _is_at_rest(self) -> bool:

@@ -27,6 +27,7 @@ class Protocol(direct.DirectProtocol):
     held = _DOORS.connections
     memory = _DOORS.memory
     turn = this_node().turn
+    interpreter = _DOORS.interpreter
     websocket_paths = SocketPaths(CCHAIN_WEBSOCKETS)
 
 
@@ -54,4 +55,5 @@ class WebSocket(GuardedWebSocket):
 
     held = _DOORS.connections
     memory = _DOORS.memory
+    interpreter = _DOORS.interpreter
     client_of = staticmethod(_DOORS.cchain.gate.client)

@@ -252,8 +252,11 @@ class Doors:
 
     @cached_property
     def interpreter(self) -> Interpreter:
-        """What the calls of all interfaces in threads may take of this process' interpreter."""
-        return Interpreter()
+        """How this process' threads and its event loop take turns."""
+        made = Interpreter()
+        for chain in (self._evm_rpc.chain, self._platform_rpc.chain):
+            chain.building.within = made.needed
+        return made
 
     @cached_property
     def memory(self) -> RequestMemory:

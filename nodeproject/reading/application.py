@@ -62,6 +62,7 @@ def protocol_of(node: Node, head: ReaderHead, handover: Handover) -> type[asynci
         held = doors.connections
         memory = doors.memory
         turn = node.turn
+        interpreter = doors.interpreter
         dispatcher = endpoint.dispatcher
         reader_head = head
         lengths = BodyLengths(paths)

@@ -20,6 +20,7 @@ from jsonrpc.gate import Gate, GateConfig
 from jsonrpc.gathering import Gatherers
 from jsonrpc.http import Endpoint, WholeFrames, by_path
 from jsonrpc.hub import Hub
+from jsonrpc.interpreter import Interpreter
 from jsonrpc.memory import MemoryLimits, RequestMemory
 from jsonrpc.plain_heads import RequestHeads
 from jsonrpc.protocol import Patience
@@ -76,6 +77,9 @@ class Served:
         self.workers = Workers(2)
         self.asked_first: list[bytes] = []
         """Bodies that the shortcut was asked for."""
+        self.pauses: list[float] = []
+        """How long each pause was to be that the event loop made for threads."""
+        self.interpreter = Interpreter(sleep=self.pauses.append)
         self.behind: list[tuple[str, bytes]] = []
         """Path and body of what came to the application behind the door."""
 
@@ -123,7 +127,7 @@ def serve() -> Iterator[Serve]:
                     raise Panic
                 return SHORT_ANSWERS.get(body)
 
-            dispatcher = Dispatcher(registry, shortcut=shortcut)
+            dispatcher = Dispatcher(registry, shortcut=shortcut, interpreter=made.interpreter)
             endpoint = Endpoint(["/rpc"], dispatcher, gzip_from=0, frames=frames)
             workers, gatherers = made.workers, Gatherers(made.workers)
             stay.callback(workers.close)
@@ -156,6 +160,7 @@ def serve() -> Iterator[Serve]:
                 stall_seconds = stall
                 held = made.connections
                 memory = made.memory
+                interpreter = made.interpreter
                 websocket_paths = frozenset({"/ws"})
 
                 def on_headers_complete(self) -> None:
@@ -166,6 +171,7 @@ def serve() -> Iterator[Serve]:
             class WebSocket(GuardedWebSocket):
                 held = made.connections
                 memory = made.memory
+                interpreter = made.interpreter
                 message_seconds = message_seconds_
                 least_rate = patience.least_rate
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator
+from contextlib import nullcontext
 from math import inf
 from typing import Any
 
@@ -209,3 +210,19 @@ async def _turn() -> None:
     done = asyncio.Event()
     asyncio.get_running_loop().call_soon_threadsafe(done.set)
     await done.wait()
+
+
+async def test_the_loop_makes_pauses_while_either_chain_makes_a_block(
+    shared_pchain: PChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = this_node()
+    chains = (node.evm_chain, node.platform_chain)
+    pauses: list[float] = []
+    monkeypatch.setattr(node.doors.interpreter, "_sleep", pauses.append)
+    for number, chain in enumerate(chains):
+        for making, made in ((nullcontext(), number), (chain.building.count(1), number + 1)):
+            with making:
+                monkeypatch.setattr(node.doors.interpreter, "_next_pause", 0.0)
+                node.doors.interpreter.give_way(asyncio.get_running_loop())
+                await asyncio.sleep(0)
+            assert len(pauses) == made

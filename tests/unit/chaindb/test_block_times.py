@@ -1,6 +1,8 @@
 """How long blocks took, told to whoever observes: from the beginning of the work to the commit."""
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -58,6 +60,21 @@ def test_a_commit_may_come_after_the_work(
     clock.now += 1
     building.accepted(7)
     assert told == [3.0]
+
+
+def test_its_context_is_entered_while_a_block_is_made(building: Building) -> None:
+    now: list[bool] = []
+
+    @contextmanager
+    def within() -> Iterator[None]:
+        now.append(True)
+        yield
+        now.append(False)
+
+    building.within = within
+    with building.count(7):
+        assert now == [True]
+    assert now == [True, False]
 
 
 def test_blocks_that_were_accepted_together_share_their_time(

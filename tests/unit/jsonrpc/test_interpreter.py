@@ -1,5 +1,6 @@
-"""Few threads at once run calls that do nothing but compute."""
+"""Few threads at once run calls that do nothing but compute, and an event loop makes pauses for the others."""
 
+import asyncio
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -7,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from jsonrpc.dispatch import Dispatcher
-from jsonrpc.interpreter import AT_ONCE, Interpreter
+from jsonrpc.interpreter import AT_ONCE, PAUSE_SECONDS, WORK_SECONDS, Interpreter
 from jsonrpc.registry import MethodRegistry
 from tests.unit.jsonrpc.test_hot import body
 
@@ -63,3 +64,91 @@ def test_who_has_waited_for_long_computes_all_the_same() -> None:
         assert not hanging.done()
         end.set()
         assert hanging.result() == b'{"jsonrpc":"2.0","id":1,"result":true}'
+
+
+class Clock:
+    """A clock that moves only while somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def time(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def interpreter(clock: Clock) -> Interpreter:
+    return Interpreter(clock=clock.time, sleep=clock.sleep)
+
+
+async def answer(interpreter: Interpreter, count: int) -> None:
+    """Answer so many requests in one turn of the loop, and let it end."""
+    for _ in range(count):
+        interpreter.give_way(asyncio.get_running_loop())
+    await asyncio.sleep(0)
+
+
+async def test_a_loop_makes_one_pause_a_turn_while_a_thread_needs_it(
+    interpreter: Interpreter, clock: Clock
+) -> None:
+    before = clock.now
+    await answer(interpreter, 3)
+    assert clock.now == before
+
+    with interpreter.needed(), interpreter.needed():
+        await answer(interpreter, 3)
+        assert clock.now == before + PAUSE_SECONDS
+    await answer(interpreter, 3)
+    assert clock.now == before + PAUSE_SECONDS
+
+
+async def test_between_two_pauses_it_works(interpreter: Interpreter, clock: Clock) -> None:
+    with interpreter.needed():
+        await answer(interpreter, 1)
+        for spent, pauses in ((0.0, 0), (WORK_SECONDS / 2, 0), (WORK_SECONDS, 1)):
+            clock.now += spent
+            before = clock.now
+            await answer(interpreter, 2)
+            assert clock.now == pytest.approx(before + pauses * PAUSE_SECONDS, abs=1e-9)
+
+
+async def test_what_is_answered_goes_out_before_the_pause(
+    interpreter: Interpreter, clock: Clock
+) -> None:
+    with interpreter.needed():
+        before = clock.now
+        interpreter.give_way(asyncio.get_running_loop())
+        assert clock.now == before
+
+
+async def test_a_thread_that_fails_needs_it_no_more(interpreter: Interpreter, clock: Clock) -> None:
+    with pytest.raises(ValueError, match="failed"), interpreter.needed():
+        raise ValueError("failed")
+    before = clock.now
+    await answer(interpreter, 1)
+    assert clock.now == before
+
+
+@pytest.mark.parametrize(("computes", "pauses"), [(True, 0), (False, 1)])
+async def test_calls_that_wait_need_it(
+    interpreter: Interpreter, clock: Clock, *, computes: bool, pauses: int
+) -> None:
+    registry = MethodRegistry()
+    begun, end = threading.Event(), threading.Event()
+    registry.add("call", lambda: begun.set() or end.wait(60), computes=computes)
+    dispatcher = Dispatcher(registry, interpreter=interpreter)
+    running = asyncio.get_running_loop().run_in_executor(None, dispatcher.answer, body("call"))
+    await asyncio.to_thread(begun.wait, 60)
+    before = clock.now
+    await answer(interpreter, 1)
+    end.set()
+    await running
+    assert clock.now == pytest.approx(before + pauses * PAUSE_SECONDS, abs=1e-9)

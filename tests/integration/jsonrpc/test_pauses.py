@@ -1,0 +1,68 @@
+"""The event loop makes pauses for threads that need the interpreter, however fast it is asked meanwhile."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from jsonrpc.interpreter import PAUSE_SECONDS
+from tests.integration.jsonrpc.guarded import (
+    ANSWER,
+    PLAIN,
+    SHORT,
+    SHORT_ANSWERS,
+    Served,
+    open_socket,
+    until,
+)
+from tests.integration.jsonrpc.test_answers_later import SLOW_ANSWER, SLOW_REQUEST
+
+Ask = Callable[[], None]
+
+
+@pytest.fixture(params=["HTTP", "WebSocket"])
+def ask(request: pytest.FixtureRequest, raw) -> Iterator[Callable[[Served], Ask]]:
+    """Return what asks a server something on one connection, again and again, that it answers from memory."""
+
+    def over_http(served: Served) -> Ask:
+        connection = raw(served.port)
+
+        def once() -> None:
+            connection.say(PLAIN)
+            assert connection.response()[2] == ANSWER
+
+        return once
+
+    def over_websocket(served: Served) -> Ask:
+        socket = stay.enter_context(open_socket(served))
+
+        def once() -> None:
+            socket.send(SHORT.decode())
+            assert socket.recv() == SHORT_ANSWERS[SHORT][0].decode()
+
+        return once
+
+    with ExitStack() as stay:
+        yield over_http if request.param == "HTTP" else over_websocket
+
+
+def test_it_does_while_a_call_in_a_thread_waits(serve, raw, ask) -> None:
+    served = serve()
+    once = ask(served)
+    for _ in range(10):
+        once()
+    assert served.pauses == []
+
+    waiting = raw(served.port)
+    waiting.say(SLOW_REQUEST)
+    until(lambda: served.called == ["slow"])
+    until(lambda: once() or len(served.pauses) >= 2)
+    assert set(served.pauses) == {PAUSE_SECONDS}
+
+    served.hold.set()
+    assert waiting.response()[2] == SLOW_ANSWER
+    once()
+    made = len(served.pauses)
+    for _ in range(10):
+        once()
+    assert len(served.pauses) == made
