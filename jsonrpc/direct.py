@@ -27,7 +27,8 @@ from jsonrpc.http import WholeRequests
 from jsonrpc.interpreter import Interpreter
 from jsonrpc.memory import SMALL, RequestMemory, Share
 from jsonrpc.peer import has_hung_up
-from jsonrpc.plain_heads import Known, RequestHeads, head_of
+from jsonrpc.plain_heads import Known, RequestHeads, ending, head_of
+from jsonrpc.pooled import Pooled
 from jsonrpc.protocol import GuardedProtocol
 from jsonrpc.turn import LoopTurn
 
@@ -52,6 +53,8 @@ class DirectProtocol(GuardedProtocol):
     heads: RequestHeads
     whole: WholeRequests | None = None
     """Is asked first, for requests whose heads were read here before."""
+    pooled: Pooled | None = None
+    """Waits for what its other threads find; None: they are not asked."""
     answering: Answering | None = None
     """Gives the answers that have to wait; None: such requests go on to uvicorn."""
     pages: Pages | None = None
@@ -87,6 +90,8 @@ class DirectProtocol(GuardedProtocol):
         """Whether an answer is on its way that has to wait; what comes behind its request waits for it."""
         self._answered_at = 0.0
         """When an answer was given here, by the loop's clock."""
+        self._number = 0 if self.pooled is None else id(self)
+        """By which it is told from other connections that there are."""
         self._unread: Share | None = None
         """What a long answer holds until it is read."""
 
@@ -98,8 +103,11 @@ class DirectProtocol(GuardedProtocol):
 
     @override
     def data_received(self, data: bytes) -> None:
-        if self.whole is not None and self._is_served(data, self.whole):
-            return
+        if self.whole is None or not self._is_served(data, self.whole):
+            self._receive(data)
+
+    def _receive(self, data: bytes) -> None:
+        """Take in what was not answered whole."""
         if self._is_awaited:
             self._let_wait(data)
             return
@@ -152,6 +160,10 @@ class DirectProtocol(GuardedProtocol):
         endpoint.replies.count(known.head.method, reply.status)
         await self._write_in_parts(reply)
         self._is_awaited = False
+        self._go_on_after_answer()
+
+    def _go_on_after_answer(self) -> None:
+        """Close after the last answer, or take up what came behind its request."""
         if self.transport.is_closing():
             return
         if not self._keep_alive:
@@ -247,7 +259,7 @@ class DirectProtocol(GuardedProtocol):
         if not self._is_at_rest():
             return False
         try:
-            response = whole.serve(data, self.server_state.default_headers)
+            response = whole.serve(data, self.server_state.default_headers, self._number)
         except STOP:
             raise
         except BaseException:
@@ -256,8 +268,31 @@ class DirectProtocol(GuardedProtocol):
             return False
         if response is None:
             return False
-        self._write(response)
+        if response:
+            self._write(response)
+        elif self.pooled is not None:
+            self._is_awaited = True
+            self.pooled.wait(self.loop, self._number, partial(self._finish, data))
         return True
+
+    def _finish(self, data: bytes, response: bytes | None) -> None:
+        """Take what other threads have come to for a request: its response, or nothing."""
+        self._is_awaited = False
+        if self.transport.is_closing():
+            return
+        try:
+            if response is None:
+                self._receive(data)
+            else:
+                self._write(response if self._keep_alive else ending(response))
+        except STOP:
+            raise
+        except BaseException:
+            # As in `_see_to_answer`.
+            _log.exception("the direct door failed")
+            self.transport.abort()
+        if not self._is_awaited:
+            self._go_on_after_answer()
 
     def _answer(self, known: Known, body: Body) -> bool:
         """Answer a body if that can be done at once; whether it was."""
@@ -339,8 +374,8 @@ class DirectProtocol(GuardedProtocol):
         if not self.flow.write_paused:
             self._was_read()
         self._wrote()
-        if self.interpreter is not None:
-            self.interpreter.give_way(self.loop)
+        if (interpreter := self.interpreter) is not None and interpreter.needed_by:
+            interpreter.give_way(self.loop)
 
     def _wrote(self) -> None:
         self.server_state.total_requests += 1

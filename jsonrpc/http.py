@@ -7,7 +7,7 @@ hands out what `reply` says. ASGI is in `asgi`, Django in `ninja_door`.
 import math
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from http import HTTPStatus
 from typing import Protocol
 
@@ -53,8 +53,22 @@ class WholeRequests(Protocol):
             defaults: The server's own headers; it is true as long as they are this object.
         """
 
-    def serve(self, data: bytes, defaults: object) -> bytes | None:
-        """Return the whole response to a request, None for all that it does not know."""
+    def serve(self, data: bytes, defaults: object, connection: int) -> bytes | None:
+        """Return the whole response to a request, None for all that it does not know.
+
+        An empty one: another thread finds it, and `finished` has it when there is something to read from `fileno`.
+
+        Args:
+            data: The request.
+            defaults: The server's own headers.
+            connection: The number of the one on which it came; 0: where nobody waits for other threads.
+        """
+
+    def fileno(self) -> int | None:
+        """Return what can be read from when `finished` has something; None before the first empty response."""
+
+    def finished(self) -> Sequence[tuple[int, bytes | None]]:
+        """Return what other threads have come to, by connection: the response, None where they do not know it."""
 
 
 class WholeFrames(Protocol):

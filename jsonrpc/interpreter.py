@@ -51,8 +51,8 @@ class Interpreter:
         self._clock = clock
         self._sleep = sleep
         self._counting = threading.Lock()
-        self._needed_by = 0
-        """Threads that need it again and again."""
+        self.needed_by = 0
+        """Threads that need it again and again: while there is one, `give_way` is to be called."""
         self._pauses_soon = False
         self._next_pause = 0.0
         """Before that time the loop makes none."""
@@ -71,19 +71,19 @@ class Interpreter:
     def needed(self) -> Iterator[None]:
         """Have the event loop make pauses while the body runs, which lets go of the interpreter again and again."""
         with self._counting:
-            self._needed_by += 1
+            self.needed_by += 1
         try:
             yield
         finally:
             with self._counting:
-                self._needed_by -= 1
+                self.needed_by -= 1
 
     def give_way(self, loop: asyncio.AbstractEventLoop) -> None:
         """Make a pause if a thread needs one, when what the loop has answered in this turn is on its way.
 
-        For the loop's thread, after each request that it has answered. Costs next to nothing while nobody needs it.
+        For the loop's thread, after each request that it has answered.
         """
-        if self._needed_by and not self._pauses_soon and self._clock() >= self._next_pause:
+        if self.needed_by and not self._pauses_soon and self._clock() >= self._next_pause:
             self._pauses_soon = True
             loop.call_soon(self._pause)
 

@@ -105,6 +105,11 @@ def head_of(reply: Reply, defaults: Headers) -> bytes:
     return b"".join((*content, b"content-length: "))
 
 
+def ending(response: bytes) -> bytes:
+    """Return a whole response as one after which nothing follows on its connection."""
+    return response.replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n", 1)
+
+
 def read_headers(
     lines: Iterable[bytes], refused: Collection[bytes] = _REFUSED
 ) -> dict[bytes, bytes] | None:

@@ -131,8 +131,8 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         if not by_frame and not _is_message_answered(data, answer):
             return False
         self._idle_frames = 0
-        if self.interpreter is not None:
-            self.interpreter.give_way(self.loop)
+        if (interpreter := self.interpreter) is not None and interpreter.needed_by:
+            interpreter.give_way(self.loop)
         return True
 
     def _is_at_rest(self) -> bool:

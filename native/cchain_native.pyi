@@ -110,6 +110,7 @@ class HotAnswers:
         seconds: float,
         whole_seconds: float,
         thread_seconds: float,
+        long_seconds: float,
     ) -> Self: ...
     @property
     def epoch(self) -> int: ...
@@ -137,6 +138,8 @@ class HotAnswers:
         told: Callable[[str | dict[str, int], float], None],
         most_calls: int,
         most_bytes: int,
+        threads: int,
+        near_seconds: float,
     ) -> WholeAnswers: ...
     def whole_frames(
         self,
@@ -164,7 +167,9 @@ class WholeAnswers:
     def keep_head(
         self, head: bytes, length: int, longest: int, start: bytes, defaults: object
     ) -> None: ...
-    def serve(self, data: bytes, defaults: object) -> bytes | None: ...
+    def serve(self, data: bytes, defaults: object, connection: int) -> bytes | None: ...
+    def fileno(self) -> int | None: ...
+    def finished(self) -> list[tuple[int, bytes | None]]: ...
 
 @final
 class FrameAnswers:

@@ -9,6 +9,7 @@ import nodeproject.asgi  # noqa: F401  # uvicorn imports this module first, and 
 from jsonrpc import direct
 from jsonrpc.http import by_path
 from jsonrpc.plain_heads import RequestHeads
+from jsonrpc.pooled import Pooled
 from jsonrpc.socket_protocol import GuardedWebSocket
 from nodeproject.apps import this_node
 from nodeproject.chain_paths import SocketPaths
@@ -22,6 +23,7 @@ class Protocol(direct.DirectProtocol):
 
     heads = RequestHeads(by_path(_DOORS.endpoints()))
     whole = _DOORS.cchain.whole
+    pooled = Pooled(whole) if whole else None
     answering = _DOORS.answering
     pages = this_node().plain.at_once
     held = _DOORS.connections

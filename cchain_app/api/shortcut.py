@@ -4,6 +4,7 @@ What it answers is what clients ask most: balances, nonces, code, slots and call
 before and is still true. All else, and every other way of writing it, is the dispatcher's, which is the definition.
 """
 
+import os
 import time
 from collections.abc import Callable
 
@@ -25,6 +26,12 @@ Told = Callable[[Names, float], None]
 READINGS = 4
 """So often what calls ask for is read together; what needs more rounds reads by itself, one after the other."""
 
+THREADS = os.cpu_count() or 1
+"""Of native code, in which long calls of several connections run side by side."""
+
+NEAR_SECONDS = 0.005
+"""Within so long they are of several connections. One that asks alone waits for no other thread."""
+
 _ESTIMATE = b"eth_estimateGas"
 _CALL = b"eth_call"
 
@@ -36,7 +43,8 @@ def whole_requests(
 
     Calls in them ask for no turn of the event loop: that would have it look for what has arrived once more,
     which takes longer than a small call. Time that comes back as it goes by bounds them (`loop_time.rs`), those in
-    frames with them, and what finds too little of it, or needs more, is left to the shortcut.
+    frames with them, and what finds too little of it, or needs more, is left to the shortcut. Calls that are long, but
+    not too long for that, run in threads of the crate when they come on several connections.
 
     Args:
         chain: Whose memory is asked.
@@ -47,7 +55,8 @@ def whole_requests(
     answers = chain.memory.answers
     if answers is None:
         return None
-    return answers.whole_requests(_logging_calls(log, told), limits.batch, limits.response)
+    told = _logging_calls(log, told)
+    return answers.whole_requests(told, limits.batch, limits.response, THREADS, NEAR_SECONDS)
 
 
 def whole_frames(

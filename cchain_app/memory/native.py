@@ -117,7 +117,13 @@ class NativeStateMemory(StateMemory):
         self.native.reset(number)
 
     def answers(
-        self, *, gas: int, seconds: float, whole_seconds: float, thread_seconds: float
+        self,
+        *,
+        gas: int,
+        seconds: float,
+        whole_seconds: float,
+        thread_seconds: float,
+        long_seconds: float,
     ) -> cchain_native.HotAnswers:
         """Return what answers frequent requests from this memory.
 
@@ -126,7 +132,8 @@ class NativeStateMemory(StateMemory):
             seconds: Likewise, on an event loop.
             whole_seconds: What those in whole requests and frames may take of the event loop together.
             thread_seconds: What those of one body may take in a thread.
+            long_seconds: What a call takes that is worth another thread.
         """
         return cchain_native.HotAnswers(
-            self.native, _ANSWER_BYTES, gas, seconds, whole_seconds, thread_seconds
+            self.native, _ANSWER_BYTES, gas, seconds, whole_seconds, thread_seconds, long_seconds
         )

@@ -22,6 +22,10 @@ SECONDS_IN_THREAD = 0.05
 """What calls of one body may take that the shortcut runs in a thread, each time it runs them: what takes longer the
 method runs once more, from its beginning."""
 
+SECONDS_OF_LONG = 60e-6
+"""What a call takes in whole requests that is worth another thread where others come beside it: the way there and back
+takes a third of it."""
+
 
 def make_memory(*, native: bool, accounts: int, slots: int, blocks: int) -> Memory:
     """Return the memory of a chain that remembers so many of each at most.
@@ -43,5 +47,6 @@ def make_memory(*, native: bool, accounts: int, slots: int, blocks: int) -> Memo
         seconds=SECONDS_OF_SHORTCUT,
         whole_seconds=SECONDS_OF_WHOLE,
         thread_seconds=SECONDS_IN_THREAD,
+        long_seconds=SECONDS_OF_LONG,
     )
     return Memory(known, accounts=accounts, blocks=blocks, answers=answers)

@@ -6,6 +6,7 @@ from typing import Any
 from jsonrpc.asgi import RawDoor
 from jsonrpc.http import by_path
 from jsonrpc.plain_heads import RequestHeads
+from jsonrpc.pooled import Pooled
 from nodeproject.head_listener import HeadListener
 from nodeproject.node import Node
 from nodeproject.reading.handover import Handover
@@ -58,6 +59,7 @@ def protocol_of(node: Node, head: ReaderHead, handover: Handover) -> type[asynci
     class Protocol(ReadingProtocol):
         heads = RequestHeads(paths)
         whole = endpoint.whole
+        pooled = Pooled(whole) if whole else None
         answering = doors.answering
         held = doors.connections
         memory = doors.memory

@@ -94,8 +94,11 @@ class ReadingProtocol(DirectProtocol):
 
     def _decide(self, data: bytes) -> None:
         """Answer a request, wait for its rest, or hand the connection over."""
-        if self.whole is not None and self._is_served(data, self.whole):
-            return
+        if self.whole is None or not self._is_served(data, self.whole):
+            self._receive(data)
+
+    @override
+    def _receive(self, data: bytes) -> None:
         end = data.find(_END, 0, MAX_HEAD)
         if self._is_begun(data, end):
             self._wait_for_rest(data)

@@ -19,8 +19,8 @@ use crate::{
         frames::FrameAnswers,
         loop_time::LoopTime,
         memory::StateMemory,
-        respond::{BatchLimits, InThread, Refusal},
-        values::{ResultKey, RunsOn, Values},
+        respond::{BatchLimits, Refusal, Way},
+        values::{ResultKey, Values},
         whole::WholeAnswers,
     },
     reader::Unread,
@@ -41,6 +41,7 @@ pub(crate) struct HotAnswers {
     most_bytes: usize,
     pub(super) gas: u64,
     pub(super) seconds: f64,
+    pub(super) long_seconds: f64,
     thread_seconds: f64,
     /// What calls in whole requests and frames may take, which are in no turn of the event loop that is known.
     pub(super) time: Mutex<LoopTime>,
@@ -49,7 +50,8 @@ pub(crate) struct HotAnswers {
 #[pymethods]
 impl HotAnswers {
     /// `gas` and `seconds` are what the calls of one body may use together, `whole_seconds` what those in whole
-    /// requests and frames may take of the event loop, `thread_seconds` those of a body in a thread.
+    /// requests and frames may take of the event loop, `thread_seconds` those of a body in a thread. Who takes
+    /// `long_seconds` is worth a thread.
     #[new]
     fn new(
         memory: Py<StateMemory>,
@@ -58,10 +60,20 @@ impl HotAnswers {
         seconds: f64,
         whole_seconds: f64,
         thread_seconds: f64,
+        long_seconds: f64,
     ) -> Self {
         let values = Values::new();
         let time = Mutex::new(LoopTime::new(whole_seconds, Instant::now()));
-        Self { memory, values: Mutex::new(values), most_bytes, gas, seconds, thread_seconds, time }
+        Self {
+            memory,
+            values: Mutex::new(values),
+            most_bytes,
+            gas,
+            seconds,
+            long_seconds,
+            thread_seconds,
+            time,
+        }
     }
 
     /// What is kept must have been found out in this epoch.
@@ -177,7 +189,7 @@ impl HotAnswers {
         let seconds = may_call.then_some(self.seconds);
         let share = seconds.map(|seconds| Share { gas: Some(self.gas), seconds, turn: None });
         let limits = BatchLimits { most_calls, most_bytes };
-        match self.respond(body, share, limits, RunsOn::Loop, None, None) {
+        match self.respond(body, share, limits, Way::Turn) {
             Ok((out, names)) => Ok(Some((PyBytes::new(py, &out), names.told(py)?))),
             Err(Refusal::TooLong) => Ok(Some((PyBytes::new(py, b""), py.None().into_bound(py)))),
             Err(_) => Ok(None),
@@ -198,8 +210,7 @@ impl HotAnswers {
         let limits = BatchLimits { most_calls, most_bytes };
         let answered = py.detach(|| {
             let share = Share { gas: None, seconds: self.thread_seconds, turn: None };
-            let thread = InThread { call_slots, reads };
-            self.respond(body, Some(share), limits, RunsOn::Thread, None, Some(thread))
+            self.respond(body, Some(share), limits, Way::Thread { call_slots, reads })
         });
         match answered {
             Ok((out, names)) => {
@@ -213,14 +224,17 @@ impl HotAnswers {
     }
 
     /// What answers whole requests over HTTP; `told` takes the names of what was answered, as `answer` gives them, and
-    /// the seconds it took.
+    /// the seconds it took. Long calls that come on two connections within `near_seconds` are run in so many threads.
     fn whole_requests(
         slf: &Bound<'_, Self>,
         told: Py<PyAny>,
         most_calls: usize,
         most_bytes: usize,
+        threads: usize,
+        near_seconds: f64,
     ) -> WholeAnswers {
-        WholeAnswers::new(slf.clone().unbind(), told, BatchLimits { most_calls, most_bytes })
+        let limits = BatchLimits { most_calls, most_bytes };
+        WholeAnswers::new(slf.clone().unbind(), told, limits, threads, near_seconds)
     }
 
     /// What answers frames of WebSockets that are whole messages; `longest`: bytes of an answer that need not be counted

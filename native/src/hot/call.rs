@@ -1,7 +1,7 @@
 //! Calls at the head, in the environment that Python has kept, on what is remembered of the state.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -108,6 +108,28 @@ impl Heavy {
 
     pub(crate) fn clear(&mut self) {
         self.kinds.clear();
+    }
+}
+
+/// Calls that took so long that another thread is worth it where others come beside them.
+#[derive(Default)]
+pub(crate) struct Long(HashSet<Kind, DefaultHashBuilder>);
+
+impl Long {
+    /// Whether the last call of a kind was long.
+    pub(crate) fn contains(&self, kind: &Kind) -> bool {
+        self.0.contains(kind)
+    }
+
+    pub(crate) fn note(&mut self, kind: Kind, is_long: bool) {
+        if is_long {
+            if self.0.len() >= KINDS {
+                self.0.clear();
+            }
+            self.0.insert(kind);
+        } else if !self.0.is_empty() {
+            self.0.remove(&kind);
+        }
     }
 }
 
@@ -307,10 +329,23 @@ mod tests {
 
     #[test]
     fn no_more_kinds_are_remembered_than_fit() {
-        let mut heavy = Heavy::default();
+        let (mut heavy, mut long) = (Heavy::default(), Long::default());
         for length in 0..=KINDS {
-            heavy.strike((Purpose::Call, Address::ZERO, length, [0; 4]));
+            let kind = (Purpose::Call, Address::ZERO, length, [0; 4]);
+            heavy.strike(kind);
+            long.note(kind, true);
         }
-        assert_eq!(heavy.kinds.len(), 1);
+        assert_eq!((heavy.kinds.len(), long.0.len()), (1, 1));
+    }
+
+    #[test]
+    fn whether_calls_are_long_the_last_one_says() {
+        let mut long = Long::default();
+        let kind = Heavy::kind(&message(1, &[]), Purpose::Call);
+        let other = Heavy::kind(&message(2, &[]), Purpose::Call);
+        for is_long in [false, true, true, false] {
+            long.note(kind, is_long);
+            assert_eq!((long.contains(&kind), long.contains(&other)), (is_long, false));
+        }
     }
 }

@@ -35,8 +35,8 @@ impl FrameAnswers {
     fn serve<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let now = Instant::now();
         let Some(message) = message(data) else { return Ok(None) };
-        let answered = self.answers.get().whole(&message, self.limits, self.longest, now);
-        let Some((answer, names)) = answered else { return Ok(None) };
+        let answered = self.answers.get().whole(&message, self.limits, self.longest, None, now);
+        let Ok((answer, names)) = answered else { return Ok(None) };
         self.told.bind(py).call1((names.told(py)?, now.elapsed().as_secs_f64()))?;
         Ok(Some(PyBytes::new(py, &frame(&answer))))
     }

@@ -8,6 +8,7 @@ mod kept;
 mod logs;
 mod loop_time;
 mod memory;
+mod pool;
 mod request;
 mod respond;
 mod values;

@@ -24,12 +24,18 @@ use crate::{
 /// Bytes of a body's answers after which a thread goes on.
 const LONGEST: usize = 1 << 20;
 
+/// Seconds of a call in a thread of the pool. It is one of those that are run on an event loop else, and so are not
+/// much longer than that can bear; the processor may be another's for a while.
+const SECONDS_IN_POOL: f64 = 0.005;
+
 /// Why a request is not answered.
 pub(super) enum Refusal {
     /// Nobody here knows: it is Python's.
     Unknown,
     /// It takes too long for an event loop.
     TooLong,
+    /// It is worth another thread.
+    Long,
     /// It can be answered once this is remembered of the state at a height.
     Unread(u64, Unread),
 }
@@ -47,33 +53,80 @@ pub(crate) struct BatchLimits {
     pub(crate) most_bytes: usize,
 }
 
-/// How the calls of a body are run in a thread.
+/// Who else has calls run that are long.
+pub(super) trait Crowd {
+    /// Whether others come beside this one, so that it is not run on the event loop.
+    fn is_there(&self) -> bool;
+
+    /// This one was run there.
+    fn ran(&self);
+}
+
+/// How a body is answered.
 #[derive(Clone, Copy)]
-pub(crate) struct InThread<'a> {
-    pub(crate) call_slots: &'a CallSlots,
-    /// Whether what they ask for that is not remembered may be read for them.
-    pub(crate) reads: bool,
+pub(super) enum Way<'a> {
+    /// On an event loop, in a turn of which it is known what it has left.
+    Turn,
+    /// There as well, but a whole request or frame, with at most so many bytes. It is tried again where it is not
+    /// answered. Without a crowd long calls are run as all others.
+    Whole { longest: usize, crowd: Option<&'a dyn Crowd> },
+    /// A whole request, in a thread of the pool.
+    Pool { longest: usize },
+    /// In a thread of Python's. Calls wait for a slot; `reads`: what they ask for that is not remembered may be read.
+    Thread { call_slots: &'a CallSlots, reads: bool },
+}
+
+impl<'a> Way<'a> {
+    fn runs_on(self) -> RunsOn {
+        match self {
+            Self::Turn => RunsOn::Loop,
+            Self::Whole { .. } => RunsOn::WholeOnLoop,
+            Self::Pool { .. } => RunsOn::Pool,
+            Self::Thread { .. } => RunsOn::Thread,
+        }
+    }
+
+    /// Bytes of the longest answer; what is longer is tried again.
+    fn longest(self) -> Option<usize> {
+        match self {
+            Self::Whole { longest, .. } | Self::Pool { longest } => Some(longest),
+            Self::Turn | Self::Thread { .. } => None,
+        }
+    }
+
+    /// Where calls find a slot, with the first of them.
+    fn call_slots(self) -> Option<&'a CallSlots> {
+        match self {
+            Self::Thread { call_slots, .. } => Some(call_slots),
+            _ => None,
+        }
+    }
+
+    fn crowd(self) -> Option<&'a dyn Crowd> {
+        match self {
+            Self::Whole { crowd, .. } => crowd,
+            _ => None,
+        }
+    }
+
+    fn reads(self) -> bool {
+        matches!(self, Self::Thread { reads: true, .. })
+    }
 }
 
 /// One body on its way.
 struct Round<'a> {
     head: &'a StateMemory,
-    on: RunsOn,
+    way: Way<'a>,
     /// What calls may still use; None where none may be run.
     share: Option<Share>,
-    /// Where calls in a thread find a slot, with the first of them.
-    call_slots: Option<&'a CallSlots>,
     /// Seconds that they may use together.
     seconds: f64,
     begun: Option<Instant>,
-    /// Of a whole request or frame the bytes of the longest answer; what is longer, or not answered, is tried again.
-    longest: Option<usize>,
     most_bytes: usize,
     /// What calls in a thread asked for that is not remembered, and at which height.
     notes: Notes,
     noted_at: Option<u64>,
-    /// Whether that may be read for them.
-    reads: bool,
     out: Vec<u8>,
 }
 
@@ -83,7 +136,7 @@ impl Round<'_> {
     /// The clock is not looked at within a small call: many of them would end long after their time.
     fn share(&mut self) -> Answered<&mut Share> {
         let share = self.share.as_mut().ok_or(Refusal::TooLong)?;
-        if let Some(call_slots) = self.call_slots
+        if let Some(call_slots) = self.way.call_slots()
             && share.turn.is_none()
         {
             share.turn = call_slots.enter(None);
@@ -143,22 +196,17 @@ impl HotAnswers {
         body: &'a [u8],
         share: Option<Share>,
         limits: BatchLimits,
-        on: RunsOn,
-        longest: Option<usize>,
-        thread: Option<InThread<'_>>,
+        way: Way<'_>,
     ) -> Answered<(Vec<u8>, Names<'a>)> {
         let mut round = Round {
             head: self.memory.get(),
-            on,
+            way,
             seconds: share.as_ref().map_or(0.0, |share| share.seconds),
             share,
-            call_slots: thread.map(|thread| thread.call_slots),
             begun: None,
-            longest,
             most_bytes: limits.most_bytes,
             notes: Notes::default(),
             noted_at: None,
-            reads: thread.is_some_and(|thread| thread.reads),
             out: Vec::with_capacity(256),
         };
         let names = match request::read(body) {
@@ -177,25 +225,36 @@ impl HotAnswers {
         }
     }
 
-    /// The answer to the body of a whole request or frame that has come now, if there is one of at most so many bytes.
+    /// The answer to the body of a whole request or frame that has come now.
     ///
     /// Calls in batches are left to who is asked next: what comes behind them may be nothing that is known here.
-    pub(crate) fn whole<'a>(
+    pub(super) fn whole<'a>(
         &self,
         body: &'a [u8],
         limits: BatchLimits,
         longest: usize,
+        crowd: Option<&dyn Crowd>,
         now: Instant,
-    ) -> Option<(Vec<u8>, Names<'a>)> {
+    ) -> Answered<(Vec<u8>, Names<'a>)> {
         let is_batch = body.first() == Some(&b'[');
         let mut time = self.time.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let seconds = if is_batch { None } else { time.available(now) };
         let seconds = seconds.map(|seconds| seconds.min(self.seconds));
         let share = seconds.map(|seconds| Share { gas: Some(self.gas), seconds, turn: None });
-        let answer =
-            self.respond(body, share, limits, RunsOn::WholeOnLoop, Some(longest), None).ok();
+        let answered = self.respond(body, share, limits, Way::Whole { longest, crowd });
         time.take(now.elapsed().as_secs_f64());
-        answer.filter(|(answer, _)| answer.len() <= longest)
+        fitting(answered, longest)
+    }
+
+    /// The same in a thread of the pool, for a body whose calls are long.
+    pub(super) fn pooled<'a>(
+        &self,
+        body: &'a [u8],
+        limits: BatchLimits,
+        longest: usize,
+    ) -> Answered<(Vec<u8>, Names<'a>)> {
+        let share = Share { gas: None, seconds: SECONDS_IN_POOL, turn: None };
+        fitting(self.respond(body, Some(share), limits, Way::Pool { longest }), longest)
     }
 
     fn many<'a>(&self, round: &mut Round<'_>, calls: &[Call<'a>]) -> Answered<Names<'a>> {
@@ -203,7 +262,7 @@ impl HotAnswers {
         for (place, call) in calls.iter().enumerate() {
             round.out.push(if place == 0 { b'[' } else { b',' });
             self.call(round, call)?;
-            if round.out.len() > LONGEST && !matches!(round.on, RunsOn::Thread) {
+            if round.out.len() > LONGEST && !matches!(round.way, Way::Thread { .. }) {
                 return Err(Refusal::TooLong);
             }
             if round.out.len() > round.most_bytes {
@@ -290,11 +349,11 @@ impl HotAnswers {
         }
         let kind = Heavy::kind(&message, purpose);
         let (surroundings, rules) = self.surroundings(&message, purpose)?;
-        if self.values().heavy(round.on).passes(&kind) {
-            return Err(Refusal::TooLong);
-        }
+        self.pass_by(round.way, &kind)?;
         // Two digits a byte, and what stands around them.
-        let room = round.longest.map(|longest| longest.saturating_sub(round.out.len() + 4) / 2);
+        let room =
+            round.way.longest().map(|longest| longest.saturating_sub(round.out.len() + 4) / 2);
+        let begun = Instant::now();
         let share = round.share()?;
         let wanted = message.clone();
         if let Some(rules) = rules {
@@ -308,7 +367,29 @@ impl HotAnswers {
                 data(&mut round.out, &output);
             }
         }
+        self.note_time(round.way, kind, begun);
         Ok(())
+    }
+
+    /// Refuse a call that is not to be tried this way.
+    fn pass_by(&self, way: Way<'_>, kind: &Kind) -> Answered<()> {
+        let mut values = self.values();
+        if values.heavy(way.runs_on()).passes(kind) {
+            return Err(Refusal::TooLong);
+        }
+        if values.long.contains(kind) && way.crowd().is_some_and(|crowd| crowd.is_there()) {
+            return Err(Refusal::Long);
+        }
+        Ok(())
+    }
+
+    /// Note whether a call that has just ended was long.
+    fn note_time(&self, way: Way<'_>, kind: Kind, begun: Instant) {
+        let is_long = begun.elapsed().as_secs_f64() >= self.long_seconds;
+        self.values().long.note(kind, is_long);
+        if is_long {
+            way.crowd().inspect(|crowd| crowd.ran());
+        }
     }
 
     /// Where a call is run now, and how its gas is estimated if it is.
@@ -342,10 +423,10 @@ impl HotAnswers {
         surroundings: &Surroundings,
         wanted: request::Message,
     ) -> Answered<Option<T>> {
-        if ran.is_unread && round.reads && round.find_unread(surroundings, wanted)? {
+        if ran.is_unread && round.way.reads() && round.find_unread(surroundings, wanted)? {
             return Ok(None);
         }
-        self.values().heavy(round.on).note(kind, &ran);
+        self.values().heavy(round.way.runs_on()).note(kind, &ran);
         let refusal = if ran.is_too_long() { Refusal::TooLong } else { Refusal::Unknown };
         ran.found.map(Some).ok_or(refusal)
     }
@@ -368,6 +449,15 @@ impl HotAnswers {
         round.out.extend_from_slice(result);
         Ok(())
     }
+}
+
+/// An answer of no more than so many bytes.
+fn fitting(
+    answered: Answered<(Vec<u8>, Names<'_>)>,
+    longest: usize,
+) -> Answered<(Vec<u8>, Names<'_>)> {
+    answered
+        .and_then(|found| if found.0.len() <= longest { Ok(found) } else { Err(Refusal::Unknown) })
 }
 
 /// What is asked of an accepted block.

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use revm::primitives::B256;
 
 use crate::hot::{
-    call::{Estimates, Heavy, Surroundings},
+    call::{Estimates, Heavy, Long, Surroundings},
     kept::Kept,
 };
 
@@ -26,6 +26,8 @@ pub(crate) enum RunsOn {
     Loop,
     /// There as well, but of a whole request or frame: it has less time, and is tried again.
     WholeOnLoop,
+    /// Of a whole request as well, in a thread of the pool.
+    Pool,
     /// In a thread.
     Thread,
 }
@@ -41,7 +43,9 @@ pub(crate) struct Values {
     pub(crate) surroundings: Option<Arc<Surroundings>>,
     pub(crate) estimates: Option<Estimates>,
     /// Calls that are not tried, by where they are run.
-    heavy: [Heavy; 3],
+    heavy: [Heavy; 4],
+    /// Calls that are not short, wherever they are run.
+    pub(crate) long: Long,
 }
 
 impl Values {
@@ -54,7 +58,13 @@ impl Values {
             bytes: 0,
             surroundings: None,
             estimates: None,
-            heavy: [Heavy::default(), Heavy::of_all_that_fail(), Heavy::of_all_that_fail()],
+            heavy: [
+                Heavy::default(),
+                Heavy::of_all_that_fail(),
+                Heavy::of_all_that_fail(),
+                Heavy::of_all_that_fail(),
+            ],
+            long: Long::default(),
         }
     }
 

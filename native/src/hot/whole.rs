@@ -2,16 +2,16 @@
 
 use std::{
     collections::HashMap,
-    io::Write,
-    sync::{Mutex, MutexGuard},
-    time::Instant,
+    sync::{Arc, Mutex, MutexGuard},
+    time::{Duration, Instant},
 };
 
 use pyo3::{prelude::*, types::PyBytes};
 
 use crate::hot::{
     answers::HotAnswers,
-    respond::{BatchLimits, Names},
+    pool::Pool,
+    respond::{BatchLimits, Crowd, Names, Refusal},
 };
 
 /// Bytes of a head that is looked for.
@@ -42,6 +42,47 @@ struct Heads {
     defaults: Option<Py<PyAny>>,
 }
 
+/// A request whose answer another thread finds.
+struct Job {
+    body: Vec<u8>,
+    /// As that of its head.
+    start: Vec<u8>,
+    longest: usize,
+    begun: Instant,
+}
+
+/// The response to a request, what it is an answer to, and the seconds it took.
+struct Found {
+    response: Vec<u8>,
+    method: String,
+    seconds: f64,
+}
+
+/// What becomes of a request.
+enum Outcome<'a> {
+    Answered(Vec<u8>, Names<'a>),
+    Later(Job),
+}
+
+/// A connection among those that have long calls run.
+struct Asker<'a> {
+    whole: &'a WholeAnswers,
+    connection: u64,
+}
+
+impl Crowd for Asker<'_> {
+    fn is_there(&self) -> bool {
+        self.whole.pool().as_ref().is_some_and(Pool::is_busy)
+            || self.whole.last_long().is_some_and(|(other, at)| {
+                other != self.connection && at.elapsed() <= self.whole.near
+            })
+    }
+
+    fn ran(&self) {
+        *self.whole.last_long() = Some((self.connection, Instant::now()));
+    }
+}
+
 /// Answers to whole requests of one interface.
 #[pyclass(frozen)]
 pub(crate) struct WholeAnswers {
@@ -50,6 +91,12 @@ pub(crate) struct WholeAnswers {
     told: Py<PyAny>,
     limits: BatchLimits,
     heads: Mutex<Heads>,
+    /// Of which connection a long call was run last on the event loop, and when it ended.
+    last_long: Mutex<Option<(u64, Instant)>>,
+    near: Duration,
+    threads: usize,
+    /// Those threads, when there was something for them.
+    pool: Mutex<Option<Pool<Job, Found>>>,
 }
 
 #[pymethods]
@@ -74,41 +121,87 @@ impl WholeAnswers {
         heads.known.insert(head, Known { length, longest, start });
     }
 
-    /// The response to one whole request; None for everything else.
+    /// The response to one whole request on a connection; None for everything else. An empty one: `finished` has it
+    /// later, by the number of the connection; for 0 it never has.
     fn serve<'py>(
         &self,
         py: Python<'py>,
         data: &[u8],
         defaults: &Bound<'py, PyAny>,
+        connection: u64,
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let started = Instant::now();
-        let Some((answer, names, mut response)) = self.response(data, defaults, started) else {
-            return Ok(None);
+        match self.outcome(data, defaults, connection, started) {
+            Some(Outcome::Answered(response, names)) => {
+                self.told.bind(py).call1((names.told(py)?, started.elapsed().as_secs_f64()))?;
+                Ok(Some(PyBytes::new(py, &response)))
+            }
+            Some(Outcome::Later(job)) => {
+                Ok(self.hand_over(py, connection, job).then(|| PyBytes::new(py, b"")))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// What can be read from when `finished` has something; None before the first empty answer.
+    fn fileno(&self) -> Option<i32> {
+        self.pool().as_ref().map(Pool::fileno)
+    }
+
+    /// What other threads have come to, by the numbers of the connections: the response, or None where it is not found
+    /// there.
+    fn finished<'py>(&self, py: Python<'py>) -> Vec<(u64, Option<Bound<'py, PyBytes>>)> {
+        let finished = self.pool().as_ref().map(Pool::finished).unwrap_or_default();
+        let told = |found: Found| {
+            // Whoever is not told goes the way of what is not found: that is counted there.
+            let told = self.told.bind(py).call1((found.method, found.seconds));
+            told.map_err(|error| error.write_unraisable(py, None)).ok()?;
+            Some(PyBytes::new(py, &found.response))
         };
-        response.extend_from_slice(&answer);
-        self.told.bind(py).call1((names.told(py)?, started.elapsed().as_secs_f64()))?;
-        Ok(Some(PyBytes::new(py, &response)))
+        finished.into_iter().map(|(connection, found)| (connection, found.and_then(told))).collect()
     }
 }
 
-/// An answer, what it is an answer to, and the head of the response.
-type Response<'a> = (Vec<u8>, Names<'a>, Vec<u8>);
-
 impl WholeAnswers {
-    pub(crate) fn new(answers: Py<HotAnswers>, told: Py<PyAny>, limits: BatchLimits) -> Self {
-        Self { answers, told, limits, heads: Mutex::default() }
+    pub(crate) fn new(
+        answers: Py<HotAnswers>,
+        told: Py<PyAny>,
+        limits: BatchLimits,
+        threads: usize,
+        near_seconds: f64,
+    ) -> Self {
+        let near = Duration::try_from_secs_f64(near_seconds).unwrap_or_default();
+        Self {
+            answers,
+            told,
+            limits,
+            heads: Mutex::default(),
+            last_long: Mutex::default(),
+            near,
+            threads,
+            pool: Mutex::default(),
+        }
     }
 
     fn heads(&self) -> MutexGuard<'_, Heads> {
         self.heads.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn response<'a>(
+    fn last_long(&self) -> MutexGuard<'_, Option<(u64, Instant)>> {
+        self.last_long.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn pool(&self) -> MutexGuard<'_, Option<Pool<Job, Found>>> {
+        self.pool.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn outcome<'a>(
         &self,
         data: &'a [u8],
         defaults: &Bound<'_, PyAny>,
+        connection: u64,
         now: Instant,
-    ) -> Option<Response<'a>> {
+    ) -> Option<Outcome<'a>> {
         let end = data[..data.len().min(LONGEST_HEAD)]
             .windows(END.len())
             .position(|window| window == END)?;
@@ -120,11 +213,48 @@ impl WholeAnswers {
         if !heads.defaults.as_ref()?.is(defaults) {
             return None;
         }
-        let known = heads.known.get(&data[..end]).filter(|known| known.length == body.len())?;
-        let (answer, names) = self.answers.get().whole(body, self.limits, known.longest, now)?;
-        let mut head = Vec::with_capacity(known.start.len() + answer.len() + 16);
-        head.extend_from_slice(&known.start);
-        write!(head, "{}\r\n\r\n", answer.len()).ok()?;
-        Some((answer, names, head))
+        let Known { longest, start, .. } =
+            heads.known.get(&data[..end]).filter(|known| known.length == body.len())?;
+        let asker = Asker { whole: self, connection };
+        let crowd = (self.threads > 1 && connection != 0).then_some(&asker as &dyn Crowd);
+        match self.answers.get().whole(body, self.limits, *longest, crowd, now) {
+            Ok((answer, names)) => Some(Outcome::Answered(response(start, &answer), names)),
+            Err(Refusal::Long) => {
+                let (body, start) = (body.to_vec(), start.clone());
+                Some(Outcome::Later(Job { body, start, longest: *longest, begun: now }))
+            }
+            Err(_) => None,
+        }
     }
+
+    /// Have another thread find a response; whether it will.
+    fn hand_over(&self, py: Python<'_>, connection: u64, job: Job) -> bool {
+        let mut pool = self.pool();
+        if !pool.as_ref().is_some_and(Pool::is_here) {
+            let (answers, limits) = (self.answers.clone_ref(py), self.limits);
+            let work = move |job| found(answers.get(), limits, job);
+            *pool = Pool::start(self.threads, Arc::new(work)).ok();
+        }
+        pool.as_ref().is_some_and(|pool| pool.submit(connection, job))
+    }
+}
+
+fn found(answers: &HotAnswers, limits: BatchLimits, job: Job) -> Option<Found> {
+    let (answer, names) = answers.pooled(&job.body, limits, job.longest).ok()?;
+    let Names::One(method) = names else { return None };
+    Some(Found {
+        response: response(&job.start, &answer),
+        method: method.to_owned(),
+        seconds: job.begun.elapsed().as_secs_f64(),
+    })
+}
+
+/// A response, of which the start is known.
+fn response(start: &[u8], answer: &[u8]) -> Vec<u8> {
+    let mut response = Vec::with_capacity(start.len() + answer.len() + 16);
+    response.extend_from_slice(start);
+    response.extend_from_slice(answer.len().to_string().as_bytes());
+    response.extend_from_slice(END);
+    response.extend_from_slice(answer);
+    response
 }

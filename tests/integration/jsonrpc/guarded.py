@@ -18,11 +18,12 @@ from jsonrpc.direct import DirectProtocol
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.gate import Gate, GateConfig
 from jsonrpc.gathering import Gatherers
-from jsonrpc.http import Endpoint, WholeFrames, by_path
+from jsonrpc.http import Endpoint, WholeFrames, WholeRequests, by_path
 from jsonrpc.hub import Hub
 from jsonrpc.interpreter import Interpreter
 from jsonrpc.memory import MemoryLimits, RequestMemory
 from jsonrpc.plain_heads import RequestHeads
+from jsonrpc.pooled import Pooled
 from jsonrpc.protocol import Patience
 from jsonrpc.registry import MethodRegistry
 from jsonrpc.session import SocketLimits
@@ -105,6 +106,7 @@ def serve() -> Iterator[Serve]:
             idle: float = SECONDS,
             stall: float = SECONDS,
             frames: WholeFrames | None = None,
+            whole_: WholeRequests | None = None,
         ) -> Served:
             made = Served()
             made.connections = Connections(connections)
@@ -156,6 +158,8 @@ def serve() -> Iterator[Serve]:
 
             class Http(DirectProtocol):
                 heads = RequestHeads(by_path([endpoint]))
+                whole = whole_
+                pooled = Pooled(whole_) if whole_ else None
                 answering = Answering(workers, gatherers)
                 stall_seconds = stall
                 held = made.connections
@@ -187,6 +191,20 @@ def serve() -> Iterator[Serve]:
 def raw() -> Iterator[Callable[[int], RawConnection]]:
     with ExitStack() as stay:
         yield lambda port: stay.enter_context(RawConnection(port))
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[DirectProtocol]:
+    """The connections that servers have had, oldest first."""
+    found: list[DirectProtocol] = []
+    connection_made = DirectProtocol.connection_made
+
+    def noting(self: DirectProtocol, transport: Any) -> None:
+        found.append(self)
+        connection_made(self, transport)
+
+    monkeypatch.setattr(DirectProtocol, "connection_made", noting)
+    return found
 
 
 def until(condition: Callable[[], bool]) -> None:

@@ -17,20 +17,6 @@ SLOW_REQUEST = b"POST /rpc HTTP/1.1\r\n" + JSON + b"Content-Length: %d\r\n\r\n" 
 SLOW_ANSWER = b'{"jsonrpc":"2.0","id":7,"result":"True"}'
 
 
-@pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[DirectProtocol]:
-    """The connections that servers have had, oldest first."""
-    found: list[DirectProtocol] = []
-    connection_made = DirectProtocol.connection_made
-
-    def noting(self: DirectProtocol, transport: Any) -> None:
-        found.append(self)
-        connection_made(self, transport)
-
-    monkeypatch.setattr(DirectProtocol, "connection_made", noting)
-    return found
-
-
 def send_without_end(connection: RawConnection) -> None:
     while True:
         connection.socket.send(PLAIN * 1_000)

@@ -10,6 +10,7 @@ from uvicorn import Config
 from uvicorn.server import ServerState
 from websockets.frames import Frame, Opcode
 
+from cchain_app.api import shortcut
 from cchain_app.api.shortcut import whole_frames, whole_requests
 from cchain_app.memory import select
 from jsonrpc.delivery import text_frame
@@ -17,6 +18,7 @@ from jsonrpc.direct import DirectProtocol
 from jsonrpc.dispatch import Limits
 from jsonrpc.http import Endpoint, by_path
 from jsonrpc.plain_heads import RequestHeads
+from jsonrpc.pooled import Pooled, Take
 from nodeproject.apps import this_node
 from primitives.hexadecimal import encode_data
 from tests.builders import bytecode
@@ -52,7 +54,17 @@ class Transport:
 
     def __init__(self) -> None:
         self.written: list[bytes] = []
-        self.write = self.written.append
+        self._has_come = asyncio.Event()
+
+    def write(self, data: bytes) -> None:
+        self.written.append(data)
+        self._has_come.set()
+
+    async def until(self, count: int) -> None:
+        """Wait for so many responses."""
+        while len(self.written) < count:
+            self._has_come.clear()
+            await self._has_come.wait()
 
     def get_extra_info(self, name: str) -> Any:
         return ("127.0.0.1", 1) if name in {"peername", "sockname"} else None
@@ -90,6 +102,7 @@ class Served:
         node = this_node()
         made = whole_requests(node.evm_chain, node.transaction_log, told, limits) if whole else None
         self.endpoint = endpoint = Endpoint(["/rpc"], dispatcher, whole=made)
+        self.pooled = None if made is None else Pooled(made)
         self.state = ServerState()
         self.tick()
 
@@ -108,6 +121,7 @@ class Served:
         class Protocol(DirectProtocol):
             heads = RequestHeads(by_path([self.endpoint]))
             whole = self.endpoint.whole
+            pooled = self.pooled
 
             def _read(self, rest: memoryview) -> None:
                 self.transport.write(b"past")
@@ -223,6 +237,76 @@ def test_calls_are_answered_whole_and_told_to_the_log_as_the_method_tells_it(bot
     log.end()
     assert [served.by_whole for served in both] == [0, 3], "batches of calls are the shortcut's"
     assert told[0] == told[1] != []
+
+
+@pytest.fixture
+def crowded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each call be long, and those of two connections come side by side."""
+    monkeypatch.setattr(select, "SECONDS_OF_LONG", 0.0)
+    monkeypatch.setattr(shortcut, "NEAR_SECONDS", 3600.0)
+    monkeypatch.setattr(shortcut, "THREADS", 2)
+    begin_anew()
+
+
+@pytest.fixture
+def handed_over(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The connections that wait for the crate's threads, each time they do."""
+    seen: list[int] = []
+    wait = Pooled.wait
+
+    def noting(self: Pooled, loop: asyncio.AbstractEventLoop, connection: int, take: Take) -> None:
+        seen.append(connection)
+        wait(self, loop, connection, take)
+
+    monkeypatch.setattr(Pooled, "wait", noting)
+    return seen
+
+
+@pytest.mark.usefixtures("crowded")
+@pytest.mark.parametrize(
+    "calls",
+    [
+        [{"to": COUNTER_TEXT}],
+        # Those that cannot be answered there are of a kind that can.
+        [{"to": COUNTER_TEXT}, {"to": COUNTER_TEXT, "gas": "0x5208"}],
+    ],
+)
+@pytest.mark.parametrize("method", ["eth_call", "eth_estimateGas"])
+def test_long_calls_of_several_connections_are_answered_alike_in_threads(
+    both, handed_over: list[int], method: str, calls: list[object]
+) -> None:
+    asked = [
+        json.dumps({**one(method, call, "latest"), "id": n}).encode()
+        for n, call in enumerate(calls)
+    ]
+
+    async def ask(served: Served) -> list[list[bytes]]:
+        connections = [served.connect() for _ in range(4)]
+        for _ in range(3):
+            for body in asked:
+                before = [len(transport.written) for _, transport in connections]
+                for protocol, _ in connections:
+                    await receive(protocol, request(PLAIN, body))
+                for (_, transport), count in zip(connections, before, strict=True):
+                    await transport.until(count + 1)
+        for protocol, _ in connections:
+            protocol.connection_lost(None)
+        return [transport.written for _, transport in connections]
+
+    found = [asyncio.run(ask(served)) for served in both]
+    assert found[0] == found[1]
+    assert (both[0].counted, both[0].endpoint.replies.read()) == (
+        both[1].counted,
+        both[1].endpoint.replies.read(),
+    )
+    assert len(set(handed_over)) >= 2
+
+
+@pytest.mark.usefixtures("crowded")
+def test_calls_of_one_connection_wait_for_no_thread(both, handed_over: list[int]) -> None:
+    asked = [body for body in calls() if body.startswith(b"{")]
+    assert len(responses(both[1], asked * 3)) == 6 * len(asked)
+    assert handed_over == []
 
 
 def test_frames_get_what_the_dispatcher_answers_and_tell_the_same(both) -> None:

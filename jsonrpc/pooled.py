@@ -1,0 +1,45 @@
+"""Requests whose responses native code finds in threads of its own, and the connections that wait for them."""
+
+import asyncio
+from collections.abc import Callable
+
+from jsonrpc.http import WholeRequests
+
+Take = Callable[[bytes | None], None]
+"""Takes a response, or hears that there is none."""
+
+
+class Pooled:
+    """Who waits for responses of one interface. Belongs to one event loop at a time.
+
+    Args:
+        whole: Has them.
+    """
+
+    def __init__(self, whole: WholeRequests) -> None:
+        self._whole = whole
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """The one that hears of them."""
+        self._waiting: dict[int, Take] = {}
+
+    def wait(self, loop: asyncio.AbstractEventLoop, connection: int, take: Take) -> None:
+        """Have a response taken that was asked for just now.
+
+        Args:
+            loop: The running one.
+            connection: The number under which it was asked for.
+            take: Is called on the loop; does not raise.
+        """
+        self._waiting[connection] = take
+        if self._loop is not loop:
+            number = self._whole.fileno()
+            assert number is not None, "something was asked for"
+            loop.add_reader(number, self._hand_out)
+            self._loop = loop
+
+    def _hand_out(self) -> None:
+        for connection, response in self._whole.finished():
+            # What a loop before this one has left nobody waits for.
+            take = self._waiting.pop(connection, None)
+            if take is not None:
+                take(response)

@@ -1,0 +1,170 @@
+"""A connection of the direct door while threads of native code look for the response to a request on it."""
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from jsonrpc.direct import DirectProtocol
+from tests.integration.jsonrpc.guarded import ANSWER, PLAIN, until
+
+FOUND = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nfound"
+
+
+class Elsewhere:
+    """Native code that finds what a test tells it to, or nothing."""
+
+    def __init__(self) -> None:
+        self._heard, self._bell = socket.socketpair()
+        self._heard.setblocking(False)
+        self._found: list[tuple[int, bytes | None]] = []
+        self.asked: list[int] = []
+        """The numbers of the connections that wait."""
+        self.is_quick = False
+        """Whether requests are answered at once from now on."""
+
+    def keep_head(self, *_: object) -> None:
+        """Remember no head."""
+
+    def serve(self, _data: bytes, _defaults: object, connection: int) -> bytes:
+        if self.is_quick:
+            return FOUND
+        self.asked.append(connection)
+        return b""
+
+    def fileno(self) -> int:
+        return self._heard.fileno()
+
+    def find(self, response: bytes | None = FOUND) -> None:
+        """Find the response that was asked for first."""
+        self._found.append((self.asked.pop(0), response))
+        self._bell.send(b"\0")
+
+    def finished(self) -> list[tuple[int, bytes | None]]:
+        self._heard.recv(16)
+        found, self._found = self._found, []
+        return found
+
+    def close(self) -> None:
+        self._heard.close()
+        self._bell.close()
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[Elsewhere]:
+    made = Elsewhere()
+    yield made
+    made.close()
+
+
+def test_each_connection_gets_its_own(serve, raw, elsewhere) -> None:
+    served = serve(whole_=elsewhere)
+    connections = [raw(served.port) for _ in range(3)]
+    for number, connection in enumerate(connections):
+        connection.say(PLAIN)
+        until(lambda count=number + 1: len(elsewhere.asked) == count)
+    assert len(set(elsewhere.asked)) == 3
+    elsewhere.asked.reverse()  # the last one is answered first
+    for connection in reversed(connections):
+        body = b"%05d" % id(connection)
+        elsewhere.find(FOUND.replace(b"found", body[-5:]))
+        assert connection.response()[2] == body[-5:]
+
+
+def test_what_is_not_found_is_answered_here(serve, raw, elsewhere) -> None:
+    connection = raw(serve(whole_=elsewhere).port)
+    for response, expected in ((None, ANSWER), (FOUND, b"found"), (None, ANSWER)):
+        connection.say(PLAIN)
+        until(lambda: len(elsewhere.asked) == 1)
+        elsewhere.find(response)
+        assert connection.response()[2] == expected
+
+
+def test_requests_behind_it_wait_for_it(serve, raw, elsewhere) -> None:
+    connection = raw(serve(whole_=elsewhere).port)
+    connection.say(PLAIN)
+    until(lambda: len(elsewhere.asked) == 1)
+    elsewhere.is_quick = True
+    connection.say(PLAIN)
+    elsewhere.find(None)
+    assert [connection.response()[2] for _ in range(2)] == [ANSWER, b"found"]
+
+
+def test_it_is_not_closed_for_being_silent(serve, raw, elsewhere, monkeypatch) -> None:
+    looked: list[DirectProtocol] = []
+    handler = DirectProtocol.timeout_keep_alive_handler
+
+    def noting(self: DirectProtocol) -> None:
+        looked.append(self)
+        handler(self)
+
+    monkeypatch.setattr(DirectProtocol, "timeout_keep_alive_handler", noting)
+    connection = raw(serve(idle=0.05, whole_=elsewhere).port)
+    connection.say(PLAIN)
+    until(lambda: len(looked) > 2)
+    elsewhere.find()
+    assert connection.response()[2] == b"found"
+    assert connection.until_closed() == b""
+
+
+@pytest.mark.parametrize("response", [FOUND, None])
+def test_a_server_that_ends_gives_the_answer_and_ends_the_connection(
+    serve, raw, elsewhere, made, response: bytes | None
+) -> None:
+    connection = raw(serve(whole_=elsewhere).port)
+    connection.say(PLAIN)
+    until(lambda: len(elsewhere.asked) == 1)
+    connection.say(PLAIN)
+    until(lambda: bool(made[0].flow.waiting))
+    made[0].loop.call_soon_threadsafe(made[0].shutdown)
+    until(lambda: not made[0].flow.waiting)
+    elsewhere.find(response)
+    _, head, body = connection.response()
+    found = response is not None
+    assert (body, b"connection: close" in head) == (b"found" if found else ANSWER, found)
+    assert connection.until_closed() == b""
+
+
+def test_nothing_is_written_to_who_has_left(serve, raw, elsewhere, monkeypatch) -> None:
+    lost: list[DirectProtocol] = []
+    connection_lost = DirectProtocol.connection_lost
+
+    def noting(self: DirectProtocol, exc: Exception | None) -> None:
+        connection_lost(self, exc)
+        lost.append(self)
+
+    monkeypatch.setattr(DirectProtocol, "connection_lost", noting)
+    served = serve(whole_=elsewhere)
+    leaving, staying = raw(served.port), raw(served.port)
+    leaving.say(PLAIN)
+    until(lambda: len(elsewhere.asked) == 1)
+    leaving.socket.close()
+    until(lambda: len(lost) == 1)
+    elsewhere.find()
+    staying.say(PLAIN)
+    until(lambda: len(elsewhere.asked) == 1)
+    elsewhere.find()
+    assert staying.response()[2] == b"found"
+
+
+def test_a_response_that_cannot_be_written_ends_its_connection(
+    serve, raw, elsewhere, monkeypatch, caplog
+) -> None:
+    served = serve(whole_=elsewhere)
+    connection = raw(served.port)
+    connection.say(PLAIN)
+    until(lambda: len(elsewhere.asked) == 1)
+
+    def fail(*_: object) -> None:
+        raise ValueError("failed")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DirectProtocol, "_write", fail)
+        elsewhere.find()
+        assert connection.until_closed() == b""
+    assert "the direct door failed" in caplog.text
+    other = raw(served.port)
+    other.say(PLAIN)
+    until(lambda: len(elsewhere.asked) == 1)
+    elsewhere.find()
+    assert other.response()[2] == b"found"
