@@ -54,7 +54,7 @@ class DirectProtocol(GuardedProtocol):
     whole: WholeRequests | None = None
     """Is asked first, for requests whose heads were read here before."""
     pooled: Pooled | None = None
-    """Waits for what its other threads find; None: they are not asked."""
+    """Waits for what its other threads find; None: they are not asked. What they do not find is for `answering`."""
     answering: Answering | None = None
     """Gives the answers that have to wait; None: such requests go on to uvicorn."""
     pages: Pages | None = None
@@ -90,8 +90,8 @@ class DirectProtocol(GuardedProtocol):
         """Whether an answer is on its way that has to wait; what comes behind its request waits for it."""
         self._answered_at = 0.0
         """When an answer was given here, by the loop's clock."""
-        self._number = 0 if self.pooled is None else id(self)
-        """By which it is told from other connections that there are."""
+        self._number = 0 if self.pooled is None else self.pooled.number()
+        """By which native code tells it from other connections."""
         self._unread: Share | None = None
         """What a long answer holds until it is read."""
 
@@ -278,21 +278,21 @@ class DirectProtocol(GuardedProtocol):
     def _finish(self, data: bytes, response: bytes | None) -> None:
         """Take what other threads have come to for a request: its response, or nothing."""
         self._is_awaited = False
-        if self.transport.is_closing():
-            return
         try:
+            if self.transport.is_closing():
+                return
             if response is None:
                 self._receive(data)
             else:
                 self._write(response if self._keep_alive else ending(response))
+            if not self._is_awaited:
+                self._go_on_after_answer()
         except STOP:
             raise
         except BaseException:
             # As in `_see_to_answer`.
             _log.exception("the direct door failed")
             self.transport.abort()
-        if not self._is_awaited:
-            self._go_on_after_answer()
 
     def _answer(self, known: Known, body: Body) -> bool:
         """Answer a body if that can be done at once; whether it was."""

@@ -21,11 +21,15 @@ AT_ONCE: Final = 2
 PATIENCE_SECONDS: Final = 0.02
 """So long a thread waits for its turn at most, in case that what was not to wait does so all the same."""
 
-WORK_SECONDS: Final = 0.0002
+WORK_SECONDS: Final = 0.0005
 """So long a loop answers between two pauses."""
 
 PAUSE_SECONDS: Final = 0.00005
 """A pause; the kernel makes about twice as much of it."""
+
+NEEDED_SECONDS: Final = 0.1
+"""For so long after a thread has begun the loop makes pauses. Most need less; one that waits for something else, for a
+block or for upstream, would have everybody else served slower for nothing."""
 
 
 class Interpreter:
@@ -53,9 +57,12 @@ class Interpreter:
         self._counting = threading.Lock()
         self.needed_by = 0
         """Threads that need it again and again: while there is one, `give_way` is to be called."""
-        self._pauses_soon = False
+        self._needed_until = 0.0
+        """By the clock, of the thread that has begun last."""
+        self._pauses: asyncio.AbstractEventLoop | None = None
+        """The loop that makes a pause soon."""
         self._next_pause = 0.0
-        """Before that time the loop makes none."""
+        """Before that time it makes none."""
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -72,6 +79,7 @@ class Interpreter:
         """Have the event loop make pauses while the body runs, which lets go of the interpreter again and again."""
         with self._counting:
             self.needed_by += 1
+            self._needed_until = self._clock() + NEEDED_SECONDS
         try:
             yield
         finally:
@@ -83,11 +91,13 @@ class Interpreter:
 
         For the loop's thread, after each request that it has answered.
         """
-        if self.needed_by and not self._pauses_soon and self._clock() >= self._next_pause:
-            self._pauses_soon = True
+        if self._pauses is loop or not self.needed_by:
+            return
+        if self._next_pause <= self._clock() < self._needed_until:
+            self._pauses = loop
             loop.call_soon(self._pause)
 
     def _pause(self) -> None:
-        self._pauses_soon = False
+        self._pauses = None
         self._sleep(PAUSE_SECONDS)
         self._next_pause = self._clock() + WORK_SECONDS

@@ -27,10 +27,11 @@ READINGS = 4
 """So often what calls ask for is read together; what needs more rounds reads by itself, one after the other."""
 
 THREADS = os.cpu_count() or 1
-"""Of native code, in which long calls of several connections run side by side."""
+"""Of native code, in which long calls of several connections run side by side: as many as there are cores, since none
+takes longer than an event loop can bear. Where that is one, they stay on it."""
 
 NEAR_SECONDS = 0.005
-"""Within so long they are of several connections. One that asks alone waits for no other thread."""
+"""Within so long they are of several connections. One connection alone waits for no other thread."""
 
 _ESTIMATE = b"eth_estimateGas"
 _CALL = b"eth_call"

@@ -31,6 +31,7 @@ _SEARCH: Final = f"""
 
 # In the order of the columns above: the height, and the index in the block.
 _place: Final = itemgetter(6, 11)
+_index: Final = itemgetter(11)
 
 _BRANCH: Final = f"""
     SELECT log.id, block_id, transaction_id, "index", {_LOG}
@@ -220,7 +221,7 @@ def find_rows(
     if limit and len(rows) > limit:
         raise TooManyLogs(limit)
     # SQLite would sort them with all that is in them, though they come in this order.
-    rows.sort(key=_place)
+    rows.sort(key=_index if first == last else _place)
     return rows
 
 

@@ -81,6 +81,9 @@ pub(crate) struct Overlay {
     passing: bool,
     entries: AddressMap<Entry>,
     codes: B256Map<Bytecode>,
+    /// Of a passing one the account that was asked for a slot last, if its storage is all as the reader has it: a call may
+    /// ask for thousands.
+    untouched: Option<Address>,
 }
 
 impl Overlay {
@@ -91,6 +94,7 @@ impl Overlay {
             passing: false,
             entries: AddressMap::default(),
             codes: B256Map::default(),
+            untouched: None,
         }
     }
 
@@ -131,6 +135,7 @@ impl Overlay {
     }
 
     fn commit_account(&mut self, address: Address, account: Account) {
+        self.untouched = None;
         // The EVM loads an account before it touches it.
         let Some(entry) = self.entries.get_mut(&address) else { return };
         if account.is_selfdestructed() {
@@ -256,6 +261,12 @@ impl Database for Overlay {
     }
 
     fn storage(&mut self, address: Address, key: U256) -> Result<U256, ReaderError> {
+        if self.untouched == Some(address)
+            && let Some(value) = self.reader.remembered(address, key)
+        {
+            return Ok(value);
+        }
+        let passing = self.passing;
         let entry = self.entry(address)?;
         if let Some(slot) = entry.slots.get(&key) {
             return Ok(slot.now);
@@ -263,13 +274,15 @@ impl Database for Overlay {
         if entry.cleared || entry.before.is_none() {
             return Ok(U256::ZERO);
         }
-        if self.passing
-            && let Some(value) = self.reader.remembered(address, key)
-        {
-            return Ok(value);
+        if passing {
+            self.untouched = entry.slots.is_empty().then_some(address);
+            if let Some(value) = self.reader.remembered(address, key) {
+                return Ok(value);
+            }
         }
         let value = self.reader.storage(address, key)?;
         if let Some(entry) = self.entries.get_mut(&address) {
+            self.untouched = None;
             entry.slots.insert(key, Slot { before: Some(value), now: value });
         }
         Ok(value)

@@ -12,6 +12,7 @@ mod pool;
 mod request;
 mod respond;
 mod values;
+mod way;
 mod whole;
 
 pub(crate) use answers::HotAnswers;

@@ -16,16 +16,16 @@ use crate::{
         memory::{Account, Head, StateMemory},
         request::{self, Body, Call},
         values::{ResultKey, RunsOn},
+        way::{Crowd, Way},
     },
     reader::{Notes, Unread},
-    slots::CallSlots,
 };
 
 /// Bytes of a body's answers after which a thread goes on.
 const LONGEST: usize = 1 << 20;
 
-/// Seconds of a call in a thread of the pool. It is one of those that are run on an event loop else, and so are not
-/// much longer than that can bear; the processor may be another's for a while.
+/// Seconds of a call in a thread of the pool. The last one of its kind was short enough for an event loop; the processor
+/// may be another's for a while.
 const SECONDS_IN_POOL: f64 = 0.005;
 
 /// Why a request is not answered.
@@ -51,67 +51,6 @@ fn known<T>(value: Option<T>) -> Answered<T> {
 pub(crate) struct BatchLimits {
     pub(crate) most_calls: usize,
     pub(crate) most_bytes: usize,
-}
-
-/// Who else has calls run that are long.
-pub(super) trait Crowd {
-    /// Whether others come beside this one, so that it is not run on the event loop.
-    fn is_there(&self) -> bool;
-
-    /// This one was run there.
-    fn ran(&self);
-}
-
-/// How a body is answered.
-#[derive(Clone, Copy)]
-pub(super) enum Way<'a> {
-    /// On an event loop, in a turn of which it is known what it has left.
-    Turn,
-    /// There as well, but a whole request or frame, with at most so many bytes. It is tried again where it is not
-    /// answered. Without a crowd long calls are run as all others.
-    Whole { longest: usize, crowd: Option<&'a dyn Crowd> },
-    /// A whole request, in a thread of the pool.
-    Pool { longest: usize },
-    /// In a thread of Python's. Calls wait for a slot; `reads`: what they ask for that is not remembered may be read.
-    Thread { call_slots: &'a CallSlots, reads: bool },
-}
-
-impl<'a> Way<'a> {
-    fn runs_on(self) -> RunsOn {
-        match self {
-            Self::Turn => RunsOn::Loop,
-            Self::Whole { .. } => RunsOn::WholeOnLoop,
-            Self::Pool { .. } => RunsOn::Pool,
-            Self::Thread { .. } => RunsOn::Thread,
-        }
-    }
-
-    /// Bytes of the longest answer; what is longer is tried again.
-    fn longest(self) -> Option<usize> {
-        match self {
-            Self::Whole { longest, .. } | Self::Pool { longest } => Some(longest),
-            Self::Turn | Self::Thread { .. } => None,
-        }
-    }
-
-    /// Where calls find a slot, with the first of them.
-    fn call_slots(self) -> Option<&'a CallSlots> {
-        match self {
-            Self::Thread { call_slots, .. } => Some(call_slots),
-            _ => None,
-        }
-    }
-
-    fn crowd(self) -> Option<&'a dyn Crowd> {
-        match self {
-            Self::Whole { crowd, .. } => crowd,
-            _ => None,
-        }
-    }
-
-    fn reads(self) -> bool {
-        matches!(self, Self::Thread { reads: true, .. })
-    }
 }
 
 /// One body on its way.
@@ -241,6 +180,7 @@ impl HotAnswers {
         let seconds = if is_batch { None } else { time.available(now) };
         let seconds = seconds.map(|seconds| seconds.min(self.seconds));
         let share = seconds.map(|seconds| Share { gas: Some(self.gas), seconds, turn: None });
+        let crowd = crowd.filter(|_| !is_batch);
         let answered = self.respond(body, share, limits, Way::Whole { longest, crowd });
         time.take(now.elapsed().as_secs_f64());
         fitting(answered, longest)
@@ -344,51 +284,59 @@ impl HotAnswers {
     fn run(&self, round: &mut Round<'_>, call: &Call<'_>, purpose: Purpose) -> Answered<()> {
         let message = known(call.message())?;
         let state = self.head(round)?;
-        if round.share.is_none() {
-            return Err(Refusal::TooLong);
-        }
         let kind = Heavy::kind(&message, purpose);
         let (surroundings, rules) = self.surroundings(&message, purpose)?;
-        self.pass_by(round.way, &kind)?;
+        self.pass_by(round, &kind)?;
         // Two digits a byte, and what stands around them.
         let room =
             round.way.longest().map(|longest| longest.saturating_sub(round.out.len() + 4) / 2);
-        let begun = Instant::now();
         let share = round.share()?;
+        let begun = Instant::now();
         let wanted = message.clone();
         if let Some(rules) = rules {
             let ran = call::estimate(&surroundings, &rules, state, message, share);
             if let Some(gas) = self.settled(round, kind, ran, &surroundings, wanted)? {
                 quantity(&mut round.out, &U256::from(gas));
+                self.note_time(round.way, kind, begun);
             }
         } else {
             let ran = call::run(&surroundings, state, message, room, share);
             if let Some(output) = self.settled(round, kind, ran, &surroundings, wanted)? {
                 data(&mut round.out, &output);
+                self.note_time(round.way, kind, begun);
             }
         }
-        self.note_time(round.way, kind, begun);
         Ok(())
     }
 
     /// Refuse a call that is not to be tried this way.
-    fn pass_by(&self, way: Way<'_>, kind: &Kind) -> Answered<()> {
+    fn pass_by(&self, round: &Round<'_>, kind: &Kind) -> Answered<()> {
         let mut values = self.values();
-        if values.heavy(way.runs_on()).passes(kind) {
-            return Err(Refusal::TooLong);
-        }
-        if values.long.contains(kind) && way.crowd().is_some_and(|crowd| crowd.is_there()) {
+        if let Some(crowd) = round.way.crowd()
+            && values.long.contains(kind)
+            && crowd.comes()
+            && !values.heavy(RunsOn::Pool).passes(kind)
+        {
             return Err(Refusal::Long);
         }
-        Ok(())
+        let runs_on = round.way.runs_on();
+        // What comes to the pool was not passed by before.
+        let may_pass = round.share.is_some() && !matches!(runs_on, RunsOn::Pool);
+        let passes = may_pass && values.heavy(runs_on).passes(kind);
+        if round.share.is_none() || passes { Err(Refusal::TooLong) } else { Ok(()) }
     }
 
-    /// Note whether a call that has just ended was long.
+    /// Note whether a call that was just answered was long. In a thread of Python's it may be far too long for the pool.
     fn note_time(&self, way: Way<'_>, kind: Kind, begun: Instant) {
+        if matches!(way, Way::Thread { .. }) {
+            return;
+        }
         let is_long = begun.elapsed().as_secs_f64() >= self.long_seconds;
         self.values().long.note(kind, is_long);
         if is_long {
-            way.crowd().inspect(|crowd| crowd.ran());
+            way.crowd().inspect(|crowd| {
+                crowd.comes();
+            });
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    mem,
     sync::{Arc, Mutex, MutexGuard},
     time::{Duration, Instant},
 };
@@ -11,7 +12,8 @@ use pyo3::{prelude::*, types::PyBytes};
 use crate::hot::{
     answers::HotAnswers,
     pool::Pool,
-    respond::{BatchLimits, Crowd, Names, Refusal},
+    respond::{BatchLimits, Names, Refusal},
+    way::Crowd,
 };
 
 /// Bytes of a head that is looked for.
@@ -22,6 +24,10 @@ const LONGEST_BODY: usize = 1_024;
 
 /// Heads that are remembered: clients repeat theirs, but for the length of the body.
 const HEADS: usize = 4_096;
+
+/// A request that has waited longer for a thread of the pool is answered where it came from: many that take as long as
+/// they may would keep all others waiting.
+const LONGEST_WAIT: Duration = Duration::from_millis(5);
 
 const END: &[u8] = b"\r\n\r\n";
 
@@ -71,15 +77,11 @@ struct Asker<'a> {
 }
 
 impl Crowd for Asker<'_> {
-    fn is_there(&self) -> bool {
-        self.whole.pool().as_ref().is_some_and(Pool::is_busy)
-            || self.whole.last_long().is_some_and(|(other, at)| {
-                other != self.connection && at.elapsed() <= self.whole.near
-            })
-    }
-
-    fn ran(&self) {
-        *self.whole.last_long() = Some((self.connection, Instant::now()));
+    fn comes(&self) -> bool {
+        let last = self.whole.last_long().replace((self.connection, Instant::now()));
+        let is_beside = last
+            .is_some_and(|(other, at)| other != self.connection && at.elapsed() <= self.whole.near);
+        is_beside || self.whole.pool().as_ref().is_some_and(Pool::is_busy)
     }
 }
 
@@ -91,8 +93,9 @@ pub(crate) struct WholeAnswers {
     told: Py<PyAny>,
     limits: BatchLimits,
     heads: Mutex<Heads>,
-    /// Of which connection a long call was run last on the event loop, and when it ended.
+    /// On which connection a long call came last, and when.
     last_long: Mutex<Option<(u64, Instant)>>,
+    /// So long after it those of other connections are beside it.
     near: Duration,
     threads: usize,
     /// Those threads, when there was something for them.
@@ -153,7 +156,7 @@ impl WholeAnswers {
     fn finished<'py>(&self, py: Python<'py>) -> Vec<(u64, Option<Bound<'py, PyBytes>>)> {
         let finished = self.pool().as_ref().map(Pool::finished).unwrap_or_default();
         let told = |found: Found| {
-            // Whoever is not told goes the way of what is not found: that is counted there.
+            // What cannot be told goes the way of what is not found.
             let told = self.told.bind(py).call1((found.method, found.seconds));
             told.map_err(|error| error.write_unraisable(py, None)).ok()?;
             Some(PyBytes::new(py, &found.response))
@@ -191,8 +194,14 @@ impl WholeAnswers {
         self.last_long.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
+    /// The pool of this process, if there is one.
     fn pool(&self) -> MutexGuard<'_, Option<Pool<Job, Found>>> {
-        self.pool.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        let mut pool = self.pool.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if pool.as_ref().is_some_and(|pool| !pool.is_here()) {
+            // Its threads are the parent's, and so may its lock be: who would end it here might wait for ever.
+            mem::forget(pool.take());
+        }
+        pool
     }
 
     fn outcome<'a>(
@@ -230,7 +239,7 @@ impl WholeAnswers {
     /// Have another thread find a response; whether it will.
     fn hand_over(&self, py: Python<'_>, connection: u64, job: Job) -> bool {
         let mut pool = self.pool();
-        if !pool.as_ref().is_some_and(Pool::is_here) {
+        if pool.is_none() {
             let (answers, limits) = (self.answers.clone_ref(py), self.limits);
             let work = move |job| found(answers.get(), limits, job);
             *pool = Pool::start(self.threads, Arc::new(work)).ok();
@@ -240,6 +249,9 @@ impl WholeAnswers {
 }
 
 fn found(answers: &HotAnswers, limits: BatchLimits, job: Job) -> Option<Found> {
+    if job.begun.elapsed() > LONGEST_WAIT {
+        return None;
+    }
     let (answer, names) = answers.pooled(&job.body, limits, job.longest).ok()?;
     let Names::One(method) = names else { return None };
     Some(Found {

@@ -106,7 +106,7 @@ def serve() -> Iterator[Serve]:
             idle: float = SECONDS,
             stall: float = SECONDS,
             frames: WholeFrames | None = None,
-            whole_: WholeRequests | None = None,
+            requests: WholeRequests | None = None,
         ) -> Served:
             made = Served()
             made.connections = Connections(connections)
@@ -158,8 +158,8 @@ def serve() -> Iterator[Serve]:
 
             class Http(DirectProtocol):
                 heads = RequestHeads(by_path([endpoint]))
-                whole = whole_
-                pooled = Pooled(whole_) if whole_ else None
+                whole = requests
+                pooled = Pooled(requests) if requests else None
                 answering = Answering(workers, gatherers)
                 stall_seconds = stall
                 held = made.connections

@@ -1,12 +1,18 @@
 """A connection of the direct door while threads of native code look for the response to a request on it."""
 
+import asyncio
 import socket
 from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
 from jsonrpc.direct import DirectProtocol
+from jsonrpc.pooled import Pooled
 from tests.integration.jsonrpc.guarded import ANSWER, PLAIN, until
+from tests.integration.patience import SECONDS
 
 FOUND = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nfound"
 
@@ -40,6 +46,16 @@ class Elsewhere:
         self._found.append((self.asked.pop(0), response))
         self._bell.send(b"\0")
 
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Let what is found in the body be heard of together."""
+        bell, self._bell = self._bell, SimpleNamespace(send=lambda _: None)  # type: ignore[assignment]
+        try:
+            yield
+        finally:
+            self._bell = bell
+            self._bell.send(b"\0")
+
     def finished(self) -> list[tuple[int, bytes | None]]:
         self._heard.recv(16)
         found, self._found = self._found, []
@@ -58,7 +74,7 @@ def elsewhere() -> Iterator[Elsewhere]:
 
 
 def test_each_connection_gets_its_own(serve, raw, elsewhere) -> None:
-    served = serve(whole_=elsewhere)
+    served = serve(requests=elsewhere)
     connections = [raw(served.port) for _ in range(3)]
     for number, connection in enumerate(connections):
         connection.say(PLAIN)
@@ -72,7 +88,7 @@ def test_each_connection_gets_its_own(serve, raw, elsewhere) -> None:
 
 
 def test_what_is_not_found_is_answered_here(serve, raw, elsewhere) -> None:
-    connection = raw(serve(whole_=elsewhere).port)
+    connection = raw(serve(requests=elsewhere).port)
     for response, expected in ((None, ANSWER), (FOUND, b"found"), (None, ANSWER)):
         connection.say(PLAIN)
         until(lambda: len(elsewhere.asked) == 1)
@@ -81,7 +97,7 @@ def test_what_is_not_found_is_answered_here(serve, raw, elsewhere) -> None:
 
 
 def test_requests_behind_it_wait_for_it(serve, raw, elsewhere) -> None:
-    connection = raw(serve(whole_=elsewhere).port)
+    connection = raw(serve(requests=elsewhere).port)
     connection.say(PLAIN)
     until(lambda: len(elsewhere.asked) == 1)
     elsewhere.is_quick = True
@@ -99,7 +115,7 @@ def test_it_is_not_closed_for_being_silent(serve, raw, elsewhere, monkeypatch) -
         handler(self)
 
     monkeypatch.setattr(DirectProtocol, "timeout_keep_alive_handler", noting)
-    connection = raw(serve(idle=0.05, whole_=elsewhere).port)
+    connection = raw(serve(idle=0.05, requests=elsewhere).port)
     connection.say(PLAIN)
     until(lambda: len(looked) > 2)
     elsewhere.find()
@@ -111,7 +127,7 @@ def test_it_is_not_closed_for_being_silent(serve, raw, elsewhere, monkeypatch) -
 def test_a_server_that_ends_gives_the_answer_and_ends_the_connection(
     serve, raw, elsewhere, made, response: bytes | None
 ) -> None:
-    connection = raw(serve(whole_=elsewhere).port)
+    connection = raw(serve(requests=elsewhere).port)
     connection.say(PLAIN)
     until(lambda: len(elsewhere.asked) == 1)
     connection.say(PLAIN)
@@ -125,32 +141,89 @@ def test_a_server_that_ends_gives_the_answer_and_ends_the_connection(
     assert connection.until_closed() == b""
 
 
-def test_nothing_is_written_to_who_has_left(serve, raw, elsewhere, monkeypatch) -> None:
+def test_nothing_is_written_to_who_has_left(serve, raw, elsewhere, made, monkeypatch) -> None:
     lost: list[DirectProtocol] = []
-    connection_lost = DirectProtocol.connection_lost
+    written: list[DirectProtocol] = []
+    connection_lost, write = DirectProtocol.connection_lost, DirectProtocol._write
 
     def noting(self: DirectProtocol, exc: Exception | None) -> None:
         connection_lost(self, exc)
         lost.append(self)
 
+    def noting_response(self: DirectProtocol, response: bytes) -> None:
+        written.append(self)
+        write(self, response)
+
     monkeypatch.setattr(DirectProtocol, "connection_lost", noting)
-    served = serve(whole_=elsewhere)
+    monkeypatch.setattr(DirectProtocol, "_write", noting_response)
+    served = serve(requests=elsewhere)
     leaving, staying = raw(served.port), raw(served.port)
     leaving.say(PLAIN)
     until(lambda: len(elsewhere.asked) == 1)
     leaving.socket.close()
     until(lambda: len(lost) == 1)
-    elsewhere.find()
     staying.say(PLAIN)
-    until(lambda: len(elsewhere.asked) == 1)
+    until(lambda: len(elsewhere.asked) == 2)
+    elsewhere.find()
     elsewhere.find()
     assert staying.response()[2] == b"found"
+    assert written == [one for one in made if one not in lost]
+
+
+def test_what_fails_on_one_connection_keeps_none_from_its_own(
+    serve, raw, elsewhere, made, caplog
+) -> None:
+    served = serve(requests=elsewhere)
+    connections = [raw(served.port) for _ in range(3)]
+    for number, connection in enumerate(connections):
+        connection.say(PLAIN)
+        until(lambda count=number + 1: len(elsewhere.asked) == count)
+
+    def fail(*_: object) -> None:
+        raise ValueError("failed")
+
+    first, second, _ = made
+    first._go_on_after_answer = fail
+    second.transport = SimpleNamespace(is_closing=fail, abort=fail)
+    with elsewhere.at_once():
+        for _ in connections:
+            elsewhere.find()
+    assert connections[2].response()[2] == b"found"
+    assert connections[0].response()[2] == b"found"
+    assert connections[0].until_closed() == b""
+    assert "the direct door failed" in caplog.text
+    assert "a response that was found was not taken" in caplog.text
+
+
+def test_a_loop_after_another_hears_of_its_own_alone(elsewhere) -> None:
+    pooled = Pooled(elsewhere)
+    taken: list[tuple[int, bytes | None]] = []
+
+    async def ask(count: int, found: int) -> None:
+        loop = asyncio.get_running_loop()
+        numbers = [pooled.number() for _ in range(count)]
+        heard = asyncio.Event()
+
+        def take(number: int, response: bytes | None) -> None:
+            taken.append((number, response))
+            heard.set()
+
+        for number in numbers:
+            elsewhere.serve(b"", None, number)
+            pooled.wait(loop, number, partial(take, number))
+        for _ in range(found):
+            elsewhere.find()
+        await asyncio.wait_for(heard.wait(), SECONDS)
+
+    asyncio.run(ask(2, 1))
+    asyncio.run(ask(1, 2))
+    assert taken == [(1, FOUND), (3, FOUND)]
 
 
 def test_a_response_that_cannot_be_written_ends_its_connection(
     serve, raw, elsewhere, monkeypatch, caplog
 ) -> None:
-    served = serve(whole_=elsewhere)
+    served = serve(requests=elsewhere)
     connection = raw(served.port)
     connection.say(PLAIN)
     until(lambda: len(elsewhere.asked) == 1)

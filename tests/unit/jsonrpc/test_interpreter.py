@@ -8,7 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from jsonrpc.dispatch import Dispatcher
-from jsonrpc.interpreter import AT_ONCE, PAUSE_SECONDS, WORK_SECONDS, Interpreter
+from jsonrpc.interpreter import (
+    AT_ONCE,
+    NEEDED_SECONDS,
+    PAUSE_SECONDS,
+    WORK_SECONDS,
+    Interpreter,
+)
 from jsonrpc.registry import MethodRegistry
 from tests.unit.jsonrpc.test_hot import body
 
@@ -135,6 +141,31 @@ async def test_a_thread_that_fails_needs_it_no_more(interpreter: Interpreter, cl
     before = clock.now
     await answer(interpreter, 1)
     assert clock.now == before
+
+
+async def test_a_thread_that_takes_long_needs_it_for_a_while(
+    interpreter: Interpreter, clock: Clock
+) -> None:
+    with interpreter.needed():
+        clock.now += NEEDED_SECONDS
+        before = clock.now
+        await answer(interpreter, 1)
+        assert clock.now == before
+        with interpreter.needed():
+            await answer(interpreter, 1)
+            assert clock.now == before + PAUSE_SECONDS
+
+
+def test_a_loop_that_ended_before_its_pause_keeps_none_from_its_own(
+    interpreter: Interpreter, clock: Clock
+) -> None:
+    before = clock.now
+    with interpreter.needed():
+        ended = asyncio.new_event_loop()
+        interpreter.give_way(ended)
+        ended.close()
+        asyncio.run(answer(interpreter, 1))
+    assert clock.now == before + PAUSE_SECONDS
 
 
 @pytest.mark.parametrize(("computes", "pauses"), [(True, 0), (False, 1)])

@@ -1,5 +1,6 @@
 """Parts of a reader: which requests it answers, how connections go over, what the page tells."""
 
+import asyncio
 import os
 import socket
 import threading
@@ -10,6 +11,8 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from uvicorn import Config
+from uvicorn.server import ServerState
 
 from jsonrpc.dispatch import Dispatcher, Limits
 from jsonrpc.envelope import Body
@@ -20,7 +23,7 @@ from nodeproject.reading.handover import HandedOver, Handover, receive
 from nodeproject.reading.methods import READS, only_reads
 from nodeproject.reading.page import HeadPage
 from nodeproject.reading.processes import wanted_readers
-from nodeproject.reading.protocol import BodyLengths
+from nodeproject.reading.protocol import BodyLengths, ReadingProtocol
 
 LONG = b"x" * 300_000
 """More than the kernel takes at once."""
@@ -145,6 +148,32 @@ def test_connections_go_over_with_all_that_was_received() -> None:
         handover.close()
         far.close()
         assert list(coming) == []
+
+
+async def test_what_native_threads_did_not_find_may_be_the_writers() -> None:
+    given: list[bytes] = []
+
+    def give(connection: socket.socket, received: bytes) -> None:
+        connection.close()
+        given.append(received)
+
+    class Protocol(ReadingProtocol):
+        lengths = BodyLengths(["/rpc"])
+        dispatcher = Dispatcher(MethodRegistry())
+        handover: Any = SimpleNamespace(give=give)
+
+    config = Config(app=lambda _scope: None, log_config=None)  # type: ignore[arg-type, return-value]
+    config.load()
+    body = b'{"method":"evm_mine"}'
+    data = PLAIN + b"\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+    client, server = socket.socketpair()
+    loop = asyncio.get_running_loop()
+    _, protocol = await loop.create_connection(
+        lambda: Protocol(config=config, server_state=ServerState(), app_state={}), sock=server
+    )
+    with client:
+        protocol._finish(data, None)
+    assert given == [data]
 
 
 def test_a_reader_that_ends_in_a_message_has_handed_nothing_over() -> None:

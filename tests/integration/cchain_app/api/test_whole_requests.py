@@ -302,6 +302,42 @@ def test_long_calls_of_several_connections_are_answered_alike_in_threads(
     assert len(set(handed_over)) >= 2
 
 
+async def ask_by_turns(served: Served, body: bytes, count: int) -> None:
+    """Ask on two connections one after the other, each so often."""
+    connections = [served.connect() for _ in range(2)]
+    for number in range(1, count + 1):
+        for protocol, transport in connections:
+            await receive(protocol, request(PLAIN, body))
+            await transport.until(number)
+    for protocol, _ in connections:
+        protocol.connection_lost(None)
+
+
+@pytest.mark.usefixtures("crowded")
+def test_calls_that_come_to_nothing_in_threads_are_soon_not_handed_over(
+    both, handed_over: list[int]
+) -> None:
+    short_of_gas = {"to": COUNTER_TEXT, "gas": "0x5208"}
+    for call, most in (({"to": COUNTER_TEXT}, 40), (short_of_gas, 5)):
+        handed_over.clear()
+        body = json.dumps(one("eth_call", call, "latest")).encode()
+        asyncio.run(ask_by_turns(both[1], body, 20))
+        assert 0 < len(handed_over) <= most
+
+
+@pytest.mark.usefixtures("crowded")
+def test_the_time_of_the_loop_keeps_no_call_from_threads(
+    both, handed_over: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(select, "SECONDS_OF_WHOLE", 0.0)
+    begin_anew()
+    served = Served(whole=True)
+    body = calls()[0]
+    served.endpoint.dispatcher.answer(body)
+    asyncio.run(ask_by_turns(served, body, 10))
+    assert len(handed_over) > 10
+
+
 @pytest.mark.usefixtures("crowded")
 def test_calls_of_one_connection_wait_for_no_thread(both, handed_over: list[int]) -> None:
     asked = [body for body in calls() if body.startswith(b"{")]
