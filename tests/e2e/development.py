@@ -59,7 +59,9 @@ class Anvil(AbstractContextManager["Anvil"]):
         self.port = free_port()
         # What it prints has the words of console.log: it is not silenced.
         binary = str(FOUNDRY / "anvil-linux-amd64/bin/anvil")
-        command = [binary, "--port", str(self.port), "--chain-id", str(CHAIN_ID)]
+        # It would leave states of old blocks at home.
+        states = ["--cache-path", str(directory / "states")]
+        command = [binary, "--port", str(self.port), "--chain-id", str(CHAIN_ID), *states]
         self._process = ServerProcess(command, directory / "anvil.log")
         self._process.wait_until(self._answers)
 

@@ -34,7 +34,7 @@ class Anvil(AbstractContextManager["Anvil"]):
     """An Anvil on a port of its own, running from the beginning on.
 
     Args:
-        directory: Takes its output.
+        directory: Takes its output, and states of old blocks.
         options: Its flags.
     """
 
@@ -42,7 +42,9 @@ class Anvil(AbstractContextManager["Anvil"]):
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._pool = urllib3.PoolManager()
-        command = [binary(), "--silent", "--port", str(self.port), *options]
+        # It would leave states of old blocks at home.
+        states = ("--cache-path", str(directory / "states"))
+        command = [binary(), "--silent", "--port", str(self.port), *states, *options]
         self._process = ServerProcess(command, directory / "anvil.log", cwd=directory)
         self._process.wait_until(self._answers, 60.0)
 
