@@ -13,6 +13,9 @@ from benchmarks.workload import Bar, Measurement, Workload
 from benchmarks.workloads_read import CONNECTIONS
 from benchmarks.workloads_slots import sums
 
+READ = 250
+"""Slots that one call reads."""
+
 
 def _environment(port: int, scratch: Path) -> Mapping[str, str]:
     return {**NODE.environment(port, scratch), "NODE_WEB_WORKERS": "2"}
@@ -31,19 +34,20 @@ def prepare(scene: Scene) -> None:
 def _times_one(scene: Scene) -> Measurement:
     """Calls a second against those of a node of one process, which is started beside and asked alone.
 
-    They are long ones, so that the load generator takes next to nothing of the cores.
+    They are so long that the load generator takes little of the cores, and not so long that a process alone runs them
+    on both.
     """
-    two = sums(scene, CONNECTIONS).value
+    two = sums(scene, CONNECTIONS, READ).value
     with ExitStack() as ending:
         alone = Scene(ending.enter_context(running(NODE)), scene.scale, ending)
         prepare(alone)
-        one = sums(alone, CONNECTIONS).value
+        one = sums(alone, CONNECTIONS, READ).value
     return Measurement(two / one, note=f"{two:,.0f} and {one:,.0f} calls a second")
 
 
 SECOND_WORKER = Workload(
     "second-worker",
-    "eth_call of 1,000 slots, 16: two web workers ÷ one",
+    f"eth_call of {READ} slots, 16: two web workers ÷ one",
     "times",
     _times_one,
     None,

@@ -32,14 +32,14 @@ def _filled(scene: Scene) -> str:
     return found
 
 
-def sums(scene: Scene, connections: int) -> Measurement:
-    """Calls that add a thousand slots up, by turns from another one on."""
+def sums(scene: Scene, connections: int, read: int = READ) -> Measurement:
+    """Calls that add so many slots up, by turns from another one on."""
     contract = _filled(scene)
     bodies, expected = [], set()
     for first in range(0, FILLED - READ, STEP):
-        data = "0x" + call_data("sum(uint256,uint256)", first, first + READ).hex()
+        data = "0x" + call_data("sum(uint256,uint256)", first, first + read).hex()
         bodies.append(body("eth_call", {"to": contract, "data": data}, "latest"))
-        expected.add(sum(range(first + 1, first + READ + 1)))
+        expected.add(sum(range(first + 1, first + read + 1)))
     return repeat(
         scene, bodies, lambda result: int(result, 16) in expected, connections=connections
     )

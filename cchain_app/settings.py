@@ -204,6 +204,10 @@ class Settings(Protocol):
         """Most blocks that a search for logs may cover; 0: any."""
 
     @property
+    def web_workers(self) -> int:
+        """Processes that answer, each with its share of the cores."""
+
+    @property
     def logs_results(self) -> int:
         """Most logs that a search may return; 0: any."""
 

@@ -26,9 +26,9 @@ Told = Callable[[Names, float], None]
 READINGS = 4
 """So often what calls ask for is read together; what needs more rounds reads by itself, one after the other."""
 
-THREADS = os.cpu_count() or 1
-"""Of native code, in which long calls of several connections run side by side: as many as there are cores, since none
-takes longer than an event loop can bear. Where that is one, they stay on it."""
+CORES = os.cpu_count() or 1
+"""A process has its share of them in threads of native code, in which long calls of several connections run side by
+side: none takes longer than an event loop can bear. Where that is one core, they stay on the loop."""
 
 NEAR_SECONDS = 0.005
 """Within so long they are of several connections. One connection alone waits for no other thread."""
@@ -57,7 +57,8 @@ def whole_requests(
     if answers is None:
         return None
     told = _logging_calls(log, told)
-    return answers.whole_requests(told, limits.batch, limits.response, THREADS, NEAR_SECONDS)
+    threads = max(1, CORES // chain.node.web_workers)
+    return answers.whole_requests(told, limits.batch, limits.response, threads, NEAR_SECONDS)
 
 
 def whole_frames(

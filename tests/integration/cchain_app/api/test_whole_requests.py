@@ -244,7 +244,7 @@ def crowded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each call be long, and those of two connections come side by side."""
     monkeypatch.setattr(select, "SECONDS_OF_LONG", 0.0)
     monkeypatch.setattr(shortcut, "NEAR_SECONDS", 3600.0)
-    monkeypatch.setattr(shortcut, "THREADS", 2)
+    monkeypatch.setattr(shortcut, "CORES", 4)
     begin_anew()
 
 
@@ -336,6 +336,29 @@ def test_the_time_of_the_loop_keeps_no_call_from_threads(
     served.endpoint.dispatcher.answer(body)
     asyncio.run(ask_by_turns(served, body, 10))
     assert len(handed_over) > 10
+
+
+def with_web_workers(count: int, *, in_threads: bool) -> Any:
+    return pytest.param(
+        in_threads, marks=pytest.mark.node_settings(web_workers=count), id=f"{count}"
+    )
+
+
+@pytest.mark.usefixtures("crowded")
+@pytest.mark.parametrize(
+    "in_threads",
+    [
+        with_web_workers(1, in_threads=True),
+        with_web_workers(2, in_threads=True),
+        with_web_workers(3, in_threads=False),
+        with_web_workers(8, in_threads=False),
+    ],
+)
+def test_a_process_has_its_share_of_the_cores(
+    both, handed_over: list[int], *, in_threads: bool
+) -> None:
+    asyncio.run(ask_by_turns(both[1], calls()[0], 5))
+    assert bool(handed_over) is in_threads
 
 
 @pytest.mark.usefixtures("crowded")
