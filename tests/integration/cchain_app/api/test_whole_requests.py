@@ -134,6 +134,12 @@ class Served:
         return protocol, transport
 
 
+@pytest.fixture(autouse=True)
+def one_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no call wait for a thread because the machine is busy; `crowded` has all of them."""
+    monkeypatch.setattr(shortcut, "CORES", 1)
+
+
 @pytest.fixture
 def both(chain) -> tuple[Served, Served]:
     for code in CONTRACTS:
@@ -240,7 +246,7 @@ def test_calls_are_answered_whole_and_told_to_the_log_as_the_method_tells_it(bot
 
 
 @pytest.fixture
-def crowded(monkeypatch: pytest.MonkeyPatch) -> None:
+def crowded(one_core: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each call be long, and those of two connections come side by side."""
     monkeypatch.setattr(select, "SECONDS_OF_LONG", 0.0)
     monkeypatch.setattr(shortcut, "NEAR_SECONDS", 3600.0)
