@@ -1,5 +1,6 @@
 """A server with every limit for strangers, what it holds, and raw connections to it."""
 
+import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,7 +21,7 @@ from jsonrpc.gate import Gate, GateConfig
 from jsonrpc.gathering import Gatherers
 from jsonrpc.http import Endpoint, WholeFrames, WholeRequests, by_path
 from jsonrpc.hub import Hub
-from jsonrpc.interpreter import Interpreter
+from jsonrpc.interpreter import WORK_SECONDS, Interpreter
 from jsonrpc.memory import MemoryLimits, RequestMemory
 from jsonrpc.plain_heads import RequestHeads
 from jsonrpc.pooled import Pooled
@@ -80,7 +81,10 @@ class Served:
         """Bodies that the shortcut was asked for."""
         self.pauses: list[float] = []
         """How long each pause was to be that the event loop made for threads."""
-        self.interpreter = Interpreter(sleep=self.pauses.append)
+        ticks = itertools.count()
+        self.interpreter = Interpreter(
+            clock=lambda: next(ticks) * WORK_SECONDS, sleep=self.pauses.append
+        )
         self.behind: list[tuple[str, bytes]] = []
         """Path and body of what came to the application behind the door."""
 

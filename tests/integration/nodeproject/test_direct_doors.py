@@ -219,6 +219,7 @@ async def test_the_loop_makes_pauses_while_either_chain_makes_a_block(
     chains = (node.evm_chain, node.platform_chain)
     pauses: list[float] = []
     monkeypatch.setattr(node.doors.interpreter, "_sleep", pauses.append)
+    monkeypatch.setattr(node.doors.interpreter, "_clock", lambda: 1.0)
     for number, chain in enumerate(chains):
         for making, made in ((nullcontext(), number), (chain.building.count(1), number + 1)):
             with making:
