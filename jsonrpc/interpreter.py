@@ -76,7 +76,10 @@ class Interpreter:
 
     @contextmanager
     def needed(self) -> Iterator[None]:
-        """Have the event loop make pauses while the body runs, which lets go of the interpreter again and again."""
+        """Have the event loop make pauses while the body runs, which lets go of the interpreter again and again.
+
+        For NEEDED_SECONDS at most, from when the last such body began.
+        """
         with self._counting:
             self.needed_by += 1
             self._needed_until = self._clock() + NEEDED_SECONDS

@@ -29,7 +29,7 @@ _SEARCH: Final = f"""
     JOIN cchain_app_transaction sent ON sent.id = found.transaction_id
 """  # noqa: S608  # the names are these
 
-# In the order of the columns above: the height, and the index in the block.
+# In the order of the columns above: the height, and the index in the block; the index alone within one block.
 _place: Final = itemgetter(6, 11)
 _index: Final = itemgetter(11)
 

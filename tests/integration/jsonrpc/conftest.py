@@ -12,7 +12,7 @@ from jsonrpc.hub import Hub, HubLimits
 from jsonrpc.websocket import JsonRpcConsumer
 from jsonrpc.workers import Workers
 from tests.builders.interface import calls, clock, dispatcher, registry, would_block
-from tests.integration.jsonrpc.guarded import made, raw, serve
+from tests.integration.jsonrpc.guarded import looked, made, raw, serve
 
 __all__ = [
     "application",
@@ -20,6 +20,7 @@ __all__ = [
     "clock",
     "dispatcher",
     "hub",
+    "looked",
     "made",
     "raw",
     "registry",

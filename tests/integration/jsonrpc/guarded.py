@@ -211,6 +211,20 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[DirectProtocol]:
     return found
 
 
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch) -> list[DirectProtocol]:
+    """The connections that were looked at for being at rest too long, each time they were."""
+    found: list[DirectProtocol] = []
+    handler = DirectProtocol.timeout_keep_alive_handler
+
+    def noting(self: DirectProtocol) -> None:
+        found.append(self)
+        handler(self)
+
+    monkeypatch.setattr(DirectProtocol, "timeout_keep_alive_handler", noting)
+    return found
+
+
 def until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + SECONDS
     while not condition():

@@ -48,15 +48,7 @@ def test_only_so_much_is_taken_of_what_comes_behind_it(serve, raw, made) -> None
     assert connection.response()[2] == ANSWER
 
 
-def test_it_is_not_closed_for_being_silent(serve, raw, monkeypatch: pytest.MonkeyPatch) -> None:
-    looked: list[DirectProtocol] = []
-    handler = DirectProtocol.timeout_keep_alive_handler
-
-    def noting(self: DirectProtocol) -> None:
-        looked.append(self)
-        handler(self)
-
-    monkeypatch.setattr(DirectProtocol, "timeout_keep_alive_handler", noting)
+def test_it_is_not_closed_for_being_silent(serve, raw, looked) -> None:
     served = serve(idle=0.05)
     connection = raw(served.port)
     connection.say(SLOW_REQUEST)

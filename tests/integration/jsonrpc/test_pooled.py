@@ -106,15 +106,7 @@ def test_requests_behind_it_wait_for_it(serve, raw, elsewhere) -> None:
     assert [connection.response()[2] for _ in range(2)] == [ANSWER, b"found"]
 
 
-def test_it_is_not_closed_for_being_silent(serve, raw, elsewhere, monkeypatch) -> None:
-    looked: list[DirectProtocol] = []
-    handler = DirectProtocol.timeout_keep_alive_handler
-
-    def noting(self: DirectProtocol) -> None:
-        looked.append(self)
-        handler(self)
-
-    monkeypatch.setattr(DirectProtocol, "timeout_keep_alive_handler", noting)
+def test_it_is_not_closed_for_being_silent(serve, raw, elsewhere, looked) -> None:
     connection = raw(serve(idle=0.05, requests=elsewhere).port)
     connection.say(PLAIN)
     until(lambda: len(looked) > 2)
