@@ -145,7 +145,7 @@ class Checks:
         much of it is enough follows from the quorum (snowman.md 1).
         """
         voting = self._voting(Chain.P)
-        stake = network.connected_stake().fraction if voting is None else voting.stake.connected
+        stake = self._connected_stake() if voting is None else voting.stake.connected
         limits = self._limits()
         if voting is not None:
             limits = limits._replace(stake=voting.parameters.min_connected_to_be_healthy)
@@ -160,12 +160,8 @@ class Checks:
         )
 
     def measure_bootstrapped(self) -> Finding:
-        """Look whether all chains that this node takes part in have finished their initial sync.
-
-        Rows say so for a while after the network's process has gone. Where that went with this process, the
-        next one must have reported before they are believed.
-        """
-        if self.node.bootstrap and not self._heard_since_start():
+        """Look whether all chains that this node takes part in have finished their initial sync."""
+        if self.node.bootstrap and self._reported() is None:
             return rules.bootstrapped({"P": False})
         done = {str(chain): network.is_bootstrapped(chain) for chain in self.node.chains}
         waiting = "" if all(done.values()) else network.waiting()
@@ -173,7 +169,7 @@ class Checks:
 
     def measure_network(self) -> Finding:
         """Look at what the network's process reports."""
-        reported, now = network.status(), datetime.now(UTC)
+        reported, now = self._reported(), datetime.now(UTC)
         if reported is None:
             silent = self._too_long(now.timestamp() - self.began)
             since = now.timestamp() - self.began
@@ -181,7 +177,6 @@ class Checks:
                 0, 0.0, since, since, has_sent=False, has_received=False, silent=silent
             )
             return rules.network(traffic, in_network=network.in_network())
-        heard = max(reported.heartbeat_at.timestamp(), self.began)
         traffic = Traffic(
             connected=reported.connected if is_fresh(reported) else 0,
             send_fail_rate=reported.send_fail_rate,
@@ -189,7 +184,7 @@ class Checks:
             since_received=_age(reported.last_received_at or reported.started_at, now),
             has_sent=reported.last_sent_at is not None,
             has_received=reported.last_received_at is not None,
-            silent=self._too_long(now.timestamp() - heard),
+            silent=self._too_long(_age(reported.heartbeat_at, now)),
         )
         return rules.network(traffic, in_network=network.in_network())
 
@@ -200,7 +195,7 @@ class Checks:
         overdue = self._overdue(chain)
         if overdue is not None:  # the one that is being made, where one is
             count, longest = max(count, 1), max(longest, overdue)
-        row = _reported_sync(chain)
+        row = self._reported_sync(chain)
         if row is None:
             return Outstanding(count, longest)
         if row.oldest_outstanding_at is not None:
@@ -285,22 +280,42 @@ class Checks:
         node = self.node
         if not (node.votes or node.bootstrap or node.producer):
             return None  # this node decides alone, and that costs no query
+        if self._reported() is None:
+            return None
         report = network.consensus_now(chain)
         return report if report is not None and report.is_running else None
 
     def _obstacle(self, chain: Chain) -> str:
         """Return what keeps a chain from going on, in words; empty where nothing does."""
-        row, deciding = _reported_sync(chain), self._deciding(chain)
+        row, deciding = self._reported_sync(chain), self._deciding(chain)
         words = [
             None if row is None else row.obstacle,
             None if deciding is None else deciding.obstacle,
         ]
         return ", ".join(filter(None, words))
 
-    def _heard_since_start(self) -> bool:
-        """Say whether the network's process has reported since this one began."""
+    def _connected_stake(self) -> float:
+        """Return the part of the stake that is connected, this node's own included."""
+        nobody = () if self._reported() is None else None
+        return network.connected_stake(nobody).fraction
+
+    def _reported_sync(self, chain: Chain) -> Any:
+        """Return what the network's process says of a chain; None when there is nobody to say it."""
+        reported = self._reported()
+        if reported is None or not is_fresh(reported):
+            return None
+        return network.syncs().get(chain)
+
+    def _reported(self) -> network.Status | None:
+        """Return what the network's process has reported since this one began; None where it has not yet.
+
+        Rows say for a while what was so before a restart: peers that nobody is connected to any more, and
+        chains that may have to be synced again. A check that believed them would pass first and fail then.
+        """
         reported = network.status()
-        return reported is not None and reported.heartbeat_at.timestamp() >= self.began
+        if reported is None or reported.heartbeat_at.timestamp() < self.began:
+            return None
+        return reported
 
     def _too_long(self, silence: float) -> float | None:
         """Return a silence of the network's process, if there is one and it lasts too long; a fork has none."""
@@ -316,14 +331,6 @@ def measure_x_chain() -> Finding:
     """
     undecided: Collection[object] = ()
     return rules.x_chain(vertices=undecided, transactions=undecided)
-
-
-def _reported_sync(chain: Chain) -> Any:
-    """Return what the network's process says of a chain; None when there is nobody to say it."""
-    reported = network.status()
-    if reported is None or not is_fresh(reported):
-        return None
-    return network.syncs().get(chain)
 
 
 def _age(moment: datetime, now: datetime) -> float:

@@ -134,6 +134,37 @@ def test_bootstrapping_is_read_from_both_chains() -> None:
 
 @together
 @network_rows.still()
+def test_what_was_reported_before_this_process_began_is_not_believed(
+    pchain: PChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pchain.do(made.validator(pchain, "alice", end=2 * DAY, weight=1_000_000_000_000))
+    network_rows.report(connected=1, heartbeat_at=network_rows.ago(2))
+    network_rows.peer(made.node("alice"))
+    network_rows.sync("P", outstanding=3, obstacle="its blocks are not those of the others")
+    network_rows.sync("C")
+
+    monkeypatch.setattr(checks, "BEGAN", network_rows.ago(1).timestamp())
+    before: Any = [
+        checks.measure_network(),
+        checks.measure_p_chain(),
+        checks.measure_bootstrapped(),
+    ]
+    monkeypatch.setattr(checks, "BEGAN", network_rows.ago(2).timestamp())
+    after: Any = [checks.measure_network(), checks.measure_p_chain(), checks.measure_bootstrapped()]
+
+    assert [one.message["connectedPeers"] for one in (before[0], after[0])] == [0, 1]
+    assert before[1].message["vm"]["percentConnected"] < 0.8
+    assert after[1].message["vm"]["percentConnected"] == 1.0
+    assert [consensus(one)["outstandingBlocks"] for one in (before[1], after[1])] == [0, 3]
+    assert ["others" in one.error for one in (before[1], after[1])] == [False, True]
+    assert [one.error for one in (before[2], after[2])] == [
+        "subnets not bootstrapped",
+        "subnets not bootstrapped: its blocks are not those of the others",
+    ]
+
+
+@together
+@network_rows.still()
 @pytest.mark.usefixtures("pchain")
 def test_the_network_is_what_its_process_reports() -> None:
     network_rows.report(
