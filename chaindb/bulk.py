@@ -1,6 +1,6 @@
 """Statements that write many rows of one model at once, in each database's own way.
 
-SQLite runs a statement once for each row. PostgreSQL would read, plan and answer each of them, which costs more than
+SQLite runs a statement once for each row, unless they are many (`packed`). PostgreSQL would read, plan and answer each of them, which costs more than
 to write the row: there one statement takes all rows, a list for each column, and is prepared. Few rows stand in the text
 of a message with others.
 """
@@ -14,7 +14,9 @@ from typing import Any, Final, Protocol, TypeAlias
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Field, Model
 
+from chaindb import packed
 from chaindb.fields import UnsignedField, for_database
+from chaindb.packed import Pack
 
 Row = Sequence[Any]
 Columns = tuple[str, ...]
@@ -24,16 +26,26 @@ Rows = list[tuple[Any, ...]]
 _Field: TypeAlias = "Field[Any, Any]"
 
 _AT_ONCE: Final = 1_000
-"""Rows in one statement on PostgreSQL."""
+"""Rows in one statement that takes many."""
 
 _FEW: Final = 50
 """Rows of a statement that is sent with others."""
+
+_MANY: Final = 50
+"""Rows that are packed into one statement on SQLite; fewer are bound sooner."""
 
 _PLAIN: Final[Mapping[str, Callable[[Any], Any]]] = {
     "bytea": bytes, "bigint": int, "integer": int, "smallint": int, "numeric": int,
     "text": str, "varchar": str,
 }  # fmt: skip
 """What values of a column's type become: a list of subclasses, like hashes beside bytes, has no one type."""
+
+
+_PACKS: Final[Mapping[str, Pack]] = {
+    "BLOB": packed.blobs, "bigint": packed.integers, "bool": packed.integers, "integer": packed.integers,
+    "smallint": packed.integers, "text": packed.texts, "varchar": packed.texts,
+}  # fmt: skip
+"""How the values of a column's type are packed on SQLite."""
 
 
 class BulkStatement(Protocol):
@@ -97,6 +109,11 @@ class _RowByRow:
         }
         """Places of integers beyond 63 bits, and how many digits they have."""
         self._vendor = connection.vendor
+        self._head = _insert(table, names)
+        self._tail = _overwrite(names) if verb == "upsert" else ""
+        packs = [_PACKS.get(_type(field, connection)) for field in fields]
+        self._packs = [one for one in packs if one is not None]
+        self._is_packed = verb in {"insert", "upsert"} and len(self._packs) == len(packs)
 
     def parts(self, rows: Iterable[Row]) -> Iterator[list[Row]]:
         """Yield all rows, if there are any."""
@@ -109,8 +126,14 @@ class _RowByRow:
 
     def run(self, connection: BaseDatabaseWrapper, rows: Sequence[Row]) -> None:
         """Write rows."""
+        rows = [*map(self._adapt, rows)] if self._wide else rows
         with connection.cursor() as cursor:
-            cursor.executemany(self._sql, [*map(self._adapt, rows)] if self._wide else rows)
+            if not self._is_packed or len(rows) < _MANY:
+                cursor.executemany(self._sql, rows)
+                return
+            for first in range(0, len(rows), _AT_ONCE):
+                part = rows[first : first + _AT_ONCE]
+                cursor.execute(*packed.packed(self._head, self._tail, self._packs, part))
 
     def _adapt(self, row: Row) -> list[Any]:
         """Give big integers the form that this database's columns have."""
@@ -134,7 +157,7 @@ class _ListByList:
     ) -> None:
         table, names = _names(connection, model, fields)
         # Without their lengths, to which a cast would cut in silence what an insertion refuses.
-        types = [str(field.db_type(connection)).partition("(")[0] for field in fields]
+        types = [_type(field, connection) for field in fields]
         given = f"unnest({', '.join(f'%s::{one}[]' for one in types)})"
         named = f"{given} AS given({', '.join(f'g{place}' for place in range(len(names)))})"
         equal = [f"{name} = g{place}" for place, name in enumerate(names)]
@@ -224,6 +247,11 @@ def _names(
     """Return table and columns as they stand in a statement."""
     quote = connection.ops.quote_name
     return str(quote(model._meta.db_table)), [str(quote(field.column or "")) for field in fields]
+
+
+def _type(field: _Field, connection: BaseDatabaseWrapper) -> str:
+    """Return the type of a field's column, without its length."""
+    return str(field.db_type(connection)).partition("(")[0]
 
 
 def _field(model: type[Model], name: str) -> _Field:

@@ -30,12 +30,11 @@ def bloom_bits(item: bytes) -> int:
 
 def bloom_of(logs: Iterable[Log]) -> int:
     """Return the bloom of logs: their addresses and topics."""
-    bloom = 0
+    items: set[bytes] = set()  # few, often: the logs of a block are those of some contracts
     for log in logs:
-        bloom |= bloom_bits(log.address)
-        for topic in log.topics:
-            bloom |= bloom_bits(topic)
-    return bloom
+        items.add(log.address)
+        items.update(log.topics)
+    return merge(map(bloom_bits, items))
 
 
 def merge(blooms: Iterable[int]) -> int:

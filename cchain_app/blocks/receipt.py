@@ -66,7 +66,7 @@ def encode_receipt(receipt: Receipt) -> bytes:
             _encode_outcome(receipt),
             rlp.encode_uint(receipt.cumulative_gas_used),
             rlp.encode_bytes(bloom.to_bytes(receipt.bloom)),
-            rlp.encode_list(map(_encode_log, receipt.logs)),
+            _encode_logs(receipt.logs),
         )
     )
     return payload if receipt.type == LEGACY else bytes((receipt.type,)) + payload
@@ -78,11 +78,32 @@ def _encode_outcome(receipt: Receipt) -> bytes:
     return rlp.encode_bytes(receipt.state_root)
 
 
-def _encode_log(log: Log) -> bytes:
-    """Return a list of address, topics and data. A block may have thousands of them."""
-    topics = b"".join([_TOPIC_PREFIX + topic for topic in log.topics])
-    address = _ADDRESS_PREFIX + log.address
-    data = rlp.encode_bytes(log.data)
-    size = len(address) + len(topics) + len(data)
-    prefix = rlp.list_prefix(len(topics))
-    return b"".join((rlp.list_prefix(size + len(prefix)), address, prefix, topics, data))
+def _encode_logs(logs: Iterable[Log]) -> bytes:
+    """Return the list of logs, each a list of address, topics and data. A block may have thousands of them.
+
+    What stands before the address and before the topics follows from how many topics and how much data there are.
+    """
+    parts: list[bytes] = []
+    known: dict[tuple[int, int], tuple[bytes, bytes]] = {}
+    for address, topics, content in logs:
+        data = rlp.encode_bytes(content)
+        sizes = len(topics), len(data)
+        prefixes = known.get(sizes)
+        if prefixes is None:
+            prefixes = known[sizes] = _log_prefixes(*sizes)
+        before_address, before_topics = prefixes
+        parts += before_address, address, _TOPIC_PREFIX.join((before_topics, *topics)), data
+    return rlp.encode_list(parts)
+
+
+def _log_prefixes(topics: int, data: int) -> tuple[bytes, bytes]:
+    """Return what stands before the address and before the topics of a log.
+
+    Args:
+        topics: How many.
+        data: Bytes of the encoded data.
+    """
+    size = topics * (len(_TOPIC_PREFIX) + 32)
+    before_topics = rlp.list_prefix(size)
+    rest = len(_ADDRESS_PREFIX) + 20 + len(before_topics) + size + data
+    return rlp.list_prefix(rest) + _ADDRESS_PREFIX, before_topics

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
 
 def logs_of(values: list[cchain_native.LogValues]) -> tuple[Log, ...]:
     """Return logs as the crate hands them over."""
-    return tuple(
-        Log(Address(address), tuple(map(Word, topics)), data) for address, topics, data in values
-    )
+    return tuple(map(Log._make, values))
 
 
 def account_state(values: cchain_native.Account | None) -> AccountState | None:

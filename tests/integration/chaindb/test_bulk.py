@@ -37,11 +37,18 @@ def all_nodes() -> list[tuple[bytes, bytes]]:
 
 
 @pytest.mark.parametrize("is_together", [False, True])
-def test_values_of_all_kinds_come_back(database: Database, *, is_together: bool) -> None:
+@pytest.mark.parametrize("times", [1, 40])
+def test_values_of_all_kinds_come_back(
+    database: Database, times: int, *, is_together: bool
+) -> None:
+    kinds = [
+        (Address(b"\x01" * 20), 2**64 - 1, LARGEST, Hash(bytes(32))),
+        (b"\x02" * 20, None, None, None),
+        (memoryview(b"\x03" * 20), 0, 0, b"\xff" * 32),
+    ]
     rows = [
-        (1, Address(b"\x01" * 20), 7, 2**64 - 1, LARGEST, Hash(bytes(32))),
-        (2, b"\x02" * 20, 7, None, None, None),
-        (3, memoryview(b"\x03" * 20), 8, 0, 0, b"\xff" * 32),
+        (place, address, place // 3, *values)
+        for place, (address, *values) in enumerate(kinds * times)
     ]
     with database.atomic_together() if is_together else database.atomic():
         database.insert(AccountChange, _CHANGE, rows)
