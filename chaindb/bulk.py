@@ -1,8 +1,8 @@
 """Statements that write many rows of one model at once, in each database's own way.
 
-SQLite runs a statement once for each row, unless they are many (`packed`). PostgreSQL would read, plan and answer each of them, which costs more than
-to write the row: there one statement takes all rows, a list for each column, and is prepared. Few rows stand in the text
-of a message with others.
+SQLite runs a statement once for each row, unless they are many (`packed`). PostgreSQL would read, plan and answer each
+of them, which costs more than to write the row: there one statement takes all rows, a list for each column, and is
+prepared. Few rows stand in the text of a message with others.
 """
 
 # ruff: noqa: S608  # names of tables and columns are the models'
@@ -32,7 +32,7 @@ _FEW: Final = 50
 """Rows of a statement that is sent with others."""
 
 _MANY: Final = 50
-"""Rows that are packed into one statement on SQLite; fewer are bound sooner."""
+"""From so many rows on they are packed into one statement on SQLite; fewer are bound sooner."""
 
 _PLAIN: Final[Mapping[str, Callable[[Any], Any]]] = {
     "bytea": bytes, "bigint": int, "integer": int, "smallint": int, "numeric": int,
@@ -80,7 +80,7 @@ def bulk_statement(
 
 
 class _RowByRow:
-    """A statement with a mark for each value of a row."""
+    """A statement of SQLite with a mark for each value of a row; insertions of many rows are packed."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class _RowByRow:
             yield found
 
     def of_few(self, rows: Sequence[Row]) -> None:
-        """Return that a statement has a single row here."""
+        """Return that no message takes statements here."""
         del rows
 
     def run(self, connection: BaseDatabaseWrapper, rows: Sequence[Row]) -> None:

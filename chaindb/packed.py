@@ -13,9 +13,9 @@ from typing import Any, Final
 
 Values = Sequence[Any]
 Expression = tuple[str, list[Any]]
-"""What stands for a column, and the values for its marks."""
+"""SQL, and the values for its marks."""
 Pack = Callable[[Values], Expression]
-"""Takes the values of a column."""
+"""Takes the values of a column, and returns what stands for them."""
 
 _ROWS: Final = "WITH RECURSIVE row(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM row WHERE i < %s)"
 
@@ -36,13 +36,17 @@ _PIECE: Final = f"substr(%s, {_NULLABLE_INTEGER}, {_INTEGER.format(_NUMBER)})"
 def packed(
     head: str, tail: str, packs: Sequence[Pack], rows: Sequence[Sequence[Any]]
 ) -> Expression:
-    """Return a statement that writes rows, and the values for its marks.
+    """Return a statement that writes rows in their order, and the values for its marks.
 
     Args:
         head: `INSERT INTO` with a table and columns.
         tail: What is done in place of a conflict, if anything.
-        packs: What packs each column, in their order.
+        packs: What packs each column, in their order. Values that are all the same are not packed, nor looked at.
         rows: At least one; each has a value for each column.
+
+    Raises:
+        ValueError: A row has more values or fewer.
+        Exception: What a pack raises.
     """
     expressions, given = [], [len(rows) - 1]
     for pack, values in zip(packs, zip(*rows, strict=True), strict=True):
@@ -51,7 +55,7 @@ def packed(
         given += marked
     # Without a condition SQLite takes what follows for a join's.
     chosen = f"SELECT {', '.join(expressions)} FROM row WHERE true"  # noqa: S608  # marks, no values
-    return f"{_ROWS} {head} {chosen} {tail}", given
+    return f"{head} {_ROWS} {chosen} {tail}", given
 
 
 def integers(values: Values) -> Expression:
@@ -72,18 +76,27 @@ def integers(values: Values) -> Expression:
 
 
 def blobs(values: Values) -> Expression:
-    """Pack bytes."""
+    """Pack bytes.
+
+    Raises:
+        TypeError: Something is no bytes.
+    """
     if None not in values and len({*map(len, values)}) == 1:
         width = len(values[0])
         return _EVEN, [b"".join(values), width, width]
     sizes = [0 if one is None else len(one) for one in values]
     begins = list(accumulate(sizes[:-1], initial=1))
-    whole = b"".join([one for one in values if one is not None])
+    # Of nothing a piece of no bytes would be null.
+    whole = b"".join([one for one in values if one is not None]) or _BLANK
     return _PIECE, [whole, _decimals(begins, values), _decimals(sizes)]
 
 
 def texts(values: Values) -> Expression:
-    """Pack text, as UTF-8."""
+    """Pack text, as UTF-8.
+
+    Raises:
+        UnicodeEncodeError: One has halves of surrogates.
+    """
     expression, given = blobs([None if one is None else one.encode() for one in values])
     return f"CAST({expression} AS TEXT)", given
 

@@ -161,7 +161,7 @@ class Checks:
 
     def measure_bootstrapped(self) -> Finding:
         """Look whether all chains that this node takes part in have finished their initial sync."""
-        if self.node.bootstrap and self._reported() is None:
+        if (self.node.bootstrap or self.node.votes) and self._reported() is None:
             return rules.bootstrapped({"P": False})
         done = {str(chain): network.is_bootstrapped(chain) for chain in self.node.chains}
         waiting = "" if all(done.values()) else network.waiting()
@@ -296,8 +296,8 @@ class Checks:
 
     def _connected_stake(self) -> float:
         """Return the part of the stake that is connected, this node's own included."""
-        nobody = () if self._reported() is None else None
-        return network.connected_stake(nobody).fraction
+        connected = () if self._reported() is None else network.peers()
+        return network.connected_stake(connected).fraction
 
     def _reported_sync(self, chain: Chain) -> Any:
         """Return what the network's process says of a chain; None when there is nobody to say it."""
@@ -311,6 +311,8 @@ class Checks:
 
         Rows say for a while what was so before a restart: peers that nobody is connected to any more, and
         chains that may have to be synced again. A check that believed them would pass first and fail then.
+        Unspecified: nor is a process of the network believed that went on while this one began anew, for the
+        second until it reports again.
         """
         reported = network.status()
         if reported is None or reported.heartbeat_at.timestamp() < self.began:

@@ -27,6 +27,9 @@ WARM_UP: Final = 30.0
 """Seconds after the start in which a check that has not passed yet may do so without having failed
 first: peers are being reached, and what the node's other parts report is not there yet."""
 
+STARTING_INTERVAL: Final = 1.0
+"""Seconds between runs for as long as a check has not passed in that time: what it waits for may be there soon."""
+
 SHORTEST_INTERVAL: Final = 0.1
 """Seconds, whatever the settings say: without a pause the node would do nothing but check."""
 
@@ -45,7 +48,7 @@ class Reporter:
         changed: told of changes, in the thread of the check.
         begin: called before each run of all checks, and of one that is run again; it must return at once.
         outages: says which servers are away, and returns at once: while one is, the node is not ready.
-        interval: seconds between the beginnings of runs.
+        interval: seconds between the beginnings of runs; `STARTING_INTERVAL` while the node is starting.
         seconds: how long a run may take.
         warm_up: for how many seconds from now on a check's first failures are no change yet. They are
             part of every answer all the same; one that lasts longer is told then. A check that could
@@ -165,9 +168,16 @@ class Reporter:
             began = time.monotonic()
             self._begin()
             self._round(runners, began + self._seconds)
-            self._stopped.wait(max(0.0, began + self._interval - time.monotonic()))
+            self._stopped.wait(max(0.0, began + self._pause() - time.monotonic()))
         for runner in runners:
             runner.ask()
+
+    def _pause(self) -> float:
+        """Return the seconds from the beginning of a run to that of the next one."""
+        is_starting = time.monotonic() < self._warm_at
+        if is_starting and not all(one.healthy for one in self._results.values()):
+            return min(STARTING_INTERVAL, self._interval)
+        return self._interval
 
     def _round(self, runners: Iterable["_Runner"], deadline: float) -> None:
         """Have each check run that is not still running, and give all of them time to end."""

@@ -69,3 +69,18 @@ def test_what_a_silent_process_said_last_does_not_count() -> None:
     hear(4000)
     network_rows.report(heartbeat_at=network_rows.ago(60))
     assert "hears" not in checks.measure_p_chain().error
+
+
+@network_rows.still()
+def test_what_was_said_before_this_process_began_does_not_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hear(4000)
+    network_rows.report(heartbeat_at=network_rows.ago(2))
+    monkeypatch.setattr(checks, "BEGAN", network_rows.ago(1).timestamp())
+    assert "hears" not in checks.measure_p_chain().error
+    assert checks.measure_bootstrapped().error == "subnets not bootstrapped"
+
+    network_rows.report()
+    assert "hears 60 %" in checks.measure_p_chain().error
+    assert checks.measure_bootstrapped().error == ""

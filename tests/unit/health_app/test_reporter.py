@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 from django.db import OperationalError
 
+from health_app import reporter
 from health_app.checks import ALL, APPLICATION, Check
 from health_app.reporter import Reporter, _Runner, examine
 from health_app.result import CheckResult, Finding
@@ -157,6 +158,33 @@ def test_what_passes_soon_after_the_start_has_not_failed(
         assert scene.reporter.health().checks["C"].error == error
 
     assert [error for name, error in scene.changes if name == "C"] == told
+
+
+def test_what_has_not_passed_yet_is_run_again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reporter, "STARTING_INTERVAL", 0.01)
+    findings, passed = iter([BAD, BAD, GOOD]), threading.Event()
+    made = Reporter(
+        [Check("C", lambda: next(findings), TAG)],
+        changed=lambda *_: passed.set(),
+        interval=3600.0,
+        warm_up=3600.0,
+    )
+
+    made.start()
+    assert passed.wait(60)
+    made.stop()
+    assert made.health().checks["C"].healthy
+
+
+@pytest.mark.parametrize(
+    ("error", "warm_up", "seconds"),
+    [("not yet", 60.0, 1.0), ("", 60.0, 20.0), ("broken", 0.0, 20.0)],
+)
+def test_how_soon_checks_are_run_again(error: str, warm_up: float, seconds: float) -> None:
+    scene = Scene(interval=20.0, warm_up=warm_up)
+    scene.findings["C"] = Finding(None, error)
+    scene.reporter.run_once()
+    assert scene.reporter._pause() == seconds
 
 
 def test_a_failure_that_outlasts_the_start_is_told() -> None:
