@@ -4,6 +4,7 @@ What is measured is judged by `rules`. A check may wait for the database or the 
 a thread; what it raises is told by `reporter`.
 """
 
+import threading
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -113,6 +114,8 @@ class Checks:
     """What the writes of this process have come to."""
     began: float = field(default_factory=time.time)
     """When this process began to look, Unix seconds: what was silent before may just not have begun either."""
+    heard: threading.Event = field(default_factory=threading.Event)
+    """Set once the network's process has reported since then: a clock that is set back later says nothing of that."""
 
     def table(self) -> tuple[Check, ...]:
         """Return the checks."""
@@ -315,9 +318,9 @@ class Checks:
         second until it reports again.
         """
         reported = network.status()
-        if reported is None or reported.heartbeat_at.timestamp() < self.began:
-            return None
-        return reported
+        if reported is not None and reported.heartbeat_at.timestamp() >= self.began:
+            self.heard.set()
+        return reported if self.heard.is_set() else None
 
     def _too_long(self, silence: float) -> float | None:
         """Return a silence of the network's process, if there is one and it lasts too long; a fork has none."""

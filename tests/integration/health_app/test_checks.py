@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import time_machine
 
 from cchain_app.apps import evm_chain
 from chaindb.building import Building
@@ -161,6 +162,19 @@ def test_what_was_reported_before_this_process_began_is_not_believed(
         "subnets not bootstrapped",
         "subnets not bootstrapped: its blocks are not those of the others",
     ]
+
+
+@together
+@pytest.mark.usefixtures("pchain")
+def test_a_clock_that_is_set_back_does_not_silence_the_network() -> None:
+    looking = replace(checks.checks(), began=network_rows.ago(10).timestamp())
+    network_rows.report(connected=1, heartbeat_at=network_rows.ago(5))
+    assert looking.measure_network().error == ""
+
+    network_rows.report(connected=2, heartbeat_at=network_rows.ago(3600 + 5))
+    with time_machine.travel(network_rows.ago(3600), tick=False):
+        found = looking.measure_network()
+    assert (network_message(found)["connectedPeers"], found.error) == (2, "")
 
 
 @together
