@@ -28,6 +28,9 @@ LIFETIME = 600
 SHARED_AFTER = 0.1
 """Seconds after which others hear of a block in the making. Most are made by then, and nobody waits for the cache."""
 
+IDLE = 10.0
+"""Seconds without work after which the thread that looks after it ends: it would keep all of its node in memory."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -128,8 +131,7 @@ class Building:
                 self._watcher.start()
 
     def _share_what_lasts(self) -> None:
-        while True:
-            self._work_begins.wait()
+        while not self._is_idle():
             self._work_begins.clear()
             while self._table:
                 time.sleep(SHARED_AFTER)
@@ -137,6 +139,16 @@ class Building:
                 for number, work in self._table.copy().items():
                     if work.started <= latest and number not in self._shared_keys:
                         self._share(number, work)
+
+    def _is_idle(self) -> bool:
+        """Wait for work, and say whether there was none for long: then the next one begins with a thread of its own."""
+        if self._work_begins.wait(IDLE):
+            return False
+        with self._watching:
+            if self._work_begins.is_set():
+                return False
+            self._watcher = None
+            return True
 
     def _share(self, number: int, work: _Work) -> None:
         self._shared_keys[number] = work.key

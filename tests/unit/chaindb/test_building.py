@@ -141,6 +141,21 @@ def test_what_is_soon_made_is_seen_by_its_own_process_alone(
     assert cache.get_many([here._key(slot) for slot in range(module.SLOTS)]) == {}
 
 
+def test_the_thread_that_looks_after_work_ends_without_any(
+    production: Make, shared: Callable[[], bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "IDLE", 0.01)
+    monkeypatch.setattr(module, "SHARED_AFTER", 0.0)
+    here = production("T")
+    for height in (1, 2):
+        with here.count(height):
+            watcher = here._watcher
+            assert watcher is not None
+            assert shared()
+        watcher.join(SECONDS)
+        assert not watcher.is_alive()
+
+
 def test_what_ends_while_it_is_shared_is_forgotten(
     production: Make, shared: Callable[[], bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
