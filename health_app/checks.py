@@ -114,7 +114,7 @@ class Checks:
     """What the writes of this process have come to."""
     began: float = field(default_factory=time.time)
     """When this process began to look, Unix seconds: what was silent before may just not have begun either."""
-    heard: threading.Event = field(default_factory=threading.Event)
+    heard: threading.Event = field(default_factory=threading.Event, init=False, compare=False)
     """Set once the network's process has reported since then: a clock that is set back later says nothing of that."""
 
     def table(self) -> tuple[Check, ...]:

@@ -28,7 +28,8 @@ WARM_UP: Final = 30.0
 first: peers are being reached, and what the node's other parts report is not there yet."""
 
 STARTING_INTERVAL: Final = 1.0
-"""Seconds between runs for as long as a check has not passed in that time: what it waits for may be there soon."""
+"""Seconds between runs while a check fails within `WARM_UP`, where the interval is longer: what it waits for may be
+there soon."""
 
 SHORTEST_INTERVAL: Final = 0.1
 """Seconds, whatever the settings say: without a pause the node would do nothing but check."""
@@ -48,7 +49,8 @@ class Reporter:
         changed: told of changes, in the thread of the check.
         begin: called before each run of all checks, and of one that is run again; it must return at once.
         outages: says which servers are away, and returns at once: while one is, the node is not ready.
-        interval: seconds between the beginnings of runs; `STARTING_INTERVAL` while the node is starting.
+        interval: seconds between the beginnings of runs; `STARTING_INTERVAL` at most while a check fails in
+            the node's first seconds.
         seconds: how long a run may take.
         warm_up: for how many seconds from now on a check's first failures are no change yet. They are
             part of every answer all the same; one that lasts longer is told then. A check that could

@@ -165,6 +165,7 @@ def test_what_was_reported_before_this_process_began_is_not_believed(
 
 
 @together
+@network_rows.still()
 @pytest.mark.usefixtures("pchain")
 def test_a_clock_that_is_set_back_does_not_silence_the_network() -> None:
     looking = replace(checks.checks(), began=network_rows.ago(10).timestamp())

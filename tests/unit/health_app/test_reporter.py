@@ -167,6 +167,7 @@ def test_what_has_not_passed_yet_is_run_again_soon(monkeypatch: pytest.MonkeyPat
         [Check("C", lambda: next(findings), TAG)],
         changed=lambda *_: passed.set(),
         interval=3600.0,
+        seconds=3600.0,
         warm_up=3600.0,
     )
 
@@ -177,11 +178,18 @@ def test_what_has_not_passed_yet_is_run_again_soon(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(
-    ("error", "warm_up", "seconds"),
-    [("not yet", 60.0, 1.0), ("", 60.0, 20.0), ("broken", 0.0, 20.0)],
+    ("error", "warm_up", "interval", "seconds"),
+    [
+        ("not yet", 3600.0, 20.0, 1.0),
+        ("not yet", 3600.0, 0.5, 0.5),
+        ("", 3600.0, 20.0, 20.0),
+        ("broken", 0.0, 20.0, 20.0),
+    ],
 )
-def test_how_soon_checks_are_run_again(error: str, warm_up: float, seconds: float) -> None:
-    scene = Scene(interval=20.0, warm_up=warm_up)
+def test_how_soon_checks_are_run_again(
+    error: str, warm_up: float, interval: float, seconds: float
+) -> None:
+    scene = Scene(interval=interval, warm_up=warm_up)
     scene.findings["C"] = Finding(None, error)
     scene.reporter.run_once()
     assert scene.reporter._pause() == seconds
