@@ -26,7 +26,7 @@ Rows = list[tuple[Any, ...]]
 _Field: TypeAlias = "Field[Any, Any]"
 
 _AT_ONCE: Final = 1_000
-"""Rows in one statement that takes many."""
+"""Rows that are written at once, at most."""
 
 _FEW: Final = 50
 """Rows of a statement that is sent with others."""
@@ -116,9 +116,8 @@ class _RowByRow:
         self._is_packed = verb in {"insert", "upsert"} and len(self._packs) == len(packs)
 
     def parts(self, rows: Iterable[Row]) -> Iterator[list[Row]]:
-        """Yield all rows, if there are any."""
-        if found := list(rows):
-            yield found
+        """Yield rows in parts."""
+        return _in_parts(rows)
 
     def of_few(self, rows: Sequence[Row]) -> None:
         """Return that no message takes statements here."""
@@ -128,12 +127,10 @@ class _RowByRow:
         """Write rows."""
         rows = [*map(self._adapt, rows)] if self._wide else rows
         with connection.cursor() as cursor:
-            if not self._is_packed or len(rows) < _MANY:
+            if self._is_packed and len(rows) >= _MANY:
+                cursor.execute(*packed.packed(self._head, self._tail, self._packs, rows))
+            else:
                 cursor.executemany(self._sql, rows)
-                return
-            for first in range(0, len(rows), _AT_ONCE):
-                part = rows[first : first + _AT_ONCE]
-                cursor.execute(*packed.packed(self._head, self._tail, self._packs, part))
 
     def _adapt(self, row: Row) -> list[Any]:
         """Give big integers the form that this database's columns have."""
@@ -188,10 +185,8 @@ class _ListByList:
         self._plain = [_PLAIN.get(one) for one in types]
 
     def parts(self, rows: Iterable[Row]) -> Iterator[list[Row]]:
-        """Yield rows in parts, so that a large block is not in memory twice."""
-        rest = iter(rows)
-        while part := list(islice(rest, _AT_ONCE)):
-            yield part
+        """Yield rows in parts."""
+        return _in_parts(rows)
 
     def of_few(self, rows: Sequence[Row]) -> Question | None:
         """Return a statement with a mark for each value: it is planned sooner than one with lists."""
@@ -216,6 +211,13 @@ class _ListByList:
         if self._key is None or len(rows) == 1:
             return rows
         return {tuple(row[self._key]): row for row in rows}.values()
+
+
+def _in_parts(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """Yield rows in parts, so that a large block is not in memory twice."""
+    rest = iter(rows)
+    while part := list(islice(rest, _AT_ONCE)):
+        yield part
 
 
 def _plain(kind: Callable[[Any], Any] | None, values: Iterable[Any]) -> list[Any]:

@@ -1,8 +1,8 @@
-"""Many rows in one statement of SQLite, which takes their values out of one blob for each column.
+"""Many rows in one statement of SQLite, which takes their values out of blobs, one for each column.
 
 A statement with a mark for each value is run again for each row, and to bind its values, to give the interpreter up and
-to get it back costs more than to write the row. Here each column has an expression in the place of the row `i`: values
-that are all the same stand for themselves, those of one width follow each other, and of others a second blob says where
+to get it back costs more than to write the row. Here each column is an expression of the row's number `i`: values that
+are all the same stand for themselves, those of one width follow each other, and of others two more blobs say where
 each begins and how long it is. Numbers stand in decimal, since SQLite reads no others out of a blob.
 """
 

@@ -314,8 +314,8 @@ class Checks:
 
         Rows say for a while what was so before a restart: peers that nobody is connected to any more, and
         chains that may have to be synced again. A check that believed them would pass first and fail then.
-        Unspecified: nor is a process of the network believed that went on while this one began anew, for the
-        second until it reports again.
+        Unspecified: nor is a process of the network believed that went on while this one began anew, until it
+        reports again: within a second, or five where nobody is connected.
         """
         reported = network.status()
         if reported is not None and reported.heartbeat_at.timestamp() >= self.began:

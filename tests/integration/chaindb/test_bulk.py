@@ -73,6 +73,20 @@ def test_any_number_of_rows_is_written_changed_and_deleted(
     assert all_nodes() == [*nodes(half, b"x")[third:], *nodes(count + 1, b"w")[half:]]
 
 
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has lists")
+@pytest.mark.parametrize("verb", ["insert", "upsert"])
+@pytest.mark.parametrize(("count", "packed"), [(49, 0), (50, 1), (2_500, 3)])
+def test_many_rows_of_sqlite_are_one_statement(
+    database: Database, verb: str, count: int, packed: int
+) -> None:
+    with CaptureQueriesContext(connection) as captured:
+        getattr(database, verb)(TrieNode, ("key", "rlp"), nodes(count))
+    written = [one["sql"] for one in captured if "INSERT" in one["sql"]]
+    assert sum("WITH RECURSIVE" in sql for sql in written) == packed
+    assert len(written) == max(1, packed)
+    assert len(all_nodes()) == count
+
+
 def test_of_rows_with_one_key_the_last_one_counts(database: Database) -> None:
     database.upsert(TrieNode, ("key", "rlp"), [(b"k", b"1"), (b"l", b"2"), (b"k", b"3")])
     assert all_nodes() == [(b"k", b"3"), (b"l", b"2")]

@@ -21,7 +21,7 @@ numbers = st.none() | st.integers(-(2**63), 2**63 - 1)
 contents = st.none() | st.binary(max_size=70)
 words = st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
 columns = (
-    numbers | st.none(),
+    numbers,
     st.none() | st.booleans(),
     contents | st.just(b"") | st.binary(min_size=32, max_size=32),
     words,
