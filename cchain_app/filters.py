@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cchain_app.blocks.bloom import may_contain
+from cchain_app.evm.engine import Log
 from primitives.evm import Address, Word
 
 
@@ -19,21 +20,25 @@ class LogFilter:
     topics: tuple[frozenset[Word], ...] = ()
     """For each position any of these; empty is any topic, but there must be one."""
 
-    def matches(self, address: Address, topics: Sequence[Word]) -> bool:
-        """Say whether a log of this address with these topics is wanted.
+    def matches(self, logs: Sequence[Log]) -> list[bool]:
+        """Say of each log whether it is wanted. By position, not log by log: a block may have thousands.
 
         Unspecified: as in go-ethereum a filter with more positions than the log has topics never
-        matches, even where the positions beyond are empty.
+        matches, even where the positions beyond are empty. Topics beyond the filter's positions are free.
         """
-        if self.addresses and address not in self.addresses:
-            return False
-        if len(self.topics) > len(topics):
-            return False
-        # topics beyond the filter's positions are free
-        for wanted, topic in zip(self.topics, topics, strict=False):
-            if wanted and topic not in wanted:
-                return False
-        return True
+        found = [not self.addresses or log.address in self.addresses for log in logs]
+        if self.topics:
+            found = [
+                one and len(log.topics) >= len(self.topics)
+                for one, log in zip(found, logs, strict=True)
+            ]
+        for place, wanted in enumerate(self.topics):
+            if wanted:
+                found = [
+                    one and log.topics[place] in wanted
+                    for one, log in zip(found, logs, strict=True)
+                ]
+        return found
 
     def may_match(self, bloom: int) -> bool:
         """Say whether a block or receipt with this bloom can have a wanted log; False is certain."""

@@ -13,7 +13,7 @@ from cchain_app.api import block_tags, forked
 from cchain_app.api.errors import server_error
 from cchain_app.api.params import BlockNumber, Tag
 from cchain_app.api.params_logs import LogCriteria
-from cchain_app.api.rendered import NO_MATCHES, Matches, Patience, join, render_each_log
+from cchain_app.api.rendered import NO_MATCHES, Matches, Patience, join, render_log
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks import bloom
 from cchain_app.blocks.accepted import AcceptedBlock
@@ -144,8 +144,8 @@ def _in_memory(rpc: EvmRpc, first: int, last: int) -> list[AcceptedBlock] | None
 def render_rows(rpc: EvmRpc, rows: list[logs.LogRow]) -> list[bytes]:
     """Return rows as bytes; a part may hold several logs, with commas between them."""
     if rpc.chain.memory.answers is None:
-        return list(render_each_log(rows))
+        return [render_log(logs.found_log(row)) for row in rows]
     # Only here: there is no such module where the crate was not built.
-    from cchain_app.memory.native import render_logs
+    from cchain_app.memory.native import render_log_rows
 
-    return render_logs(rows)
+    return render_log_rows(rows)

@@ -16,8 +16,9 @@ from msgspec import Raw
 from cchain_app.api import wire
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.header import Header
+from cchain_app.evm.engine import Log
 from cchain_app.filters import LogFilter
-from cchain_app.selectors.logs import FoundLog, LogRow, found_log
+from cchain_app.selectors.logs import FoundLog
 from chaindb.connections import WouldBlock, on_event_loop
 from primitives.evm import Hash
 
@@ -73,8 +74,11 @@ NO_MATCHES: Final = Matches((), b"")
 BlobPrice = Callable[[Header], int]
 """Says what a blob gas costs in a block, in wei."""
 
-RenderLogs = Callable[[list[LogRow]], Iterable[bytes]]
-"""Returns each log of these rows as bytes."""
+LogsPlace = tuple[int, Hash, int, Hash, int]
+"""Where logs were emitted: number, hash and timestamp of the block; hash and index of the transaction."""
+
+RenderLogs = Callable[[tuple[Log, ...], LogsPlace, int], list[bytes]]
+"""Returns each log of a transaction as bytes; the first one has this index in the block."""
 
 
 def render_log(log: FoundLog) -> bytes:
@@ -82,9 +86,13 @@ def render_log(log: FoundLog) -> bytes:
     return _exact(_encode(wire.found_log(log)))
 
 
-def render_each_log(rows: list[LogRow]) -> Iterator[bytes]:
-    """Return rows of logs as bytes, one by one."""
-    return (render_log(found_log(row)) for row in rows)
+def render_logs(logs: tuple[Log, ...], place: LogsPlace, first: int) -> list[bytes]:
+    """Return the logs of a transaction as bytes; see `RenderLogs`."""
+    number, block_hash, timestamp, sent, nth = place
+    return [
+        render_log(FoundLog(*log, number, block_hash, timestamp, sent, nth, index))
+        for index, log in enumerate(logs, first)
+    ]
 
 
 Grown = Callable[["RenderedBlock", int], object]
@@ -109,7 +117,7 @@ class RenderedBlock:
         self,
         block: AcceptedBlock,
         blob_price: BlobPrice | None = None,
-        render_logs: RenderLogs = render_each_log,
+        render_logs: RenderLogs = render_logs,
         grown: Grown = _grow,
     ) -> None:
         self._block = block
@@ -168,27 +176,20 @@ class RenderedBlock:
         """Return the logs of one transaction."""
         found = self._logs[index]
         if found is None:
-            texts = list(self._render_logs(self._log_rows(index)))
+            block = self._block
+            sent = block.transactions[index].hash
+            place = block.number, block.hash, block.header.timestamp, sent, index
+            first = self.first_log_indexes[index]
+            texts = self._render_logs(block.receipts[index].logs, place, first)
             found = self._logs[index] = tuple(map(Raw, texts))
             self._grown(self, sum(map(len, texts)) + _TEXT * len(texts))
         return found
-
-    def _log_rows(self, index: int) -> list[LogRow]:
-        """Return the logs of a transaction as the rows have them."""
-        block = self._block
-        of_block = block.number, block.hash, block.header.timestamp
-        of_transaction = *of_block, block.transactions[index].hash, index
-        rows = []
-        for place, log in enumerate(block.receipts[index].logs, self.first_log_indexes[index]):
-            topics = (*log.topics, None, None, None, None)[:4]
-            rows.append((log.address, *topics, log.data, *of_transaction, place))
-        return rows
 
     def matching(self, log_filter: LogFilter) -> Matches:
         """Return the logs that match, in their order."""
         found = self._matching.get(log_filter)
         if found is None:
-            texts = tuple(self._match(log_filter))
+            texts = tuple(self._matching_texts(log_filter))
             found = Matches(texts, b",".join(texts))
             if len(self._matching) < FILTERS_OF_BLOCK:
                 self._matching[log_filter] = found
@@ -196,10 +197,9 @@ class RenderedBlock:
                 self._grown(self, _MATCHES + len(found.joined) + wanted * _WANTED)
         return found
 
-    def _match(self, log_filter: LogFilter) -> Iterator[Raw]:
-        matches = log_filter.matches
+    def _matching_texts(self, log_filter: LogFilter) -> Iterator[Raw]:
         for index, receipt in enumerate(self._block.receipts):
-            wanted = [matches(log.address, log.topics) for log in receipt.logs]
+            wanted = log_filter.matches(receipt.logs)
             if any(wanted):
                 yield from compress(self.logs(index), wanted)
 
@@ -256,7 +256,7 @@ class RenderedBlocks:
         self,
         most_bytes: int = MOST_BYTES,
         blob_price: BlobPrice | None = None,
-        render_logs: RenderLogs = render_each_log,
+        render_logs: RenderLogs = render_logs,
     ) -> None:
         self._blob_price = blob_price
         self._render_logs = render_logs

@@ -12,7 +12,7 @@ from msgspec import Raw
 from cchain_app import feemarket
 from cchain_app.api.heads import SentHeads
 from cchain_app.api.loop_gas import LoopGas
-from cchain_app.api.rendered import Remembered, RenderedBlocks, RenderLogs, render_each_log
+from cchain_app.api.rendered import Remembered, RenderedBlocks, RenderLogs, render_logs
 from cchain_app.api.shortcut import shortcut_of, thread_shortcut_of
 from cchain_app.api.trace_turns import TraceTurns
 from cchain_app.blocks.accepted import AcceptedBlock
@@ -174,8 +174,8 @@ def outcome(handler: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
 def _render_logs_of(chain: EvmChain) -> RenderLogs:
     """Return what renders a block's logs: the crate where it was built."""
     if chain.memory.answers is None:
-        return render_each_log
+        return render_logs
     # Only here: without the crate there is no such module.
     from cchain_app.memory import native
 
-    return native.render_each_log
+    return native.render_logs

@@ -9,7 +9,7 @@ from typing import Any
 import cchain_native
 from typing_extensions import override
 
-from cchain_app.evm.engine import AccountState, StateChanges
+from cchain_app.evm.engine import AccountState, Log, StateChanges
 from cchain_app.memory.state import MISSING, Kept, Missing, StateMemory
 from primitives.evm import Address, Hash, Slot, Word
 
@@ -20,20 +20,26 @@ _LOGS_AT_ONCE = 1_000
 """Logs that are rendered in one go: that takes half a millisecond."""
 
 
-def render_logs(rows: list[tuple[Any, ...]]) -> list[bytes]:
+def render_log_rows(rows: list[tuple[Any, ...]]) -> list[bytes]:
     """Return rows of logs (`selectors.logs.LogRow`) as `wire.found_log` has them, in JSON: parts with commas between.
 
     Between two parts other threads get their turn.
     """
     return [
-        cchain_native.render_logs(rows, first, _LOGS_AT_ONCE)
+        cchain_native.render_log_rows(rows, first, _LOGS_AT_ONCE)
         for first in range(0, len(rows), _LOGS_AT_ONCE)
     ]
 
 
-def render_each_log(rows: list[tuple[Any, ...]]) -> list[bytes]:
-    """Return rows of logs as `render_logs` does, each as a part of its own."""
-    return [cchain_native.render_logs(rows, place, 1) for place in range(len(rows))]
+def render_logs(
+    logs: tuple[Log, ...], place: tuple[int, Hash, int, Hash, int], first: int
+) -> list[bytes]:
+    """Return the logs of a transaction as `api.rendered.render_logs` does."""
+    texts = []
+    for begin in range(0, len(logs), _LOGS_AT_ONCE):
+        some = logs[begin : begin + _LOGS_AT_ONCE]
+        texts += cchain_native.render_logs(some, place, first + begin)
+    return texts
 
 
 class NativeStateMemory(StateMemory):

@@ -3,7 +3,7 @@
 use pyo3::{
     intern,
     prelude::*,
-    types::{PyBytes, PyInt},
+    types::{PyBytes, PyInt, PyTuple},
 };
 use revm::primitives::{Address, B256, Bytes, U256};
 
@@ -71,6 +71,52 @@ impl<'py> FromPyObject<'_, 'py> for Blob {
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         Ok(Self(Bytes::copy_from_slice(object.cast::<PyBytes>()?.as_bytes())))
     }
+}
+
+/// A log of the port, which stays Python's. Tuples and `bytes` do not change, whoever else has them.
+pub(crate) struct LogParts<'a> {
+    pub(crate) address: &'a [u8],
+    pub(crate) slots: [Option<&'a [u8]>; 4],
+    pub(crate) data: &'a [u8],
+}
+
+impl<'a> LogParts<'a> {
+    pub(crate) fn topics(&self) -> impl Iterator<Item = &'a [u8]> {
+        self.slots.into_iter().flatten()
+    }
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for LogParts<'a> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let (address, Topics(slots), data) = object.extract()?;
+        Ok(Self { address, slots, data })
+    }
+}
+
+/// A log's topics, at the places that a row has for them.
+struct Topics<'a>([Option<&'a [u8]>; 4]);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Topics<'a> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let mut topics = [None; 4];
+        match object.cast::<PyTuple>()?.len() {
+            0 => {}
+            1 => [topics[0]] = object.extract::<(_,)>()?.into(),
+            2 => (topics[0], topics[1]) = object.extract()?,
+            3 => (topics[0], topics[1], topics[2]) = object.extract()?,
+            _ => (topics[0], topics[1], topics[2], topics[3]) = object.extract()?,
+        }
+        Ok(Self(topics))
+    }
+}
+
+/// The logs of a receipt.
+pub(crate) fn log_parts<'a>(logs: &'a Bound<'_, PyTuple>) -> PyResult<Vec<LogParts<'a>>> {
+    logs.iter_borrowed().map(|log| log.extract()).collect()
 }
 
 /// Python's `int` of a 256-bit number.

@@ -21,6 +21,7 @@ mod metered;
 mod overlay;
 mod precompiles;
 mod reader;
+mod receipts;
 mod rejection;
 mod runner;
 mod signatures;
@@ -145,7 +146,11 @@ mod cchain_native {
     #[pymodule_export]
     use crate::environment::Environment;
     #[pymodule_export]
-    use crate::hot::{FrameAnswers, HotAnswers, StateMemory, WholeAnswers, render_logs};
+    use crate::hot::{
+        FrameAnswers, HotAnswers, StateMemory, WholeAnswers, render_log_rows, render_logs,
+    };
+    #[pymodule_export]
+    use crate::receipts::encode_logs;
     #[pymodule_export]
     use crate::slots::CallSlots;
 

@@ -4,16 +4,18 @@ use std::io::Write;
 
 use pyo3::{
     prelude::*,
-    types::{PyBytes, PyList},
+    types::{PyBytes, PyList, PyTuple},
 };
 
-use crate::hot::respond::data;
+use crate::{
+    convert::{LogParts, log_parts},
+    hot::respond::data,
+};
 
 /// Bytes that a log takes, mostly.
 const USUAL: usize = 768;
 
-/// What a row has, in its order: address, four topics or None, data; number, hash and timestamp of the block; hash of the
-/// transaction and its index; index in the block.
+/// What a row has, in its order: address, four topics or None, data; what is known of the transaction; index in the block.
 type Row<'a> = (
     &'a [u8],
     Option<&'a [u8]>,
@@ -29,9 +31,12 @@ type Row<'a> = (
     u64,
 );
 
+/// Of a transaction: number, hash and timestamp of its block; its hash and its index.
+type Place<'a> = (u64, &'a [u8], u64, &'a [u8], u64);
+
 /// Rows from one place on, so many of them at most, as JSON objects with commas between them.
 #[pyfunction]
-pub(crate) fn render_logs<'py>(
+pub(crate) fn render_log_rows<'py>(
     py: Python<'py>,
     rows: &Bound<'py, PyList>,
     first: usize,
@@ -39,42 +44,50 @@ pub(crate) fn render_logs<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let end = rows.len().min(first.saturating_add(most));
     let mut out = Vec::with_capacity(USUAL * end.saturating_sub(first));
-    for place in first..end {
-        if place > first {
+    for nth in first..end {
+        if nth > first {
             out.push(b',');
         }
-        let row = rows.get_item(place)?;
-        write(&mut out, &row.extract()?);
+        let row = rows.get_item(nth)?;
+        let (address, a, b, c, d, data, number, block, timestamp, sent, index, log_index): Row<'_> =
+            row.extract()?;
+        let log = LogParts { address, slots: [a, b, c, d], data };
+        write(&mut out, &log, (number, block, timestamp, sent, index), log_index);
     }
     Ok(PyBytes::new(py, &out))
 }
 
-fn write(out: &mut Vec<u8>, row: &Row<'_>) {
-    let (
-        address,
-        topic0,
-        topic1,
-        topic2,
-        topic3,
-        bytes,
-        number,
-        block,
-        timestamp,
-        sent,
-        index,
-        place,
-    ) = *row;
+/// The logs of a transaction, of which the first has this index in its block, each as a JSON object.
+#[pyfunction]
+pub(crate) fn render_logs<'py>(
+    py: Python<'py>,
+    logs: &Bound<'py, PyTuple>,
+    place: Place<'_>,
+    first: u64,
+) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+    let mut out = Vec::with_capacity(USUAL);
+    let mut texts = Vec::with_capacity(logs.len());
+    for (log, log_index) in log_parts(logs)?.iter().zip(first..) {
+        out.clear();
+        write(&mut out, log, place, log_index);
+        texts.push(PyBytes::new(py, &out));
+    }
+    Ok(texts)
+}
+
+fn write(out: &mut Vec<u8>, log: &LogParts<'_>, place: Place<'_>, log_index: u64) {
+    let (number, block, timestamp, sent, index) = place;
     out.extend_from_slice(b"{\"address\":");
-    data(out, address);
+    data(out, log.address);
     out.extend_from_slice(b",\"topics\":[");
-    for (nth, topic) in [topic0, topic1, topic2, topic3].into_iter().flatten().enumerate() {
+    for (nth, topic) in log.topics().enumerate() {
         if nth > 0 {
             out.push(b',');
         }
         data(out, topic);
     }
     out.extend_from_slice(b"],\"data\":");
-    data(out, bytes);
+    data(out, log.data);
     quantity(out, "blockNumber", number);
     out.extend_from_slice(b",\"blockHash\":");
     data(out, block);
@@ -82,7 +95,7 @@ fn write(out: &mut Vec<u8>, row: &Row<'_>) {
     out.extend_from_slice(b",\"transactionHash\":");
     data(out, sent);
     quantity(out, "transactionIndex", index);
-    quantity(out, "logIndex", place);
+    quantity(out, "logIndex", log_index);
     out.extend_from_slice(b",\"removed\":false}");
 }
 

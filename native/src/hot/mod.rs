@@ -17,6 +17,6 @@ mod whole;
 
 pub(crate) use answers::HotAnswers;
 pub(crate) use frames::FrameAnswers;
-pub(crate) use logs::render_logs;
+pub(crate) use logs::{render_log_rows, render_logs};
 pub(crate) use memory::{Head, StateMemory};
 pub(crate) use whole::WholeAnswers;

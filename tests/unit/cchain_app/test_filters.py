@@ -39,12 +39,13 @@ def wanted(*topics, addresses=()):
     ],
 )
 def test_a_log_with_two_topics_is_wanted_by_address_and_position(log_filter, matches):
-    assert log_filter.matches(A, (X, Y)) is matches
+    assert log_filter.matches([Log(A, (X, Y), b"")]) == [matches]
 
 
 def test_a_log_without_topics_is_only_wanted_where_none_is_asked_for():
-    assert LogFilter().matches(A, ())
-    assert not wanted(ANY).matches(A, ())
+    bare = Log(A, (), b"")
+    assert LogFilter().matches([bare]) == [True]
+    assert wanted(ANY).matches([bare]) == [False]
 
 
 addresses = st.sampled_from([A, B])
@@ -59,8 +60,13 @@ filters = st.builds(
 
 @given(filters, st.lists(logs, max_size=4))
 def test_a_bloom_never_hides_a_wanted_log(log_filter, logs):
-    if any(log_filter.matches(log.address, log.topics) for log in logs):
+    if any(log_filter.matches(logs)):
         assert log_filter.may_match(bloom_of(logs))
+
+
+@given(filters, st.lists(logs, max_size=6))
+def test_each_log_is_looked_at_by_itself(log_filter, logs):
+    assert log_filter.matches(logs) == [log_filter.matches([one])[0] for one in logs]
 
 
 def test_a_bloom_excludes_what_is_in_no_log():

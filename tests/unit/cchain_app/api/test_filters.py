@@ -36,8 +36,9 @@ def chain(memory_chain, monkeypatch):
         for block in memory_chain.blocks[first : last + 1]:
             index = 0
             for place, receipt in enumerate(block.receipts):
-                for one in receipt.logs:
-                    if log_filter.matches(one.address, one.topics):
+                wanted = log_filter.matches(receipt.logs)
+                for one, is_wanted in zip(receipt.logs, wanted, strict=True):
+                    if is_wanted:
                         sent = block.transactions[place].hash
                         header = block.header
                         found.append(

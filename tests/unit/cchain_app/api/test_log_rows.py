@@ -1,11 +1,12 @@
-"""Rows of logs as bytes: the crate renders what `wire` says, whatever is in them."""
+"""Logs as bytes, from rows and from receipts: the crate renders what `wire` says, whatever is in them."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cchain_app.api.rendered import render_each_log
-from cchain_app.selectors.logs import LogRow
+from cchain_app.api.rendered import LogsPlace, render_log, render_logs
+from cchain_app.evm.engine import Log
+from cchain_app.selectors.logs import LogRow, found_log
 
 native = pytest.importorskip("cchain_app.memory.native")
 
@@ -36,14 +37,38 @@ def rows(draw: st.DrawFn) -> LogRow:
 def test_the_crate_renders_logs_as_python_does(drawn: list[LogRow]) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(native, "_LOGS_AT_ONCE", AT_ONCE)
-        parts = native.render_logs(drawn)
-    each = list(render_each_log(drawn))
-    assert b",".join(parts) == b",".join(each)
-    assert native.render_each_log(drawn) == each
+        parts = native.render_log_rows(drawn)
+    assert b",".join(parts) == b",".join(render_log(found_log(row)) for row in drawn)
     assert len(parts) == -(-len(drawn) // AT_ONCE)
 
 
 @pytest.mark.parametrize("row", [(), (b"",) * 12, (None,) * 12, 7])
 def test_what_is_no_row_of_a_log_is_refused(row: object) -> None:
     with pytest.raises((TypeError, ValueError)):
-        native.render_logs([row])
+        native.render_log_rows([row])
+
+
+logs = st.builds(
+    Log,
+    st.binary(min_size=20, max_size=20),
+    st.lists(hashes, max_size=4).map(tuple),
+    st.binary(),
+)
+places = st.tuples(numbers, hashes, numbers, hashes, numbers)
+
+
+@given(st.lists(logs, max_size=3 * AT_ONCE).map(tuple), places, numbers)
+def test_the_crate_renders_the_logs_of_a_receipt_as_python_does(
+    drawn: tuple[Log, ...], place: LogsPlace, first: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(native, "_LOGS_AT_ONCE", AT_ONCE)
+        assert native.render_logs(drawn, place, first) == render_logs(drawn, place, first)
+
+
+@pytest.mark.parametrize(
+    "log", [(), (b"", (), None), (b"", (b"",) * 5, b""), (b"", [], b""), (b"", (7,), b""), 7]
+)
+def test_what_is_no_log_is_refused(log: Log) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        native.render_logs((log,), (1, b"", 2, b"", 3), 0)
