@@ -10,6 +10,7 @@ from django.conf import settings
 from cchain_app.accounts.keyring import EWOQ, NO_KEYS, Derivation, Keyring, development_keyring
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.evm_block import EvmBlock
+from cchain_app.blocks.receipt import EncodeLogs, select_encode_logs
 from cchain_app.config import ChainConfig, fork_named
 from cchain_app.evm.select import is_native, select_engine, select_recovery, select_trie
 from cchain_app.evm.tracing import TracingEngine
@@ -377,6 +378,11 @@ class EvmChain:
     def recover_senders(self) -> RecoverMany:
         """What recovers the senders of many signatures: in parallel where the engine can."""
         return select_recovery(self.node.engine)
+
+    @cached_property
+    def encode_logs(self) -> EncodeLogs:
+        """What encodes the logs of receipts."""
+        return select_encode_logs(native=is_native(self.node.engine))
 
     @cached_property
     def trie(self) -> StateTrie:

@@ -13,6 +13,7 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.assembly import assemble, next_env
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.errors import ExecutionRefused, TransactionRefused, UnknownParent
+from cchain_app.blocks.receipt import EncodeLogs, encode_logs
 from cchain_app.blocks.verification import (
     verify_body,
     verify_environment,
@@ -79,6 +80,8 @@ class BlockRules:
     engine: Engine
     pin: Hash | None = None
     """The block of another chain that a fork goes on from: its state is elsewhere, and its trie counts as empty."""
+    encode_logs: EncodeLogs = encode_logs
+    """Encodes the logs of receipts."""
 
     def root_after(self, block: AcceptedBlock) -> Hash:
         """Return the root of the trie as it is here after a block."""
@@ -375,6 +378,7 @@ class ProcessingBlocks:
             executed,
             state_root=update.root,
             ordered_root=self._tries.cached.ordered_root,
+            encode_logs=self._rules.encode_logs,
             extra_data=extra_data,
         )
         return VerifiedBlock(block, executed, update, leaves)

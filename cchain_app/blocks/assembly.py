@@ -5,11 +5,10 @@ Executing what is between is the engine's work; the base fee is `feemarket`'s.
 
 from collections.abc import Callable, Sequence
 
-from cchain_app.blocks import bloom
 from cchain_app.blocks.accepted import AcceptedBlock, make_block
 from cchain_app.blocks.blobs import excess_after
 from cchain_app.blocks.header import Header
-from cchain_app.blocks.receipt import encode_receipt, make_receipts
+from cchain_app.blocks.receipt import EncodeLogs, encode_logs, make_receipts
 from cchain_app.config import ChainConfig, at_least
 from cchain_app.evm.engine import BlockEnv, ExecutedBlock
 from cchain_app.txs.transaction import Transaction
@@ -98,6 +97,7 @@ def assemble(
     *,
     state_root: Hash,
     ordered_root: OrderedRoot,
+    encode_logs: EncodeLogs = encode_logs,
     extra_data: bytes = b"",
 ) -> AcceptedBlock:
     """Return the block that executing transactions in this environment makes.
@@ -108,16 +108,18 @@ def assemble(
         executed: What became of them.
         state_root: The state's root after it.
         ordered_root: Computes the roots of transactions and receipts.
+        encode_logs: Encodes the logs of receipts.
         extra_data: At most 32 bytes for the header.
     """
-    receipts = make_receipts(zip((tx.type for tx in transactions), executed.results, strict=True))
+    outcomes = zip((tx.type for tx in transactions), executed.results, strict=True)
+    made = make_receipts(outcomes, encode_logs=encode_logs)
     header = Header(
         parent_hash=env.parent_hash,
         coinbase=env.coinbase,
         state_root=state_root,
         transactions_root=ordered_root([tx.raw for tx in transactions]),
-        receipts_root=ordered_root([encode_receipt(receipt) for receipt in receipts]),
-        logs_bloom=bloom.to_bytes(bloom.merge(receipt.bloom for receipt in receipts)),
+        receipts_root=ordered_root(made.envelopes),
+        logs_bloom=made.bloom,
         difficulty=env.difficulty,
         number=env.number,
         gas_limit=env.gas_limit,
@@ -132,4 +134,4 @@ def assemble(
         parent_beacon_block_root=env.parent_beacon_block_root,
         requests_hash=executed.requests_hash,
     )
-    return make_block(header, tuple(transactions), receipts)
+    return make_block(header, tuple(transactions), made.receipts)

@@ -3,9 +3,9 @@
 What RPC shows besides (block, index, effective price) comes from the rows, not from here.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from cchain_app.blocks import bloom
 from cchain_app.evm.engine import Log, TransactionResult
@@ -33,40 +33,80 @@ class Receipt:
     """Before Byzantium: of the state after the transaction, in the place of its status."""
 
 
+class EncodedReceipts(NamedTuple):
+    """The receipts of a block, in its order."""
+
+    receipts: tuple[Receipt, ...]
+    envelopes: list[bytes]
+    """Of each what `encode_receipt` returns."""
+
+    @property
+    def bloom(self) -> bytes:
+        """What the header says of the logs of all."""
+        return bloom.to_bytes(bloom.merge(receipt.bloom for receipt in self.receipts))
+
+
+EncodeLogs = Callable[[tuple[Log, ...]], tuple[int, bytes]]
+"""Returns the bloom of a receipt's logs, and the RLP of their list."""
+
+
+def encode_logs(logs: tuple[Log, ...]) -> tuple[int, bytes]:
+    """Return bloom and RLP of a receipt's logs; see `EncodeLogs`."""
+    return bloom.bloom_of(logs), _encode_logs(logs)
+
+
+def select_encode_logs(*, native: bool) -> EncodeLogs:
+    """Return what encodes logs: the crate, or Python."""
+    if not native:
+        return encode_logs
+    # Only here: there is no such module where the crate was not built.
+    from cchain_app.evm.native import encode_logs as by_crate
+
+    return by_crate
+
+
 def make_receipts(
-    outcomes: Iterable[tuple[int, TransactionResult]], state_roots: Sequence[Hash] = ()
-) -> tuple[Receipt, ...]:
-    """Return the receipts of a block, in its order.
+    outcomes: Iterable[tuple[int, TransactionResult]],
+    state_roots: Sequence[Hash] = (),
+    encode_logs: EncodeLogs = encode_logs,
+) -> EncodedReceipts:
+    """Return the receipts of a block.
 
     Args:
         outcomes: Type and result of each transaction.
         state_roots: Before Byzantium: of the states after each of them.
+        encode_logs: Encodes the logs of each.
     """
-    receipts = []
+    receipts, envelopes = [], []
     cumulative_gas_used = 0
     for index, (type_, result) in enumerate(outcomes):
         cumulative_gas_used += result.gas_used
-        receipts.append(
-            Receipt(
-                type=type_,
-                succeeded=result.succeeded,
-                cumulative_gas_used=cumulative_gas_used,
-                bloom=bloom.bloom_of(result.logs),
-                logs=result.logs,
-                state_root=state_roots[index] if state_roots else None,
-            )
+        logs_bloom, encoded = encode_logs(result.logs)
+        receipt = Receipt(
+            type=type_,
+            succeeded=result.succeeded,
+            cumulative_gas_used=cumulative_gas_used,
+            bloom=logs_bloom,
+            logs=result.logs,
+            state_root=state_roots[index] if state_roots else None,
         )
-    return tuple(receipts)
+        receipts.append(receipt)
+        envelopes.append(_envelope(receipt, encoded))
+    return EncodedReceipts(tuple(receipts), envelopes)
 
 
 def encode_receipt(receipt: Receipt) -> bytes:
     """Return the envelope of EIP-2718: the type byte, unless it is 0, and the RLP."""
+    return _envelope(receipt, _encode_logs(receipt.logs))
+
+
+def _envelope(receipt: Receipt, encoded_logs: bytes) -> bytes:
     payload = rlp.encode_list(
         (
             _encode_outcome(receipt),
             rlp.encode_uint(receipt.cumulative_gas_used),
             rlp.encode_bytes(bloom.to_bytes(receipt.bloom)),
-            _encode_logs(receipt.logs),
+            encoded_logs,
         )
     )
     return payload if receipt.type == LEGACY else bytes((receipt.type,)) + payload

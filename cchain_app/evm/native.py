@@ -264,6 +264,15 @@ def recover_senders(
     ]
 
 
+def encode_logs(logs: tuple[Log, ...]) -> tuple[int, bytes]:
+    """Return bloom and RLP of a receipt's logs, as `blocks.receipt.encode_logs` does.
+
+    Those of many logs are made without the interpreter lock.
+    """
+    bloom, encoded = cchain_native.encode_logs(logs)
+    return int.from_bytes(bloom, "big"), encoded
+
+
 def _check_price(message: CallMessage) -> None:
     """Refuse what revm cannot count: it has 128 bits for prices and 64 for base fees."""
     if message.gas_price >> 128 or (message.max_priority_fee or 0) >> 128:

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from cchain_app.blocks import bloom, errors
+from cchain_app.blocks import errors
 from cchain_app.blocks.accepted import AcceptedBlock, make_block
 from cchain_app.blocks.assembly import env_of
 from cchain_app.blocks.body import encode_withdrawal
 from cchain_app.blocks.candidate import CandidateBlock
-from cchain_app.blocks.receipt import encode_receipt, make_receipts
+from cchain_app.blocks.receipt import make_receipts
 from cchain_app.blocks.verification import compare, verify_body, verify_outcome
 from cchain_app.config import at_least
 from cchain_app.evm.changes import merged
@@ -73,6 +73,7 @@ class Replay:
     ) -> None:
         self._config = rules.config
         self._engine = rules.engine
+        self._encode_logs = rules.encode_logs
         self._trie = trie
         self._ancestors = deque(ancestors, maxlen=GENERATIONS)
         self.rebase(state, nodes)
@@ -200,17 +201,17 @@ class Replay:
     ) -> AcceptedBlock:
         """Return the block with all that its execution says in the place of what its header says."""
         outcomes = zip((tx.type for tx in transactions), done.executed.results, strict=True)
-        receipts = make_receipts(outcomes, done.state_roots)
+        made = make_receipts(outcomes, done.state_roots, self._encode_logs)
         header = replace(
             candidate.header,
             state_root=done.trie.root,
-            receipts_root=self._trie.ordered_root([encode_receipt(one) for one in receipts]),
-            logs_bloom=bloom.to_bytes(bloom.merge(one.bloom for one in receipts)),
+            receipts_root=self._trie.ordered_root(made.envelopes),
+            logs_bloom=made.bloom,
             gas_used=done.executed.gas_used,
             requests_hash=done.executed.requests_hash,
         )
         return make_block(
-            header, tuple(transactions), receipts, candidate.ommers, candidate.withdrawals
+            header, tuple(transactions), made.receipts, candidate.ommers, candidate.withdrawals
         )
 
     def _extend(self, block: AcceptedBlock, done: _Done) -> None:

@@ -98,7 +98,9 @@ class _Import:
         head = blocks.catch_up(chain)
         first = max(0, head.number - GENERATIONS + 1)
         ancestors = stored.load_blocks(chain.db, first, head.number - 1)
-        rules = BlockRules(chain.config, chain.genesis.gas_limit, chain.engine)
+        rules = BlockRules(
+            chain.config, chain.genesis.gas_limit, chain.engine, encode_logs=chain.encode_logs
+        )
         self._replay = Replay(rules, chain.trie, [*ancestors, head], *self._ground(head.number))
 
     def take(self, batch: Sequence[CandidateBlock | InvalidBlock], done: Imported) -> Imported:

@@ -259,7 +259,9 @@ class EvmVM:
         if self._known is None or self._config is not chain.config:
             self._config = chain.config
             pin = None if chain.fork is None else chain.fork.hash
-            rules = BlockRules(self._config, chain.genesis.gas_limit, chain.engine, pin)
+            rules = BlockRules(
+                self._config, chain.genesis.gas_limit, chain.engine, pin, chain.encode_logs
+            )
             tries = Tries(chain.trie, select_trie(chain.node.engine, cached=False))
             self._known = ProcessingBlocks(rules, tries, head, *self._ground(head))
             self._built.clear()

@@ -92,9 +92,10 @@ def test_a_receipt_is_encoded_as_by_the_specification(logs, succeeded, gas, type
 
 def test_receipts_of_a_block_add_up_the_gas_and_keep_their_logs_apart():
     log = Log(Address(b"\x01" * 20), (Word(b"\x02" * 32),), b"")
-    first, second = make_receipts(
-        [(2, result(21_000)), (0, result(30_000, succeeded=False, logs=(log,)))]
-    )
+    made = make_receipts([(2, result(21_000)), (0, result(30_000, succeeded=False, logs=(log,)))])
+    first, second = made.receipts
+    assert made.envelopes == [encode_receipt(first), encode_receipt(second)]
+    assert made.bloom == bloom.to_bytes(second.bloom)
     assert first == Receipt(2, True, 21_000, 0, ())
     assert second == Receipt(0, False, 51_000, bloom.bloom_of([log]), (log,))
 

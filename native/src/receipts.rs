@@ -1,0 +1,79 @@
+//! The logs of receipts as the receipts root has them: their RLP and their bloom. Python's `blocks.receipt` is the definition.
+
+use alloy_rlp::{BufMut, Encodable, Header};
+use pyo3::{
+    prelude::*,
+    types::{PyBytes, PyTuple},
+};
+use revm::primitives::{
+    alloy_primitives::{Bloom, BloomInput},
+    map::HashSet,
+};
+
+use crate::convert::{LogParts, bytes, log_parts};
+
+/// Fewer logs are done sooner than the interpreter lock is let go and waited for.
+const FEW: usize = 64;
+
+/// The bloom of logs and the RLP of their list.
+#[pyfunction]
+pub(crate) fn encode_logs<'py>(
+    py: Python<'py>,
+    logs: &Bound<'py, PyTuple>,
+) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+    let logs = log_parts(logs)?;
+    let work = || (bloom(&logs), encode(&logs));
+    let (bloom, encoded) = if logs.len() < FEW { work() } else { py.detach(work) };
+    Ok((bytes(py, bloom.as_slice()), bytes(py, &encoded)))
+}
+
+/// Few addresses and topics are in many logs: each is hashed once.
+fn bloom(logs: &[LogParts<'_>]) -> Bloom {
+    let mut items = HashSet::<&[u8]>::default();
+    for log in logs {
+        items.insert(log.address);
+        items.extend(log.topics());
+    }
+    let mut bloom = Bloom::default();
+    for item in items {
+        bloom.accrue(BloomInput::Raw(item));
+    }
+    bloom
+}
+
+fn encode(logs: &[LogParts<'_>]) -> Vec<u8> {
+    let sizes: Vec<_> = logs.iter().map(Sizes::of).collect();
+    let payload_length = sizes.iter().map(|one| with_header(one.log)).sum();
+    let mut out = Vec::with_capacity(with_header(payload_length));
+    list(&mut out, payload_length);
+    for (log, sizes) in logs.iter().zip(&sizes) {
+        list(&mut out, sizes.log);
+        log.address.encode(&mut out);
+        list(&mut out, sizes.topics);
+        log.topics().for_each(|topic| topic.encode(&mut out));
+        log.data.encode(&mut out);
+    }
+    out
+}
+
+/// Bytes of the payloads of a log's lists.
+struct Sizes {
+    log: usize,
+    topics: usize,
+}
+
+impl Sizes {
+    fn of(log: &LogParts<'_>) -> Self {
+        let topics = log.topics().map(Encodable::length).sum();
+        Self { log: log.address.length() + with_header(topics) + log.data.length(), topics }
+    }
+}
+
+fn list(out: &mut dyn BufMut, payload_length: usize) {
+    Header { list: true, payload_length }.encode(out);
+}
+
+/// Bytes of a list with a payload of so many.
+fn with_header(payload_length: usize) -> usize {
+    Header { list: true, payload_length }.length_with_payload()
+}
