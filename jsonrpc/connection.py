@@ -94,17 +94,18 @@ class Connection:
             if isinstance(rest, delivery.Paused):
                 self._writer = asyncio.get_running_loop().create_task(self._write(rest))
 
-    def push_all(self, texts: Sequence[bytes]) -> None:
-        """Send text messages, in one piece if the peer keeps up."""
+    def push_all(self, begin: bytes, middles: Sequence[bytes | memoryview], end: bytes) -> None:
+        """Send text messages that begin and end alike, in one piece if the peer keeps up."""
         direct = self._direct
-        is_much = sum(map(len, texts)) > self._limits.bytes
+        around = len(middles) * (len(begin) + len(end))
+        is_much = around + sum(map(len, middles)) > self._limits.bytes
         if self._closed or self._writer is not None or direct is None or is_much:
             is_written = False
         else:
-            is_written = direct(delivery.text_frames(texts))
+            is_written = direct(delivery.text_frames(begin, middles, end))
         if not is_written:
-            for text in texts:
-                self.push(text)
+            for middle in middles:
+                self.push(b"".join((begin, middle, end)))
 
     async def drained(self) -> None:
         """Return when nothing waits any more, or nothing will be sent."""

@@ -116,11 +116,17 @@ def text_frame(text: bytes) -> bytes:
     return _frame_head(len(text)) + text
 
 
-def text_frames(texts: Iterable[bytes]) -> bytes:
-    """The same of several texts, one after the other: each text is copied once."""
-    parts: list[bytes] = []
-    for text in texts:
-        parts += (_frame_head(len(text)), text)
+def text_frames(begin: bytes, middles: Iterable[bytes | memoryview], end: bytes) -> bytes:
+    """The same of several texts that begin and end alike, one after the other: each is copied once."""
+    around = len(begin) + len(end)
+    begins: dict[int, bytes] = {}
+    parts: list[bytes | memoryview] = []
+    for middle in middles:
+        size = len(middle)
+        known = begins.get(size)
+        if known is None:
+            known = begins[size] = _frame_head(around + size) + begin
+        parts += (known, middle, end)
     return b"".join(parts)
 
 

@@ -17,6 +17,10 @@ from jsonrpc.errors import LIMIT_EXCEEDED, JsonRpcError, TooManyConnections
 WORK_AT_ONCE: Final = 8_192
 """Notifications that are written one after the other while everybody else waits: some two milliseconds."""
 
+WORK_OF_PIECE: Final = 512
+"""Notifications, if they are short, that a socket is handed in one piece: its client reads them while the next ones are
+made, and between two pieces everybody else has a turn."""
+
 WORK_OF_PUSH: Final = 32
 """As many notifications take as long as to hand a socket some."""
 
@@ -30,8 +34,8 @@ class Sink(Protocol):
     def push(self, text: bytes) -> None:
         """Send a text message, or queue it; never waits."""
 
-    def push_all(self, texts: Sequence[bytes]) -> None:
-        """Send text messages, in one piece where that can be; never waits."""
+    def push_all(self, begin: bytes, middles: Sequence[bytes | memoryview], end: bytes) -> None:
+        """Send text messages that begin and end alike, in one piece where that can be; never waits."""
 
     def is_gone(self) -> bool:
         """Whether its peer has hung up. May be asked in any thread."""
@@ -163,21 +167,24 @@ class Hub:
         """Send one encoded result to all that listen to a topic; returns to how many. Others get their turns between."""
         return await self.send(self.subscriptions(topic), (result,))
 
-    async def send(self, subscriptions: Iterable[Subscription], results: Sequence[bytes]) -> int:
+    async def send(
+        self, subscriptions: Iterable[Subscription], results: Sequence[bytes | memoryview]
+    ) -> int:
         """Send encoded results to each of some subscriptions, unless it has ended; returns to how many.
 
-        After `WORK_AT_ONCE` the event loop has a turn, in which subscriptions may end.
+        After `WORK_AT_ONCE`, and between the pieces of many results, the event loop has a turn, in which
+        subscriptions may end.
         """
-        parts = _parts(results)
+        pieces = _pieces(results)
         reached = done = 0
         for subscription in subscriptions:
             reached += self._is_active(subscription)
-            for part, work in parts:
+            for piece, work in pieces:
                 if not self._is_active(subscription):
                     break
-                _push(subscription, part)
+                _push(subscription, piece)
                 done += WORK_OF_PUSH + work
-                if done >= WORK_AT_ONCE:
+                if done >= WORK_AT_ONCE or len(pieces) > 1:
                     done = 0
                     await asyncio.sleep(0)
         return reached
@@ -192,28 +199,29 @@ class Hub:
             del self._topics[subscription.topic]
 
 
-def _parts(results: Sequence[bytes]) -> list[tuple[Sequence[bytes], int]]:
-    """Return results in parts that are written in one piece, and what work each is: of as much as may be, or of one."""
-    parts: list[tuple[Sequence[bytes], int]] = []
+def _pieces(
+    results: Sequence[bytes | memoryview],
+) -> list[tuple[Sequence[bytes | memoryview], int]]:
+    """Return results in the pieces that are written at once, and what work each is."""
+    pieces: list[tuple[Sequence[bytes | memoryview], int]] = []
     first = work = 0
     for place, result in enumerate(results):
         more = 1 + len(result) // BYTES_OF_WORK
-        if place > first and work + more > WORK_AT_ONCE:
-            parts.append((results[first:place], work))
+        if place > first and work + more > WORK_OF_PIECE:
+            pieces.append((results[first:place], work))
             first, work = place, 0
         work += more
     if first < len(results):
-        parts.append((results[first:], work))
-    return parts
+        pieces.append((results[first:], work))
+    return pieces
 
 
-def _push(subscription: Subscription, results: Sequence[bytes]) -> None:
+def _push(subscription: Subscription, results: Sequence[bytes | memoryview]) -> None:
     """Send results to a subscription, as notifications."""
-    prefix = subscription.prefix
     if len(results) == 1:
-        subscription.sink.push(b"%b%b}}" % (prefix, results[0]))
+        subscription.sink.push(b"".join((subscription.prefix, results[0], b"}}")))
     else:
-        subscription.sink.push_all([b"%b%b}}" % (prefix, result) for result in results])
+        subscription.sink.push_all(subscription.prefix, results, b"}}")
 
 
 class Exchange:

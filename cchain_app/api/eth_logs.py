@@ -13,7 +13,7 @@ from cchain_app.api import block_tags, forked
 from cchain_app.api.errors import server_error
 from cchain_app.api.params import BlockNumber, Tag
 from cchain_app.api.params_logs import LogCriteria
-from cchain_app.api.rendered import NO_MATCHES, Matches, Patience, join, render_log
+from cchain_app.api.rendered import NO_LOGS, Patience, RenderedLogs, join, render_log
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks import bloom
 from cchain_app.blocks.accepted import AcceptedBlock
@@ -103,18 +103,18 @@ def _find_own(rpc: EvmRpc, log_filter: LogFilter, first: int, last: int) -> tupl
     for block in recent:
         patience.check()
         found = matching(rpc, block, log_filter)
-        count += len(found.texts)
+        count += len(found.ends)
         if most and count > most:
             raise logs.TooManyLogs(most)
-        if found.texts:
+        if found.ends:
             parts.append(found.joined)
     return parts, count
 
 
-def matching(rpc: EvmRpc, block: AcceptedBlock, log_filter: LogFilter) -> Matches:
+def matching(rpc: EvmRpc, block: AcceptedBlock, log_filter: LogFilter) -> RenderedLogs:
     """Return the rendered logs of a block that match, in their order."""
     if not log_filter.may_match(bloom.from_bytes(block.header.logs_bloom)):
-        return NO_MATCHES
+        return NO_LOGS
     return rpc.rendered.of(block).matching(log_filter)
 
 

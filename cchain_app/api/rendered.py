@@ -6,8 +6,8 @@ from any thread.
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from itertools import accumulate, compress
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate, chain, compress
 from typing import Final, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -31,12 +31,17 @@ _LOG: Final = 800
 """What one takes as an object, without its bytes of any length."""
 _TEXT: Final = 120
 """What a rendered part takes besides its text."""
+_END: Final = 40
+"""What is known of each of several texts in one."""
 _MATCHES: Final = 600
 _WANTED: Final = 120
 """What the matches of a filter take besides their text, and an address or topic of the filter."""
 
 FILTERS_OF_BLOCK: Final = 16
 """Filters whose matches are kept with a block."""
+
+LOGS_ON_EVENT_LOOP: Final = 5_000
+"""More logs of one transaction are rendered in a thread; that takes some milliseconds."""
 
 SECONDS_ON_EVENT_LOOP: Final = 0.003
 """How long rendering may hold everybody up; a thread goes on where this ended."""
@@ -60,15 +65,32 @@ class Patience:
             raise WouldBlock
 
 
-class Matches(NamedTuple):
-    """Rendered logs of a block that match a filter."""
+class RenderedLogs(NamedTuple):
+    """Logs in JSON. There may be thousands of them, so they are one piece."""
 
-    texts: tuple[Raw, ...]
     joined: bytes
-    """The same with commas between them: what an array has between its brackets."""
+    """All of them with commas between: what an array has between its brackets."""
+    ends: list[int]
+    """Where each of them ends in it."""
+
+    def texts(self) -> list[memoryview]:
+        """Return each of them."""
+        view = memoryview(self.joined)
+        begins = chain((0,), (end + 1 for end in self.ends))
+        return [view[begin:end] for begin, end in zip(begins, self.ends, strict=False)]
+
+    def those(self, wanted: Sequence[bool]) -> "RenderedLogs":
+        """Return those of them that are wanted."""
+        return self if all(wanted) else join_logs(list(compress(self.texts(), wanted)))
 
 
-NO_MATCHES: Final = Matches((), b"")
+NO_LOGS: Final = RenderedLogs(b"", [])
+
+
+def join_logs(texts: Sequence[bytes | memoryview]) -> RenderedLogs:
+    """Return logs that were rendered one by one, or some at a time, as one piece each of which is one."""
+    ends = accumulate((len(text) + 1 for text in texts), initial=-1)
+    return RenderedLogs(b",".join(texts), list(ends)[1:])
 
 
 BlobPrice = Callable[[Header], int]
@@ -77,8 +99,8 @@ BlobPrice = Callable[[Header], int]
 LogsPlace = tuple[int, Hash, int, Hash, int]
 """Where logs were emitted: number, hash and timestamp of the block; hash and index of the transaction."""
 
-RenderLogs = Callable[[tuple[Log, ...], LogsPlace, int], list[bytes]]
-"""Returns each log of a transaction as bytes; the first one has this index in the block."""
+RenderLogs = Callable[[tuple[Log, ...], LogsPlace, int], tuple[bytes, list[int]]]
+"""Returns the logs of a transaction, of which the first has this index in the block, as `RenderedLogs` has them."""
 
 
 def render_log(log: FoundLog) -> bytes:
@@ -86,13 +108,15 @@ def render_log(log: FoundLog) -> bytes:
     return _exact(_encode(wire.found_log(log)))
 
 
-def render_logs(logs: tuple[Log, ...], place: LogsPlace, first: int) -> list[bytes]:
-    """Return the logs of a transaction as bytes; see `RenderLogs`."""
+def render_logs(logs: tuple[Log, ...], place: LogsPlace, first: int) -> RenderedLogs:
+    """Return the logs of a transaction; see `RenderLogs`."""
     number, block_hash, timestamp, sent, nth = place
-    return [
-        render_log(FoundLog(*log, number, block_hash, timestamp, sent, nth, index))
-        for index, log in enumerate(logs, first)
-    ]
+    return join_logs(
+        [
+            render_log(FoundLog(*log, number, block_hash, timestamp, sent, nth, index))
+            for index, log in enumerate(logs, first)
+        ]
+    )
 
 
 Grown = Callable[["RenderedBlock", int], object]
@@ -127,8 +151,8 @@ class RenderedBlock:
         self._grown = grown
         self._transactions: list[Raw | None] = [None] * len(block.transactions)
         self._receipts: list[Raw | None] = [None] * len(block.transactions)
-        self._logs: list[tuple[Raw, ...] | None] = [None] * len(block.transactions)
-        self._matching: dict[LogFilter, Matches] = {}
+        self._logs: list[RenderedLogs | None] = [None] * len(block.transactions)
+        self._matching: dict[LogFilter, RenderedLogs] = {}
         self._wholes: dict[str, Raw] = {}
         counts = (len(receipt.logs) for receipt in block.receipts)
         self.first_log_indexes: Final = tuple(accumulate(counts, initial=0))
@@ -170,38 +194,49 @@ class RenderedBlock:
         block, price = self._block, None
         if block.transactions[index].blob_hashes and self._blob_price is not None:
             price = self._blob_price(block.header)
-        return wire.receipt(block, index, list(self.logs(index)), blob_price=price)
+        return wire.receipt(block, index, join([self.logs(index).joined]), blob_price=price)
 
-    def logs(self, index: int) -> tuple[Raw, ...]:
-        """Return the logs of one transaction."""
+    def logs(self, index: int) -> RenderedLogs:
+        """Return the logs of one transaction.
+
+        Raises:
+            WouldBlock: They are too many for the event loop.
+        """
         found = self._logs[index]
         if found is None:
             block = self._block
+            logs = block.receipts[index].logs
+            if len(logs) > LOGS_ON_EVENT_LOOP and on_event_loop():
+                raise WouldBlock
             sent = block.transactions[index].hash
             place = block.number, block.hash, block.header.timestamp, sent, index
-            first = self.first_log_indexes[index]
-            texts = self._render_logs(block.receipts[index].logs, place, first)
-            found = self._logs[index] = tuple(map(Raw, texts))
-            self._grown(self, sum(map(len, texts)) + _TEXT * len(texts))
+            found = RenderedLogs(*self._render_logs(logs, place, self.first_log_indexes[index]))
+            self._logs[index] = found
+            self._grown(self, _weight_of_logs(found))
         return found
 
-    def matching(self, log_filter: LogFilter) -> Matches:
-        """Return the logs that match, in their order."""
+    def matching(self, log_filter: LogFilter) -> RenderedLogs:
+        """Return the logs that match, in their order. Raises as `logs`."""
         found = self._matching.get(log_filter)
         if found is None:
-            texts = tuple(self._matching_texts(log_filter))
-            found = Matches(texts, b",".join(texts))
+            found = self._match(log_filter)
             if len(self._matching) < FILTERS_OF_BLOCK:
                 self._matching[log_filter] = found
                 wanted = len(log_filter.addresses) + sum(map(len, log_filter.topics))
-                self._grown(self, _MATCHES + len(found.joined) + wanted * _WANTED)
+                is_kept = any(found is one for one in self._logs)
+                size = 0 if is_kept else _weight_of_logs(found)
+                self._grown(self, _MATCHES + size + wanted * _WANTED)
         return found
 
-    def _matching_texts(self, log_filter: LogFilter) -> Iterator[Raw]:
+    def _match(self, log_filter: LogFilter) -> RenderedLogs:
+        matching = []
         for index, receipt in enumerate(self._block.receipts):
             wanted = log_filter.matches(receipt.logs)
             if any(wanted):
-                yield from compress(self.logs(index), wanted)
+                matching.append(self.logs(index).those(wanted))
+        if len(matching) == 1:
+            return matching[0]
+        return join_logs([text for one in matching for text in one.texts()])
 
     def _with_transactions(self) -> wire.Json:
         patience = Patience()
@@ -240,6 +275,10 @@ class RenderedBlock:
 def _exact(text: bytes) -> bytes:
     """Return bytes that take no more than they are: the encoder leaves its up to half as large again."""
     return bytes(memoryview(text))
+
+
+def _weight_of_logs(logs: RenderedLogs) -> int:
+    return _TEXT + len(logs.joined) + _END * len(logs.ends)
 
 
 def _weight_of(block: AcceptedBlock) -> int:

@@ -15,7 +15,7 @@ import msgspec
 
 from cchain_app.api import eth_logs, params, params_logs, wire
 from cchain_app.api.errors import server_error
-from cchain_app.api.rendered import Matches
+from cchain_app.api.rendered import RenderedLogs
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.filters import LogFilter
@@ -190,9 +190,11 @@ def _by_filter(subscriptions: Sequence[Subscription]) -> dict[LogFilter, list[Su
     return groups
 
 
-def _match_each(rpc: EvmRpc, block: AcceptedBlock, filters: Sequence[LogFilter]) -> list[Matches]:
+def _match_each(
+    rpc: EvmRpc, block: AcceptedBlock, filters: Sequence[LogFilter]
+) -> list[RenderedLogs]:
     return [eth_logs.matching(rpc, block, one) for one in filters]
 
 
-async def _send_matches(rpc: EvmRpc, members: Sequence[Subscription], matches: Matches) -> None:
-    await rpc.hub.send(members, list(map(bytes, matches.texts)))
+async def _send_matches(rpc: EvmRpc, members: Sequence[Subscription], found: RenderedLogs) -> None:
+    await rpc.hub.send(members, found.texts())

@@ -7,6 +7,8 @@ in `rendered`.
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec import Raw
+
 from cchain_app.blocks import bloom
 from cchain_app.blocks.accepted import AcceptedBlock, make_block
 from cchain_app.blocks.body import Withdrawal
@@ -186,9 +188,9 @@ def _authorization(one: Authorization) -> Json:
 
 
 def receipt(
-    accepted: AcceptedBlock, index: int, logs: list[Any], *, blob_price: int | None = None
+    accepted: AcceptedBlock, index: int, logs: Raw | list[Json], *, blob_price: int | None = None
 ) -> Json:
-    """Return the receipt of a block's transaction around its logs (objects or rendered bytes).
+    """Return the receipt of a block's transaction around its logs, rendered or not.
 
     Args:
         accepted: The block.

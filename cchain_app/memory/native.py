@@ -33,13 +33,9 @@ def render_log_rows(rows: list[tuple[Any, ...]]) -> list[bytes]:
 
 def render_logs(
     logs: tuple[Log, ...], place: tuple[int, Hash, int, Hash, int], first: int
-) -> list[bytes]:
+) -> tuple[bytes, list[int]]:
     """Return the logs of a transaction as `api.rendered.render_logs` does."""
-    texts = []
-    for begin in range(0, len(logs), _LOGS_AT_ONCE):
-        some = logs[begin : begin + _LOGS_AT_ONCE]
-        texts += cchain_native.render_logs(some, place, first + begin)
-    return texts
+    return cchain_native.render_logs(logs, place, first)
 
 
 class NativeStateMemory(StateMemory):

@@ -114,6 +114,18 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Topics<'a> {
     }
 }
 
+/// Fewer logs are done sooner than the interpreter lock is let go and waited for.
+const FEW: usize = 64;
+
+/// Do what so many logs need, without the interpreter lock where they are many.
+pub(crate) fn without_lock<T: Send>(
+    py: Python<'_>,
+    logs: usize,
+    work: impl FnOnce() -> T + Send,
+) -> T {
+    if logs < FEW { work() } else { py.detach(work) }
+}
+
 /// The logs of a receipt.
 pub(crate) fn log_parts<'a>(logs: &'a Bound<'_, PyTuple>) -> PyResult<Vec<LogParts<'a>>> {
     logs.iter_borrowed().map(|log| log.extract()).collect()

@@ -10,10 +10,7 @@ use revm::primitives::{
     map::HashSet,
 };
 
-use crate::convert::{LogParts, bytes, log_parts};
-
-/// Fewer logs are done sooner than the interpreter lock is let go and waited for.
-const FEW: usize = 64;
+use crate::convert::{LogParts, bytes, log_parts, without_lock};
 
 /// The bloom of logs and the RLP of their list.
 #[pyfunction]
@@ -22,8 +19,7 @@ pub(crate) fn encode_logs<'py>(
     logs: &Bound<'py, PyTuple>,
 ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
     let logs = log_parts(logs)?;
-    let work = || (bloom(&logs), encode(&logs));
-    let (bloom, encoded) = if logs.len() < FEW { work() } else { py.detach(work) };
+    let (bloom, encoded) = without_lock(py, logs.len(), || (bloom(&logs), encode(&logs)));
     Ok((bytes(py, bloom.as_slice()), bytes(py, &encoded)))
 }
 

@@ -8,7 +8,7 @@ use pyo3::{
 };
 
 use crate::{
-    convert::{LogParts, log_parts},
+    convert::{LogParts, log_parts, without_lock},
     hot::respond::data,
 };
 
@@ -57,22 +57,29 @@ pub(crate) fn render_log_rows<'py>(
     Ok(PyBytes::new(py, &out))
 }
 
-/// The logs of a transaction, of which the first has this index in its block, each as a JSON object.
+/// The logs of a transaction, of which the first has this index in its block, as JSON objects with commas between them;
+/// and where each of them ends.
 #[pyfunction]
 pub(crate) fn render_logs<'py>(
     py: Python<'py>,
     logs: &Bound<'py, PyTuple>,
     place: Place<'_>,
     first: u64,
-) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-    let mut out = Vec::with_capacity(USUAL);
-    let mut texts = Vec::with_capacity(logs.len());
-    for (log, log_index) in log_parts(logs)?.iter().zip(first..) {
-        out.clear();
-        write(&mut out, log, place, log_index);
-        texts.push(PyBytes::new(py, &out));
-    }
-    Ok(texts)
+) -> PyResult<(Bound<'py, PyBytes>, Vec<usize>)> {
+    let logs = log_parts(logs)?;
+    let (out, ends) = without_lock(py, logs.len(), || {
+        let mut out = Vec::with_capacity(USUAL * logs.len());
+        let mut ends = Vec::with_capacity(logs.len());
+        for (log, log_index) in logs.iter().zip(first..) {
+            if !ends.is_empty() {
+                out.push(b',');
+            }
+            write(&mut out, log, place, log_index);
+            ends.push(out.len());
+        }
+        (out, ends)
+    });
+    Ok((PyBytes::new(py, &out), ends))
 }
 
 fn write(out: &mut Vec<u8>, log: &LogParts<'_>, place: Place<'_>, log_index: u64) {

@@ -297,8 +297,8 @@ class Socket:
     def push(self, text: bytes) -> None:
         self.texts.append(text)
 
-    def push_all(self, texts: Sequence[bytes]) -> None:
-        self.texts.extend(texts)
+    def push_all(self, begin: bytes, middles: Sequence[bytes | memoryview], end: bytes) -> None:
+        self.texts.extend(b"".join((begin, middle, end)) for middle in middles)
 
     def subscribe(self, *given: Any) -> None:
         self._node.ask("eth_subscribe", *given, by=self.exchange)

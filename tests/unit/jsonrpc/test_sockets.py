@@ -236,12 +236,14 @@ async def test_texts_go_in_one_piece_unless_they_are_more_than_may_wait() -> Non
 
     connection = Connection(Server().send, OutboundLimits(bytes=5), lambda: None)
     connection.accepted()
-    connection.push_all([b"ab", b"cde"])
-    connection.push_all([b"abc", b"def"])
+    connection.push_all(b"", [b"ab", memoryview(b"cde")], b"")
+    connection.push_all(b"[", [b""], b"]")
+    connection.push_all(b"a", [b"b", b""], b"cd")
     assert Server.pieces == [
         text_frame(b"ab") + text_frame(b"cde"),
-        text_frame(b"abc"),
-        text_frame(b"def"),
+        text_frame(b"[]"),
+        text_frame(b"abcd"),
+        text_frame(b"acd"),
     ]
 
 
@@ -286,8 +288,8 @@ class Sink:
     def push(self, text: bytes) -> None:
         self.texts.append(text)
 
-    def push_all(self, texts: Sequence[bytes]) -> None:
-        self.texts.extend(texts)
+    def push_all(self, begin: bytes, middles: Sequence[bytes | memoryview], end: bytes) -> None:
+        self.texts.extend(b"".join((begin, middle, end)) for middle in middles)
 
     def is_gone(self) -> bool:
         return False
@@ -368,6 +370,7 @@ async def test_a_filter_stays_with_its_subscription(hub: Hub, sink: Sink) -> Non
 def many(monkeypatch: pytest.MonkeyPatch) -> tuple[Hub, list[Sink]]:
     """A hub that tells one listener at a time, and ten that listen to heads."""
     monkeypatch.setattr("jsonrpc.hub.WORK_AT_ONCE", 3)
+    monkeypatch.setattr("jsonrpc.hub.WORK_OF_PIECE", 3)
     hub, sinks = Hub(), [Sink() for _ in range(10)]
     for sink in sinks:
         hub.connect(sink)
@@ -408,6 +411,29 @@ async def test_one_that_is_told_much_is_told_in_parts_and_in_order(many) -> None
         seen.append(len(sinks[0].texts))
     assert seen == [3, 6, 8, 8]
     assert [msgspec.json.decode(one)["params"]["result"] for one in sinks[0].texts] == [*range(8)]
+
+
+async def test_others_get_their_turns_between_pieces_however_little_work_they_are(
+    many, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jsonrpc.hub.WORK_AT_ONCE", 1_000)
+    hub, sinks = many
+    first, second, *_ = hub.subscriptions("newHeads")
+    told = asyncio.create_task(hub.send([first, second], [b"1"] * 5))
+    seen = []
+    while not told.done():
+        await asyncio.sleep(0)
+        seen.append((len(sinks[0].texts), len(sinks[1].texts)))
+    assert seen == [(3, 0), (5, 0), (5, 3), (5, 5), (5, 5)]
+
+
+async def test_one_piece_for_several_is_told_at_once(many, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jsonrpc.hub.WORK_AT_ONCE", 1_000)
+    hub, sinks = many
+    told = asyncio.create_task(hub.send(hub.subscriptions("newHeads"), [b"1"] * 3))
+    await asyncio.sleep(0)
+    assert [len(sink.texts) for sink in sinks] == [3] * 10
+    assert await told == 10
 
 
 async def test_long_results_are_as_much_work_as_many(many) -> None:

@@ -52,7 +52,7 @@ class Socket:
     def push(self, text: bytes) -> None:
         """Take no notice."""
 
-    def push_all(self, texts: Sequence[bytes]) -> None:
+    def push_all(self, begin: bytes, middles: Sequence[bytes | memoryview], end: bytes) -> None:
         """Take no notice."""
 
     def is_gone(self) -> bool:

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cchain_app.api.rendered import LogsPlace, render_log, render_logs
+from cchain_app.api.rendered import LogsPlace, RenderedLogs, render_log, render_logs
 from cchain_app.evm.engine import Log
-from cchain_app.selectors.logs import LogRow, found_log
+from cchain_app.selectors.logs import FoundLog, LogRow, found_log
 
 native = pytest.importorskip("cchain_app.memory.native")
 
@@ -54,16 +54,28 @@ logs = st.builds(
     st.lists(hashes, max_size=4).map(tuple),
     st.binary(),
 )
+MANY = 64
+"""From so many on the crate lets go of the interpreter lock."""
+few_logs = st.lists(logs, max_size=4).map(tuple)
+many_logs = few_logs | st.builds(
+    lambda some, count: (some * count)[:count],
+    st.lists(logs, min_size=1, max_size=4).map(tuple),
+    st.integers(MANY - 1, MANY + 1),
+)
 places = st.tuples(numbers, hashes, numbers, hashes, numbers)
 
 
-@given(st.lists(logs, max_size=3 * AT_ONCE).map(tuple), places, numbers)
+@given(many_logs, places, numbers)
 def test_the_crate_renders_the_logs_of_a_receipt_as_python_does(
     drawn: tuple[Log, ...], place: LogsPlace, first: int
 ) -> None:
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(native, "_LOGS_AT_ONCE", AT_ONCE)
-        assert native.render_logs(drawn, place, first) == render_logs(drawn, place, first)
+    found = RenderedLogs(*native.render_logs(drawn, place, first))
+    assert found == render_logs(drawn, place, first)
+    number, block_hash, timestamp, sent, index = place
+    assert [bytes(text) for text in found.texts()] == [
+        render_log(FoundLog(*log, number, block_hash, timestamp, sent, index, log_index))
+        for log_index, log in enumerate(drawn, first)
+    ]
 
 
 @pytest.mark.parametrize(

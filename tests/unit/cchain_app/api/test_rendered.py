@@ -1,14 +1,25 @@
 """Rendered answers take no more memory than they may, and it is counted as it is."""
 
+import asyncio
 import gc
 import tracemalloc
 from collections.abc import Callable
+from itertools import compress
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from cchain_app.api.rendered import FILTERS_OF_BLOCK, RenderedBlock, RenderedBlocks
+from cchain_app.api.rendered import (
+    FILTERS_OF_BLOCK,
+    NO_LOGS,
+    RenderedBlock,
+    RenderedBlocks,
+    join_logs,
+)
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.filters import LogFilter
+from chaindb.connections import WouldBlock
 from primitives.evm import Address
 from tests.builders.accepted import TOPIC, accepted, log
 from tests.builders.transactions import signed
@@ -122,6 +133,53 @@ def test_what_is_rendered_of_a_forgotten_block_does_not_count() -> None:
     assert kept.weight == last.weight
     everything(last)
     assert kept.weight == last.weight
+
+
+texts = st.lists(st.binary(min_size=1, max_size=5), max_size=6)
+
+
+@given(texts)
+def test_logs_of_one_piece_are_found_again(drawn: list[bytes]) -> None:
+    joined = join_logs(drawn)
+    assert joined.joined == b",".join(drawn)
+    assert list(map(bytes, joined.texts())) == drawn
+    assert join_logs(joined.texts()) == joined
+
+
+@given(texts, st.data())
+def test_those_that_are_wanted_are_a_piece_as_if_there_were_no_others(
+    drawn: list[bytes], data: st.DataObject
+) -> None:
+    wanted = data.draw(st.lists(st.booleans(), min_size=len(drawn), max_size=len(drawn)))
+    assert join_logs(drawn).those(wanted) == join_logs(list(compress(drawn, wanted)))
+
+
+def test_matches_of_several_transactions_are_in_their_order() -> None:
+    kept = RenderedBlock(block(1, transactions=3))
+    found = kept.matching(LogFilter())
+    assert list(map(bytes, found.texts())) == [kept.logs(place).joined for place in range(3)]
+    assert kept.matching(LogFilter(frozenset({Address(bytes(20))}))) == NO_LOGS
+
+
+def test_all_logs_of_a_transaction_are_kept_once() -> None:
+    kept = RenderedBlock(block(1, transactions=1))
+    logs = kept.logs(0)
+    before = kept.weight
+    assert kept.matching(LogFilter()) is logs
+    assert kept.weight - before < len(logs.joined)
+
+
+async def test_more_logs_than_may_be_rendered_on_the_event_loop_are_left_to_a_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept = RenderedBlock(accepted(1, [signed(nonce=0)], [[log(TOPIC)] * 3]))
+    monkeypatch.setattr("cchain_app.api.rendered.LOGS_ON_EVENT_LOOP", 2)
+    with pytest.raises(WouldBlock):
+        kept.logs(0)
+    with pytest.raises(WouldBlock):
+        kept.receipt(0)
+    assert len((await asyncio.to_thread(kept.logs, 0)).ends) == 3
+    assert kept.receipt(0)
 
 
 def test_filters_of_many_addresses_count_with_their_matches() -> None:

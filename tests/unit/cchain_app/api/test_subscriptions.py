@@ -32,8 +32,8 @@ class Socket:
     def push(self, text: bytes) -> None:
         self.texts.append(text)
 
-    def push_all(self, texts: Sequence[bytes]) -> None:
-        self.texts.extend(texts)
+    def push_all(self, begin: bytes, middles: Sequence[bytes | memoryview], end: bytes) -> None:
+        self.texts.extend(b"".join((begin, middle, end)) for middle in middles)
 
     def is_gone(self) -> bool:
         return False
