@@ -65,12 +65,15 @@ def integers(values: Values) -> Expression:
         OverflowError: One needs more.
         TypeError: One is no integer.
     """
-    numbers = [0 if one is None else index(one) for one in values]
+    has_none = None in values
+    numbers = (
+        [0 if one is None else index(one) for one in values] if has_none else [*map(index, values)]
+    )
     if min(numbers) < _LEAST or max(numbers) > _MOST:
         raise OverflowError("an integer needs more than 64 bits")
-    if None in values:
+    if has_none:
         return _NULLABLE_INTEGER, [_decimals(numbers, values)]
-    if numbers == list(range(numbers[0], numbers[0] + len(numbers))):
+    if numbers == [*range(numbers[0], numbers[0] + len(numbers))]:
         return "%s + i", [numbers[0]]
     return _INTEGER.format(_NUMBER), [_decimals(numbers)]
 

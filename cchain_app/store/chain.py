@@ -363,12 +363,18 @@ def _price(transaction: Transaction, block: AcceptedBlock) -> int:
 
 
 def _log_rows(block: AcceptedBlock) -> Iterator[Row]:
-    place = 0
+    first_row, first = models.row_id(block.number), 0
     for index, receipt in enumerate(block.receipts):
-        for log in receipt.logs:
-            topics = (*log.topics, None, None, None, None)[:4]
-            yield (
-                models.row_id(block.number, place), block.number,
-                models.row_id(block.number, index), place, log.address, *topics, log.data,
-            )  # fmt: skip
-            place += 1
+        transaction = models.row_id(block.number, index)
+        yield from [
+            (
+                first_row + place, block.number, transaction, place, address, *topics,
+                *_NO_TOPICS[len(topics) :], data,
+            )
+            for place, (address, topics, data) in enumerate(receipt.logs, first)
+        ]  # fmt: skip
+        first += len(receipt.logs)
+
+
+_NO_TOPICS: Final = (None, None, None, None)
+"""In the places of the topics that a log has not."""
