@@ -7,6 +7,7 @@ lost and for a channel layer that was away.
 import asyncio
 import logging
 from collections.abc import Callable
+from typing import Final
 
 from django.conf import settings
 
@@ -22,6 +23,10 @@ from nodeproject.followers import Follower, directory_of
 
 TICK = 1.0
 """Seconds between looks at the database."""
+
+TURNS_OF_ANSWER: Final = 3
+"""Turns of the event loop that an answer takes from the thread that has made it to its socket: whoever has sent a
+transaction that went straight into a block is answered before all who listen are told."""
 
 _log = logging.getLogger(__name__)
 
@@ -87,6 +92,8 @@ class HeadListener:
         if message["type"] == notifications.PENDING:
             await subscriptions.pending_transactions(self._rpc, message["hashes"])
         elif message["type"] == notifications.HEAD:
+            for _ in range(TURNS_OF_ANSWER):
+                await asyncio.sleep(0)
             await self._handle_head(message)
         elif message["type"] == notifications.REWOUND:
             self._rpc.heads.go_back(message["number"])

@@ -223,12 +223,12 @@ class EvmVM:
                 unusable=unusable,
                 arrived=[one.hash for one in self._offered],
                 written=written,
+                moved=lambda: tree.rebase(*self._ground(tree.head)),
                 by_hand=self._by_hand_of.get(block_ids[0], NOTHING),
             )
         except BaseException:
             self._known = None
             raise
-        tree.rebase(*self._ground(tree.head))
         self._by_hand_of.clear()
         for block_id in block_ids:
             self._built.pop(block_id, None)

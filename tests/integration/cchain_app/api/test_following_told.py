@@ -8,6 +8,7 @@ import pytest
 from django.conf import settings
 
 from cchain_app import models, notifications
+from cchain_app.api import subscriptions
 from cchain_app.apps import evm_chain
 from cchain_app.memory import make_memory
 from cchain_app.selectors import blocks
@@ -92,6 +93,31 @@ async def test_subscribers_hear_of_each_followed_block(
         assert of_heads == [hexed(one.hash) for one in shared_candidates]
         of_logs = [one["result"]["logIndex"] for one in heard if one["subscription"] == logs]
         assert of_logs == ["0x0", "0x1"]
+
+
+async def test_an_answer_goes_before_what_its_block_has_to_tell(follower, monkeypatch):
+    loop, order = asyncio.get_running_loop(), []
+    told = asyncio.Event()
+
+    async def tell(*_given: object) -> None:
+        order.append("told")
+        told.set()
+
+    def settled() -> None:  # the thread's result is there; who gathers hears of it in the next turn
+        loop.call_soon(loop.call_soon, written)
+
+    def written() -> None:
+        order.append("written")
+        loop.call_soon(order.append, "on its way")
+
+    monkeypatch.setattr(subscriptions, "head_accepted", tell)
+    head = await in_thread(blocks.head, evm_chain())
+
+    notifications.head_accepted(evm_chain(), head.number, head.hash)
+    loop.call_soon(settled)
+    await asyncio.wait_for(told.wait(), SECONDS)
+
+    assert order == ["written", "on its way", "told"]
 
 
 async def test_a_web_process_moves_to_blocks_that_another_process_followed(

@@ -10,6 +10,7 @@ from cchain_app import models, notifications
 from cchain_app.apps import evm_chain
 from cchain_app.development.conditions import Conditions
 from cchain_app.pool import errors
+from cchain_app.processing import ProcessingBlocks
 from cchain_app.selectors import blocks, pool
 from cchain_app.services import acceptance, automine, transactions
 from cchain_app.store import development
@@ -72,6 +73,28 @@ def test_no_row_of_the_pool_is_written(mining: Chain, monkeypatch: pytest.Monkey
     submit(mining.make(), mining.make())
 
     assert (height(), waiting()) == (1, 0)
+
+
+def test_others_are_told_when_whoever_has_made_the_block_is_done(
+    mining: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+    rebase, tell = ProcessingBlocks.rebase, notifications.head_accepted
+
+    def rebased(*given: Any) -> None:
+        steps.append("rebased")
+        rebase(*given)
+
+    def told(*given: Any) -> None:
+        steps.append("told")
+        tell(*given)
+
+    monkeypatch.setattr(ProcessingBlocks, "rebase", rebased)
+    monkeypatch.setattr(notifications, "head_accepted", told)
+
+    submit(mining.make())
+
+    assert steps == ["rebased", "told"]
 
 
 def test_several_run_in_the_order_of_a_block(mining: Chain) -> None:
