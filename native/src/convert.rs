@@ -76,13 +76,14 @@ impl<'py> FromPyObject<'_, 'py> for Blob {
 /// A log of the port, which stays Python's. Tuples and `bytes` do not change, whoever else has them.
 pub(crate) struct LogParts<'a> {
     pub(crate) address: &'a [u8],
-    pub(crate) slots: [Option<&'a [u8]>; 4],
+    /// Its topics, at the places that a row has for them.
+    pub(crate) padded: [Option<&'a [u8]>; 4],
     pub(crate) data: &'a [u8],
 }
 
 impl<'a> LogParts<'a> {
     pub(crate) fn topics(&self) -> impl Iterator<Item = &'a [u8]> {
-        self.slots.into_iter().flatten()
+        self.padded.into_iter().flatten()
     }
 }
 
@@ -90,12 +91,12 @@ impl<'a, 'py> FromPyObject<'a, 'py> for LogParts<'a> {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        let (address, Topics(slots), data) = object.extract()?;
-        Ok(Self { address, slots, data })
+        let (address, Topics(padded), data) = object.extract()?;
+        Ok(Self { address, padded, data })
     }
 }
 
-/// A log's topics, at the places that a row has for them.
+/// A log's topics, likewise.
 struct Topics<'a>([Option<&'a [u8]>; 4]);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Topics<'a> {

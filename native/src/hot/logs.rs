@@ -51,7 +51,7 @@ pub(crate) fn render_log_rows<'py>(
         let row = rows.get_item(nth)?;
         let (address, a, b, c, d, data, number, block, timestamp, sent, index, log_index): Row<'_> =
             row.extract()?;
-        let log = LogParts { address, slots: [a, b, c, d], data };
+        let log = LogParts { address, padded: [a, b, c, d], data };
         write(&mut out, &log, (number, block, timestamp, sent, index), log_index);
     }
     Ok(PyBytes::new(py, &out))
