@@ -10,7 +10,7 @@ from django.conf import settings
 from cchain_app.accounts.keyring import EWOQ, NO_KEYS, Derivation, Keyring, development_keyring
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.evm_block import EvmBlock
-from cchain_app.blocks.receipt import EncodeLogs, select_encode_logs
+from cchain_app.blocks.receipt import select_encode_logs
 from cchain_app.config import ChainConfig, fork_named
 from cchain_app.evm.select import is_native, select_engine, select_recovery, select_trie
 from cchain_app.evm.tracing import TracingEngine
@@ -24,6 +24,7 @@ from cchain_app.memory import FEW, Memory, make_memory
 from cchain_app.pool.admission import Outcome
 from cchain_app.pool.entry import Newcomer
 from cchain_app.pool.limits import PoolLimits
+from cchain_app.processing import BlockRules
 from cchain_app.settings import Settings
 from cchain_app.syncing import Progress, up_to_date
 from cchain_app.tracing.calls import HalfRecorded
@@ -38,6 +39,7 @@ from chaindb.wakeup import Wakeup
 from chainvm.consensus import Consensus
 from chainvm.port import Block, ChainVM
 from primitives.cb58 import Cb58Error
+from primitives.evm import Hash
 from primitives.ids import ID, IdError
 from primitives.keys import DEV_KEYS
 from primitives.networks import CCHAIN_ALIASES, LOCAL
@@ -379,10 +381,14 @@ class EvmChain:
         """What recovers the senders of many signatures: in parallel where the engine can."""
         return select_recovery(self.node.engine)
 
-    @cached_property
-    def encode_logs(self) -> EncodeLogs:
-        """What encodes the logs of receipts."""
-        return select_encode_logs(native=is_native(self.node.engine))
+    def rules(self, pin: Hash | None = None) -> BlockRules:
+        """Return what blocks are executed by, as the chain is now.
+
+        Args:
+            pin: Of a fork: the block of the other chain that it goes on from, where it stands on that one's state.
+        """
+        encode_logs = select_encode_logs(native=is_native(self.node.engine))
+        return BlockRules(self.config, self.genesis.gas_limit, self.engine, encode_logs, pin)
 
     @cached_property
     def trie(self) -> StateTrie:

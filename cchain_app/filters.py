@@ -23,8 +23,8 @@ class LogFilter:
     def matches(self, logs: Sequence[Log]) -> list[bool]:
         """Say of each log whether it is wanted. By position, not log by log: a block may have thousands.
 
-        Unspecified: as in go-ethereum a filter with more positions than the log has topics never
-        matches, even where the positions beyond are empty. Topics beyond the filter's positions are free.
+        Topics beyond the filter's positions are free. Unspecified: as in go-ethereum a filter with more positions than
+        the log has topics never matches, even where the positions beyond are empty.
         """
         found = [not self.addresses or log.address in self.addresses for log in logs]
         if self.topics:

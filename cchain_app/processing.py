@@ -13,7 +13,7 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.assembly import assemble, next_env
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.errors import ExecutionRefused, TransactionRefused, UnknownParent
-from cchain_app.blocks.receipt import EncodeLogs, encode_logs
+from cchain_app.blocks.receipt import EncodeLogs
 from cchain_app.blocks.verification import (
     verify_body,
     verify_environment,
@@ -78,10 +78,10 @@ class BlockRules:
     gas_limit: int
     """The genesis's, to which the gas limit of blocks moves."""
     engine: Engine
+    encode_logs: EncodeLogs
+    """Encodes the logs of receipts."""
     pin: Hash | None = None
     """The block of another chain that a fork goes on from: its state is elsewhere, and its trie counts as empty."""
-    encode_logs: EncodeLogs = encode_logs
-    """Encodes the logs of receipts."""
 
     def root_after(self, block: AcceptedBlock) -> Hash:
         """Return the root of the trie as it is here after a block."""

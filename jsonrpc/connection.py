@@ -9,6 +9,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, MutableMapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, islice, takewhile
 from typing import Any, Final
 
 from jsonrpc import delivery, peer
@@ -155,9 +156,10 @@ class Connection:
         try:
             await self._within_limit(rest)
             while self._queue:
-                text = self._queue.popleft()
-                self._queued -= len(text)
-                await self._within_limit(self._send(_message(text)))
+                if self._write_waiting():
+                    await asyncio.sleep(0)
+                else:
+                    await self._within_limit(self._send(_message(self._next())))
             if self._closed:
                 await self._say_goodbye(TRY_AGAIN_LATER, _TOO_SLOW)
         except TimeoutError:
@@ -167,6 +169,26 @@ class Connection:
             self._drop()
         finally:
             self._writer = None
+
+    def _write_waiting(self) -> bool:
+        """Write as many of the messages that wait as go in one piece, if the peer takes them now; whether it does."""
+        event = writable(self._send)
+        if self._direct is None or event is None or not event.is_set():
+            return False
+        sizes = accumulate(map(len, self._queue))
+        count = max(1, sum(1 for _ in takewhile(lambda size: size <= delivery.PART, sizes)))
+        texts = list(islice(self._queue, count))
+        if not self._direct(delivery.text_frames(b"", texts, b"")):
+            return False
+        for _ in texts:
+            self._next()
+        return True
+
+    def _next(self) -> bytes:
+        """Take the next message that waits."""
+        text = self._queue.popleft()
+        self._queued -= len(text)
+        return text
 
     async def _within_limit(self, write: Awaitable[None]) -> None:
         async with asyncio.timeout(self._limits.seconds):

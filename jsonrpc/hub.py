@@ -8,7 +8,7 @@ import asyncio
 import secrets
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -17,9 +17,9 @@ from jsonrpc.errors import LIMIT_EXCEEDED, JsonRpcError, TooManyConnections
 WORK_AT_ONCE: Final = 8_192
 """Notifications that are written one after the other while everybody else waits: some two milliseconds."""
 
-WORK_OF_PIECE: Final = 512
-"""Notifications, if they are short, that a socket is handed in one piece: its client reads them while the next ones are
-made, and between two pieces everybody else has a turn."""
+WORK_OF_FIRST_PIECE: Final = 512
+"""Notifications that a socket is handed first of many: its client reads them while the next ones, twice as many each
+time, are made."""
 
 WORK_OF_PUSH: Final = 32
 """As many notifications take as long as to hand a socket some."""
@@ -28,13 +28,17 @@ BYTES_OF_WORK: Final = 256
 """So many bytes more of a notification, which are copied some times, take as long as another one."""
 
 
+Result = bytes | memoryview
+"""An encoded result."""
+
+
 class Sink(Protocol):
     """The socket's side of a subscription."""
 
     def push(self, text: bytes) -> None:
         """Send a text message, or queue it; never waits."""
 
-    def push_all(self, begin: bytes, middles: Sequence[bytes | memoryview], end: bytes) -> None:
+    def push_all(self, begin: bytes, middles: Sequence[Result], end: bytes) -> None:
         """Send text messages that begin and end alike, in one piece where that can be; never waits."""
 
     def is_gone(self) -> bool:
@@ -167,24 +171,25 @@ class Hub:
         """Send one encoded result to all that listen to a topic; returns to how many. Others get their turns between."""
         return await self.send(self.subscriptions(topic), (result,))
 
-    async def send(
-        self, subscriptions: Iterable[Subscription], results: Sequence[bytes | memoryview]
-    ) -> int:
+    async def send(self, subscriptions: Iterable[Subscription], results: Iterable[Result]) -> int:
         """Send encoded results to each of some subscriptions, unless it has ended; returns to how many.
 
-        After `WORK_AT_ONCE`, and between the pieces of many results, the event loop has a turn, in which
-        subscriptions may end.
+        Many results go in pieces, each to all before the next one. Between two pieces, and after `WORK_AT_ONCE`, the
+        event loop has a turn, in which subscriptions may end.
         """
-        pieces = _pieces(results)
+        members = list(subscriptions)
         reached = done = 0
-        for subscription in subscriptions:
-            reached += self._is_active(subscription)
-            for piece, work in pieces:
+        for place, (piece, work) in enumerate(_pieces(results)):
+            if done > 0:
+                done = 0
+                await asyncio.sleep(0)
+            for subscription in members:
                 if not self._is_active(subscription):
-                    break
+                    continue
+                reached += place == 0
                 _push(subscription, piece)
                 done += WORK_OF_PUSH + work
-                if done >= WORK_AT_ONCE or len(pieces) > 1:
+                if done >= WORK_AT_ONCE:
                     done = 0
                     await asyncio.sleep(0)
         return reached
@@ -199,24 +204,23 @@ class Hub:
             del self._topics[subscription.topic]
 
 
-def _pieces(
-    results: Sequence[bytes | memoryview],
-) -> list[tuple[Sequence[bytes | memoryview], int]]:
-    """Return results in the pieces that are written at once, and what work each is."""
-    pieces: list[tuple[Sequence[bytes | memoryview], int]] = []
-    first = work = 0
-    for place, result in enumerate(results):
+def _pieces(results: Iterable[Result]) -> Iterator[tuple[list[Result], int]]:
+    """Give results in the pieces that are written at once, and what work each is."""
+    most = WORK_OF_FIRST_PIECE
+    piece: list[Result] = []
+    work = 0
+    for result in results:
         more = 1 + len(result) // BYTES_OF_WORK
-        if place > first and work + more > WORK_OF_PIECE:
-            pieces.append((results[first:place], work))
-            first, work = place, 0
+        if piece and work + more > most:
+            yield piece, work
+            piece, work, most = [], 0, min(2 * most, WORK_AT_ONCE)
+        piece.append(result)
         work += more
-    if first < len(results):
-        pieces.append((results[first:], work))
-    return pieces
+    if piece:
+        yield piece, work
 
 
-def _push(subscription: Subscription, results: Sequence[bytes | memoryview]) -> None:
+def _push(subscription: Subscription, results: Sequence[Result]) -> None:
     """Send results to a subscription, as notifications."""
     if len(results) == 1:
         subscription.sink.push(b"".join((subscription.prefix, results[0], b"}}")))

@@ -25,8 +25,8 @@ TICK = 1.0
 """Seconds between looks at the database."""
 
 TURNS_OF_ANSWER: Final = 3
-"""Turns of the event loop that an answer takes from the thread that has made it to its socket: whoever has sent a
-transaction that went straight into a block is answered before all who listen are told."""
+"""Turns of the event loop that an answer takes from the thread that has made it to its socket. So whoever has sent a
+transaction that went straight into a block here is usually answered before its subscribers are told of the block."""
 
 _log = logging.getLogger(__name__)
 
@@ -92,8 +92,6 @@ class HeadListener:
         if message["type"] == notifications.PENDING:
             await subscriptions.pending_transactions(self._rpc, message["hashes"])
         elif message["type"] == notifications.HEAD:
-            for _ in range(TURNS_OF_ANSWER):
-                await asyncio.sleep(0)
             await self._handle_head(message)
         elif message["type"] == notifications.REWOUND:
             self._rpc.heads.go_back(message["number"])
@@ -109,6 +107,8 @@ class HeadListener:
         if known is None or known.number < message["number"]:
             await self._reach_head(message["number"])
         else:
+            for _ in range(TURNS_OF_ANSWER):
+                await asyncio.sleep(0)
             await subscriptions.head_accepted(self._rpc, message["number"], message["hash"])
 
     async def _reach_head(self, told: int = 0) -> None:

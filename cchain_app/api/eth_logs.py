@@ -112,7 +112,11 @@ def _find_own(rpc: EvmRpc, log_filter: LogFilter, first: int, last: int) -> tupl
 
 
 def matching(rpc: EvmRpc, block: AcceptedBlock, log_filter: LogFilter) -> RenderedLogs:
-    """Return the rendered logs of a block that match, in their order."""
+    """Return the rendered logs of a block that match, in their order.
+
+    Raises:
+        WouldBlock: The block has too many for the event loop.
+    """
     if not log_filter.may_match(bloom.from_bytes(block.header.logs_bloom)):
         return NO_LOGS
     return rpc.rendered.of(block).matching(log_filter)

@@ -36,7 +36,6 @@ from cchain_app.evm.overrides import (
     override_state,
 )
 from cchain_app.evm.tracing import Recording, TransactionTrace
-from cchain_app.processing import BlockRules
 from cchain_app.selectors import blocks, development, state
 from cchain_app.services.transaction_log import RECORDING, SECONDS_A_TRANSACTION
 from cchain_app.transaction_log.console import WatchedState
@@ -256,8 +255,7 @@ def next_env(rpc: EvmRpc, head: AcceptedBlock) -> BlockEnv:
     Unspecified: on other chains `pending` is the head, as coreth has it.
     """
     chain = rpc.chain
-    rules = BlockRules(chain.config, chain.genesis.gas_limit, chain.engine)
-    env = rules.env_after(head, max(clock.now(), head.header.timestamp))
+    env = chain.rules().env_after(head, max(clock.now(), head.header.timestamp))
     override = development.conditions(chain).of_next_block(head.header.timestamp)
     return env if override is None else override.apply(env)
 

@@ -128,7 +128,7 @@ def block_transactions(
 def receipt(block: AcceptedBlock, index: int) -> wire.Json:
     """Return a receipt as Otterscan's lists have it: without logs, with the block's time."""
     return {
-        **wire.receipt(block, index, []),
+        **wire.receipt(block, index, Raw(b"[]")),
         "logs": None,
         "logsBloom": None,
         "timestamp": block.header.timestamp,

@@ -6,8 +6,8 @@ from any thread.
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate, chain, compress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate, compress
 from typing import Final, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -32,16 +32,13 @@ _LOG: Final = 800
 _TEXT: Final = 120
 """What a rendered part takes besides its text."""
 _END: Final = 40
-"""What is known of each of several texts in one."""
+"""What the end of a log takes in a piece of logs."""
 _MATCHES: Final = 600
 _WANTED: Final = 120
 """What the matches of a filter take besides their text, and an address or topic of the filter."""
 
 FILTERS_OF_BLOCK: Final = 16
 """Filters whose matches are kept with a block."""
-
-LOGS_ON_EVENT_LOOP: Final = 5_000
-"""More logs of one transaction are rendered in a thread; that takes some milliseconds."""
 
 SECONDS_ON_EVENT_LOOP: Final = 0.003
 """How long rendering may hold everybody up; a thread goes on where this ended."""
@@ -70,25 +67,30 @@ class RenderedLogs(NamedTuple):
 
     joined: bytes
     """All of them with commas between: what an array has between its brackets."""
-    ends: list[int]
+    ends: Sequence[int]
     """Where each of them ends in it."""
 
-    def texts(self) -> list[memoryview]:
-        """Return each of them."""
-        view = memoryview(self.joined)
-        begins = chain((0,), (end + 1 for end in self.ends))
-        return [view[begin:end] for begin, end in zip(begins, self.ends, strict=False)]
+    def texts(self) -> Iterator[memoryview]:
+        """Give each of them: views, which keep the piece alive."""
+        view, begin = memoryview(self.joined), 0
+        for end in self.ends:
+            yield view[begin:end]
+            begin = end + 1
 
     def those(self, wanted: Sequence[bool]) -> "RenderedLogs":
-        """Return those of them that are wanted."""
+        """Return those of them that are wanted.
+
+        Args:
+            wanted: For each of them, whether it is.
+        """
         return self if all(wanted) else join_logs(list(compress(self.texts(), wanted)))
 
 
-NO_LOGS: Final = RenderedLogs(b"", [])
+NO_LOGS: Final = RenderedLogs(b"", ())
 
 
 def join_logs(texts: Sequence[bytes | memoryview]) -> RenderedLogs:
-    """Return logs that were rendered one by one, or some at a time, as one piece each of which is one."""
+    """Return rendered logs as one piece."""
     ends = accumulate((len(text) + 1 for text in texts), initial=-1)
     return RenderedLogs(b",".join(texts), list(ends)[1:])
 
@@ -99,8 +101,16 @@ BlobPrice = Callable[[Header], int]
 LogsPlace = tuple[int, Hash, int, Hash, int]
 """Where logs were emitted: number, hash and timestamp of the block; hash and index of the transaction."""
 
-RenderLogs = Callable[[tuple[Log, ...], LogsPlace, int], tuple[bytes, list[int]]]
+RenderLogs = Callable[[tuple[Log, ...], LogsPlace, int], tuple[bytes, Sequence[int]]]
 """Returns the logs of a transaction, of which the first has this index in the block, as `RenderedLogs` has them."""
+
+
+class LogRenderer(NamedTuple):
+    """What renders logs."""
+
+    render: RenderLogs
+    on_event_loop: int
+    """Logs of a block that are matched and rendered on an event loop at most: that takes some two milliseconds."""
 
 
 def render_log(log: FoundLog) -> bytes:
@@ -119,6 +129,9 @@ def render_logs(logs: tuple[Log, ...], place: LogsPlace, first: int) -> Rendered
     )
 
 
+BY_PYTHON: Final = LogRenderer(render_logs, 500)
+
+
 Grown = Callable[["RenderedBlock", int], object]
 """Is told by how many bytes a block grows; it adds them to the block's weight."""
 
@@ -133,7 +146,7 @@ class RenderedBlock:
     Args:
         block: The block.
         blob_price: Asked where a transaction has blobs; without, its receipt does not tell their price.
-        render_logs: Renders its logs.
+        renderer: Renders its logs.
         grown: Is told of what is kept.
     """
 
@@ -141,13 +154,13 @@ class RenderedBlock:
         self,
         block: AcceptedBlock,
         blob_price: BlobPrice | None = None,
-        render_logs: RenderLogs = render_logs,
+        renderer: LogRenderer = BY_PYTHON,
         grown: Grown = _grow,
     ) -> None:
         self._block = block
         self.hash: Final = block.hash
         self._blob_price = blob_price
-        self._render_logs = render_logs
+        self._renderer = renderer
         self._grown = grown
         self._transactions: list[Raw | None] = [None] * len(block.transactions)
         self._receipts: list[Raw | None] = [None] * len(block.transactions)
@@ -171,7 +184,7 @@ class RenderedBlock:
         return self._whole("hashes", self._with_hashes)
 
     def receipts(self) -> Raw:
-        """Return all receipts as an array."""
+        """Return all receipts as an array. Raises as `logs`."""
         return self._whole("receipts", self._all_receipts)
 
     def transaction(self, index: int) -> Raw:
@@ -183,7 +196,7 @@ class RenderedBlock:
         return found
 
     def receipt(self, index: int) -> Raw:
-        """Return one receipt."""
+        """Return one receipt. Raises as `logs`."""
         found = self._receipts[index]
         if found is None:
             found = self._rendered(self._receipt(index))
@@ -205,20 +218,23 @@ class RenderedBlock:
         found = self._logs[index]
         if found is None:
             block = self._block
-            logs = block.receipts[index].logs
-            if len(logs) > LOGS_ON_EVENT_LOOP and on_event_loop():
-                raise WouldBlock
+            logs, first = block.receipts[index].logs, self.first_log_indexes[index]
+            self._verify_few(len(logs))
             sent = block.transactions[index].hash
             place = block.number, block.hash, block.header.timestamp, sent, index
-            found = RenderedLogs(*self._render_logs(logs, place, self.first_log_indexes[index]))
-            self._logs[index] = found
+            found = self._logs[index] = RenderedLogs(*self._renderer.render(logs, place, first))
             self._grown(self, _weight_of_logs(found))
         return found
 
     def matching(self, log_filter: LogFilter) -> RenderedLogs:
-        """Return the logs that match, in their order. Raises as `logs`."""
+        """Return the logs that match, in their order.
+
+        Raises:
+            WouldBlock: The block has too many for the event loop.
+        """
         found = self._matching.get(log_filter)
         if found is None:
+            self._verify_few(self.first_log_indexes[-1])
             found = self._match(log_filter)
             if len(self._matching) < FILTERS_OF_BLOCK:
                 self._matching[log_filter] = found
@@ -237,6 +253,10 @@ class RenderedBlock:
         if len(matching) == 1:
             return matching[0]
         return join_logs([text for one in matching for text in one.texts()])
+
+    def _verify_few(self, logs: int) -> None:
+        if logs > self._renderer.on_event_loop and on_event_loop():
+            raise WouldBlock
 
     def _with_transactions(self) -> wire.Json:
         patience = Patience()
@@ -295,10 +315,11 @@ class RenderedBlocks:
         self,
         most_bytes: int = MOST_BYTES,
         blob_price: BlobPrice | None = None,
-        render_logs: RenderLogs = render_logs,
+        renderer: LogRenderer = BY_PYTHON,
     ) -> None:
         self._blob_price = blob_price
-        self._render_logs = render_logs
+        self.renderer: Final = renderer
+        """What renders the logs of blocks."""
         self._most_bytes = most_bytes
         self._lock = threading.Lock()
         self._blocks: dict[Hash, RenderedBlock] = {}
@@ -314,7 +335,7 @@ class RenderedBlocks:
         found = self._blocks.get(block.hash)
         if found is not None:
             return found
-        rendered = RenderedBlock(block, self._blob_price, self._render_logs, self._grow)
+        rendered = RenderedBlock(block, self._blob_price, self.renderer, self._grow)
         with self._lock:
             kept = self._blocks.setdefault(block.hash, rendered)
             if kept is rendered:

@@ -12,7 +12,7 @@ from msgspec import Raw
 from cchain_app import feemarket
 from cchain_app.api.heads import SentHeads
 from cchain_app.api.loop_gas import LoopGas
-from cchain_app.api.rendered import Remembered, RenderedBlocks, RenderLogs, render_logs
+from cchain_app.api.rendered import BY_PYTHON, LogRenderer, Remembered, RenderedBlocks
 from cchain_app.api.shortcut import shortcut_of, thread_shortcut_of
 from cchain_app.api.trace_turns import TraceTurns
 from cchain_app.blocks.accepted import AcceptedBlock
@@ -63,7 +63,7 @@ class EvmRpc:
         """Who listens to the chain in this process."""
         self.heads = SentHeads()
         self.rendered = RenderedBlocks(
-            blob_price=partial(blob_base_fee, chain), render_logs=_render_logs_of(chain)
+            blob_price=partial(blob_base_fee, chain), renderer=_log_renderer_of(chain)
         )
         self.environments: Remembered[BlockEnv] = Remembered(16)
         self.tips: Remembered[int] = Remembered(1)
@@ -171,11 +171,11 @@ def outcome(handler: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         return error
 
 
-def _render_logs_of(chain: EvmChain) -> RenderLogs:
+def _log_renderer_of(chain: EvmChain) -> LogRenderer:
     """Return what renders a block's logs: the crate where it was built."""
     if chain.memory.answers is None:
-        return render_logs
+        return BY_PYTHON
     # Only here: without the crate there is no such module.
     from cchain_app.memory import native
 
-    return native.render_logs
+    return LogRenderer(native.render_logs, 2_000)

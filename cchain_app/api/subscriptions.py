@@ -31,15 +31,8 @@ PENDING: Final = "newPendingTransactions"
 ACCEPTED: Final = "newAcceptedTransactions"
 SYNCING: Final = "syncing"
 
-LOGS_ON_EVENT_LOOP: Final = 2_000
-"""More logs of one block, counted for each filter, are rendered and matched in a thread; that takes some two
-microseconds for each."""
-
-LOGS_BY_PYTHON: Final = 500
-"""The same where Python renders them: without the native engine."""
-
 LOGS_AT_ONCE: Final = 20_000
-"""So many, counted likewise, are matched in a thread before their subscribers are told."""
+"""So many logs of one block, counted for each filter, are matched in a thread before their subscribers are told."""
 
 FULL: Final = ":full"
 """What the topic of whole transactions has at its end; without it they are hashes."""
@@ -167,8 +160,7 @@ async def _send_logs(rpc: EvmRpc, block: AcceptedBlock) -> None:
     """
     groups = _by_filter(rpc.hub.subscriptions(LOGS))
     logs = sum(len(receipt.logs) for receipt in block.receipts)
-    most = LOGS_BY_PYTHON if rpc.chain.memory.answers is None else LOGS_ON_EVENT_LOOP
-    if logs * len(groups) <= most:
+    if logs * len(groups) <= rpc.rendered.renderer.on_event_loop:
         for log_filter, members in groups.items():
             await _send_matches(rpc, members, eth_logs.matching(rpc, block, log_filter))
         return

@@ -188,9 +188,9 @@ def _authorization(one: Authorization) -> Json:
 
 
 def receipt(
-    accepted: AcceptedBlock, index: int, logs: Raw | list[Json], *, blob_price: int | None = None
+    accepted: AcceptedBlock, index: int, logs: Raw, *, blob_price: int | None = None
 ) -> Json:
-    """Return the receipt of a block's transaction around its logs, rendered or not.
+    """Return the receipt of a block's transaction around its logs.
 
     Args:
         accepted: The block.

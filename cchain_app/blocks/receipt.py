@@ -52,7 +52,7 @@ EncodeLogs = Callable[[tuple[Log, ...]], tuple[int, bytes]]
 
 def encode_logs(logs: tuple[Log, ...]) -> tuple[int, bytes]:
     """Return bloom and RLP of a receipt's logs; see `EncodeLogs`."""
-    return bloom.bloom_of(logs), _encode_logs(logs)
+    return bloom.bloom_of(logs), _logs_rlp(logs)
 
 
 def select_encode_logs(*, native: bool) -> EncodeLogs:
@@ -97,7 +97,7 @@ def make_receipts(
 
 def encode_receipt(receipt: Receipt) -> bytes:
     """Return the envelope of EIP-2718: the type byte, unless it is 0, and the RLP."""
-    return _envelope(receipt, _encode_logs(receipt.logs))
+    return _envelope(receipt, _logs_rlp(receipt.logs))
 
 
 def _envelope(receipt: Receipt, encoded_logs: bytes) -> bytes:
@@ -118,7 +118,7 @@ def _encode_outcome(receipt: Receipt) -> bytes:
     return rlp.encode_bytes(receipt.state_root)
 
 
-def _encode_logs(logs: Iterable[Log]) -> bytes:
+def _logs_rlp(logs: Iterable[Log]) -> bytes:
     """Return the list of logs, each a list of address, topics and data. A block may have thousands of them.
 
     What stands before the address and before the topics follows from how many topics and how much data there are.

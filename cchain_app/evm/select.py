@@ -1,6 +1,6 @@
 """Which engine stands behind the port: the setting's choice, or what was built.
 
-The only module that names engines. Each choice is "native", "reference", or "auto": native where
+The only module that knows them by name; what goes with an engine elsewhere is chosen by `is_native`. Each choice is "native", "reference", or "auto": native where
 the crate was built, else the reference.
 """
 

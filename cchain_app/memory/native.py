@@ -9,7 +9,7 @@ from typing import Any
 import cchain_native
 from typing_extensions import override
 
-from cchain_app.evm.engine import AccountState, Log, StateChanges
+from cchain_app.evm.engine import AccountState, StateChanges
 from cchain_app.memory.state import MISSING, Kept, Missing, StateMemory
 from primitives.evm import Address, Hash, Slot, Word
 
@@ -31,11 +31,8 @@ def render_log_rows(rows: list[tuple[Any, ...]]) -> list[bytes]:
     ]
 
 
-def render_logs(
-    logs: tuple[Log, ...], place: tuple[int, Hash, int, Hash, int], first: int
-) -> tuple[bytes, list[int]]:
-    """Return the logs of a transaction as `api.rendered.render_logs` does."""
-    return cchain_native.render_logs(logs, place, first)
+render_logs = cchain_native.render_logs
+"""Returns the logs of a transaction as `api.rendered.render_logs` does."""
 
 
 class NativeStateMemory(StateMemory):

@@ -4,7 +4,7 @@ Whoever made them, they were executed before, without a lock; they are written u
 head is still their parent.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from time import monotonic
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -53,23 +53,17 @@ def accept(
     *,
     unusable: Sequence[Hash],
     written: Written,
-    moved: Callable[[], object] = lambda: None,
-    arrived: Sequence[Hash] = (),
     by_hand: ByHand = NOTHING,
 ) -> None:
-    """Accept blocks that follow each other: commit all or nothing, move this process, tell others.
-
-    Others are told last: a thread that tells its followers keeps the interpreter from whoever is not done yet.
+    """Accept blocks that follow each other: commit all or nothing, and move this process. `tell` follows.
 
     Args:
         chain: Which chain.
         verified: The blocks, executed.
         head: The parent of the first.
         unusable: Of the pool, what can never be mined and goes too.
-        arrived: Of their transactions those that were never in the pool: who listens is told of them first.
         written: Called for each block in the transaction, when nobody else can write to the chain and
             no block is written yet; what it raises undoes all.
-        moved: Called when they are committed and this process remembers them, before others are told.
         by_hand: What the first block was built with that was set by hand, where there is anything.
 
     Raises:
@@ -92,9 +86,27 @@ def accept(
         rows.remove(chain.db, unusable)
     if by_hand.uses_next:
         chain.memory.conditions.reset()
-    _move(chain, verified)
-    moved()
-    _tell(chain, verified, arrived)
+    chain.memory.pool.changed()
+    for one in verified:
+        chain.memory.advance(one.block, one.executed.changes)
+    chain.last_accepted_at = monotonic()
+
+
+def tell(chain: EvmChain, verified: Sequence[VerifiedBlock], arrived: Sequence[Hash] = ()) -> None:
+    """Tell others of blocks that were accepted.
+
+    It comes last: the event loop's work for subscribers competes with this thread for the interpreter.
+
+    Args:
+        chain: Which chain.
+        verified: The blocks.
+        arrived: Of their transactions those that were never in the pool: who listens is told of them first.
+    """
+    last = verified[-1].block
+    notifications.pending_transactions(chain, arrived)
+    notifications.head_accepted(chain, last.number, last.hash)
+    for listener in chain.on_accepted:
+        listener([one.block for one in verified])
 
 
 def _verify_state(chain: EvmChain, head: AcceptedBlock, by_hand: ByHand) -> None:
@@ -120,21 +132,3 @@ def _use_up(chain: EvmChain, by_hand: ByHand) -> None:
     development.set_conditions(chain.db, development.conditions(chain.db).used())
     if by_hand.timestamp is not None:
         clock.show(by_hand.timestamp, least=chain.least_time())
-
-
-def _move(chain: EvmChain, verified: Sequence[VerifiedBlock]) -> None:
-    """Move this process to the new head."""
-    memory = chain.memory
-    memory.pool.changed()
-    for one in verified:
-        memory.advance(one.block, one.executed.changes)
-    chain.last_accepted_at = monotonic()
-
-
-def _tell(chain: EvmChain, verified: Sequence[VerifiedBlock], arrived: Sequence[Hash]) -> None:
-    """Tell others of the new head."""
-    last = verified[-1].block
-    notifications.pending_transactions(chain, arrived)
-    notifications.head_accepted(chain, last.number, last.hash)
-    for listener in chain.on_accepted:
-        listener([one.block for one in verified])

@@ -13,9 +13,9 @@ from cchain_app.config import at_least
 from cchain_app.foreign.errors import BlockDiffers
 from cchain_app.foreign.ommers import GENERATIONS
 from cchain_app.foreign.replay import Replay
-from cchain_app.processing import BlockRules, VerifiedBlock
+from cchain_app.processing import VerifiedBlock
 from cchain_app.selectors import blocks, state
-from cchain_app.services.acceptance import accept
+from cchain_app.services.acceptance import accept, tell
 from cchain_app.services.reading import read_transactions
 from cchain_app.store import chain as stored
 from cchain_app.store import evm_state
@@ -98,10 +98,9 @@ class _Import:
         head = blocks.catch_up(chain)
         first = max(0, head.number - GENERATIONS + 1)
         ancestors = stored.load_blocks(chain.db, first, head.number - 1)
-        rules = BlockRules(
-            chain.config, chain.genesis.gas_limit, chain.engine, encode_logs=chain.encode_logs
+        self._replay = Replay(
+            chain.rules(), chain.trie, [*ancestors, head], *self._ground(head.number)
         )
-        self._replay = Replay(rules, chain.trie, [*ancestors, head], *self._ground(head.number))
 
     def take(self, batch: Sequence[CandidateBlock | InvalidBlock], done: Imported) -> Imported:
         """Execute and write a batch; raises as `import_blocks`, when what comes before is written."""
@@ -178,6 +177,7 @@ class _Import:
         head = blocks.head(self._chain)
         accept(self._chain, verified, head, unusable=(), written=_nothing)
         self._replay.rebase(*self._ground(verified[-1].block.number))
+        tell(self._chain, verified)
 
     def _ground(self, number: int) -> tuple[state.StateAt, evm_state.NodeRows]:
         return state.state_at(self._chain, number), evm_state.NodeRows(self._chain.db)

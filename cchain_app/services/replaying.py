@@ -11,10 +11,10 @@ from cchain_app.evm.select import select_trie
 from cchain_app.forking.errors import CannotReplay
 from cchain_app.forking.origin import Fork
 from cchain_app.forking.replay import Replay
-from cchain_app.processing import BlockRules, ProcessingBlocks
+from cchain_app.processing import ProcessingBlocks
 from cchain_app.selectors import blocks, state
 from cchain_app.selectors.development import effect_of
-from cchain_app.services.acceptance import ByHand, accept
+from cchain_app.services.acceptance import ByHand, accept, tell
 from cchain_app.store import development as rows
 from cchain_app.store import evm_state
 from primitives.hexadecimal import encode_data
@@ -43,7 +43,7 @@ def replay(chain: EvmChain, fork: Fork, wanted: Replay) -> AcceptedBlock:
     # Not the chain's other trie, which remembers the nodes of the head.
     trie = select_trie(chain.node.engine, cached=False)
     tree = ProcessingBlocks(
-        BlockRules(chain.config, chain.genesis.gas_limit, chain.engine, fork.hash),
+        chain.rules(fork.hash),
         Tries(trie, trie),
         head,
         state.state_at(chain, head.number),
@@ -63,6 +63,7 @@ def replay(chain: EvmChain, fork: Fork, wanted: Replay) -> AcceptedBlock:
     by_hand = ByHand(len(changes), uses_next=True, timestamp=block.header.timestamp)
     accepted = tree.accept([ID(block.hash)]).accepted
     accept(chain, accepted, head, unusable=(), written=_nothing, by_hand=by_hand)
+    tell(chain, accepted)
     return block
 
 

@@ -23,11 +23,11 @@ from cchain_app.evm.engine import StateChanges
 from cchain_app.evm.overrides import BlockOverride
 from cchain_app.evm.select import select_trie
 from cchain_app.evm.trie import TrieError
-from cchain_app.processing import BlockRules, ProcessingBlocks
+from cchain_app.processing import ProcessingBlocks
 from cchain_app.selectors import blocks, development, state
 from cchain_app.selectors.development import effect_of
 from cchain_app.services import transactions
-from cchain_app.services.acceptance import NOTHING, ByHand, accept, head_moved
+from cchain_app.services.acceptance import NOTHING, ByHand, accept, head_moved, tell
 from cchain_app.services.choosing import choose, drop, invalid
 from cchain_app.services.reading import read_transactions
 from cchain_app.store import development as rows
@@ -221,17 +221,17 @@ class EvmVM:
                 decision.accepted,
                 head,
                 unusable=unusable,
-                arrived=[one.hash for one in self._offered],
                 written=written,
-                moved=lambda: tree.rebase(*self._ground(tree.head)),
                 by_hand=self._by_hand_of.get(block_ids[0], NOTHING),
             )
         except BaseException:
             self._known = None
             raise
+        tree.rebase(*self._ground(tree.head))
         self._by_hand_of.clear()
         for block_id in block_ids:
             self._built.pop(block_id, None)
+        tell(self._chain, decision.accepted, [one.hash for one in self._offered])
         self._give_back(decision.rejected)
 
     def reject(self, block_id: ID) -> None:
@@ -259,11 +259,8 @@ class EvmVM:
         if self._known is None or self._config is not chain.config:
             self._config = chain.config
             pin = None if chain.fork is None else chain.fork.hash
-            rules = BlockRules(
-                self._config, chain.genesis.gas_limit, chain.engine, pin, chain.encode_logs
-            )
             tries = Tries(chain.trie, select_trie(chain.node.engine, cached=False))
-            self._known = ProcessingBlocks(rules, tries, head, *self._ground(head))
+            self._known = ProcessingBlocks(chain.rules(pin), tries, head, *self._ground(head))
             self._built.clear()
         elif self._known.head.hash != head.hash:
             self._known.begin_at(head, *self._ground(head))

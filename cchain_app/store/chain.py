@@ -362,8 +362,12 @@ def _price(transaction: Transaction, block: AcceptedBlock) -> int:
     return transaction.effective_gas_price(block.header.base_fee or 0)
 
 
+_NO_TOPICS: Final = (None, None, None, None)
+"""In the places of the topics that a log has not."""
+
+
 def _log_rows(block: AcceptedBlock) -> Iterator[Row]:
-    first_row, first = models.row_id(block.number), 0
+    first_row, first = models.row_id(block.number), 0  # to which `row_id` adds the place
     for index, receipt in enumerate(block.receipts):
         transaction = models.row_id(block.number, index)
         yield from [
@@ -374,7 +378,3 @@ def _log_rows(block: AcceptedBlock) -> Iterator[Row]:
             for place, (address, topics, data) in enumerate(receipt.logs, first)
         ]  # fmt: skip
         first += len(receipt.logs)
-
-
-_NO_TOPICS: Final = (None, None, None, None)
-"""In the places of the topics that a log has not."""

@@ -73,7 +73,7 @@ impl<'py> FromPyObject<'_, 'py> for Blob {
     }
 }
 
-/// A log of the port, which stays Python's. Tuples and `bytes` do not change, whoever else has them.
+/// A log of the port, borrowed from Python: tuples and `bytes` do not change, whoever else has them.
 pub(crate) struct LogParts<'a> {
     pub(crate) address: &'a [u8],
     /// Its topics, at the places that a row has for them.
@@ -103,20 +103,20 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Topics<'a> {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        let mut topics = [None; 4];
-        match object.cast::<PyTuple>()?.len() {
-            0 => {}
-            1 => [topics[0]] = object.extract::<(_,)>()?.into(),
-            2 => (topics[0], topics[1]) = object.extract()?,
-            3 => (topics[0], topics[1], topics[2]) = object.extract()?,
-            _ => (topics[0], topics[1], topics[2], topics[3]) = object.extract()?,
-        }
+        let none = None::<&[u8]>;
+        let topics = match object.cast::<PyTuple>()?.len() {
+            0 => [none; 4],
+            1 => object.extract().map(|(a,): (_,)| [Some(a), none, none, none])?,
+            2 => object.extract().map(|(a, b)| [Some(a), Some(b), none, none])?,
+            3 => object.extract().map(|(a, b, c)| [Some(a), Some(b), Some(c), none])?,
+            _ => object.extract().map(|(a, b, c, d)| [Some(a), Some(b), Some(c), Some(d)])?,
+        };
         Ok(Self(topics))
     }
 }
 
-/// Fewer logs are done sooner than the interpreter lock is let go and waited for.
-const FEW: usize = 64;
+/// So many logs take half a millisecond: as long as it may take to have the interpreter lock back from a busy thread.
+const MANY: usize = 2_000;
 
 /// Do what so many logs need, without the interpreter lock where they are many.
 pub(crate) fn without_lock<T: Send>(
@@ -124,7 +124,7 @@ pub(crate) fn without_lock<T: Send>(
     logs: usize,
     work: impl FnOnce() -> T + Send,
 ) -> T {
-    if logs < FEW { work() } else { py.detach(work) }
+    if logs < MANY { work() } else { py.detach(work) }
 }
 
 /// The logs of a receipt.

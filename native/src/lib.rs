@@ -1,5 +1,6 @@
 //! The C-Chain's native EVM engine for Python: blocks and calls on revm, over a state that
-//! Python reads; roots and proofs of the state trie; senders of whole batches. BLS signatures, too.
+//! Python reads; roots and proofs of the state trie; senders of whole batches; logs as receipts and as JSON
+//! have them. BLS signatures, too.
 //!
 //! Nothing here knows of Django or a database, and nothing is changed: what was done comes back.
 

@@ -14,6 +14,7 @@ from cchain_app.blocks.errors import (
     WrongGasUsed,
     WrongTransactionsRoot,
 )
+from cchain_app.blocks.receipt import encode_logs
 from cchain_app.evm.cached_trie import Tries
 from cchain_app.evm.engine import StateChanges
 from cchain_app.evm.pending_state import MOST_LEVELS
@@ -75,7 +76,7 @@ def _tries() -> Tries:
 
 def _processing(tries: Tries | None = None) -> ProcessingBlocks:
     head, stored = _funded()
-    rules = BlockRules(GENESIS.config, GENESIS.gas_limit, select_engine("native"))
+    rules = BlockRules(GENESIS.config, GENESIS.gas_limit, select_engine("native"), encode_logs)
     return ProcessingBlocks(rules, tries or _tries(), head, stored.state, stored.nodes)
 
 

@@ -6,7 +6,9 @@ import json
 import pytest
 
 from cchain_app.api import loop_gas
+from cchain_app.api.rendered import RenderedBlocks
 from jsonrpc.dispatch import MISS
+from nodeproject.apps import this_node
 from tests.builders import bytecode
 from tests.builders.hot_dispatcher import hot_dispatcher
 from tests.builders.transactions import RECIPIENT, SENDER
@@ -58,6 +60,23 @@ def test_what_is_remembered_is_answered_on_the_event_loop(used):
         answered = hot_dispatcher().answer(asked)
         assert b'"result"' in answered, answered
         assert asyncio.run(on_event_loop(asked)) == answered, method
+
+
+def test_more_logs_than_the_event_loop_may_render_are_left_to_a_thread(chain, monkeypatch):
+    rpc = this_node().evm_rpc
+    one_log = rpc.rendered.renderer._replace(on_event_loop=1)
+    chain.do(to=None, data=bytecode.deploy_code(bytecode.LOGGER), gas=500_000, value=0)
+    sent, block = chain.do(to=CONTRACT, data=b"\x2a", gas=100_000, value=0)
+    for asked in (
+        body("eth_getTransactionReceipt", hexed(sent.hash)),
+        body("eth_getBlockReceipts", hexed(block.hash)),
+        body("eth_getLogs", {"blockHash": hexed(block.hash)}),
+    ):
+        monkeypatch.setattr(rpc, "rendered", RenderedBlocks(renderer=one_log))
+        assert asyncio.run(on_event_loop(asked)) is MISS, asked
+        answered = hot_dispatcher().answer(asked)
+        assert answered.count(b'"logIndex"') == 2
+        assert asyncio.run(on_event_loop(asked)) == answered, "it is known now"
 
 
 def test_what_has_to_be_read_is_left_to_a_thread(used):

@@ -8,7 +8,9 @@ import pytest
 
 from cchain_app import models, notifications
 from cchain_app.apps import evm_chain
+from cchain_app.blocks import receipt
 from cchain_app.development.conditions import Conditions
+from cchain_app.evm.engine import Log
 from cchain_app.pool import errors
 from cchain_app.processing import ProcessingBlocks
 from cchain_app.selectors import blocks, pool
@@ -16,6 +18,7 @@ from cchain_app.services import acceptance, automine, transactions
 from cchain_app.store import development
 from cchain_app.txs.transaction import Transaction
 from chaindb.pointers import Message, Pointers
+from tests.builders import bytecode
 from tests.builders.transactions import SENDER, signed
 from tests.integration.cchain_app.services.test_submit import OTHER_KEY
 from tests.integration.conftest import Chain
@@ -75,7 +78,7 @@ def test_no_row_of_the_pool_is_written(mining: Chain, monkeypatch: pytest.Monkey
     assert (height(), waiting()) == (1, 0)
 
 
-def test_others_are_told_when_whoever_has_made_the_block_is_done(
+def test_others_are_told_when_the_next_block_could_be_built_on_this_one(
     mining: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: list[str] = []
@@ -95,6 +98,24 @@ def test_others_are_told_when_whoever_has_made_the_block_is_done(
     submit(mining.make())
 
     assert steps == ["rebased", "told"]
+
+
+def test_logs_are_encoded_by_what_goes_with_the_engine(
+    mining: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    native = pytest.importorskip("cchain_app.evm.native")
+    encoded: list[int] = []
+
+    def encode(logs: tuple[Log, ...]) -> tuple[int, bytes]:
+        encoded.append(len(logs))
+        return receipt.encode_logs(logs)
+
+    monkeypatch.setattr(native, "encode_logs", encode)
+    evm_chain().vm.begin_anew()  # type: ignore[attr-defined]  # it asks for the chain's rules once
+    submit(mining.make(to=None, data=bytecode.deploy_code(bytecode.LOGGER), gas=500_000, value=0))
+    submit(mining.make(to=bytecode.created(SENDER, 0), data=b"\x2a", gas=100_000, value=0))
+
+    assert encoded == [0, 2]
 
 
 def test_several_run_in_the_order_of_a_block(mining: Chain) -> None:

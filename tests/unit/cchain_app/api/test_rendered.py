@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cchain_app.api.rendered import (
+    BY_PYTHON,
     FILTERS_OF_BLOCK,
-    NO_LOGS,
     RenderedBlock,
     RenderedBlocks,
     join_logs,
@@ -143,7 +143,7 @@ def test_logs_of_one_piece_are_found_again(drawn: list[bytes]) -> None:
     joined = join_logs(drawn)
     assert joined.joined == b",".join(drawn)
     assert list(map(bytes, joined.texts())) == drawn
-    assert join_logs(joined.texts()) == joined
+    assert join_logs(list(joined.texts())) == joined
 
 
 @given(texts, st.data())
@@ -158,7 +158,7 @@ def test_matches_of_several_transactions_are_in_their_order() -> None:
     kept = RenderedBlock(block(1, transactions=3))
     found = kept.matching(LogFilter())
     assert list(map(bytes, found.texts())) == [kept.logs(place).joined for place in range(3)]
-    assert kept.matching(LogFilter(frozenset({Address(bytes(20))}))) == NO_LOGS
+    assert not kept.matching(LogFilter(frozenset({Address(bytes(20))}))).ends
 
 
 def test_all_logs_of_a_transaction_are_kept_once() -> None:
@@ -169,17 +169,28 @@ def test_all_logs_of_a_transaction_are_kept_once() -> None:
     assert kept.weight - before < len(logs.joined)
 
 
-async def test_more_logs_than_may_be_rendered_on_the_event_loop_are_left_to_a_thread(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    kept = RenderedBlock(accepted(1, [signed(nonce=0)], [[log(TOPIC)] * 3]))
-    monkeypatch.setattr("cchain_app.api.rendered.LOGS_ON_EVENT_LOOP", 2)
+async def test_more_logs_than_may_be_rendered_on_the_event_loop_are_left_to_a_thread() -> None:
+    few = BY_PYTHON._replace(on_event_loop=2)
+    kept = RenderedBlock(accepted(1, [signed(nonce=0)], [[log(TOPIC)] * 3]), renderer=few)
+    for ask in (kept.logs, kept.receipt):
+        with pytest.raises(WouldBlock):
+            ask(0)
     with pytest.raises(WouldBlock):
-        kept.logs(0)
-    with pytest.raises(WouldBlock):
-        kept.receipt(0)
+        kept.receipts()
     assert len((await asyncio.to_thread(kept.logs, 0)).ends) == 3
-    assert kept.receipt(0)
+    assert kept.receipts()
+
+
+async def test_all_logs_of_a_block_count_where_they_are_matched_on_the_event_loop() -> None:
+    few = BY_PYTHON._replace(on_event_loop=2)
+    sent = [signed(nonce=place) for place in range(3)]
+    kept = RenderedBlock(accepted(1, sent, [[log(TOPIC)]] * 3), renderer=few)
+    for place in range(3):
+        kept.logs(place)
+    with pytest.raises(WouldBlock):
+        kept.matching(LogFilter())
+    found = await asyncio.to_thread(kept.matching, LogFilter())
+    assert kept.matching(LogFilter()) is found
 
 
 def test_filters_of_many_addresses_count_with_their_matches() -> None:

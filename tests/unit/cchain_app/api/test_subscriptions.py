@@ -161,10 +161,15 @@ async def test_logs_are_sent_one_by_one_to_those_who_want_them(hub, memory_chain
     assert all_logs.heard()[0]["removed"] is False
 
 
+def on_event_loop_at_most(logs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have so many logs matched on the event loop at most."""
+    rendered = this_node().evm_rpc.rendered
+    monkeypatch.setattr(rendered, "renderer", rendered.renderer._replace(on_event_loop=logs))
+
+
 @pytest.mark.parametrize("most", [500, 1_000])
 async def test_many_logs_are_sent_whole_and_in_order(socket, memory_chain, monkeypatch, most):
-    for name in ("LOGS_ON_EVENT_LOOP", "LOGS_BY_PYTHON"):
-        monkeypatch.setattr(subscriptions, name, most)
+    on_event_loop_at_most(most, monkeypatch)
     socket.call("eth_subscribe", "logs", {"address": hexed(EMITTER)})
     sent = [signed(nonce=number) for number in range(3)]
     memory_chain.accept(*sent, logs=[[log()] * 250] * 3)
@@ -199,8 +204,8 @@ async def test_many_filters_are_matched_once_each_and_in_threads(hub, memory_cha
         return real(rpc, block, wanted)
 
     monkeypatch.setattr(subscriptions.eth_logs, "matching", noticed)
-    for name in ("LOGS_ON_EVENT_LOOP", "LOGS_BY_PYTHON", "LOGS_AT_ONCE"):
-        monkeypatch.setattr(subscriptions, name, 59)
+    on_event_loop_at_most(59, monkeypatch)
+    monkeypatch.setattr(subscriptions, "LOGS_AT_ONCE", 59)
     sockets = [Socket(hub) for _ in range(20)]
     for number, one in enumerate(sockets):
         wanted = [hexed(TOPIC), hexed(number.to_bytes(32, "big"))]
@@ -222,8 +227,7 @@ async def test_who_has_unsubscribed_meanwhile_hears_nothing(hub, memory_chain, m
         return real(rpc, block, wanted)
 
     monkeypatch.setattr(subscriptions.eth_logs, "matching", leave)
-    for name in ("LOGS_ON_EVENT_LOOP", "LOGS_BY_PYTHON"):
-        monkeypatch.setattr(subscriptions, name, 1)
+    on_event_loop_at_most(1, monkeypatch)
     memory_chain.accept(signed(), logs=[[log(TOPIC)]])
     await reach(memory_chain)
     assert (len(leaving.texts), len(staying.texts)) == (0, 1)

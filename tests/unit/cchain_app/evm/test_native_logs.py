@@ -10,7 +10,7 @@ from primitives.evm import Address, Word
 
 native = pytest.importorskip("cchain_app.evm.native")
 
-MANY = 64
+MANY = 2_000
 """From so many on the crate lets go of the interpreter lock."""
 
 words = st.sampled_from([bytes([one]) * 32 for one in range(4)]) | st.binary(
@@ -36,7 +36,17 @@ def test_many_logs_are_encoded_as_few_are(count: int, drawn: tuple[Log, ...]) ->
 
 
 @pytest.mark.parametrize(
-    "log", [(), (b"", (), None), (b"", (b"",) * 5, b""), (b"", [], b""), (b"", (7,), b""), 7]
+    "log",
+    [
+        (),
+        (b"", (), None),
+        (b"", (b"",) * 5, b""),
+        (b"", [], b""),
+        (b"", (7,), b""),
+        (b"", (None,), b""),
+        (b"", (b"", None), b""),
+        7,
+    ],
 )
 def test_what_is_no_log_is_refused(log: Log) -> None:
     with pytest.raises((TypeError, ValueError)):
