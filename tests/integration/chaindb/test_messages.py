@@ -35,8 +35,18 @@ def database() -> Iterator[Database]:
     made = Database()
     made.connection.ensure_connection()
     yield made
-    # With it go tables that are its alone, which others would find there.
     made.connection.close()
+
+
+@pytest.fixture
+def referring(database: Database) -> Iterator[None]:
+    """A table whose rows refer to another's. They are the session's, which goes back to the pool and to other tests."""
+    database.execute("CREATE TEMP TABLE one (id int PRIMARY KEY)")
+    database.execute(
+        "CREATE TEMP TABLE other (id int REFERENCES one DEFERRABLE INITIALLY DEFERRED)"
+    )
+    yield
+    database.execute("DROP TABLE other, one")
 
 
 @pytest.fixture
@@ -228,12 +238,9 @@ def test_where_the_server_ends_the_connection_at_the_commit_nobody_is_told(
     assert asked_elsewhere() == 1
 
 
+@pytest.mark.usefixtures("referring")
 def test_what_is_found_at_the_commit_undoes_all(database: Database) -> None:
     committed: list[None] = []
-    database.execute("CREATE TEMP TABLE one (id int PRIMARY KEY)")
-    database.execute(
-        "CREATE TEMP TABLE other (id int REFERENCES one DEFERRABLE INITIALLY DEFERRED)"
-    )
 
     def write() -> None:
         with database.atomic_together():
