@@ -10,7 +10,7 @@ from django.conf import settings
 from cchain_app.accounts.keyring import EWOQ, NO_KEYS, Derivation, Keyring, development_keyring
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.evm_block import EvmBlock
-from cchain_app.blocks.receipt import select_encode_logs
+from cchain_app.blocks.receipt import EncodeLogs, select_encode_logs
 from cchain_app.config import ChainConfig, fork_named
 from cchain_app.evm.select import is_native, select_engine, select_recovery, select_trie
 from cchain_app.evm.tracing import TracingEngine
@@ -387,8 +387,12 @@ class EvmChain:
         Args:
             pin: Of a fork: the block of the other chain that it goes on from, where it stands on that one's state.
         """
-        encode_logs = select_encode_logs(native=is_native(self.node.engine))
-        return BlockRules(self.config, self.genesis.gas_limit, self.engine, encode_logs, pin)
+        return BlockRules(self.config, self.genesis.gas_limit, self.engine, self.encode_logs, pin)
+
+    @cached_property
+    def encode_logs(self) -> EncodeLogs:
+        """What encodes the logs of receipts, chosen once: each call on `pending` asks for the rules."""
+        return select_encode_logs(native=is_native(self.node.engine))
 
     @cached_property
     def trie(self) -> StateTrie:

@@ -263,13 +263,17 @@ async def test_texts_go_in_one_piece_unless_they_are_more_than_may_wait() -> Non
     ]
 
 
-async def test_what_waits_for_a_peer_goes_in_pieces_when_it_reads_on(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.fixture
+async def full(monkeypatch: pytest.MonkeyPatch) -> Server:
+    """A server that takes one piece and no more until it is asked to go on; pieces of what waits are short."""
     monkeypatch.setattr(delivery, "PART", 6)
     server = Server()
     server.room = 1
-    connection = server.connect()
+    return server
+
+
+async def test_what_waits_for_a_peer_goes_in_pieces_when_it_reads_on(full: Server) -> None:
+    server, connection = full, full.connect()
     texts = [b"%02d" % number for number in range(12)]
 
     connection.push_all(b"", texts[:2], b"")
@@ -293,13 +297,8 @@ async def test_what_waits_for_a_peer_goes_in_pieces_when_it_reads_on(
     assert connection.backlog == 0
 
 
-async def test_a_long_message_that_waits_is_a_piece_of_its_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(delivery, "PART", 6)
-    server = Server()
-    server.room = 1
-    connection = server.connect()
+async def test_a_long_message_that_waits_is_a_piece_of_its_own(full: Server) -> None:
+    server, connection = full, full.connect()
     connection.push(b"first")
     for text in (b"waits", b"longer than a part", b"c"):
         connection.push(text)

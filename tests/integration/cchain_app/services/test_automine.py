@@ -100,20 +100,23 @@ def test_others_are_told_when_the_next_block_could_be_built_on_this_one(
     assert steps == ["rebased", "told"]
 
 
-def test_logs_are_encoded_by_what_goes_with_the_engine(
+def test_logs_are_encoded_by_the_chains_own_encoding(
     mining: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    native = pytest.importorskip("cchain_app.evm.native")
+    evm = evm_chain()
     encoded: list[int] = []
 
     def encode(logs: tuple[Log, ...]) -> tuple[int, bytes]:
         encoded.append(len(logs))
         return receipt.encode_logs(logs)
 
-    monkeypatch.setattr(native, "encode_logs", encode)
-    evm_chain().vm.begin_anew()  # type: ignore[attr-defined]  # it asks for the chain's rules once
-    submit(mining.make(to=None, data=bytecode.deploy_code(bytecode.LOGGER), gas=500_000, value=0))
-    submit(mining.make(to=bytecode.created(SENDER, 0), data=b"\x2a", gas=100_000, value=0))
+    with monkeypatch.context() as patched:
+        patched.setattr(evm, "encode_logs", encode)
+        evm.vm.begin_anew()  # type: ignore[attr-defined]  # it asks for the chain's rules once
+        deployment = bytecode.deploy_code(bytecode.LOGGER)
+        submit(mining.make(to=None, data=deployment, gas=500_000, value=0))
+        submit(mining.make(to=bytecode.created(SENDER, 0), data=b"\x2a", gas=100_000, value=0))
+    evm.vm.begin_anew()  # type: ignore[attr-defined]
 
     assert encoded == [0, 2]
 

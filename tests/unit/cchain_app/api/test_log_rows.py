@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from cchain_app.api.rendered import LogsPlace, RenderedLogs, render_log, render_logs
 from cchain_app.evm.engine import Log
 from cchain_app.selectors.logs import FoundLog, LogRow, found_log
+from tests.builders.emitted_logs import FEW, MANY_ALIKE, NO_LOGS
 
 native = pytest.importorskip("cchain_app.memory.native")
 
@@ -48,24 +49,10 @@ def test_what_is_no_row_of_a_log_is_refused(row: object) -> None:
         native.render_log_rows([row])
 
 
-logs = st.builds(
-    Log,
-    st.binary(min_size=20, max_size=20),
-    st.lists(hashes, max_size=4).map(tuple),
-    st.binary(),
-)
-MANY = 2_000
-"""From so many on the crate lets go of the interpreter lock."""
-few_logs = st.lists(logs, max_size=4).map(tuple)
-any_logs = few_logs | st.builds(
-    lambda some, count: (some * count)[:count],
-    st.lists(logs, min_size=1, max_size=4).map(tuple),
-    st.integers(MANY - 1, MANY + 1),
-)
 places = st.tuples(numbers, hashes, numbers, hashes, numbers)
 
 
-@given(any_logs, places, numbers)
+@given(FEW | MANY_ALIKE, places, numbers)
 def test_the_crate_renders_the_logs_of_a_receipt_as_python_does(
     drawn: tuple[Log, ...], place: LogsPlace, first: int
 ) -> None:
@@ -78,19 +65,7 @@ def test_the_crate_renders_the_logs_of_a_receipt_as_python_does(
     ]
 
 
-@pytest.mark.parametrize(
-    "log",
-    [
-        (),
-        (b"", (), None),
-        (b"", (b"",) * 5, b""),
-        (b"", [], b""),
-        (b"", (7,), b""),
-        (b"", (None,), b""),
-        (b"", (b"", None), b""),
-        7,
-    ],
-)
+@pytest.mark.parametrize("log", NO_LOGS)
 def test_what_is_no_log_is_refused(log: Log) -> None:
     with pytest.raises((TypeError, ValueError)):
         native.render_logs((log,), (1, b"", 2, b"", 3), 0)
