@@ -149,8 +149,9 @@ def test_a_fork_goes_on_by_itself_and_without_the_other(remote: Remote, fork: Ru
         assert ask("SELECT count(*) FROM cchain_app_block WHERE number < " + str(remote.head)) == [
             (0,)
         ]
-        rows = ask("SELECT hex(value) FROM cchain_app_forkedslot WHERE hex(value) LIKE '%7'")
-        assert rows == [("0" * 63 + "7",)]
+        fetched = "SELECT slot, value FROM c_forked_slots WHERE address = lower('"
+        rows = ask(fetched + remote.contract + "')")
+        assert rows == [("0x" + "0" * 64, "0x" + "0" * 63 + "7")]
         (url,) = ask("SELECT fork_url FROM cchain_app_chain")[0]
         assert url == remote.url.partition("/?")[0].partition("/ext")[0]
         found = ask(
