@@ -49,6 +49,10 @@ def _hashable(question: Question) -> tuple[str, tuple[Any, ...]]:
     return sql, tuple(params)
 
 
+def _nothing() -> None:
+    """Do nothing: nobody asked for more."""
+
+
 class Database:
     """A database by its alias; threads share the object, Django gives each its own connection.
 
@@ -62,6 +66,8 @@ class Database:
         # Schemas of one PostgreSQL database share its advisory locks; each alias has numbers of its own.
         self._lock_space = 0 if alias == DEFAULT_DB_ALIAS else crc32(alias.encode()) >> 1 << 32
         self._writing = FairLock()
+        self.after_writing: Callable[[], object] = _nothing
+        """Is called after each transaction of SQLite's that was committed, when others may write."""
         self._mine = _Mine()
         self._statements: dict[tuple[Any, ...], BulkStatement] = {}
 
@@ -96,7 +102,7 @@ class Database:
         Raises:
             OperationalError: On SQLite: others have held the lock for as long as SQLite would have waited.
         """
-        with self._in_turn(), transaction.atomic(using=self.alias, durable=durable):
+        with self.turn(), transaction.atomic(using=self.alias, durable=durable):
             yield
 
     @contextmanager
@@ -121,7 +127,12 @@ class Database:
             self.execute("ROLLBACK")
 
     @contextmanager
-    def _in_turn(self) -> Iterator[None]:
+    def turn(self) -> Iterator[None]:
+        """Keep others of this process from writing to SQLite during the body; of PostgreSQL nobody has to be kept.
+
+        Raises:
+            OperationalError: Others have held the lock for as long as SQLite would have waited.
+        """
         connection = self.connection
         if connection.vendor != "sqlite" or connection.in_atomic_block:
             yield
@@ -134,6 +145,7 @@ class Database:
             except WaitedTooLong as error:
                 raise OperationalError("database is locked") from error
             yield
+        self.after_writing()
 
     def acquire(self, lock: Lock) -> None:
         """Wait for a lock and hold it until the current transaction ends.

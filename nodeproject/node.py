@@ -65,13 +65,17 @@ class Node:
         """Who it is, as its files say. Nobody else reads them."""
         self.pointers = Pointers(settings.profile)
         """What tells those in this process and others who follow its chains."""
+        self.database = Database()
+        """Where both chains are: who writes takes turns with all others of this process."""
         self.platform_chain = compose_platform(
-            PlatformChain(settings, Database(), self.identity, pointers=self.pointers)
+            PlatformChain(settings, self.database, self.identity, pointers=self.pointers)
         )
         if settings.network_id == LOCAL:
             self.platform_chain.own = Renewal(self.platform_chain)
         self.evm_chain = compose_cchain(
-            EvmChain(settings, Database(), pointers=self.pointers, blockchain_id=self._c_chain_id)
+            EvmChain(
+                settings, self.database, pointers=self.pointers, blockchain_id=self._c_chain_id
+            )
         )
         follow_with_tokens(self.evm_chain)
         self.evm_chain.has_peers = has_peers

@@ -46,9 +46,9 @@ def sqlite(path: Path, node: NodeSettings) -> dict[str, Any]:
     return _with_manners(entry, node)
 
 
-_LOG_PAGES: Final = 4_000
-"""Pages of the log after which they are written to the file."""
-_DIRTY_PAGES: Final = _LOG_PAGES
+_LOG_PAGES: Final = 16_000
+"""Pages of the log after which who commits writes them to the file: a serving node does so before (`chaindb.checkpoints`)."""
+_DIRTY_PAGES: Final = 4_000
 """Pages that a transaction changes before any of them is written."""
 _CACHED_PAGES: Final = 500
 """Pages that a connection keeps besides: of the log, since the file's are mapped. Others' commits make them useless."""

@@ -206,6 +206,26 @@ def test_going_back_and_time_travel_both_see_at_once(
     assert two.is_readers(reading)
 
 
+def test_the_log_of_what_is_written_is_begun_anew_while_it_is_short(
+    two: TwoProcesses, reading: RpcClient, writing: RpcClient
+) -> None:
+    """SQLite by itself would let who writes copy it, at 16,000 pages (`chaindb/checkpoints.py`)."""
+    log = two.node.directory / "data" / "node.sqlite3-wal"
+
+    def salts() -> bytes:
+        with log.open("rb") as file:
+            return file.read(24)[16:]
+
+    def is_begun_anew() -> bool:
+        writing.call("hardhat_mine", "0x200")
+        assert reading.call("eth_blockNumber") == writing.call("eth_blockNumber")
+        return salts() != before
+
+    before = salts()
+    wait_for(is_begun_anew, "the log was copied as a whole")
+    assert log.stat().st_size < 12_000 * 4_096
+
+
 def test_whatever_else_comes_to_the_readers_port_is_answered(two: TwoProcesses) -> None:
     asked = {
         "a filter": lambda one: (

@@ -13,6 +13,7 @@ from typing_extensions import override
 from cchain_app.evm.select import is_native
 from cchain_app.selectors import blocks
 from cchain_app.services import local_genesis
+from chaindb.checkpoints import Checkpointer
 from nodeproject import state_file
 from nodeproject.apps import this_node
 from nodeproject.banner import print_banner, print_listening
@@ -120,6 +121,8 @@ def _companions(node: Node) -> list[Companion]:
     Nobody can follow a fork, since its state roots are not the true ones: it talks to no other node.
     """
     companions: list[Companion] = [EmbeddedWorkers()]
+    if node.database.connection.vendor == "sqlite":
+        companions.append(Checkpointer(node.database))
     if node.settings.network and node.evm_chain.fork is None:
         companions.append(EmbeddedNetwork(node.network))
     return companions

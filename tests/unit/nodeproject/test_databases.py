@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from chaindb.checkpoints import PAGES
 from nodeproject.settings.databases import sqlite
 from nodeproject.settings.node import NodeSettings
 
@@ -44,3 +45,7 @@ def test_a_transaction_of_a_full_block_is_written_at_its_end(
     assert log.stat().st_size == before
     connection.execute("COMMIT")
     assert log.stat().st_size > before + 2_000 * 4_000
+
+
+def test_who_commits_leaves_the_log_to_the_node_for_long(connection: sqlite3.Connection) -> None:
+    assert told(connection, "wal_autocheckpoint") == 4 * PAGES

@@ -1,0 +1,174 @@
+"""SQLite's write-ahead log is copied beside the writers, whoever reads or writes meanwhile."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+from django.db import OperationalError, connections
+from pytest_django import DjangoDbBlocker
+
+from chaindb.checkpoints import MORE_PAGES, PAGES, Checkpointer
+from chaindb.database import Database
+from nodeproject.settings.databases import sqlite
+from nodeproject.settings.node import NodeSettings
+
+ALIAS = "checkpointed"
+SECONDS = 60.0
+HALF = PAGES // 2
+
+
+class Scene:
+    """A database of SQLite's with a table that is easily filled."""
+
+    def __init__(self, path: Path) -> None:
+        self.db = Database(ALIAS)
+        self.log = Path(f"{path}-wal")
+        self.db.execute("CREATE TABLE filled (bytes BLOB)")
+
+    def fill(self, pages: int) -> None:
+        """Write so many pages and some more."""
+        with self.db.atomic():
+            self.db.execute(
+                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %s)"
+                " INSERT INTO filled SELECT zeroblob(4000) FROM n",
+                [pages],
+            )
+
+    def salts(self) -> bytes:
+        """What changes when the log is begun anew."""
+        with self.log.open("rb") as file:
+            return file.read(24)[16:]
+
+    def is_begun_anew(self, salts: bytes) -> bool:
+        """Write a little, and say whether that is in a log of its own."""
+        self.fill(1)
+        return self.salts() != salts
+
+    def rows(self) -> int:
+        ((count,),) = self.db.rows("SELECT count(*) FROM filled")
+        return int(count)
+
+
+@pytest.fixture
+def scene(tmp_path: Path, django_db_blocker: DjangoDbBlocker) -> Iterator[Scene]:
+    path = tmp_path / "node.sqlite3"
+    entry = {**deepcopy(connections["default"].settings_dict), **sqlite(path, NodeSettings())}
+    connections.databases[ALIAS] = entry
+    try:
+        with django_db_blocker.unblock():  # the tests' own database is left alone
+            yield Scene(path)
+    finally:
+        connections[ALIAS].close()
+        del connections[ALIAS]
+        del connections.databases[ALIAS]
+
+
+@pytest.fixture
+def reader(scene: Scene) -> Iterator["Reader"]:
+    made = Reader(scene)
+    yield made
+    made.end()
+
+
+class Reader:
+    """Somebody who reads the database as of one moment, until he ends."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._reads, self._ends = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+        assert self._reads.wait(SECONDS)
+
+    def end(self) -> None:
+        self._ends.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        with self._scene.db.as_of_one_moment():
+            self._scene.rows()
+            self._reads.set()
+            self._ends.wait(SECONDS)
+        connections[ALIAS].close()
+
+
+def wait_for(reached: Callable[[], bool]) -> None:
+    until = time.monotonic() + SECONDS
+    while not reached():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def test_a_long_log_is_copied_and_begun_anew_by_who_writes_next(scene: Scene) -> None:
+    checkpointer, before = Checkpointer(scene.db), scene.salts()
+    scene.fill(HALF)
+    assert checkpointer.look() is False
+    scene.fill(HALF)
+    assert checkpointer.look() is True
+    assert checkpointer.look() is False, "nothing has come since"
+    scene.fill(1)
+    assert scene.salts() != before
+    scene.fill(HALF)
+    assert checkpointer.look() is False, "what is behind a new log's end was copied"
+    scene.fill(HALF)
+    assert checkpointer.look() is True
+    assert scene.rows() == 2 * PAGES + 1
+
+
+def test_a_log_from_which_somebody_reads_is_copied_again_when_he_has_ended(
+    scene: Scene, reader: Reader
+) -> None:
+    checkpointer, before = Checkpointer(scene.db), scene.salts()
+    scene.fill(PAGES)
+    assert checkpointer.look() is True
+    scene.fill(1)
+    assert scene.salts() == before
+    assert checkpointer.look() is False, "little has come since"
+    reader.end()
+    scene.fill(MORE_PAGES)
+    assert checkpointer.look() is True
+    scene.fill(1)
+    assert scene.salts() != before
+
+
+def test_a_database_that_nobody_has_written_to_has_no_long_log(scene: Scene) -> None:
+    connections[ALIAS].close()  # the last connection takes the log with it
+    assert not scene.log.exists()
+    assert Checkpointer(scene.db).look() is False
+
+
+def test_the_thread_looks_after_commits_and_goes_on_after_an_error(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    failed: list[str] = []
+    copy = scene.db.row
+
+    def fail_once(sql: str) -> object:
+        if failed:
+            return copy(sql)
+        failed.append(sql)
+        raise OperationalError("disk I/O error")
+
+    monkeypatch.setattr(scene.db, "row", fail_once)
+    checkpointer, before = Checkpointer(scene.db), scene.salts()
+    checkpointer.start()
+    try:
+        scene.fill(PAGES)
+        wait_for(lambda: scene.is_begun_anew(before))
+    finally:
+        checkpointer.stop()
+    assert failed == ["PRAGMA wal_checkpoint(PASSIVE)"]
+    assert "the write-ahead log is not copied: disk I/O error" in caplog.text
+
+
+def test_only_what_was_committed_is_told_and_once(scene: Scene) -> None:
+    told: list[int] = []
+    scene.db.after_writing = lambda: told.append(scene.rows())
+    with scene.db.atomic(), scene.db.atomic():
+        scene.db.execute("INSERT INTO filled VALUES ('')")
+    with pytest.raises(OperationalError), scene.db.atomic():
+        scene.db.execute("INSERT INTO nowhere VALUES ('')")
+    assert told == [1]
