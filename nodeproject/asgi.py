@@ -22,6 +22,7 @@ django.setup()
 
 # Only now: these import models.
 from cchain_app.consumers import EthConsumer  # noqa: E402
+from cchain_app.evm.select import is_native  # noqa: E402
 from chaindb.chains import Chain  # noqa: E402
 from explorer_app.api.door import body_limit as source_body_limit  # noqa: E402
 from explorer_app.api.paths import SENDING_SOURCES  # noqa: E402
@@ -92,6 +93,8 @@ class Application:
         self._paths = ChainPaths(workers, partial(letters_of, node.platform_chain, node.evm_chain))
         node.observation.observe_web(workers)
         node.transaction_log.begin()
+        if node.settings.profile == "production" and is_native(node.settings.engine):
+            node.evm_chain.mine_on_arrival()
         raw = RawDoor(
             by_path(doors.endpoints()),
             behind,

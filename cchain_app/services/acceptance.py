@@ -41,6 +41,10 @@ class ByHand(NamedTuple):
 NOTHING: Final = ByHand(0)
 
 
+class PoolNotEmpty(Exception):
+    """A block was to pass the pool, in which something waits by now: that has its turn first."""
+
+
 def head_moved(chain: EvmChain, head: AcceptedBlock) -> bool:
     """Say whether the rows have another head by now."""
     return stored.head_pointer(chain.db) != (head.number, head.hash)
@@ -54,6 +58,7 @@ def accept(
     unusable: Sequence[Hash],
     written: Written,
     by_hand: ByHand = NOTHING,
+    passes_pool: bool = False,
 ) -> None:
     """Accept blocks that follow each other: commit all or nothing, and move this process. `tell` follows.
 
@@ -65,15 +70,21 @@ def accept(
         written: Called for each block in the transaction, when nobody else can write to the chain and
             no block is written yet; what it raises undoes all.
         by_hand: What the first block was built with that was set by hand, where there is anything.
+        passes_pool: Whether its transactions were never in the pool: nobody's who is in it may have been passed by.
 
     Raises:
         HeadMoved: `head` is not the head any more, or its state or the chain ID was changed by hand since.
+        PoolNotEmpty: The pool is to be passed, and something waits.
     """
     with chain.db.atomic_together():
         chain.db.acquire(Lock.CCHAIN)
-        with chain.db.read_ahead(questions.of_acceptance(head.number)):
+        if passes_pool:
+            chain.db.acquire(Lock.CCHAIN_POOL)
+        with chain.db.read_ahead(questions.of_acceptance(head.number, passes_pool=passes_pool)):
             if head_moved(chain, head):
                 raise HeadMoved
+            if passes_pool and not rows.is_empty(chain.db):
+                raise PoolNotEmpty
             if chain.is_development:
                 _verify_state(chain, head, by_hand)
             if by_hand.uses_next:

@@ -4,20 +4,29 @@ Where a node decides alone and makes a block on a transaction's arrival, a row o
 milliseconds: it would be committed, read, and deleted with the block. So what arrives while nothing waits, and
 can all run at once, is executed where it arrives, and its block is what is committed. Whatever is in the way
 (something waits, somebody else is at a block, a part of it is refused or cannot run) leaves it to the pool, as everywhere else.
+
+Unspecified: the design's "one writer for each chain, whoever holds that chain's lock" (docs/protocol/design.md, "Who writes")
+is any process. In the production profile web processes write such blocks, beside the producer.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
+from time import monotonic
 from typing import Final
 
+from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.pool.admission import Outcome
 from cchain_app.pool.entry import Newcomer
 from cchain_app.pool.ordering import select
 from cchain_app.selectors import blocks, development
 from cchain_app.selectors.blocks import base_fee_after
+from cchain_app.services.acceptance import PoolNotEmpty
 from cchain_app.services.admissions import Admissions, admit
 from cchain_app.services.vm import EvmVM
+from cchain_app.store import development as by_hand
 from cchain_app.store import pool as rows
+from cchain_app.store import questions
 from cchain_app.txs.transaction import Transaction
 from chaindb import clock
 from chaindb.group_commit import GroupCommit
@@ -25,23 +34,29 @@ from chaindb.group_commit import GroupCommit
 MOST_GAS: Final = 5_000_000
 """Of the gas limits of what goes straight into a block. Who brings more is answered before it is executed."""
 
+COMPANY_SECONDS: Final = 1.0
+"""For so long all goes to the pool where other processes make blocks as well and somebody else has sent something."""
+
 
 class Automine:
     """Takes transactions in, and makes their block at once where that can be done.
 
-    One thread at a time: a chain's `admissions` see to it.
+    One thread of a process at a time: a chain's `admissions` see to it. Where other processes make blocks, too, only
+    what comes alone goes straight into one; of what comes together the producer makes fewer and larger ones.
 
     Args:
-        chain: Which chain; this process is the one that makes its blocks.
+        chain: Which chain.
         vm: Its own.
     """
 
     def __init__(self, chain: EvmChain, vm: EvmVM) -> None:
         self._chain = chain
         self._vm = vm
+        self._alone_from = 0.0
+        """From when on what comes is taken for all that comes, on the monotonic clock in seconds."""
 
     def begin(self) -> None:
-        """Let transactions go straight into blocks from now on: the process serves, and makes the blocks."""
+        """Let transactions go straight into blocks from now on: the process serves, and may make blocks."""
         self._chain.admissions = GroupCommit(self.admit)
 
     def admit(self, newcomers: Sequence[Newcomer]) -> list[Outcome]:
@@ -54,7 +69,7 @@ class Automine:
         return admit(self._chain, newcomers) if outcomes is None else outcomes
 
     def _is_soon_done(self, newcomers: Sequence[Newcomer]) -> bool:
-        """Say whether this node alone decides on their block, and it will not take long.
+        """Say whether this process may decide on their block at once, and it will not take long.
 
         Of a fork the state may have to be fetched first, and the pool knows how.
         """
@@ -63,7 +78,39 @@ class Automine:
             chain.consensus.decides_alone
             and chain.fork is None
             and sum(one.transaction.gas for one in newcomers) <= MOST_GAS
+            and self._come_alone(newcomers)
+            and chain.consensus.may_produce(blocks.head(chain).number + 1, clock.wall())
         )
+
+    def _come_alone(self, newcomers: Sequence[Newcomer]) -> bool:
+        """Say whether no other process has anything for the same block, as far as this one knows.
+
+        Of two processes that make a block at once one has executed in vain; and whoever follows them, and
+        each block costs them something, has more to do than with the producer's blocks, which have it all.
+        """
+        if not self._has_others:
+            return True
+        if len(newcomers) > 1:
+            self._note_company()
+        return monotonic() >= self._alone_from
+
+    @property
+    def _has_others(self) -> bool:
+        """Whether other processes make blocks of the chain, too."""
+        return self._chain.node.profile == "production"
+
+    def _is_set_anew(self) -> bool:
+        """Say whether another process has set something for the blocks to come, and its word is still on the way."""
+        chain = self._chain
+        if not (self._has_others and chain.is_development):
+            return False
+        if by_hand.conditions(chain.db) == development.conditions(chain):
+            return False
+        chain.memory.conditions.reset()
+        return True
+
+    def _note_company(self) -> None:
+        self._alone_from = monotonic() + COMPANY_SECONDS
 
     def _mined(self, newcomers: Sequence[Newcomer]) -> list[Outcome] | None:
         """Return the outcomes where all that is taken is in a block; None where nothing has happened."""
@@ -77,24 +124,37 @@ class Automine:
 
     def _mine(self, newcomers: Sequence[Newcomer]) -> list[Outcome] | None:
         """Do so; whoever pauses production, or changes anything by hand, waits for the lock or has had it."""
+        chain, head = self._chain, blocks.head(self._chain)
+        asked = questions.of_automine(head.number, is_development=chain.is_development)
+        with chain.db.read_ahead([*asked, *clock.questions(chain.db)]):
+            return self._mine_on(head, newcomers)
+
+    def _mine_on(self, head: AcceptedBlock, newcomers: Sequence[Newcomer]) -> list[Outcome] | None:
         chain = self._chain
         extent = rows.extent(chain.db)
-        if extent.slots or development.mining(chain) != "auto":
+        if extent.slots or self._is_set_anew():
+            self._note_company()
             return None
-        admissions = Admissions(chain, blocks.head(chain), newcomers, extent)
+        if development.mining(chain) != "auto":
+            return None
+        admissions = Admissions(chain, head, newcomers, extent)
         outcomes = [admissions.admit(one) for one in newcomers]
         # Whoever refuses one looks at the rows first: another process may have moved the head.
         is_refused = any(isinstance(one, Exception) for one in outcomes)
-        ordered = None if is_refused else self._ordered(admissions)
-        if ordered is None:
-            return None
-        with self._vm.offering(ordered):
-            block = chain.consensus.produce(now=clock.now())
-        return None if block is None else outcomes
+        ordered = None if is_refused else self._ordered(admissions, head)
+        return outcomes if ordered is not None and self._make(ordered, head) else None
 
-    def _ordered(self, admissions: Admissions) -> list[Transaction] | None:
+    def _make(self, ordered: Sequence[Transaction], head: AcceptedBlock) -> bool:
+        """Make the block on this head; say whether it is accepted: not where another process was quicker."""
+        block = None
+        with suppress(PoolNotEmpty), self._vm.offering(ordered, head.hash):
+            block = self._chain.consensus.produce(now=clock.now(self._chain.db))
+        if block is None:
+            self._note_company()
+        return block is not None
+
+    def _ordered(self, admissions: Admissions, head: AcceptedBlock) -> list[Transaction] | None:
         """Return all that was taken in the order in which it should run; None where a part has to wait."""
-        head = blocks.head(self._chain)
         chosen = select(
             admissions.pending_parts(),
             base_fee_after(self._chain, head) or 0,

@@ -56,21 +56,21 @@ class EvmVM:
         their own transactions: what can never be mined."""
         self._by_hand_of: dict[ID, ByHand] = {}
         """Those of them that were built on the head, with what was set by hand for them."""
-        self._offered: Sequence[Transaction] = ()
+        self._offer: _Offer | None = None
         """What the next block is to have, and nothing else; see `offering`."""
 
     @contextmanager
-    def offering(self, transactions: Sequence[Transaction]) -> Iterator[None]:
-        """Build blocks of these transactions in the body, none of which is in the pool.
+    def offering(self, transactions: Sequence[Transaction], parent: Hash) -> Iterator[None]:
+        """Build a block of these transactions in the body, none of which is in the pool, on this parent.
 
         All of them are in the block, in this order, or there is none. Its acceptance tells of them as of
-        transactions that became pending, before it tells of the block.
+        transactions that became pending, before it tells of the block; it raises `PoolNotEmpty` where something waits.
         """
-        self._offered = transactions
+        self._offer = _Offer(transactions, parent)
         try:
             yield
         finally:
-            self._offered = ()
+            self._offer = None
 
     def last_accepted(self) -> ID:
         """Return the last accepted block's hash, as the rows have it now."""
@@ -122,8 +122,7 @@ class EvmVM:
         tree = self._blocks()
         line = tree.line(tree.preference)
         parent = line[-1] if line else tree.head
-        included = {one.hash for block in line for one in block.transactions}
-        chosen = self._offered or choose(self._chain, parent, included)
+        chosen = self._chosen(parent, line)
         if not chosen and not allow_empty:
             return None
         # The senders' were read to see what can run.
@@ -137,7 +136,7 @@ class EvmVM:
                 override=None if by_hand is None else by_hand.override,
                 by_hand=None if by_hand is None else by_hand.changes,
             )
-        if self._offered and built.skipped:
+        if self._offer is not None and built.skipped:
             if built.made is not None:
                 tree.reject(ID(built.made.block.hash))
             return None
@@ -210,6 +209,7 @@ class EvmVM:
         Raises:
             NotProcessing: One is not, or does not follow the one before it.
             HeadMoved: Another process has accepted a block meanwhile; what was processing is forgotten.
+            PoolNotEmpty: The block was offered, and something waits; likewise.
         """
         tree = self._blocks()
         head = tree.head
@@ -223,6 +223,7 @@ class EvmVM:
                 unusable=unusable,
                 written=written,
                 by_hand=self._by_hand_of.get(block_ids[0], NOTHING),
+                passes_pool=self._offer is not None,
             )
         except BaseException:
             self._known = None
@@ -231,7 +232,8 @@ class EvmVM:
         self._by_hand_of.clear()
         for block_id in block_ids:
             self._built.pop(block_id, None)
-        tell(self._chain, decision.accepted, [one.hash for one in self._offered])
+        arrived = () if self._offer is None else self._offer.transactions
+        tell(self._chain, decision.accepted, [one.hash for one in arrived])
         self._give_back(decision.rejected)
 
     def reject(self, block_id: ID) -> None:
@@ -296,6 +298,15 @@ class EvmVM:
             self._known = None
             raise HeadMoved from error
 
+    def _chosen(
+        self, parent: AcceptedBlock, line: Sequence[AcceptedBlock]
+    ) -> Sequence[Transaction]:
+        """Return what a block on a parent may have: what is offered for it; else of the pool what its `line` has not."""
+        if self._offer is not None:
+            return self._offer.transactions if self._offer.parent == parent.hash else ()
+        included = {one.hash for block in line for one in block.transactions}
+        return choose(self._chain, parent, included)
+
     def _by_hand(self, tree: ProcessingBlocks, parent: AcceptedBlock) -> "_SetByHand":
         """Return what was set by hand for a block: for the head's child all, for later ones what lasts."""
         found = development.conditions(self._chain)
@@ -333,6 +344,14 @@ class EvmVM:
                 raws += [one.raw for one in block.transactions]
         if raws:
             transactions.submit(self._chain, raws, gossiped=True)
+
+
+class _Offer(NamedTuple):
+    """What goes into a block without the pool."""
+
+    transactions: Sequence[Transaction]
+    parent: Hash
+    """The only block on which that may be."""
 
 
 class _SetByHand(NamedTuple):

@@ -12,12 +12,25 @@ from primitives.evm import Address, Slot
 
 
 def of_building(head: int, memory: PoolMemory) -> list[Question]:
-    """Return what is asked to build a block on the one at height `head`, as far as that is the head still."""
+    """Return what is asked to build a block of the pool on the one at height `head`, as far as that is the head still."""
+    return [pool.ANY_QUESTION, pool.entries_question(memory), *_of_child(head)]
+
+
+def of_automine(head: int, *, is_development: bool) -> list[Question]:
+    """Return what is asked likewise to build a block of what has just arrived, if nothing is in the pool.
+
+    Args:
+        head: The height.
+        is_development: Whether anything may be set for the block by hand.
+    """
+    set_by_hand = development.conditions_questions() if is_development else []
+    return [pool.EXTENT_QUESTION, *set_by_hand, *_of_child(head)]
+
+
+def _of_child(head: int) -> list[Question]:
     return [
-        pool.ANY_QUESTION,
         generation.QUESTION,
         following.head_question(head),
-        pool.entries_question(memory),
         development.changes_question(head + 1),
         evm_state.slot_question(BLOCK_HASHES, _slot_of_parent(head), head),
     ]
@@ -33,9 +46,19 @@ def of_following(seen: AcceptedBlock | None) -> list[Question]:
     return [] if seen is None else [following.head_question(seen.number)]
 
 
-def of_acceptance(head: int) -> list[Question]:
-    """Return what is asked under the chain's lock before the block after the one at height `head` is written."""
-    return [chain.POINTER_QUESTION, development.set_question(head + 1), generation.QUESTION]
+def of_acceptance(head: int, *, passes_pool: bool) -> list[Question]:
+    """Return what is asked under the chain's lock before the block after the one at height `head` is written.
+
+    Args:
+        head: The height.
+        passes_pool: Whether it is asked as well whether anything is in the pool.
+    """
+    return [
+        chain.POINTER_QUESTION,
+        development.set_question(head + 1),
+        generation.QUESTION,
+        *([pool.ANY_QUESTION] if passes_pool else []),
+    ]
 
 
 def of_senders(db: Database, senders: Iterable[Address]) -> list[Question]:

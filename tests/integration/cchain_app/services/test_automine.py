@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -25,8 +26,9 @@ from tests.integration.conftest import Chain
 
 
 @pytest.fixture
-def mining(chain: Chain) -> Iterator[Chain]:
-    """A chain of the process that serves, and makes blocks on arrival."""
+def mining(chain: Chain, settings: Any) -> Iterator[Chain]:
+    """A chain of the only process that serves, and makes blocks on arrival."""
+    settings.NODE = replace(settings.NODE, profile="embedded")
     evm = evm_chain()
     pooling = evm.admissions
     set_by_hand(mining="auto")

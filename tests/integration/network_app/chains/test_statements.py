@@ -23,7 +23,9 @@ from django.test.utils import CaptureQueriesContext
 
 from cchain_app.apps import evm_chain
 from cchain_app.chain import EvmChain
+from cchain_app.development.conditions import Conditions
 from cchain_app.services import transactions
+from cchain_app.store import development
 from chaindb import clock
 from platform_app.apps import platform_chain
 from platform_app.chain import PlatformChain
@@ -41,6 +43,8 @@ C_CHAIN = {
 }
 """A send on SQLite: three less than before, since what waits is dated by wall time, an empty pool is not asked for its
 rows, and the clock not where no fork is to come."""
+C_CHAIN_STRAIGHT = {"sqlite": 22, "postgresql": 5}
+"""A send with its block. On PostgreSQL three messages: what is asked before, what is asked under the locks, what is written."""
 P_CHAIN = {
     "sqlite": (18, 21 + OUTER_BLOCK + GENERATION),
     "postgresql": (19, 23 + OUTER_BLOCK + GENERATION),
@@ -73,6 +77,23 @@ def test_of_the_c_chain(begun: World) -> None:
 
     assert begun.maker.c.last_accepted().height == 4
     assert (len(sent), len(produced)) == C_CHAIN[chain.db.connection.vendor], (sent, produced)
+
+
+def test_of_the_c_chain_where_a_transaction_goes_straight_into_a_block(begun: World) -> None:
+    chain = evm_chain()
+    development.set_conditions(chain.db, Conditions(mining="auto"))
+    chain.memory.conditions.reset()
+    pooling = chain.admissions
+    chain.mine_on_arrival()
+    try:
+        transactions.submit(chain, [begun.c.make().raw])  # the mode of mining is read once
+        made = begun.c.make()
+        sent = statements(chain, lambda: transactions.submit(chain, [made.raw]))
+    finally:
+        chain.admissions = pooling
+
+    assert begun.maker.c.last_accepted().height == 5
+    assert len(sent) == C_CHAIN_STRAIGHT[chain.db.connection.vendor], sent
 
 
 def test_of_the_p_chain(begun: World) -> None:

@@ -1,0 +1,173 @@
+"""What goes straight into a block where other processes make blocks and fill the pool, too: what comes alone."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+from django.db import connection
+
+from cchain_app import models
+from cchain_app.chain import EvmChain
+from cchain_app.development.conditions import Conditions
+from cchain_app.pool import errors
+from cchain_app.selectors import blocks, development
+from cchain_app.services import acceptance, automine, transactions, vm
+from cchain_app.store import development as rows
+from cchain_app.txs.transaction import Transaction
+from tests.builders.evm_chains import another_process, produce
+from tests.builders.transactions import signed
+from tests.integration.cchain_app.services.test_submit import OTHER_KEY
+from tests.integration.conftest import Chain
+
+pytestmark = pytest.mark.skipif(
+    connection.vendor != "postgresql", reason="SQLite has one process that writes"
+)
+
+
+class Processes:
+    """Two processes of a node, of which one makes blocks on arrival, and time as the test lets it pass."""
+
+    def __init__(self, chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.chain = chain
+        self.web = chain.evm
+        self.producer = another_process(chain.evm)
+        self.seconds = 0.0
+        self._patch = monkeypatch
+        monkeypatch.setattr(automine, "monotonic", lambda: self.seconds)
+        self.set_elsewhere(Conditions(mining="auto"))
+        self.web.memory.conditions.reset()
+        self.web.mine_on_arrival()
+
+    def set_elsewhere(self, conditions: Conditions) -> None:
+        """Set by the other process how blocks are made; its word to this one does not arrive."""
+        rows.set_conditions(self.producer.db, conditions)
+        self.producer.memory.conditions.reset()
+
+    def submit(self, *sent: Transaction) -> None:
+        """Bring transactions together to the one, which takes them all."""
+        assert self.submit_to(self.web, *sent) == [one.hash for one in sent]
+
+    def submit_to(self, evm: EvmChain, *sent: Transaction) -> object:
+        return list(transactions.submit(evm, [one.raw for one in sent]))
+
+    def meanwhile(self, work: Callable[[], object]) -> None:
+        """Do something once when the one has seen that it is alone, and has not committed its block."""
+        accept = acceptance.accept
+
+        def do_first(*given: object, **named: object) -> None:
+            self._patch.setattr(vm, "accept", accept)
+            work()
+            accept(*given, **named)  # type: ignore[arg-type]
+
+        self._patch.setattr(vm, "accept", do_first)
+
+    def produce(self) -> Sequence[Transaction]:
+        """Let the producer make a block, of which no word arrives; return what is in it."""
+        self.chain.now += 1
+        made = produce(self.producer, now=self.chain.now, allow_empty=True)
+        assert made is not None
+        return made.transactions
+
+    def counts(self) -> tuple[int, int]:
+        """Return the height and how many rows the pool has."""
+        return blocks.catch_up(self.web).number, models.PoolTransaction.objects.count()
+
+
+@pytest.fixture
+def two(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Iterator[Processes]:
+    pooling = chain.evm.admissions
+    yield Processes(chain, monkeypatch)
+    chain.evm.admissions = pooling
+
+
+def test_what_comes_alone_is_in_a_block_without_a_row_of_the_pool(
+    two: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.delattr(automine.rows, "add")
+        two.submit(two.chain.make())
+        two.submit(two.chain.make())
+
+    assert two.counts() == (2, 0)
+
+
+def test_what_comes_together_is_the_producers_and_what_comes_after_it_for_a_while(
+    two: Processes,
+) -> None:
+    two.submit(two.chain.make(), two.chain.make())
+    assert two.counts() == (0, 2)
+    two.produce()
+
+    two.seconds += automine.COMPANY_SECONDS / 2
+    two.submit(two.chain.make())
+    assert two.counts() == (1, 1)
+    two.produce()
+    assert two.counts() == (2, 0), "and this process has heard of it"
+
+    two.seconds += automine.COMPANY_SECONDS / 2
+    two.submit(two.chain.make())
+    assert two.counts() == (3, 0)
+
+
+def test_where_something_waits_it_goes_to_the_pool(two: Processes) -> None:
+    other = signed(key=OTHER_KEY, nonce=0)
+    two.submit_to(two.producer, other)
+
+    two.submit(two.chain.make())
+
+    assert two.counts() == (0, 2)
+    two.produce()
+    two.submit(two.chain.make())
+    assert two.counts() == (1, 1), "somebody else sends, too"
+
+
+def test_a_block_that_another_process_makes_meanwhile_leaves_it_to_the_pool(two: Processes) -> None:
+    two.meanwhile(two.produce)
+
+    two.submit(two.chain.make())
+
+    assert two.counts() == (1, 1)
+    two.submit(two.chain.make())
+    assert two.counts() == (1, 2), "somebody else makes blocks, too"
+    assert len(two.produce()) == 2
+
+
+def test_a_head_of_which_this_process_has_not_heard_leaves_it_to_the_pool(two: Processes) -> None:
+    two.submit(two.chain.make())
+    two.produce()
+
+    two.submit(two.chain.make())
+
+    assert two.counts() == (2, 1)
+
+
+def test_what_comes_into_the_pool_meanwhile_has_its_turn_first(two: Processes) -> None:
+    """Of two with one nonce the first in the pool was acknowledged: the other one must not take its place unseen."""
+    first, second = two.chain.make(), signed(nonce=0, value=7)
+    two.meanwhile(lambda: two.submit_to(two.producer, first))
+
+    (outcome,) = two.submit_to(two.web, second)  # type: ignore[misc]
+
+    assert isinstance(outcome, errors.ReplacementUnderpriced)
+    assert two.counts() == (0, 1)
+    assert list(two.produce()) == [first]
+
+
+def test_what_another_process_has_set_holds_before_its_word_arrives(two: Processes) -> None:
+    assert development.mining(two.web) == "auto"
+    two.set_elsewhere(Conditions(mining="manual"))
+    assert development.mining(two.web) == "auto"
+
+    two.submit(two.chain.make())
+
+    assert two.counts() == (0, 1)
+    assert development.mining(two.web) == "manual"
+
+
+def test_who_is_not_the_maker_of_blocks_puts_it_into_the_pool(
+    two: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(two.web.consensus, "may_produce", lambda _height, _now: False)
+
+    two.submit(two.chain.make())
+
+    assert two.counts() == (0, 1)
