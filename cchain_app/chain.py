@@ -98,7 +98,7 @@ class EvmChain:
     admissions: GroupCommit[Newcomer, Outcome]
     """What several threads bring to the pool is committed together; `services.composition` sets it too."""
     mine_on_arrival: Callable[[], None]
-    """Lets transactions go straight into blocks from now on, for the one process that makes them; set there likewise."""
+    """Lets transactions go straight into blocks from now on, in a process that serves and may make them; set there likewise."""
 
     def __init__(
         self,

@@ -39,7 +39,7 @@ def produce_blocks() -> dict[str, int]:
     made = 0
     until = time.monotonic() + TURN
     with chain.producer.attending():
-        while not development.is_paused(chain):  # the request may be older than a pause
+        while True:
             if _produce(chain):
                 made += 1
             elif not made or not chain.producer.wait(LINGER):
@@ -63,6 +63,7 @@ def beat() -> dict[str, int]:
     Unspecified: by interval empty blocks are made too, as Anvil and geth's clique do.
     """
     chain = evm_chain()
+    _look_again(chain)
     mining = development.mining(chain)
     if mining == "auto":
         made: dict[str, int] = produce_blocks()
@@ -72,10 +73,19 @@ def beat() -> dict[str, int]:
     return {"blocks": 0}
 
 
+def _look_again(chain: EvmChain) -> None:
+    """Forget what was set by hand where other processes may have set something else: nobody tells a maker of blocks."""
+    if chain.node.profile == "production":
+        chain.memory.conditions.reset()
+
+
 def _produce(chain: EvmChain, *, allow_empty: bool = False) -> bool:
     """Make a block; say whether there is one. Of a fork none is made while the state that it needs is not told."""
+    _look_again(chain)
     try:
         with pool.read_ahead(chain):
+            if development.is_paused(chain):  # the request may be older than a pause
+                return False
             if not allow_empty and pool.is_empty(chain):
                 return False
             return (

@@ -28,6 +28,9 @@ MORE_PAGES: Final = 1_000
 PAUSE: Final = 0.05
 """Seconds between two looks at the log, while there are commits."""
 
+RETRY: Final = 1.0
+"""Seconds until the next look after one that failed."""
+
 _HEADER: Final = 32
 _FRAME_HEADER: Final = 24
 _PAGE_SIZE: Final = slice(8, 12)
@@ -76,14 +79,17 @@ class Checkpointer:
         while not self._ending.is_set():
             self._committed.wait()
             self._committed.clear()
-            self._try_to_look()
-            self._ending.wait(PAUSE)
+            self._ending.wait(self._try_to_look())
 
-    def _try_to_look(self) -> None:
+    def _try_to_look(self) -> float:
+        """Look; return the seconds until the next look."""
         try:
             self.look()
         except (DatabaseError, OSError) as error:  # a full disk, which writers will hear of as well
             _log.warning("the write-ahead log is not copied: %s", error)
+            return RETRY
+        else:
+            return PAUSE
         finally:
             release()
 

@@ -170,8 +170,15 @@ class Database:
             raise NotInTransaction(lock.name)
         if connection.vendor != "postgresql":
             return True
-        found = self.row("SELECT pg_try_advisory_xact_lock(%s)", [self._key(lock)])
+        (question,) = self.lock_questions(lock)
+        found = self.row(*question)
         return found is not None and bool(found[0])
+
+    def lock_questions(self, lock: Lock) -> list[Question]:
+        """Return what `try_acquire` asks: nothing on SQLite."""
+        if self.connection.vendor != "postgresql":
+            return []
+        return [("SELECT pg_try_advisory_xact_lock(%s)", [self._key(lock)])]
 
     def flush(self) -> None:
         """See that all that was committed is on the disk: before others hear of it. No statement.

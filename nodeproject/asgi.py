@@ -41,6 +41,8 @@ from nodeproject.node import Node  # noqa: E402
 from nodeproject.plain import PlainDoor  # noqa: E402
 from nodeproject.platform_listener import PlatformListener  # noqa: E402
 from nodeproject.settings.node import NodeSettings  # noqa: E402
+from primitives.identity import CertificateError  # noqa: E402
+from primitives.node_identity import IdentityError  # noqa: E402
 
 # Before Django makes its middleware, which counts.
 this_node().processes.enrol("web")
@@ -93,7 +95,7 @@ class Application:
         self._paths = ChainPaths(workers, partial(letters_of, node.platform_chain, node.evm_chain))
         node.observation.observe_web(workers)
         node.transaction_log.begin()
-        if node.settings.profile == "production" and is_native(node.settings.engine):
+        if node.settings.profile == "production" and may_make_blocks(node):
             node.evm_chain.mine_on_arrival()
         raw = RawDoor(
             by_path(doors.endpoints()),
@@ -154,6 +156,18 @@ class Application:
                 self._node.plain.workers.close()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
+
+
+def may_make_blocks(node: Node) -> bool:
+    """Say whether this process can make blocks beside the producer: quickly, and with the node's keys."""
+    if not is_native(node.settings.engine):
+        return False
+    try:
+        node.network.identity  # noqa: B018  # it is read once, and kept
+    except (OSError, IdentityError, CertificateError) as error:
+        _log.warning("all blocks are left to the producer: %s", error)
+        return False
+    return True
 
 
 def body_limit(settings: NodeSettings, path: str) -> int:

@@ -66,7 +66,7 @@ class Node:
         self.pointers = Pointers(settings.profile)
         """What tells those in this process and others who follow its chains."""
         self.database = Database()
-        """Where both chains are: who writes takes turns with all others of this process."""
+        """Where both chains are; their writers in this process take turns."""
         self.platform_chain = compose_platform(
             PlatformChain(settings, self.database, self.identity, pointers=self.pointers)
         )

@@ -350,8 +350,9 @@ class Memory:
         """Read anew what may have been changed by hand in another process, at this height."""
         with self.moving:
             self.conditions.reset()
-            if self.state.number == number:
-                self.state.reset(number)
+            # Or above: the block after may have been followed before the word of it came.
+            if self.state.number is not None and self.state.number >= number:
+                self.state.reset(self.state.number)
         self.pool.changed()
         self.counts.reset()
 

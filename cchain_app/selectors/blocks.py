@@ -110,7 +110,7 @@ def _catch_up(chain: EvmChain) -> AcceptedBlock | None:
         missed = following.missed(chain.db, old.number + 1, number)
     if not missed.blocks or missed.blocks[-1].hash != block_hash:
         return None
-    if missed.changed is None:  # so far behind that what changed since is not known any more
+    if missed.changed is None:  # what changed since is not known, or not any more
         remembered.begin_at(missed.blocks[-1])
         return missed.blocks[-1]
     remembered.state.move(number, *missed.changed)

@@ -13,6 +13,7 @@ from cchain_app import notifications
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.processing import VerifiedBlock
+from cchain_app.selectors.development import conditions
 from cchain_app.store import chain as stored
 from cchain_app.store import development, questions
 from cchain_app.store import pool as rows
@@ -41,8 +42,8 @@ class ByHand(NamedTuple):
 NOTHING: Final = ByHand(0)
 
 
-class PoolNotEmpty(Exception):
-    """A block was to pass the pool, in which something waits by now: that has its turn first."""
+class GoesToPool(Exception):
+    """A block was to pass the pool, and what is in it has to go there: others wait, or are at a block, or set it so."""
 
 
 def head_moved(chain: EvmChain, head: AcceptedBlock) -> bool:
@@ -70,21 +71,24 @@ def accept(
         written: Called for each block in the transaction, when nobody else can write to the chain and
             no block is written yet; what it raises undoes all.
         by_hand: What the first block was built with that was set by hand, where there is anything.
-        passes_pool: Whether its transactions were never in the pool: nobody's who is in it may have been passed by.
+        passes_pool: Whether its transactions were never in the pool: nobody who waits in it may have been passed by.
 
     Raises:
         HeadMoved: `head` is not the head any more, or its state or the chain ID was changed by hand since.
-        PoolNotEmpty: The pool is to be passed, and something waits.
+        GoesToPool: The pool is to be passed, and may not be.
     """
+    asked = questions.of_acceptance(head.number)
     with chain.db.atomic_together():
-        chain.db.acquire(Lock.CCHAIN)
         if passes_pool:
             chain.db.acquire(Lock.CCHAIN_POOL)
-        with chain.db.read_ahead(questions.of_acceptance(head.number, passes_pool=passes_pool)):
+            asked = [*questions.of_passing_pool(chain.db), *asked]
+        else:
+            chain.db.acquire(Lock.CCHAIN)
+        with chain.db.read_ahead(asked):
+            if passes_pool:
+                _verify_passes(chain)
             if head_moved(chain, head):
                 raise HeadMoved
-            if passes_pool and not rows.is_empty(chain.db):
-                raise PoolNotEmpty
             if chain.is_development:
                 _verify_state(chain, head, by_hand)
             if by_hand.uses_next:
@@ -118,6 +122,22 @@ def tell(chain: EvmChain, verified: Sequence[VerifiedBlock], arrived: Sequence[H
     notifications.head_accepted(chain, last.number, last.hash)
     for listener in chain.on_accepted:
         listener([one.block for one in verified])
+
+
+def _verify_passes(chain: EvmChain) -> None:
+    """Hold the chain's lock, and see that its next block is asked of nobody else.
+
+    Raises:
+        GoesToPool: Somebody has the lock, perhaps for long; something waits; or another process has set how blocks
+            are made, or what the next one has.
+    """
+    if not (chain.db.try_acquire(Lock.CCHAIN) and rows.is_empty(chain.db)):
+        raise GoesToPool
+    if not (chain.is_development and chain.node.profile == "production"):
+        return
+    if development.conditions(chain.db) != conditions(chain):
+        chain.memory.conditions.reset()
+        raise GoesToPool
 
 
 def _verify_state(chain: EvmChain, head: AcceptedBlock, by_hand: ByHand) -> None:

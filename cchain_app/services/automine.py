@@ -21,10 +21,9 @@ from cchain_app.pool.entry import Newcomer
 from cchain_app.pool.ordering import select
 from cchain_app.selectors import blocks, development
 from cchain_app.selectors.blocks import base_fee_after
-from cchain_app.services.acceptance import PoolNotEmpty
+from cchain_app.services.acceptance import GoesToPool
 from cchain_app.services.admissions import Admissions, admit
 from cchain_app.services.vm import EvmVM
-from cchain_app.store import development as by_hand
 from cchain_app.store import pool as rows
 from cchain_app.store import questions
 from cchain_app.txs.transaction import Transaction
@@ -77,6 +76,7 @@ class Automine:
         return (
             chain.consensus.decides_alone
             and chain.fork is None
+            and development.mining(chain) == "auto"
             and sum(one.transaction.gas for one in newcomers) <= MOST_GAS
             and self._come_alone(newcomers)
             and chain.consensus.may_produce(blocks.head(chain).number + 1, clock.wall())
@@ -88,26 +88,11 @@ class Automine:
         Of two processes that make a block at once one has executed in vain; and whoever follows them, and
         each block costs them something, has more to do than with the producer's blocks, which have it all.
         """
-        if not self._has_others:
+        if self._chain.node.profile == "embedded":
             return True
         if len(newcomers) > 1:
             self._note_company()
         return monotonic() >= self._alone_from
-
-    @property
-    def _has_others(self) -> bool:
-        """Whether other processes make blocks of the chain, too."""
-        return self._chain.node.profile == "production"
-
-    def _is_set_anew(self) -> bool:
-        """Say whether another process has set something for the blocks to come, and its word is still on the way."""
-        chain = self._chain
-        if not (self._has_others and chain.is_development):
-            return False
-        if by_hand.conditions(chain.db) == development.conditions(chain):
-            return False
-        chain.memory.conditions.reset()
-        return True
 
     def _note_company(self) -> None:
         self._alone_from = monotonic() + COMPANY_SECONDS
@@ -123,19 +108,17 @@ class Automine:
             consensus.lock.release()
 
     def _mine(self, newcomers: Sequence[Newcomer]) -> list[Outcome] | None:
-        """Do so; whoever pauses production, or changes anything by hand, waits for the lock or has had it."""
+        """Do so; who pauses production, or changes anything by hand, waits for the lock, or has had it, or is seen later."""
         chain, head = self._chain, blocks.head(self._chain)
-        asked = questions.of_automine(head.number, is_development=chain.is_development)
-        with chain.db.read_ahead([*asked, *clock.questions(chain.db)]):
+        asked = [*questions.of_automine(head.number), *clock.questions(chain.db)]
+        with chain.db.read_ahead(asked):
             return self._mine_on(head, newcomers)
 
     def _mine_on(self, head: AcceptedBlock, newcomers: Sequence[Newcomer]) -> list[Outcome] | None:
         chain = self._chain
         extent = rows.extent(chain.db)
-        if extent.slots or self._is_set_anew():
+        if extent.slots:
             self._note_company()
-            return None
-        if development.mining(chain) != "auto":
             return None
         admissions = Admissions(chain, head, newcomers, extent)
         outcomes = [admissions.admit(one) for one in newcomers]
@@ -147,7 +130,7 @@ class Automine:
     def _make(self, ordered: Sequence[Transaction], head: AcceptedBlock) -> bool:
         """Make the block on this head; say whether it is accepted: not where another process was quicker."""
         block = None
-        with suppress(PoolNotEmpty), self._vm.offering(ordered, head.hash):
+        with suppress(GoesToPool), self._vm.offering(ordered, head.hash):
             block = self._chain.consensus.produce(now=clock.now(self._chain.db))
         if block is None:
             self._note_company()

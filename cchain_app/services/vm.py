@@ -18,6 +18,7 @@ from cchain_app.blocks.errors import InvalidBlock, UnknownParent
 from cchain_app.blocks.evm_block import EvmBlock, evm_block, parse_evm_block
 from cchain_app.chain import EvmChain
 from cchain_app.config import ChainConfig
+from cchain_app.development.changes import Change
 from cchain_app.evm.cached_trie import Tries
 from cchain_app.evm.engine import StateChanges
 from cchain_app.evm.overrides import BlockOverride
@@ -56,6 +57,8 @@ class EvmVM:
         their own transactions: what can never be mined."""
         self._by_hand_of: dict[ID, ByHand] = {}
         """Those of them that were built on the head, with what was set by hand for them."""
+        self._changes_seen: tuple[Hash, Sequence[Change]] | None = None
+        """The last block that something was built on, with what was changed by hand on it then."""
         self._offer: _Offer | None = None
         """What the next block is to have, and nothing else; see `offering`."""
 
@@ -64,7 +67,7 @@ class EvmVM:
         """Build a block of these transactions in the body, none of which is in the pool, on this parent.
 
         All of them are in the block, in this order, or there is none. Its acceptance tells of them as of
-        transactions that became pending, before it tells of the block; it raises `PoolNotEmpty` where something waits.
+        transactions that became pending, before it tells of the block; it raises `GoesToPool` where others come first.
         """
         self._offer = _Offer(transactions, parent)
         try:
@@ -125,9 +128,9 @@ class EvmVM:
         chosen = self._chosen(parent, line)
         if not chosen and not allow_empty:
             return None
+        by_hand = self._by_hand(tree, parent) if self._chain.is_development else None
         # The senders' were read to see what can run.
         self._prefetch([one.to for one in chosen], tree.head)
-        by_hand = self._by_hand(tree, parent) if self._chain.is_development else None
         with self._executing(tree.head):
             built = tree.build(
                 chosen,
@@ -209,7 +212,7 @@ class EvmVM:
         Raises:
             NotProcessing: One is not, or does not follow the one before it.
             HeadMoved: Another process has accepted a block meanwhile; what was processing is forgotten.
-            PoolNotEmpty: The block was offered, and something waits; likewise.
+            GoesToPool: The block was offered, and others come first; likewise.
         """
         tree = self._blocks()
         head = tree.head
@@ -314,6 +317,8 @@ class EvmVM:
         if not on_head:
             found = found.used()
         changes = rows.changes_before(self._chain.db, parent.number + 1) if on_head else []
+        if on_head and self._chain.node.profile == "production":
+            self._see_changes(parent, changes)
         return _SetByHand(
             found.of_next_block(parent.header.timestamp),
             effect_of(self._chain, changes) if changes else None,
@@ -329,6 +334,18 @@ class EvmVM:
                 None if self._config is None else self._config.chain_id,
             ),
         )
+
+    def _see_changes(self, head: AcceptedBlock, changes: Sequence[Change]) -> None:
+        """Have the state read anew where other processes have changed it by hand, or have undone that.
+
+        Nobody tells a maker of blocks, and a web process hears of it a little later.
+        """
+        before, self._changes_seen = self._changes_seen, (head.hash, changes)
+        seen = before[1] if before is not None and before[0] == head.hash else ()
+        if list(seen) != list(changes):
+            memory = self._chain.memory
+            with memory.moving:
+                memory.state.reset(head.number)
 
     def _prefetch(self, addresses: Iterable[Address | None], head: AcceptedBlock) -> None:
         """Read the accounts that are surely needed, in a few statements."""

@@ -13,6 +13,8 @@ _HEAD_AFTER: Final = chain.HEAD_ROW.format(
 )
 _ACCOUNTS: Final = "SELECT address FROM cchain_app_accountchange WHERE id >= %s"
 _SLOTS: Final = "SELECT key FROM cchain_app_storagechange WHERE id >= %s"
+# What was changed before the first of them counts as the block's before it.
+_BY_HAND: Final = "SELECT 1 FROM cchain_app_developmentchange WHERE id >= %s AND id < %s LIMIT 1"
 
 Changed = tuple[set[Address], set[tuple[Address, Slot]]]
 """Accounts and slots whose values are other ones than before."""
@@ -24,7 +26,7 @@ class Missed(NamedTuple):
     blocks: list[AcceptedBlock]
     """In order; empty where the chain went back meanwhile."""
     changed: Changed | None
-    """What they and later ones changed; None: that was given up (NODE_HISTORY_STATE)."""
+    """What they and later ones changed; None: that was given up (NODE_HISTORY_STATE), or something was changed by hand."""
 
 
 def head_question(number: int) -> Question:
@@ -52,15 +54,18 @@ def missed_questions(first: int, last: int) -> list[Question]:
         (_ACCOUNTS, since),
         (_SLOTS, since),
         history.FIRST_STATE_QUESTION,
+        (_BY_HAND, (*since, row_id(last + 1))),
     ]
 
 
 def missed(db: Database, first: int, last: int) -> Missed:
     """Return the blocks from height `first` to `last` and what they changed."""
-    *blocks, accounts, slots, kept = (db.rows(*one) for one in missed_questions(first, last))
+    *blocks, accounts, slots, kept, by_hand = (
+        db.rows(*one) for one in missed_questions(first, last)
+    )
     changed = (
         {Address(bytes(address)) for (address,) in accounts},
         {(Address(bytes(key[:20])), Slot(bytes(key[20:]))) for (key,) in slots},
     )
-    is_kept = first - 1 >= history.read_first_state(kept)
-    return Missed(chain.read_blocks(blocks), changed if is_kept else None)
+    is_known = first - 1 >= history.read_first_state(kept) and not by_hand
+    return Missed(chain.read_blocks(blocks), changed if is_known else None)

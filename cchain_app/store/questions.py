@@ -8,23 +8,23 @@ from cchain_app.memory import PoolMemory
 from cchain_app.store import chain, development, evm_state, following, pool
 from chaindb import generation
 from chaindb.database import Database, Question
+from chaindb.locks import Lock
 from primitives.evm import Address, Slot
 
 
 def of_building(head: int, memory: PoolMemory) -> list[Question]:
     """Return what is asked to build a block of the pool on the one at height `head`, as far as that is the head still."""
-    return [pool.ANY_QUESTION, pool.entries_question(memory), *_of_child(head)]
+    return [
+        *development.conditions_questions(),
+        pool.ANY_QUESTION,
+        pool.entries_question(memory),
+        *_of_child(head),
+    ]
 
 
-def of_automine(head: int, *, is_development: bool) -> list[Question]:
-    """Return what is asked likewise to build a block of what has just arrived, if nothing is in the pool.
-
-    Args:
-        head: The height.
-        is_development: Whether anything may be set for the block by hand.
-    """
-    set_by_hand = development.conditions_questions() if is_development else []
-    return [pool.EXTENT_QUESTION, *set_by_hand, *_of_child(head)]
+def of_automine(head: int) -> list[Question]:
+    """Return what is asked likewise to build a block of what has just arrived, if nothing is in the pool."""
+    return [pool.EXTENT_QUESTION, *_of_child(head)]
 
 
 def _of_child(head: int) -> list[Question]:
@@ -46,18 +46,17 @@ def of_following(seen: AcceptedBlock | None) -> list[Question]:
     return [] if seen is None else [following.head_question(seen.number)]
 
 
-def of_acceptance(head: int, *, passes_pool: bool) -> list[Question]:
-    """Return what is asked under the chain's lock before the block after the one at height `head` is written.
+def of_acceptance(head: int) -> list[Question]:
+    """Return what is asked under the chain's lock before the block after the one at height `head` is written."""
+    return [chain.POINTER_QUESTION, development.set_question(head + 1), generation.QUESTION]
 
-    Args:
-        head: The height.
-        passes_pool: Whether it is asked as well whether anything is in the pool.
-    """
+
+def of_passing_pool(db: Database) -> list[Question]:
+    """Return what is asked before that, under the pool's lock alone, where the block's transactions never were in it."""
     return [
-        chain.POINTER_QUESTION,
-        development.set_question(head + 1),
-        generation.QUESTION,
-        *([pool.ANY_QUESTION] if passes_pool else []),
+        *db.lock_questions(Lock.CCHAIN),
+        pool.ANY_QUESTION,
+        *development.conditions_questions(),
     ]
 
 

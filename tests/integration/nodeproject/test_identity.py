@@ -10,7 +10,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from nodeproject import identity
+from nodeproject import asgi, identity
 from nodeproject.apps import this_node
 from nodeproject.identity import (
     HalfAnIdentity,
@@ -33,6 +33,17 @@ def directory(node_settings: Any, settings: Any, tmp_path: Path) -> Path:
     """The directory of the three files, in a data directory that is not there yet."""
     settings.NODE = replace(node_settings, data_dir=str(tmp_path / "data"))
     return tmp_path / "data" / "staking"
+
+
+def test_a_process_without_keys_leaves_all_blocks_to_the_producer(
+    directory: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert not asgi.may_make_blocks(this_node())
+    assert "all blocks are left to the producer" in caplog.text
+    assert "staker.crt" in caplog.text
+
+    make_identity(this_node().settings, now=NOW)
+    assert asgi.may_make_blocks(this_node())
 
 
 def contents(directory: Path) -> dict[str, bytes]:

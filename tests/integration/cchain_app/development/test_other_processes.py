@@ -1,25 +1,37 @@
 """What one process did to a development chain is so in others when they have heard of it."""
 
 import asyncio
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from cchain_app import models, tasks
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
+from cchain_app.development.conditions import Conditions
+from cchain_app.memory.state import MISSING
 from cchain_app.notifications import REWOUND
 from cchain_app.selectors import blocks, development
 from cchain_app.selectors.state import state_at
+from cchain_app.services.by_hand import change_conditions
 from cchain_app.services.snapshots import revert, take_snapshot
 from chaindb.connections import in_thread
 from nodeproject.apps import this_node
 from nodeproject.head_listener import HeadListener
 from primitives.evm import Address
-from tests.builders.evm_chains import another_process
+from tests.builders.evm_chains import another_process, produce
 from tests.integration.conftest import Chain, Rpc
 from tests.integration.patience import SECONDS
 
 SOMEBODY = Address(b"\x5a" * 20)
 FEE = 7 * 10**9
+
+
+@pytest.fixture
+def several(settings: Any) -> None:
+    """Let the node have several processes that make blocks, as in production."""
+    settings.NODE = replace(settings.NODE, profile="production")
 
 
 def test_a_block_used_up_what_was_set_for_it(rpc: Rpc, chain: Chain) -> None:
@@ -67,3 +79,98 @@ async def test_a_web_process_hears_that_only_changes_by_hand_were_undone(
         await listener.stop()
     assert before is not None
     assert await in_thread(state_at(evm, 0).account, SOMEBODY) is None
+
+
+def test_a_maker_of_blocks_executes_on_what_others_have_changed_by_hand(
+    several: None, rpc: Rpc, chain: Chain
+) -> None:
+    producer = another_process(chain.evm)
+    chain.send(chain.make(to=SOMEBODY, value=1))
+    mine_by(producer, chain)
+
+    for balance in (70, 80):
+        rpc("anvil_setBalance", f"0x{SOMEBODY.hex()}", hex(balance))
+        chain.send(chain.make(to=SOMEBODY, value=1))
+        mine_by(producer, chain)
+        assert balance_in_rows() == balance + 1
+
+
+def test_who_catches_up_with_a_block_knows_what_was_changed_by_hand_before_it(
+    several: None, rpc: Rpc, chain: Chain
+) -> None:
+    producer = another_process(chain.evm)
+    chain.send(chain.make(to=SOMEBODY, value=1))
+    mine_by(producer, chain)
+
+    rpc("anvil_setBalance", f"0x{SOMEBODY.hex()}", hex(70))
+    chain.mine()
+    chain.send(chain.make(to=SOMEBODY, value=1))
+    mine_by(producer, chain)
+
+    assert balance_in_rows() == 71
+
+
+def test_a_change_by_hand_that_was_undone_is_forgotten_by_a_maker_of_blocks(
+    several: None, rpc: Rpc, chain: Chain
+) -> None:
+    producer, made = another_process(chain.evm), chain.make(to=SOMEBODY, value=1)
+    snapshot = rpc("evm_snapshot")
+    rpc("anvil_setBalance", f"0x{SOMEBODY.hex()}", hex(70))
+    chain.send(made)
+    producer.vm.set_preference(producer.vm.last_accepted())
+    built = producer.vm.build(now=chain.now + 1)
+    assert built is not None
+    producer.vm.reject(built.block_id)
+    rpc("evm_revert", snapshot)
+
+    chain.send(made)
+    mine_by(producer, chain)
+
+    assert balance_in_rows() == 1
+
+
+def mine_by(producer: EvmChain, chain: Chain) -> None:
+    """Have another process make a block of what waits; this one hears of it."""
+    chain.now += 1
+    assert produce(producer, now=chain.now) is not None
+    blocks.catch_up(chain.evm)
+
+
+def balance_in_rows() -> int:
+    return models.Account.objects.get(address=SOMEBODY).balance
+
+
+@pytest.mark.parametrize("conditions", [{"mining": "manual"}, {"paused": True}])
+def test_a_maker_of_blocks_goes_by_what_others_have_set(
+    several: None, chain: Chain, conditions: dict[str, Any]
+) -> None:
+    chain.send(chain.make())
+    change_conditions(chain.evm, lambda found, _: replace(found, mining="auto"))
+    assert development.mining(chain.evm) == "auto"
+
+    def set_conditions(found: Conditions, _: AcceptedBlock) -> Conditions:
+        return replace(found, **conditions)
+
+    change_conditions(another_process(chain.evm), set_conditions)
+
+    assert development.mining(chain.evm) == "auto", "nobody tells it"
+    assert tasks.beat() == {"blocks": 0}
+
+
+def test_a_request_that_is_older_than_a_pause_makes_no_block(several: None, chain: Chain) -> None:
+    chain.send(chain.make())
+    change_conditions(chain.evm, lambda found, _: replace(found, mining="auto"))
+    change_conditions(another_process(chain.evm), lambda found, _: replace(found, paused=True))
+
+    assert tasks.produce_blocks() == {"blocks": 0}
+
+
+def test_the_word_of_a_change_may_come_after_the_block_that_follows_it(chain: Chain) -> None:
+    chain.mine()
+    memory = chain.evm.memory
+    assert state_at(chain.evm, 1).account(SOMEBODY) is None
+    assert memory.state.account(SOMEBODY, 1) is None
+
+    memory.changed_elsewhere(0)
+
+    assert memory.state.account(SOMEBODY, 1) is MISSING

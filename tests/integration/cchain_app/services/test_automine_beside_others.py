@@ -1,22 +1,28 @@
 """What goes straight into a block where other processes make blocks and fill the pool, too: what comes alone."""
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import pytest
 from django.db import connection
 
 from cchain_app import models
-from cchain_app.chain import EvmChain
 from cchain_app.development.conditions import Conditions
 from cchain_app.pool import errors
 from cchain_app.selectors import blocks, development
-from cchain_app.services import acceptance, automine, transactions, vm
+from cchain_app.services import acceptance, automine, by_hand, transactions, vm
 from cchain_app.store import development as rows
 from cchain_app.txs.transaction import Transaction
+from chaindb.locks import Lock
 from tests.builders.evm_chains import another_process, produce
 from tests.builders.transactions import signed
 from tests.integration.cchain_app.services.test_submit import OTHER_KEY
 from tests.integration.conftest import Chain
+from tests.integration.patience import SECONDS
+
+T = TypeVar("T")
 
 pytestmark = pytest.mark.skipif(
     connection.vendor != "postgresql", reason="SQLite has one process that writes"
@@ -24,30 +30,55 @@ pytestmark = pytest.mark.skipif(
 
 
 class Processes:
-    """Two processes of a node, of which one makes blocks on arrival, and time as the test lets it pass."""
+    """Two processes of a node, of which one makes blocks on arrival, and time as the test lets it pass.
 
-    def __init__(self, chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+    The other one works in a thread of its own, so that it has sessions of its own, and waits for locks.
+    """
+
+    def __init__(
+        self, chain: Chain, thread: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         self.chain = chain
         self.web = chain.evm
         self.producer = another_process(chain.evm)
         self.seconds = 0.0
+        self._thread = thread
         self._patch = monkeypatch
         monkeypatch.setattr(automine, "monotonic", lambda: self.seconds)
         self.set_elsewhere(Conditions(mining="auto"))
         self.web.memory.conditions.reset()
         self.web.mine_on_arrival()
 
+    def elsewhere(self, work: Callable[[], T]) -> T:
+        """Do something in the other process."""
+
+        def run() -> T:
+            try:
+                return work()
+            finally:
+                connection.close()
+
+        return self._thread.submit(run).result(SECONDS)
+
     def set_elsewhere(self, conditions: Conditions) -> None:
         """Set by the other process how blocks are made; its word to this one does not arrive."""
-        rows.set_conditions(self.producer.db, conditions)
-        self.producer.memory.conditions.reset()
+
+        def set_conditions() -> None:
+            with by_hand.exclusively(self.producer):
+                rows.set_conditions(self.producer.db, conditions)
+            self.producer.memory.conditions.reset()
+
+        self.elsewhere(set_conditions)
 
     def submit(self, *sent: Transaction) -> None:
         """Bring transactions together to the one, which takes them all."""
-        assert self.submit_to(self.web, *sent) == [one.hash for one in sent]
+        raws = [one.raw for one in sent]
+        assert list(transactions.submit(self.web, raws)) == [one.hash for one in sent]
 
-    def submit_to(self, evm: EvmChain, *sent: Transaction) -> object:
-        return list(transactions.submit(evm, [one.raw for one in sent]))
+    def submit_elsewhere(self, sent: Transaction) -> None:
+        """Bring a transaction to the other, which takes it."""
+        outcomes = self.elsewhere(lambda: list(transactions.submit(self.producer, [sent.raw])))
+        assert outcomes == [sent.hash]
 
     def meanwhile(self, work: Callable[[], object]) -> None:
         """Do something once when the one has seen that it is alone, and has not committed its block."""
@@ -63,7 +94,8 @@ class Processes:
     def produce(self) -> Sequence[Transaction]:
         """Let the producer make a block, of which no word arrives; return what is in it."""
         self.chain.now += 1
-        made = produce(self.producer, now=self.chain.now, allow_empty=True)
+        now = self.chain.now
+        made = self.elsewhere(lambda: produce(self.producer, now=now, allow_empty=True))
         assert made is not None
         return made.transactions
 
@@ -73,10 +105,11 @@ class Processes:
 
 
 @pytest.fixture
-def two(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Iterator[Processes]:
-    pooling = chain.evm.admissions
-    yield Processes(chain, monkeypatch)
-    chain.evm.admissions = pooling
+def two(shared_chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Iterator[Processes]:
+    pooling = shared_chain.evm.admissions
+    with ThreadPoolExecutor(1) as thread:
+        yield Processes(shared_chain, thread, monkeypatch)
+    shared_chain.evm.admissions = pooling
 
 
 def test_what_comes_alone_is_in_a_block_without_a_row_of_the_pool(
@@ -110,7 +143,7 @@ def test_what_comes_together_is_the_producers_and_what_comes_after_it_for_a_whil
 
 def test_where_something_waits_it_goes_to_the_pool(two: Processes) -> None:
     other = signed(key=OTHER_KEY, nonce=0)
-    two.submit_to(two.producer, other)
+    two.submit_elsewhere(other)
 
     two.submit(two.chain.make())
 
@@ -143,24 +176,48 @@ def test_a_head_of_which_this_process_has_not_heard_leaves_it_to_the_pool(two: P
 def test_what_comes_into_the_pool_meanwhile_has_its_turn_first(two: Processes) -> None:
     """Of two with one nonce the first in the pool was acknowledged: the other one must not take its place unseen."""
     first, second = two.chain.make(), signed(nonce=0, value=7)
-    two.meanwhile(lambda: two.submit_to(two.producer, first))
+    two.meanwhile(lambda: two.submit_elsewhere(first))
 
-    (outcome,) = two.submit_to(two.web, second)  # type: ignore[misc]
+    (outcome,) = transactions.submit(two.web, [second.raw])
 
     assert isinstance(outcome, errors.ReplacementUnderpriced)
     assert two.counts() == (0, 1)
     assert list(two.produce()) == [first]
 
 
-def test_what_another_process_has_set_holds_before_its_word_arrives(two: Processes) -> None:
-    assert development.mining(two.web) == "auto"
-    two.set_elsewhere(Conditions(mining="manual"))
-    assert development.mining(two.web) == "auto"
+def test_what_another_process_sets_meanwhile_holds_before_its_word_arrives(two: Processes) -> None:
+    two.submit(two.chain.make())
+    two.meanwhile(lambda: two.set_elsewhere(Conditions(mining="manual")))
 
     two.submit(two.chain.make())
 
-    assert two.counts() == (0, 1)
+    assert two.counts() == (1, 1)
     assert development.mining(two.web) == "manual"
+
+
+def test_who_finds_another_process_at_a_block_does_not_wait_for_it(two: Processes) -> None:
+    """Whoever imports blocks, or gives up history, may hold the chain's lock for long."""
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        db = two.producer.db
+        try:
+            with db.atomic():
+                db.acquire(Lock.CCHAIN)
+                held.set()
+                assert done.wait(SECONDS)
+        finally:
+            connection.close()
+
+    holder = threading.Thread(target=hold)
+    two.meanwhile(lambda: (holder.start(), held.wait(SECONDS)))
+    try:
+        two.submit(two.chain.make())
+        assert two.counts() == (0, 1)
+    finally:
+        done.set()
+        holder.join()
+    assert len(two.produce()) == 1
 
 
 def test_who_is_not_the_maker_of_blocks_puts_it_into_the_pool(
