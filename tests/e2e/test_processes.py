@@ -63,6 +63,24 @@ def test_a_receipt_is_seen_everywhere_with_its_block(
 
 
 @on_production
+def test_how_one_process_is_told_to_mine_all_do(
+    connections: list[RpcClient], account: LocalAccount
+) -> None:
+    sender = Sender(account, CHAIN_ID)
+    for number in range(8):
+        telling, sending, mining = (connections[(number + at) % CONNECTIONS] for at in (0, 3, 6))
+        telling.call("evm_setAutomine", False)
+        try:
+            sent = sending.call("eth_sendRawTransaction", sender.transfer(STRANGER))
+            assert sending.call("eth_getTransactionByHash", sent)["blockHash"] is None
+            mining.call("hardhat_mine", "0x1")
+            receipt = mining.call("eth_getTransactionReceipt", sent)
+            assert receipt["blockNumber"] == mining.call("eth_blockNumber")
+        finally:
+            telling.call("evm_setAutomine", True)
+
+
+@on_production
 def test_filters_are_shared_by_all_processes(
     connections: list[RpcClient], account: LocalAccount
 ) -> None:
