@@ -173,6 +173,8 @@ class Recorder:
         """End the innermost frame."""
         opened = self._open.pop()
         frame = self._frames.close(opened, evm)
+        if self._open and (caller := self._open[-1].step) is not None:
+            caller.returned = len(frame.output)
         if self._recording.frames:
             self._room.take(len(frame.output))
         if self._vm is not None and opened.runs:

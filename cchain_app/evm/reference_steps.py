@@ -36,6 +36,8 @@ class Step:
     """Why it failed."""
     written: bool = False
     """In part or whole."""
+    returned: int = 0
+    """Bytes that the frame has returned which it called; forks before Byzantium keep no return data."""
     before: bytes = b""
     """What the struct logger writes of stack, memory and return data."""
 
@@ -229,7 +231,7 @@ def _memory(step: Step) -> str:
     else:
         return "null"
     if opcode in _RETURNED:
-        size = min(size, len(_returned(step.evm)))
+        size = min(size, step.returned)
     if not size:
         return "null"
     written = bytes(step.evm.memory[offset : offset + size])
