@@ -106,9 +106,8 @@ class Checkpointer:
         # The first takes as long as ten blocks, the second as long as one or two: little is left for the third.
         self._checkpoint()
         frames, copied = self._checkpoint()
-        if (
-            copied == frames
-        ):  # else somebody reads what was before, and the rest would be no short work
+        # Else somebody reads what was before, and the rest would be no short work.
+        if copied == frames:
             with self._db.turn():
                 frames, _ = self._checkpoint()
         self._seen = _Seen(salts, frames)

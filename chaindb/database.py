@@ -128,7 +128,7 @@ class Database:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Keep others of this process from writing to SQLite during the body; of PostgreSQL nobody has to be kept.
+        """Keep others of this process from writing to SQLite during the body; on PostgreSQL nobody is kept from it.
 
         Raises:
             OperationalError: Others have held the lock for as long as SQLite would have waited.

@@ -32,7 +32,10 @@ class PoolContent(NamedTuple):
 def read_ahead(chain: EvmChain) -> Iterator[None]:
     """Have that asked together which the body asks first, where it builds a block on the remembered head."""
     head = chain.memory.blocks.head
-    asked = [] if head is None else questions.of_building(head.number, chain.memory.pool)
+    asked = []
+    if head is not None:
+        memory, by_hand = chain.memory.pool, chain.is_development
+        asked = questions.of_building(head.number, memory, is_development=by_hand)
     with chain.db.read_ahead([*asked, *clock.questions(chain.db)]):
         yield
 

@@ -81,7 +81,8 @@ def accept(
     with chain.db.atomic_together():
         if passes_pool:
             chain.db.acquire(Lock.CCHAIN_POOL)
-            asked = [*questions.of_passing_pool(chain.db), *asked]
+            passing = questions.of_passing_pool(chain.db, is_development=chain.is_development)
+            asked = [*passing, *asked]
         else:
             chain.db.acquire(Lock.CCHAIN)
         with chain.db.read_ahead(asked):

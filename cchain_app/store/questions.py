@@ -12,10 +12,10 @@ from chaindb.locks import Lock
 from primitives.evm import Address, Slot
 
 
-def of_building(head: int, memory: PoolMemory) -> list[Question]:
+def of_building(head: int, memory: PoolMemory, *, is_development: bool) -> list[Question]:
     """Return what is asked to build a block of the pool on the one at height `head`, as far as that is the head still."""
     return [
-        *development.conditions_questions(),
+        *_of_conditions(is_development=is_development),
         pool.ANY_QUESTION,
         pool.entries_question(memory),
         *_of_child(head),
@@ -51,13 +51,18 @@ def of_acceptance(head: int) -> list[Question]:
     return [chain.POINTER_QUESTION, development.set_question(head + 1), generation.QUESTION]
 
 
-def of_passing_pool(db: Database) -> list[Question]:
+def of_passing_pool(db: Database, *, is_development: bool) -> list[Question]:
     """Return what is asked before that, under the pool's lock alone, where the block's transactions never were in it."""
     return [
         *db.lock_questions(Lock.CCHAIN),
         pool.ANY_QUESTION,
-        *development.conditions_questions(),
+        *_of_conditions(is_development=is_development),
     ]
+
+
+def _of_conditions(*, is_development: bool) -> list[Question]:
+    """Return what asks for what was set by hand: nothing where there are no development methods."""
+    return development.conditions_questions() if is_development else []
 
 
 def of_senders(db: Database, senders: Iterable[Address]) -> list[Question]:

@@ -207,7 +207,7 @@ def assert_same_call(found: TransactionTrace | str, expected: TransactionTrace |
 
 
 CALLS_IDENTITY = bytes.fromhex("60016000600160006000600460c8f1")
-"""Copies a byte of memory by the precompile: also what wrote memory before Byzantium, without return data, is recorded."""
+"""Has the identity precompile write a byte of memory: forks before Byzantium do so, and keep no return data."""
 
 messages = st.fixed_dictionaries(
     {

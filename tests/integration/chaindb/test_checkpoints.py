@@ -1,8 +1,7 @@
 """SQLite's write-ahead log is copied beside the writers, whoever reads or writes meanwhile."""
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from django.db import OperationalError, connections
 from pytest_django import DjangoDbBlocker
 
+from chaindb import checkpoints
 from chaindb.checkpoints import MORE_PAGES, PAGES, Checkpointer
 from chaindb.database import Database
 from nodeproject.settings.databases import sqlite
@@ -41,11 +41,6 @@ class Scene:
         """What changes when the log is begun anew."""
         with self.log.open("rb") as file:
             return file.read(24)[16:]
-
-    def is_begun_anew(self, salts: bytes) -> bool:
-        """Write a little, and say whether that is in a log of its own."""
-        self.fill(1)
-        return self.salts() != salts
 
     def rows(self) -> int:
         ((count,),) = self.db.rows("SELECT count(*) FROM filled")
@@ -95,13 +90,6 @@ class Reader:
         connections[ALIAS].close()
 
 
-def wait_for(reached: Callable[[], bool]) -> None:
-    until = time.monotonic() + SECONDS
-    while not reached():
-        assert time.monotonic() < until
-        time.sleep(0.01)
-
-
 def test_a_long_log_is_copied_and_begun_anew_by_who_writes_next(scene: Scene) -> None:
     checkpointer, before = Checkpointer(scene.db), scene.salts()
     scene.fill(HALF)
@@ -143,24 +131,34 @@ def test_a_database_that_nobody_has_written_to_has_no_long_log(scene: Scene) -> 
 def test_the_thread_looks_after_commits_and_goes_on_after_an_error(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    failed: list[str] = []
+    asked: list[str] = []
+    failed, copied = threading.Event(), threading.Event()
     copy = scene.db.row
 
     def fail_once(sql: str) -> object:
-        if failed:
-            return copy(sql)
-        failed.append(sql)
-        raise OperationalError("disk I/O error")
+        asked.append(sql)
+        if len(asked) == 1:
+            failed.set()
+            raise OperationalError("disk I/O error")
+        found = copy(sql)
+        if len(asked) == 4:  # the third copy, in the thread's turn to write
+            copied.set()
+        return found
 
+    monkeypatch.setattr(checkpoints, "RETRY", 0)
     monkeypatch.setattr(scene.db, "row", fail_once)
     checkpointer, before = Checkpointer(scene.db), scene.salts()
     checkpointer.start()
     try:
         scene.fill(PAGES)
-        wait_for(lambda: scene.is_begun_anew(before))
+        assert failed.wait(SECONDS)
+        scene.fill(1)
+        assert copied.wait(SECONDS)
+        scene.fill(1)  # in its own turn, so after the copy
     finally:
         checkpointer.stop()
-    assert failed == ["PRAGMA wal_checkpoint(PASSIVE)"]
+    assert scene.salts() != before
+    assert set(asked) == {"PRAGMA wal_checkpoint(PASSIVE)"}
     assert "the write-ahead log is not copied: disk I/O error" in caplog.text
 
 

@@ -1,4 +1,4 @@
-"""What one process did to a development chain is so in others when they have heard of it."""
+"""What one process did to a development chain is so in others: when they have heard of it, or when they make a block."""
 
 import asyncio
 from dataclasses import replace
@@ -81,13 +81,18 @@ async def test_a_web_process_hears_that_only_changes_by_hand_were_undone(
     assert await in_thread(state_at(evm, 0).account, SOMEBODY) is None
 
 
-def test_a_maker_of_blocks_executes_on_what_others_have_changed_by_hand(
-    several: None, rpc: Rpc, chain: Chain
-) -> None:
-    producer = another_process(chain.evm)
+@pytest.fixture
+def producer(several: None, chain: Chain) -> EvmChain:
+    """Another process, which has paid somebody and remembers it."""
+    made = another_process(chain.evm)
     chain.send(chain.make(to=SOMEBODY, value=1))
-    mine_by(producer, chain)
+    mine_by(made, chain)
+    return made
 
+
+def test_a_maker_of_blocks_executes_on_what_others_have_changed_by_hand(
+    producer: EvmChain, rpc: Rpc, chain: Chain
+) -> None:
     for balance in (70, 80):
         rpc("anvil_setBalance", f"0x{SOMEBODY.hex()}", hex(balance))
         chain.send(chain.make(to=SOMEBODY, value=1))
@@ -96,12 +101,8 @@ def test_a_maker_of_blocks_executes_on_what_others_have_changed_by_hand(
 
 
 def test_who_catches_up_with_a_block_knows_what_was_changed_by_hand_before_it(
-    several: None, rpc: Rpc, chain: Chain
+    producer: EvmChain, rpc: Rpc, chain: Chain
 ) -> None:
-    producer = another_process(chain.evm)
-    chain.send(chain.make(to=SOMEBODY, value=1))
-    mine_by(producer, chain)
-
     rpc("anvil_setBalance", f"0x{SOMEBODY.hex()}", hex(70))
     chain.mine()
     chain.send(chain.make(to=SOMEBODY, value=1))
