@@ -33,6 +33,7 @@ from cchain_app.txs.codec import RecoverMany
 from chaindb.building import Building
 from chaindb.database import Database
 from chaindb.group_commit import GroupCommit
+from chaindb.indexing import IndexingTime
 from chaindb.locks import Lock
 from chaindb.pointers import Pointers
 from chaindb.wakeup import Wakeup
@@ -126,6 +127,8 @@ class EvmChain:
         """Who is told of blocks that this process has accepted, after the commit; quick ones that do not raise."""
         self.local_file = self.new_local_file
         """Says what a local chain's genesis file is; `services.composition` has it look at what is there."""
+        self.indexing = IndexingTime(node.profile)
+        """How long calls and tokens may be written as rows at a time."""
         self.half_recorded: HalfRecorded | None = None
         """The block in whose middle the writing of calls has stopped, for who goes on with it."""
         self.progress: Callable[[], Progress | None] = up_to_date

@@ -21,11 +21,8 @@ TURN = 1.0
 LINGER = 0.01
 """Seconds in which it waits for the next transaction after a block. Other tasks wait as long."""
 
-INDEXING: Final = {"embedded": 0.1, "production": 0.8}
-"""Seconds of each in which calls are written, by profile: the embedded worker makes the blocks, too."""
-
 PRUNING: Final = {"embedded": 0.1, "production": 0.5}
-"""Seconds of each two in which history is given up, likewise."""
+"""Seconds of each two in which history is given up, by profile: the embedded worker makes the blocks, too."""
 
 
 @shared_task(name="cchain_app.produce_blocks")
@@ -107,9 +104,9 @@ def expire_pool() -> dict[str, int]:
 def index_calls() -> dict[str, int]:
     """Write what transactions did inside as rows, a little of it, where NODE_TRACE_INDEX says so."""
     chain = evm_chain()
-    if not chain.node.indexes_calls:
+    if not (chain.node.indexes_calls and (seconds := chain.indexing.seconds("calls"))):
         return {"blocks": 0}
-    return {"blocks": calls.index_calls(chain, seconds=INDEXING[chain.node.profile])}
+    return {"blocks": calls.index_calls(chain, seconds=seconds)}
 
 
 @shared_task(name="cchain_app.prune_history")

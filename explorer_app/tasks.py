@@ -13,9 +13,6 @@ from explorer_app.selectors import verified
 from explorer_app.services import tokens
 from explorer_app.site import VERIFY, Explorer
 
-INDEXING: Final = {"embedded": 0.1, "production": 0.8}
-"""Seconds of each in which tokens are indexed, by profile: the embedded worker makes the blocks, too."""
-
 TURN: Final = 300.0
 """Seconds after which a worker begins no other verification, and lets other tasks in."""
 
@@ -29,14 +26,15 @@ def index_tokens() -> dict[str, int]:
     site = explorer()
     if not (site.settings.indexes_tokens and site.has_cchain):
         return {"blocks": 0}
+    if not (seconds := site.evm.indexing.seconds("tokens")):
+        return {"blocks": 0}
     if site.evm.fork is None:
-        return {"blocks": _index(site)}
-    _in_thread("tokens", site.indexing, lambda: _index(site))
+        return {"blocks": _index(site, seconds)}
+    _in_thread("tokens", site.indexing, lambda: _index(site, seconds))
     return {"blocks": 0}
 
 
-def _index(site: Explorer) -> int:
-    seconds = INDEXING[site.settings.profile]
+def _index(site: Explorer, seconds: float) -> int:
     return tokens.index_tokens(site.evm, seconds=seconds, now=clock.wall())
 
 

@@ -1,5 +1,8 @@
 """`runnode`: initialise what is missing, start workers and server, and say where everything is."""
 
+import sys
+import threading
+import time
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
@@ -108,11 +111,15 @@ def _prepare(node: Node) -> None:
     """Make this process ready to answer and to make blocks.
 
     The head is read now: the first question would have to wait for a thread, and strangers may keep those busy.
+    This thread will answer, so indexes give way to it.
     """
     with suppress(blocks.NoGenesis):  # other nodes give it
         blocks.catch_up(node.evm_chain)
     if is_native(node.settings.engine):
         node.evm_chain.mine_on_arrival()
+    if sys.platform == "linux":  # others cannot tell of a thread how long it has computed
+        of_this_thread = time.pthread_getcpuclockid(threading.get_ident())
+        node.evm_chain.indexing.beside(partial(time.clock_gettime, of_this_thread))
 
 
 def _companions(node: Node) -> list[Companion]:

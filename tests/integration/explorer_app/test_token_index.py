@@ -17,6 +17,7 @@ from explorer_app.tokens.events import Kind
 from primitives.evm import Address
 from tests.builders import bytecode, puppet
 from tests.builders.bytecode import words
+from tests.builders.indexing import beside_answers
 from tests.integration.admin_pages import Page
 from tests.integration.explorer_app.token_chain import (
     NOBODY,
@@ -444,6 +445,15 @@ def test_the_task_runs_it_where_the_setting_says_so(tokens: TokenChain) -> None:
     used(tokens)
 
     assert tasks.index_tokens() == {"blocks": 8}
+
+
+def test_the_task_leaves_tokens_for_later_while_the_node_has_much_to_answer(
+    tokens: TokenChain,
+) -> None:
+    used(tokens)
+    tokens.chain.evm.indexing = beside_answers("tokens")
+
+    assert tasks.index_tokens() == {"blocks": 0}
 
 
 @pytest.mark.node_settings(token_index="off")

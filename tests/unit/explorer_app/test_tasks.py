@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from chaindb.indexing import IndexingTime
 from explorer_app import tasks
 from explorer_app.selectors import verified
 from explorer_app.services import tokens, verification
@@ -42,7 +43,7 @@ def site(monkeypatch: pytest.MonkeyPatch, profile: str, *, has_cchain: bool = Tr
         has_cchain=has_cchain,
         verifying=threading.Lock(),
         indexing=threading.Lock(),
-        evm=SimpleNamespace(fork=None),
+        evm=SimpleNamespace(fork=None, indexing=IndexingTime(profile)),
     )
     monkeypatch.setattr(tasks, "explorer", lambda: made)
     return made

@@ -12,6 +12,7 @@ from cchain_app.selectors import tracing
 from cchain_app.services import calls
 from cchain_app.store import calls as rows
 from cchain_app.tracing.parity import placed
+from tests.builders.indexing import beside_answers
 from tests.builders.transactions import SENDER
 from tests.integration.cchain_app.traced_chain import ADDRESSES, CREATED, traced_chain
 
@@ -264,6 +265,13 @@ def test_after_what_cannot_be_executed_any_more_no_frame_is_known(made, monkeypa
 
 def test_the_local_network_has_its_calls_written(made):
     assert tasks.index_calls() == {"blocks": 3}
+
+
+def test_the_task_leaves_calls_for_later_while_the_node_has_much_to_answer(made):
+    made.chain.evm.indexing = beside_answers("calls")
+
+    assert tasks.index_calls() == {"blocks": 0}
+    assert found.indexed_height(made.chain.evm) == -1
 
 
 @pytest.mark.node_settings(trace_index="off")
