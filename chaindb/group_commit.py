@@ -6,6 +6,7 @@ writes seldom, like a maker of blocks, from it for seconds.
 """
 
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -34,7 +35,7 @@ class GroupCommit(Generic[W, R]):
     def __init__(self, commit: Callable[[Sequence[W]], Sequence[R]]) -> None:
         self._commit = commit
         self._committing = threading.Lock()
-        self._waiting: list[_Share[W, R]] = []
+        self._waiting: deque[_Share[W, R]] = deque()
 
     def run(self, work: Sequence[W]) -> list[R]:
         """Return the results of pieces of work, in order, once they are committed.
@@ -47,11 +48,17 @@ class GroupCommit(Generic[W, R]):
         self._waiting.append(share)
         with self._committing:
             if not share.done:
-                shares, self._waiting = self._waiting, []
-                self._do(shares)
+                self._do(self._brought())
         if share.error is not None:
             raise share.error
         return share.results
+
+    def _brought(self) -> list[_Share[W, R]]:
+        """Take what waits; others go on to bring more."""
+        shares = []
+        while self._waiting:
+            shares.append(self._waiting.popleft())
+        return shares
 
     def _do(self, shares: Sequence[_Share[W, R]]) -> None:
         try:

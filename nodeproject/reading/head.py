@@ -62,8 +62,15 @@ class ReaderHead:
                 _log.exception("a reader could not catch up; the writer answers")
                 can_answer = False
             for then in waiting:
-                then(can_answer)
+                self._tell(then, can_answer=can_answer)
         self._reaching = None
+
+    def _tell(self, then: Then, *, can_answer: bool) -> None:
+        """Let one go on; whatever becomes of it, others wait for the same look."""
+        try:
+            then(can_answer)
+        except Exception:
+            _log.exception("a request that waited for a reader's head was not gone on with")
 
     def _catch_up(self) -> None:
         """Move the memory to what the rows are."""

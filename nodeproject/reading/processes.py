@@ -6,7 +6,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Final
 
 from cchain_app.chain import EvmChain
@@ -111,31 +111,48 @@ class _Reader:
         pause = PAUSE
         while True:
             began = time.monotonic()
-            process = self._begin()
-            if process is None:
-                return
-            self._hear(adopt)
-            code = _end_of(process)
+            ended = self._live(adopt)
             lived = time.monotonic() - began
             pause = PAUSE if lived > _LIVED else min(2 * pause, LONGEST_PAUSE)
             # Whoever ends all processes of a node at once may reach a reader first.
             if self._ending.wait(pause):
                 return
-            _log.warning("a reader has ended (%d); it is started again", code)
+            _log.warning("a reader %s; it is started again", ended)
+
+    def _live(self, adopt: Adopt) -> str:
+        """Start the process, and take over connections until it has ended; return how that was, in words."""
+        try:
+            process = self._begin()
+        except (
+            OSError
+        ) as error:  # no memory or no descriptor: its socket is open, and clients wait there
+            return f"could not be started: {error}"
+        if process is None:
+            return "was not started"
+        self._hear(adopt)
+        return f"has ended ({_end_of(process)})"
 
     def _begin(self) -> subprocess.Popen[bytes] | None:
-        """Start the process; None where all is ending."""
+        """Start the process; None where all is ending.
+
+        Raises:
+            OSError: It cannot be started now.
+        """
         with self._lock:
             if self._ending.is_set():
                 return None
-            self._line, theirs = socket.socketpair()
+            line, theirs = socket.socketpair()
             given = (self._listening.fileno(), theirs.fileno(), self._page.descriptor)
-            with theirs:
-                return subprocess.Popen(  # noqa: S603  # our own command
+            with theirs, ExitStack() as unstarted:
+                unstarted.enter_context(line)
+                process = subprocess.Popen(  # noqa: S603  # our own command
                     as_process("runreader", *map(str, given)),
                     pass_fds=given,
                     stdin=subprocess.DEVNULL,
                 )
+                unstarted.pop_all()
+            self._line = line
+            return process
 
     def _hear(self, adopt: Adopt) -> None:
         """Take over connections until the reader has ended."""

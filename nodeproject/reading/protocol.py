@@ -5,6 +5,7 @@ arrives behind a request that is being answered waits, and its sender with it.
 """
 
 import asyncio
+import logging
 import os
 import socket
 from collections.abc import Iterable
@@ -31,6 +32,8 @@ _DIGITS: Final = 18
 """Of a length that is looked at."""
 _HEADS: Final = 4096
 _END: Final = b"\r\n\r\n"
+
+_log: Final = logging.getLogger(__name__)
 
 
 class ReadingProtocol(DirectProtocol):
@@ -152,7 +155,12 @@ class ReadingProtocol(DirectProtocol):
             self.loop.call_later(pause, self._hand_over_waiting, 2 * pause)
             return
         # A second descriptor of the socket: the transport closes its own, and tells the client nothing.
-        number = os.dup(self.transport.get_extra_info("socket").fileno())
+        try:
+            number = os.dup(self.transport.get_extra_info("socket").fileno())
+        except OSError as error:
+            _log.warning("a connection is closed that the writer was to have: %s", error)
+            self.transport.abort()
+            return
         self.transport.abort()
         self.handover.give(socket.socket(fileno=number), data)
 

@@ -1,6 +1,7 @@
 """Parts of a reader: which requests it answers, how connections go over, what the page tells."""
 
 import asyncio
+import errno
 import os
 import socket
 import threading
@@ -150,12 +151,8 @@ def test_connections_go_over_with_all_that_was_received() -> None:
         assert list(coming) == []
 
 
-async def test_what_native_threads_did_not_find_may_be_the_writers() -> None:
-    given: list[bytes] = []
-
-    def give(connection: socket.socket, received: bytes) -> None:
-        connection.close()
-        given.append(received)
+async def finish_as_unknown(give: Any, server: socket.socket) -> bytes:
+    """Let native threads not find an answer to a request, and return that."""
 
     class Protocol(ReadingProtocol):
         lengths = BodyLengths(["/rpc"])
@@ -166,14 +163,40 @@ async def test_what_native_threads_did_not_find_may_be_the_writers() -> None:
     config.load()
     body = b'{"method":"evm_mine"}'
     data = PLAIN + b"\r\nContent-Length: %d\r\n\r\n" % len(body) + body
-    client, server = socket.socketpair()
     loop = asyncio.get_running_loop()
     _, protocol = await loop.create_connection(
         lambda: Protocol(config=config, server_state=ServerState(), app_state={}), sock=server
     )
+    protocol._finish(data, None)
+    return data
+
+
+async def test_what_native_threads_did_not_find_may_be_the_writers() -> None:
+    given: list[bytes] = []
+
+    def give(connection: socket.socket, received: bytes) -> None:
+        connection.close()
+        given.append(received)
+
+    client, server = socket.socketpair()
     with client:
-        protocol._finish(data, None)
+        data = await finish_as_unknown(give, server)
     assert given == [data]
+
+
+async def test_a_connection_is_closed_that_cannot_go_over(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def no_descriptor(_number: int) -> int:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(os, "dup", no_descriptor)
+    client, server = socket.socketpair()
+    with client:
+        await finish_as_unknown(pytest.fail, server)
+        client.setblocking(False)
+        assert await asyncio.get_running_loop().sock_recv(client, 1) == b""
+    assert "Too many open files" in caplog.text
 
 
 def test_a_reader_that_ends_in_a_message_has_handed_nothing_over() -> None:
