@@ -16,7 +16,6 @@ from django.db import Error as DatabaseError
 from django.db import connections
 
 from chaindb.connections import release
-from health_app import services
 from health_app.result import CheckResult
 from health_app.writing import Writes
 
@@ -40,8 +39,8 @@ class History:
 
     def __init__(
         self,
-        record: Callable[[str, CheckResult], object] = services.record,
-        touch: Callable[[], object] = services.touch,
+        record: Callable[[str, CheckResult], object],
+        touch: Callable[[], object],
         *,
         writes: Writes,
         retry: float = RETRY,
@@ -69,7 +68,7 @@ class History:
     def _wake(self) -> None:
         self._news.set()
         with self._lock:
-            if self._thread is None:
+            if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(
                     target=self._live, name="health-history", daemon=True
                 )
@@ -79,12 +78,20 @@ class History:
         while True:
             self._news.wait()
             self._news.clear()
-            while self._waiting:
-                self._write(*self._waiting.popleft())
-            if self._asked.is_set():
-                self._asked.clear()
-                self._try()
-            release()
+            try:
+                self._work_off()
+            except (
+                Exception
+            ):  # of a connection that cannot be let go of, say; what comes next can be written
+                _log.exception("the health history goes on")
+
+    def _work_off(self) -> None:
+        while self._waiting:
+            self._write(*self._waiting.popleft())
+        if self._asked.is_set():
+            self._asked.clear()
+            self._try()
+        release()
 
     def _try(self) -> None:
         """Write what means nothing. What does not answer is told by the checks that ask it."""

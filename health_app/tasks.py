@@ -6,10 +6,13 @@ from celery import shared_task
 from django.conf import settings
 
 from health_app import services
+from platform_app.apps import platform_chain
 
 
 @shared_task(name="health_app.prune_history")
 def prune_history() -> dict[str, int]:
     """Forget old changes of health checks, where NODE_HISTORY_HEALTH says so."""
     days = settings.NODE.history_health
-    return {"forgotten": services.prune(days, datetime.now(UTC)) if days else 0}
+    return {
+        "forgotten": services.prune(platform_chain().db, days, datetime.now(UTC)) if days else 0
+    }

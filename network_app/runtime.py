@@ -79,7 +79,8 @@ class RunningNetwork:
         self._bootstrappers = _Bootstrappers(self._addresses, own.node_id)
         if len(self._addresses) < len(settings.bootstrap):
             _log.warning("NODE_BOOTSTRAP names an address more than once: it counts once")
-        self._records = DatabaseRecords(str(advertised), settings.kept_decisions)
+        self._db = node.platform_chain.db
+        self._records = DatabaseRecords(self._db, str(advertised), settings.kept_decisions)
         self._consensus = ConsensusRecorder(self._records, in_thread)
         self._router = ChainRouter(
             self._network,
@@ -118,7 +119,7 @@ class RunningNetwork:
             unbind()
             await self._network.stop()
             self._serving.shutdown(wait=False, cancel_futures=True)
-            await in_thread(records.end)
+            await in_thread(records.end, self._db)
 
     async def _serve(self, work: Callable[..., T], /, *args: object) -> T:
         """Do what a peer asks for in a thread of its own kind: no block waits for it."""

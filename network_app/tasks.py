@@ -32,7 +32,7 @@ def track_uptime() -> dict[str, int]:
 def measure_bootstrap() -> dict[str, float]:
     """Measure how fast the chains come nearer to the frontier, and say how long it will take."""
     rates: dict[str, float] = {}
-    for row in records.measure():
+    for row in records.measure(platform_chain().db):
         rates[row.chain] = row.blocks_per_second or 0.0
         if row.waiting is not None:
             _log.info("%s-Chain waits, %s", row.chain, row.waiting)
@@ -44,7 +44,7 @@ def measure_bootstrap() -> dict[str, float]:
 @shared_task(name="network_app.prune_peers")
 def prune_peers() -> dict[str, int]:
     """Forget nodes that are gone for good."""
-    return {"forgotten": records.prune()}
+    return {"forgotten": records.prune(platform_chain().db)}
 
 
 def _pace(row: selectors.Sync) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 from django.core.management.commands import migrate
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from rich.console import Console
 from rich.progress import Progress
@@ -163,10 +163,14 @@ def password_file(settings: NodeSettings) -> Path:
     return settings.directory / "admin_password"
 
 
-@transaction.atomic
 def _make_admin_user(node: Node) -> None:
     """Make the admin user with a random password, in a file that its owner only can read."""
-    node.platform_chain.db.acquire(Lock.INIT)
+    with node.database.atomic():
+        node.database.acquire(Lock.INIT)
+        _add_admin_user(node)
+
+
+def _add_admin_user(node: Node) -> None:
     users = get_user_model().objects
     name = node.settings.admin_user
     if users.filter(username=name).exists():

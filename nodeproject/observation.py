@@ -12,6 +12,7 @@ from cchain_app.blocks.bloom import bloom_bits
 from chaindb import servers
 from chaindb.chains import Chain
 from explorer_app.selectors import tokens
+from health_app import services
 from health_app.checks import ALL, TAGS, Checks
 from health_app.history import History
 from health_app.metrics.exposition import Page
@@ -89,7 +90,10 @@ class Observation:
     @cached_property
     def reporter(self) -> Reporter:
         """What runs this process's health checks, and writes changes to the history."""
-        history = History(writes=self.writes)
+        db = self._platform_rpc.chain.db
+        history = History(
+            partial(services.record, db), partial(services.touch, db), writes=self.writes
+        )
         return Reporter(
             self._checks.table(),
             changed=history.note,

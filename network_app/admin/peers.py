@@ -101,7 +101,7 @@ def _cannot_be_asked(peer: Peer) -> str:
 def _ask_again(peer: Peer) -> str:
     """Wish that a benched peer be asked again."""
     try:
-        pardons.pardon(peer.node_id)
+        pardons.pardon(platform_chain().db, peer.node_id)
     except PardonRefused as error:
         raise Refused(f"{error}.") from error
     return f"{peer.node_id} is to be asked again on all chains."

@@ -3,8 +3,7 @@
 Who is benched is in the memory of the network's process, which may be another one: it is told by a row.
 """
 
-from django.db import transaction
-
+from chaindb.database import Database
 from network_app import selectors
 from network_app.store import peers
 from primitives.ids import NodeID
@@ -29,7 +28,7 @@ class NobodyListens(PardonRefused):
         super().__init__("the network's process is silent, and who is benched is in its memory")
 
 
-def pardon(node_id: NodeID) -> None:
+def pardon(db: Database, node_id: NodeID) -> None:
     """Wish that a peer be asked again on all chains; the network's process does so at its next report.
 
     If the peer is gone by then, the wish goes with it.
@@ -41,6 +40,6 @@ def pardon(node_id: NodeID) -> None:
     reported = selectors.status()
     if reported is None or not selectors.is_fresh(reported):
         raise NobodyListens
-    with transaction.atomic(durable=True):
+    with db.atomic(durable=True):
         if not peers.pardon(node_id):
             raise NotBenched(node_id)

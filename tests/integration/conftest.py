@@ -7,6 +7,7 @@
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -24,6 +25,7 @@ from cchain_app.services import transactions
 from cchain_app.services.genesis import load_genesis
 from cchain_app.txs.transaction import Transaction
 from chaindb import clock
+from chaindb.database import Database
 from jsonrpc.errors import JsonRpcError
 from nodeproject import identity
 from nodeproject.apps import this_node
@@ -149,6 +151,21 @@ def node_settings(node_settings: Any) -> Iterator[Any]:
     empty_caches()
     yield node_settings
     empty_caches()
+
+
+@pytest.fixture
+def turns(monkeypatch: pytest.MonkeyPatch) -> list[Database]:
+    """Whose turn to write it was, each time that somebody had one."""
+    found, turn = [], Database.turn
+
+    @contextmanager
+    def noted(db: Database) -> Iterator[None]:
+        found.append(db)
+        with turn(db):
+            yield
+
+    monkeypatch.setattr(Database, "turn", noted)
+    return found
 
 
 def empty_caches() -> None:

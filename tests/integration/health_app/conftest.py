@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 from django.test import Client
 
+from chaindb.database import Database
 from health_app import services
 from health_app.reporter import Reporter
 from health_app.writing import Writes
@@ -38,7 +40,7 @@ def writes() -> Writes:
 def reporter(pchain: PChain, writes: Writes, monkeypatch: pytest.MonkeyPatch) -> Reporter:
     """The process's reporter: it runs in the test's own thread and writes history at once."""
     table = checks.table(lambda: (0, 0.0), writes)
-    made = Reporter(table, changed=services.record, interval=60.0)
+    made = Reporter(table, changed=partial(services.record, Database()), interval=60.0)
     monkeypatch.setattr(this_node().observation, "reporter", made)
     return made
 

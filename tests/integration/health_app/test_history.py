@@ -9,6 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection, connections
 
+from chaindb.database import Database
 from health_app import services, tasks
 from health_app.models import HealthChange
 from health_app.reporter import Reporter
@@ -34,7 +35,7 @@ def rows() -> list[tuple[str, bool, str]]:
 
 @pytest.mark.django_db
 def test_a_change_is_written_with_all_that_is_known() -> None:
-    assert services.record("network", failing("alone"))
+    assert services.record(Database(), "network", failing("alone"))
 
     row = HealthChange.objects.get()
     assert (row.name, row.healthy, row.error) == ("network", False, "alone")
@@ -46,7 +47,10 @@ def test_a_change_is_written_with_all_that_is_known() -> None:
 @pytest.mark.django_db
 def test_what_is_known_is_not_written_again() -> None:
     told = ["silent for 3s", "silent for 8s", "", "", "silent for 1m2s", "alone", "alone"]
-    outcomes = [services.record("network", failing(error) if error else PASSING) for error in told]
+    outcomes = [
+        services.record(Database(), "network", failing(error) if error else PASSING)
+        for error in told
+    ]
 
     assert outcomes == [True, False, True, False, True, True, False]
     assert [error for *_, error in rows()] == ["silent for 3s", "", "silent for 1m2s", "alone"]
@@ -55,7 +59,7 @@ def test_what_is_known_is_not_written_again() -> None:
 @pytest.mark.django_db
 def test_each_check_has_a_history_of_its_own() -> None:
     for name in ("C", "P", "C"):
-        services.record(name, PASSING)
+        services.record(Database(), name, PASSING)
 
     assert rows() == [("C", True, ""), ("P", True, "")]
 
@@ -64,8 +68,8 @@ def test_each_check_has_a_history_of_its_own() -> None:
 def test_only_so_much_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(services, "MOST_CHANGES", 3)
     for number in range(4):
-        services.record("C", failing(f"fault {'x' * number}"))
-        services.record("C", PASSING)
+        services.record(Database(), "C", failing(f"fault {'x' * number}"))
+        services.record(Database(), "C", PASSING)
 
     assert [healthy for _, healthy, _ in rows()] == [True, False, True]
 
@@ -92,14 +96,14 @@ def test_the_checks_write_their_own_history(reporter: Reporter) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_several_processes_write_a_change_once() -> None:
-    services.record("C", PASSING)
+    services.record(Database(), "C", PASSING)
     outcomes: list[bool] = []
     together = threading.Barrier(4)
 
     def process() -> None:
         try:
             together.wait(60)
-            outcomes.append(services.record("C", failing("stuck")))
+            outcomes.append(services.record(Database(), "C", failing("stuck")))
         finally:
             connections.close_all()
 
@@ -136,10 +140,12 @@ def test_what_was_seen_before_the_last_change_is_no_news() -> None:
     )
     late = replace(first, ended=ENDED + SECOND)
 
-    outcomes = [services.record("C", one) for one in (first, passed, late, passed)]
+    outcomes = [services.record(Database(), "C", one) for one in (first, passed, late, passed)]
 
     assert outcomes == [True, True, False, False]
-    assert services.record("C", replace(first, ended=ENDED + 6 * SECOND)), "that is another outage"
+    assert services.record(Database(), "C", replace(first, ended=ENDED + 6 * SECOND)), (
+        "that is another outage"
+    )
 
 
 @pytest.mark.django_db
@@ -165,3 +171,14 @@ def test_old_changes_are_forgotten_by_setting_but_how_each_check_is(
 
     found = HealthChange.objects.order_by("id")
     assert [(one.name, (now - one.at).days) for one in found] == left
+
+
+@pytest.mark.django_db
+def test_whoever_writes_takes_turns_with_others_of_its_process(turns: list[Database]) -> None:
+    db = Database()
+
+    services.record(db, "C", PASSING)
+    services.touch(db)
+    services.prune(db, 1, datetime.now(UTC))
+
+    assert turns == [db] * 3

@@ -1,10 +1,12 @@
 """A database that answers and takes no writes: the checks of both chains say so, in words."""
 
 import json
+from functools import partial
 
 import pytest
 from django.db import connection
 
+from chaindb.database import Database
 from health_app import services
 from health_app.history import History
 from health_app.models import WriteProbe
@@ -23,7 +25,9 @@ def execute(statements: dict[str, str]) -> None:
 
 def test_a_read_only_database_is_told_by_both_chains(reporter: Reporter, writes: Writes) -> None:
     network_rows.report()
-    history = History(writes=writes)
+    history = History(
+        partial(services.record, Database()), partial(services.touch, Database()), writes=writes
+    )
     history._try()
     reporter.run_once()
     assert reporter.health().healthy
@@ -46,6 +50,6 @@ def test_a_read_only_database_is_told_by_both_chains(reporter: Reporter, writes:
 @pytest.mark.django_db
 def test_what_is_written_to_see_that_is_one_row() -> None:
     for _ in range(3):
-        services.touch()
+        services.touch(Database())
 
     assert WriteProbe.objects.count() == 1

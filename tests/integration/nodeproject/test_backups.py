@@ -86,7 +86,7 @@ def saved(scene: Scene, tmp_path: Path) -> Path:
     explain(created)
     scene.change_everything("alice")
     get_user_model().objects.create_superuser("ada", "", "a password of hers")
-    health.record("network", _failing("alone"))
+    health.record(Database(), "network", _failing("alone"))
     path = tmp_path / "backups" / "node.backup"
     path.parent.mkdir()
     save(path)

@@ -5,12 +5,14 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import nullcontext
+from functools import partial
 from math import inf
 from typing import Any
 
 import pytest
 from django.test import Client
 
+from chaindb.database import Database
 from chaindb.pointers import Pointers
 from health_app import services
 from health_app.reporter import Reporter
@@ -72,7 +74,9 @@ def served(shared_pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> Iterator[S
     monkeypatch.setattr(presence, "SECONDS", inf)
     begin_anew()
     reporter = Reporter(
-        checks.table(lambda: (0, 0.0), Writes()), changed=services.record, interval=60.0
+        checks.table(lambda: (0, 0.0), Writes()),
+        changed=partial(services.record, Database()),
+        interval=60.0,
     )
     node = this_node()
     monkeypatch.setattr(node.observation, "reporter", reporter)

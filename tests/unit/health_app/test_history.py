@@ -31,9 +31,14 @@ class Database:
             self.full.set()
 
 
+def no_probe() -> None:
+    """Nobody asks whether the database takes writes."""
+    pytest.fail("nobody has asked")
+
+
 def test_changes_are_written_in_their_order() -> None:
     database = Database(wanted=3)
-    history = History(database.record, writes=Writes(), retry=0)
+    history = History(database.record, no_probe, writes=Writes(), retry=0)
     for error in ("a", "", "b"):
         history.note("C", CheckResult(error=error))
 
@@ -45,7 +50,7 @@ def test_what_a_database_does_not_take_is_written_when_it_is_back(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     database = Database(*[OperationalError("away")] * 3, wanted=2)
-    history = History(database.record, writes=Writes(), retry=0)
+    history = History(database.record, no_probe, writes=Writes(), retry=0)
     history.note("P", CheckResult(error="the database does not answer"))
     history.note("P", CheckResult())
 
@@ -61,7 +66,7 @@ def test_what_can_never_be_written_does_not_hold_up_the_others(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     database = Database(TypeError("no JSON"), wanted=1)
-    history = History(database.record, writes=Writes(), retry=0)
+    history = History(database.record, no_probe, writes=Writes(), retry=0)
     history.note("C", CheckResult(error="odd"))
     history.note("C", CheckResult())
 
@@ -82,7 +87,7 @@ def test_only_so_many_changes_wait() -> None:
         if result.error == "last":
             done.set()
 
-    history = History(record, writes=Writes(), retry=0)
+    history = History(record, no_probe, writes=Writes(), retry=0)
     history.note("C", CheckResult(error="first"))
     assert begun.wait(60)
     for number in range(KEPT + 5):
@@ -120,7 +125,28 @@ def test_a_change_that_is_refused_says_so_too() -> None:
     full = OperationalError("database or disk is full")
     full.__cause__ = DiskFull()
     database, writes = Database(full, wanted=1), Writes()
-    History(database.record, writes=writes, retry=0).note("C", CheckResult())
+    History(database.record, no_probe, writes=writes, retry=0).note("C", CheckResult())
 
     assert database.full.wait(60)
     assert writes.refusal() == "its disk is full"
+
+
+def test_a_connection_that_cannot_be_let_go_of_keeps_nothing_from_being_written(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    failed = threading.Event()
+
+    def fail() -> None:
+        failed.set()
+        raise OperationalError("gone")
+
+    monkeypatch.setattr("health_app.history.release", fail)
+    database = Database(wanted=2)
+    history = History(database.record, no_probe, writes=Writes(), retry=0)
+    history.note("C", CheckResult(error="a"))
+    assert failed.wait(60)
+    history.note("C", CheckResult(error="b"))
+
+    assert database.full.wait(60)
+    assert database.written == [("C", "a"), ("C", "b")]
+    assert "the health history goes on" in caplog.text

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from django.test import Client
 
+from chaindb.database import Database
 from health_app import services
 from health_app.models import HealthChange
 from health_app.result import CheckResult
@@ -32,7 +33,7 @@ def history(db: None) -> None:
     ]
     for number, (name, error, message) in enumerate(told):
         ended = (1_790_000_000 + 60 * number) * SECOND
-        services.record(name, CheckResult(message, error, ended))
+        services.record(Database(), name, CheckResult(message, error, ended))
 
 
 @pytest.fixture

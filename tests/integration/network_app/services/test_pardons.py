@@ -8,6 +8,7 @@ import time_machine
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from chaindb.database import Database
 from network_app.models import NetworkStatus, Peer
 from network_app.ports import Totals
 from network_app.services.pardons import NobodyListens, NotBenched, pardon
@@ -29,38 +30,38 @@ def peers() -> None:
 
 
 def test_a_wish_is_heard_once() -> None:
-    records = DatabaseRecords("203.0.113.7:9651")
+    records = DatabaseRecords(Database(), "203.0.113.7:9651")
     assert records.pardons([NODE, OTHER]) == []
-    pardon(NODE)
+    pardon(Database(), NODE)
     assert records.pardons([OTHER]) == []
     assert records.pardons([NODE, OTHER]) == [NODE]
     assert records.pardons([NODE, OTHER]) == []
 
 
 def test_an_old_wish_is_forgotten() -> None:
-    pardon(NODE)
+    pardon(Database(), NODE)
     Peer.objects.filter(pk=NODE).update(pardoned_at=ago(31))
-    assert DatabaseRecords("203.0.113.7:9651").pardons([NODE]) == []
+    assert DatabaseRecords(Database(), "203.0.113.7:9651").pardons([NODE]) == []
     assert not Peer.objects.filter(pardoned_at__isnull=False).exists()
 
 
 def test_a_wish_s_age_is_the_database_s() -> None:
     with time_machine.travel(datetime.now(UTC) - timedelta(minutes=5)):
         network_rows.report()
-        pardon(NODE)
-    assert DatabaseRecords("203.0.113.7:9651").pardons([NODE]) == [NODE]
+        pardon(Database(), NODE)
+    assert DatabaseRecords(Database(), "203.0.113.7:9651").pardons([NODE]) == [NODE]
 
 
 def test_without_a_wish_nothing_is_begun_that_writes() -> None:
     with CaptureQueriesContext(connection) as asked:
-        assert DatabaseRecords("203.0.113.7:9651").pardons([NODE, OTHER]) == []
+        assert DatabaseRecords(Database(), "203.0.113.7:9651").pardons([NODE, OTHER]) == []
     assert [one["sql"].split()[0] for one in asked.captured_queries] == ["SELECT"]
 
 
 @pytest.mark.parametrize("is_restarted", [False, True])
 def test_who_is_gone_is_not_benched(*, is_restarted: bool) -> None:
-    records = DatabaseRecords("203.0.113.7:9651")
-    pardon(NODE)
+    records = DatabaseRecords(Database(), "203.0.113.7:9651")
+    pardon(Database(), NODE)
     if is_restarted:
         records.begin()
     else:
@@ -69,21 +70,21 @@ def test_who_is_gone_is_not_benched(*, is_restarted: bool) -> None:
     assert (gone.connected_since, gone.benched, gone.pardoned_at) == (None, [], None)
     network_rows.report()
     with pytest.raises(NotBenched):
-        pardon(NODE)
+        pardon(Database(), NODE)
 
 
 def test_a_row_that_says_so_of_one_that_is_gone_is_not_believed() -> None:
     network_rows.peer(NODE, connected_since=None, benched=["C"])
     with pytest.raises(NotBenched):
-        pardon(NODE)
-    DatabaseRecords("203.0.113.7:9651").begin()
+        pardon(Database(), NODE)
+    DatabaseRecords(Database(), "203.0.113.7:9651").begin()
     assert Peer.objects.get(pk=NODE).benched == []
 
 
 @pytest.mark.parametrize("node_id", [OTHER, NodeID(b"\x03" * 20)])
 def test_a_peer_that_is_asked_cannot_be_pardoned(node_id: NodeID) -> None:
     with pytest.raises(NotBenched):
-        pardon(node_id)
+        pardon(Database(), node_id)
     assert not Peer.objects.filter(pardoned_at__isnull=False).exists()
 
 
@@ -94,5 +95,5 @@ def test_without_a_network_s_process_nobody_hears_it(changes: Any) -> None:
     else:
         network_rows.report(**changes)
     with pytest.raises(NobodyListens):
-        pardon(NODE)
+        pardon(Database(), NODE)
     assert not Peer.objects.filter(pardoned_at__isnull=False).exists()

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from django.db import DatabaseError
 
+from chaindb.database import Database
 from network_app import selectors
 from network_app.models import ChainSync, NetworkStatus, Peer
 from network_app.ports import PeerInfo, SyncState, Totals
@@ -27,7 +28,7 @@ def info() -> PeerInfo:
 
 def test_a_report_is_fresh_and_names_who_is_connected() -> None:
     began = datetime.now(UTC)
-    reports = DatabaseRecords("203.0.113.7:9651")
+    reports = DatabaseRecords(Database(), "203.0.113.7:9651")
 
     reports.peers([info()], TOTALS, {NODE: ["C"]}, known=4)
 
@@ -47,7 +48,7 @@ def test_a_report_is_written_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(peers, "write_status", fail)
 
     with pytest.raises(DatabaseError, match=r"^the disk is full$"):
-        DatabaseRecords("203.0.113.7:9651").peers([info()], TOTALS, {}, known=4)
+        DatabaseRecords(Database(), "203.0.113.7:9651").peers([info()], TOTALS, {}, known=4)
 
     assert (Peer.objects.count(), NetworkStatus.objects.count()) == (0, 0)
 
@@ -56,7 +57,7 @@ def test_at_its_start_nobody_is_connected_and_nothing_is_reached() -> None:
     network_rows.peer(NODE)
     network_rows.sync("P")
 
-    DatabaseRecords("203.0.113.7:9651").begin()
+    DatabaseRecords(Database(), "203.0.113.7:9651").begin()
 
     assert Peer.objects.get().connected_since is None
     assert ChainSync.objects.count() == 0
@@ -66,20 +67,35 @@ def test_at_its_end_nobody_is_connected() -> None:
     network_rows.report(connected=1)
     network_rows.peer(NODE)
 
-    records.end()
+    records.end(Database())
 
     assert selectors.connected_ids() == frozenset()
 
 
 @network_rows.still()
 def test_progress_is_written_and_measured() -> None:
-    reports = DatabaseRecords("203.0.113.7:9651")
+    reports = DatabaseRecords(Database(), "203.0.113.7:9651")
     reports.sync("C", SyncState(bootstrapped=False, height=10, target_height=90))
     ChainSync.objects.update(measured_at=network_rows.ago(10))
     reports.sync("C", SyncState(bootstrapped=False, height=30, target_height=90))
 
-    (row,) = records.measure()
+    (row,) = records.measure(Database())
 
     assert row.blocks_per_second == pytest.approx(2.0)
     assert row.seconds_left == pytest.approx(30.0)
     assert selectors.syncs()["C"].height == 30
+
+
+def test_whoever_writes_takes_turns_with_others_of_its_process(
+    turns: list[Database],
+) -> None:
+    db = Database()
+    reports = DatabaseRecords(db, "203.0.113.7:9651")
+
+    reports.begin()
+    reports.peers([info()], TOTALS, {}, known=4)
+    records.measure(db)
+    records.prune(db)
+    records.end(db)
+
+    assert turns == [db] * 5

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from chaindb.database import Database
 from network_app import selectors
 from network_app.models import BlockDecision
 from network_app.services.records import DatabaseRecords
@@ -18,7 +19,7 @@ def heights() -> list[int]:
 
 
 def test_a_report_is_there_for_others_while_the_process_reports() -> None:
-    records = DatabaseRecords("203.0.113.7:9651")
+    records = DatabaseRecords(Database(), "203.0.113.7:9651")
     records.consensus(replace(REPORT, last_height=0), [])
     records.consensus(REPORT, [])
     assert selectors.consensus() == {"C": REPORT}
@@ -32,15 +33,15 @@ def test_a_report_is_there_for_others_while_the_process_reports() -> None:
 
 
 def test_a_new_run_knows_nothing_of_the_last_one_but_its_decisions() -> None:
-    records = DatabaseRecords("203.0.113.7:9651")
+    records = DatabaseRecords(Database(), "203.0.113.7:9651")
     records.consensus(REPORT, [decided(1)])
-    DatabaseRecords("203.0.113.7:9651").begin()
+    DatabaseRecords(Database(), "203.0.113.7:9651").begin()
     assert selectors.consensus() == {}
     assert heights() == [1]
 
 
 def test_decisions_are_rows_and_the_oldest_are_forgotten() -> None:
-    records = DatabaseRecords("203.0.113.7:9651", decisions=4)
+    records = DatabaseRecords(Database(), "203.0.113.7:9651", decisions=4)
     records.consensus(REPORT, [decided(1, proposer=node_id(7)), decided(2, accepted=False)])
     first, second = selectors.decisions("C", 10)[::-1]
     assert (first.height, first.accepted, first.proposer) == (1, True, str(node_id(7)))
@@ -56,7 +57,7 @@ def test_decisions_are_rows_and_the_oldest_are_forgotten() -> None:
 
 
 def test_a_batch_is_a_few_statements(django_assert_num_queries: object) -> None:
-    records = DatabaseRecords("203.0.113.7:9651")
+    records = DatabaseRecords(Database(), "203.0.113.7:9651")
     records.consensus(REPORT, [])
     counted = django_assert_num_queries
     with counted(5):  # type: ignore[operator]  # savepoint, report, decisions, the oldest, savepoint
