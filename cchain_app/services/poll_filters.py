@@ -92,7 +92,7 @@ def new_log_filter(
     last: int | str | None,
 ) -> int:
     """Make a filter that reports logs of blocks from now on, and return its ID."""
-    following = blocks.head(chain).number + 1
+    rewinds, following = _begin(chain)
     made = PollFilter(
         Kind.LOGS,
         client,
@@ -100,25 +100,32 @@ def new_log_filter(
         log_filter=log_filter,
         first=first,
         last=last,
-        rewinds=development.conditions(chain).rewinds,
+        rewinds=rewinds,
     )
     return _add(chain, made)
 
 
 def new_block_filter(chain: EvmChain, client: str) -> int:
     """Make a filter that reports the hashes of blocks from now on, and return its ID."""
-    rewinds = development.conditions(chain).rewinds
-    following = blocks.head(chain).number + 1
+    rewinds, following = _begin(chain)
     return _add(chain, PollFilter(Kind.BLOCKS, client, following, rewinds=rewinds))
 
 
 def new_pending_filter(chain: EvmChain, client: str, *, full: bool) -> int:
     """Make a filter that reports transactions that become pending, and return its ID."""
-    following = blocks.head(chain).number + 1
+    rewinds, following = _begin(chain)
     waiting = _remembered(pool.pending_hashes(chain))
-    rewinds = development.conditions(chain).rewinds
     made = PollFilter(Kind.PENDING, client, following, rewinds=rewinds, full=full, reported=waiting)
     return _add(chain, made)
+
+
+def _begin(chain: EvmChain) -> tuple[int, int]:
+    """Return how often the chain has gone back, and the height of the block that comes next.
+
+    In this order: if it goes back in between, the first poll finds that it did, and begins lower.
+    """
+    rewinds = development.conditions(chain).rewinds
+    return rewinds, blocks.head(chain).number + 1
 
 
 def changes(chain: EvmChain, filter_id: int) -> Changes:

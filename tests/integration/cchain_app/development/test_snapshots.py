@@ -1,7 +1,11 @@
 """evm_snapshot and evm_revert: the chain, its state, the pool and the clock as they were."""
 
+import pytest
+
+from cchain_app.selectors import blocks
 from primitives.evm import Address
-from tests.builders.transactions import RECIPIENT
+from tests.builders import bytecode
+from tests.builders.transactions import RECIPIENT, SENDER
 
 SOMEBODY = "0x" + "5a" * 20
 
@@ -104,3 +108,55 @@ def test_filters_go_on_at_the_new_head(rpc, chain):
     chain.nonce = 1
     blocks = [chain.do()[1], chain.do()[1]]
     assert rpc("eth_getFilterChanges", asked) == [hexed(one.hash) for one in blocks]
+
+
+def test_of_two_that_go_back_to_one_snapshot_at_once_one_does(rpc, chain):
+    number = rpc("evm_snapshot")
+    chain.do(value=1)
+
+    def somebody_else() -> None:
+        chain.evm.before_rewinding.remove(somebody_else)
+        assert rpc("evm_revert", number) is True
+        chain.nonce = 0
+        chain.do(value=2)
+
+    chain.evm.before_rewinding.append(somebody_else)
+    assert rpc("evm_revert", number) is False
+    assert rpc("eth_blockNumber") == "0x1"
+    assert rpc("eth_getBalance", hexed(RECIPIENT)) == "0x2"
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "told"),
+    [
+        ("eth_newBlockFilter", [], lambda block: hexed(block.hash)),
+        ("eth_newPendingTransactionFilter", [], lambda block: hexed(block.transactions[0].hash)),
+        ("eth_newFilter", [{}], lambda block: hexed(block.hash)),
+    ],
+)
+def test_a_filter_made_while_the_chain_goes_back_misses_nothing(
+    rpc, chain, monkeypatch, method, params, told
+):
+    deployment = bytecode.deploy_code(bytecode.LOGGER)
+    chain.do(to=None, data=deployment, gas=500_000, value=0)
+    number = rpc("evm_snapshot")
+    chain.do(value=1)
+    chain.do(value=2)
+    read = blocks.head
+
+    def read_before_it_goes_back(evm):
+        monkeypatch.setattr(blocks, "head", read)
+        head = read(evm)
+        assert rpc("evm_revert", number) is True
+        return head
+
+    monkeypatch.setattr(blocks, "head", read_before_it_goes_back)
+    asked = rpc(method, *params)
+    chain.nonce = 1
+    logger = bytecode.created(SENDER, 0)
+    _, block = chain.do(to=logger, data=b"\x2a", gas=100_000, value=0)
+
+    found = rpc("eth_getFilterChanges", asked)
+    assert {one["blockHash"] if method == "eth_newFilter" else one for one in found} == {
+        told(block)
+    }
