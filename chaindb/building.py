@@ -108,6 +108,9 @@ class Building:
             with self.within():
                 yield
         finally:
+            self._begun.at = (
+                None  # what this thread does next is no part of it, if it came to nothing
+            )
             del self._table[number]
             self._unshare(number)
 

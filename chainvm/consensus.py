@@ -124,17 +124,23 @@ class SoleConsensus(Generic[B]):
             HeadMoved: Another process has accepted a block meanwhile: none of them is accepted.
         """
         with self.lock:
-            self.vm.set_preference(self.vm.last_accepted())
-            line: list[B] = []
-            for now in times:
-                block = self.vm.build(now=now, allow_empty=True)
-                if block is None:
-                    break  # the chain makes no blocks
-                line.append(block)
-                self.vm.set_preference(block.block_id)
-            if line:
-                self.vm.accept([one.block_id for one in line], written=_nothing)
-            return line
+            last = self.vm.get_block(self.vm.last_accepted())
+            assert last is not None
+            with self._building(last.height + 1):
+                self.vm.set_preference(last.block_id)
+                return self._produce_line(times)
+
+    def _produce_line(self, times: Sequence[int]) -> Sequence[B]:
+        line: list[B] = []
+        for now in times:
+            block = self.vm.build(now=now, allow_empty=True)
+            if block is None:
+                break  # the chain makes no blocks
+            line.append(block)
+            self.vm.set_preference(block.block_id)
+        if line:
+            self.vm.accept([one.block_id for one in line], written=_nothing)
+        return line
 
     def _produce(self, last: B, *, now: int, allow_empty: bool) -> B | None:
         self.vm.set_preference(last.block_id)

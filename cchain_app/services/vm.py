@@ -7,10 +7,11 @@ Other processes may accept blocks of the same chain. `last_accepted` sees that, 
 know a parent; whatever else is built or accepted beside what they have accepted ends in `HeadMoved`.
 """
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock
@@ -37,6 +38,8 @@ from cchain_app.txs.transaction import Transaction
 from chainvm.port import HeadMoved, Written
 from primitives.evm import Address, Hash
 from primitives.ids import ID
+
+_log: Final = logging.getLogger(__name__)
 
 
 class EvmVM:
@@ -354,13 +357,20 @@ class EvmVM:
         state.prefetch_accounts(self._chain, list(wanted), head.number)
 
     def _give_back(self, rejected: Sequence[AcceptedBlock]) -> None:
-        """Offer the transactions of rejected blocks to the pool; those of own blocks wait there still."""
+        """Offer the transactions of rejected blocks to the pool; those of own blocks wait there still.
+
+        What was decided stands, whether or not that succeeds: clients send again what is mined nowhere.
+        """
         raws: list[bytes] = []
         for block in rejected:
             if self._built.pop(ID(block.hash), None) is None:
                 raws += [one.raw for one in block.transactions]
-        if raws:
+        if not raws:
+            return
+        try:
             transactions.submit(self._chain, raws, gossiped=True)
+        except Exception:
+            _log.exception("%d transactions of rejected blocks are not in the pool", len(raws))
 
 
 class _Offer(NamedTuple):

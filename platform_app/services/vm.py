@@ -4,9 +4,10 @@ Blocks are verified on undecided parents in memory (`tree`, `blocks.processing`)
 notifications move at acceptance alone (`acceptance`). One thread at a time.
 """
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from django.db import DatabaseError
 
@@ -25,6 +26,8 @@ from primitives.codec_errors import CodecError
 from primitives.ids import ID
 
 T = TypeVar("T")
+
+_log: Final = logging.getLogger(__name__)
 
 
 def parse_block(raw: bytes) -> Block:
@@ -262,7 +265,10 @@ class PlatformVM:
             tree.origins.setdefault(block.block_id, Origin(now))
 
     def _give_back(self, rejected: Iterable[Block]) -> None:
-        """Offer the transactions of rejected blocks to the mempool; those of own blocks wait there still."""
+        """Offer the transactions of rejected blocks to the mempool; those of own blocks wait there still.
+
+        What was decided stands, whether or not that succeeds: clients issue again what is committed nowhere.
+        """
         txs: list[Tx] = []
         now = 0
         for block in rejected:
@@ -272,8 +278,12 @@ class PlatformVM:
             else:
                 txs += block.txs
                 now = max(now, origin.now)
-        if txs:
+        if not txs:
+            return
+        try:
             mempool.issue(self._chain, txs, now=now, gossiped=True)
+        except Exception:
+            _log.exception("%d transactions of rejected blocks are not in the mempool", len(txs))
 
 
 def _reasons(built: Built) -> tuple[tuple[ID, str], ...]:

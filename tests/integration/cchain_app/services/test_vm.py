@@ -8,11 +8,12 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from random import Random
+from typing import Any
 
 import pytest
 from django.apps import apps
 from django.conf import settings
-from django.db import connections
+from django.db import OperationalError, connections
 
 from cchain_app import models
 from cchain_app.blocks.candidate import parse_block
@@ -195,6 +196,26 @@ def test_what_a_rejected_block_had_waits_again(sides: tuple[Side, Side]) -> None
     assert pool.counts(side.chain) == (1, 0)
     with pytest.raises(NotProcessing):
         side.vm.reject(rival.block_id)
+
+
+def test_a_block_is_accepted_also_where_what_was_rejected_with_it_cannot_wait_again(
+    sides: tuple[Side, Side], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    side, other = sides
+    transactions.submit(other.chain, [signed(nonce=0, value=7).raw])
+    rival = other.built()
+    side.vm.verify(side.vm.parse(rival.raw), now=side.now + 5)
+    side.now += 1
+    empty = side.vm.build(now=side.now + 1, allow_empty=True)
+    assert empty is not None
+    monkeypatch.setattr(transactions, "submit", no_database)
+    side.accept(empty)
+    assert side.vm.last_accepted() == empty.block_id
+    assert "1 transactions of rejected blocks are not in the pool" in caplog.text
+
+
+def no_database(*_arguments: Any, **_options: Any) -> None:
+    raise OperationalError("database is locked")
 
 
 def test_only_a_whole_line_is_accepted(sides: tuple[Side, Side]) -> None:

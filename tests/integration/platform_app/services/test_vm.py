@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from django.db import connections
+from django.db import OperationalError, connections
 from django.test.utils import CaptureQueriesContext
 
 from chainvm.port import ChainVM, HeadMoved
@@ -29,7 +29,7 @@ from platform_app.chain import NoGenesis
 from platform_app.executor import standard
 from platform_app.models import ValidatorUptime
 from platform_app.selectors import accepted
-from platform_app.services import builder
+from platform_app.services import builder, mempool
 from platform_app.txs.base import Tx, TxStatus
 from platform_app.txs.staking import RewardValidatorTx
 from primitives.ids import ID
@@ -123,6 +123,24 @@ def test_what_others_rejected_blocks_had_waits(sides: Sides) -> None:
     assert side.waiting() == {theirs.txs[0].tx_id}
     with pytest.raises(NotProcessing):
         side.vm.reject(theirs.block_id)
+
+
+def test_a_block_is_accepted_also_where_what_was_rejected_with_it_cannot_wait(
+    sides: Sides, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    side, other = sides
+    theirs = other.built(other.transfer())
+    side.verify(theirs)
+    side.spent = other.spent
+    own = side.built(side.transfer())
+    monkeypatch.setattr(mempool, "issue", no_database)
+    side.accept(own)
+    assert side.vm.last_accepted() == own.block_id
+    assert "1 transactions of rejected blocks are not in the mempool" in caplog.text
+
+
+def no_database(*_arguments: Any, **_options: Any) -> None:
+    raise OperationalError("database is locked")
 
 
 def test_what_an_own_rejected_block_had_goes_on_waiting(sides: Sides) -> None:
