@@ -69,5 +69,10 @@ def _in_thread(name: str, held: threading.Lock, work: Callable[[], object]) -> N
             held.release()
             release()
 
-    if held.acquire(blocking=False):
+    if not held.acquire(blocking=False):
+        return
+    try:
         threading.Thread(target=run, name=name, daemon=True).start()
+    except RuntimeError:  # the system has no threads left: the next tick tries again
+        held.release()
+        raise

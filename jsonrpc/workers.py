@@ -53,6 +53,7 @@ class Workers:
         self._pending: dict[int, float] = {}
         """When each job came, by the monotonic clock, oldest first."""
         self._lock = threading.Lock()
+        self._is_closed = False
 
     @property
     def pending(self) -> int:
@@ -71,7 +72,7 @@ class Workers:
         """Run a job in a thread and wait for its result.
 
         Raises:
-            Overloaded: too many jobs wait already.
+            Overloaded: too many jobs wait already, or the threads are to end.
             TimeoutError: the result did not come within `seconds`; a job that has begun goes on by
                 itself.
         """
@@ -94,15 +95,15 @@ class Workers:
     def _enter(self, job: _Job) -> int:
         """Let a job wait for its turn; returns its ticket."""
         with self._lock:
-            if len(self._pending) >= self._most:
+            if self._is_closed or len(self._pending) >= self._most:
                 raise Overloaded
             ticket = next(self._tickets)
             self._pending[ticket] = time.monotonic()
             self._waiting[ticket] = job
             begins = self._busy < self._threads
             self._busy += begins
-        if begins:
-            self._pool.submit(self._work_off)
+            if begins:
+                self._pool.submit(self._work_off)
         return ticket
 
     def _withdraw(self, ticket: int) -> None:
@@ -126,9 +127,7 @@ class Workers:
                 failure = error
             with self._lock:
                 del self._pending[ticket]
-            # A loop that was closed meanwhile has nobody who waits.
-            with contextlib.suppress(RuntimeError):
-                job.loop.call_soon_threadsafe(_settle, job.future, result, failure)
+            _tell(job, result, failure)
 
     def _take(self) -> tuple[int, _Job] | None:
         with self._lock:
@@ -138,10 +137,22 @@ class Workers:
             return None
 
     def close(self) -> None:
-        """Take no more jobs; those that wait are dropped, those that run are left to end."""
+        """Take no more jobs; those that wait are refused, those that run are left to end."""
         with self._lock:
+            self._is_closed = True
+            refused = list(self._waiting.values())
+            for ticket in self._waiting:
+                del self._pending[ticket]
             self._waiting.clear()
+        for job in refused:
+            _tell(job, None, Overloaded())
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _tell(job: _Job, result: object, failure: BaseException | None) -> None:
+    """Wake a job's waiter, from any thread. A loop that was closed meanwhile has nobody who waits."""
+    with contextlib.suppress(RuntimeError):
+        job.loop.call_soon_threadsafe(_settle, job.future, result, failure)
 
 
 def _settle(future: asyncio.Future[Any], result: object, failure: BaseException | None) -> None:

@@ -6,7 +6,7 @@ NODE_PLATFORM_GENESIS, NODE_GENESIS and NODE_PRODUCER.
 """
 
 import asyncio
-import os
+import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,6 +29,7 @@ from platform_app.genesis.genesis import parse_genesis
 from primitives.codec_errors import CodecError
 from primitives.ids import NodeID
 from primitives.networks import MAINNET, TESTNET
+from primitives.whole_files import to_disk, write_whole
 
 PATIENCE = 60.0
 """Seconds to wait for a node that answers."""
@@ -152,9 +153,11 @@ def _write(directory: Path, files: Mapping[str, bytes]) -> None:
     """Write all files or none: a directory of them appears at once."""
     directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     unfinished = Path(tempfile.mkdtemp(dir=directory.parent))
-    for name, content in files.items():
-        with (unfinished / name).open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-    unfinished.rename(directory)
+    try:
+        for name, content in files.items():
+            write_whole(unfinished / name, content)
+        unfinished.rename(directory)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+    to_disk(directory.parent)

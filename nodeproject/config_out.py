@@ -11,6 +11,7 @@ from nodeproject.node import Node
 from nodeproject.process import CannotStart
 from primitives.hexadecimal import checksum_address
 from primitives.networks import LOCAL
+from primitives.whole_files import write_whole
 
 
 class NoConfigFile(CannotStart):
@@ -27,10 +28,9 @@ def write_config(node: Node, path: Path) -> None:
         raise NoConfigFile(
             "NODE_CONFIG_OUT is for the local network alone: it has private keys in it"
         )
-    new = path.with_name(f"{path.name}.new")
+    text = json.dumps(config_of(node), indent=2) + "\n"
     try:
-        new.write_text(json.dumps(config_of(node), indent=2) + "\n")
-        new.replace(path)
+        write_whole(path, text.encode())
     except OSError as error:
         reason = os.strerror(error.errno or 0)
         raise NoConfigFile(f"NODE_CONFIG_OUT cannot be written: {path}: {reason}") from error

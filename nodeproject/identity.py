@@ -4,10 +4,8 @@ Who holds these files is this node; they are its owner's alone (0600). `primitiv
 """
 
 import fcntl
-import os
 import secrets
 import ssl
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +15,7 @@ from nodeproject.settings.node import NodeSettings
 from primitives import bls
 from primitives.identity import make_certificate
 from primitives.node_identity import IdentityFiles
+from primitives.whole_files import write_whole
 
 
 class MissingIdentityFile(CannotStart):
@@ -120,9 +119,4 @@ def _random_secret() -> bytes:
 def _write(path: Path, content: bytes) -> None:
     """Write a file for its owner's eyes, whole or not at all."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent)  # 0600
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    write_whole(path, content)

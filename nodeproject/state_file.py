@@ -5,11 +5,14 @@ It is Anvil's format (devnet.md 8 and 14).
 
 from pathlib import Path
 
+from django.db import DatabaseError
+
 from cchain_app.chain import EvmChain
 from cchain_app.development.errors import DevelopmentError
 from cchain_app.selectors import blocks
 from cchain_app.services.state_files import dump_state, load_state
 from nodeproject.process import CannotStart
+from primitives.whole_files import write_whole
 
 
 class NoStateFile(CannotStart):
@@ -39,10 +42,10 @@ def load(chain: EvmChain, path: Path) -> str | None:
 
 def save(chain: EvmChain, path: Path) -> str | None:
     """Write the state at the head to the file, whole or not at all; return why that was not possible."""
-    new = path.with_name(f"{path.name}.new")
     try:
-        new.write_bytes(dump_state(chain))
-        new.replace(path)
+        write_whole(path, dump_state(chain))
     except OSError as error:
         return f"NODE_STATE was not written: {path}: {error.strerror or error}"
+    except DatabaseError as error:
+        return f"NODE_STATE was not written: {path}: {error}"
     return None

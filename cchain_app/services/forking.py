@@ -25,7 +25,7 @@ from cchain_app.forks import system_contracts
 from cchain_app.selectors.forked import fetch_accounts, upstream_of
 from cchain_app.services import by_hand, local_genesis, snapshots
 from cchain_app.services.replaying import replay
-from cchain_app.services.rewinding import moved
+from cchain_app.services.rewinding import moved, staying
 from cchain_app.store import chain as stored
 from cchain_app.store import development
 from cchain_app.store import forked as rows
@@ -240,7 +240,7 @@ def _begin_anew(chain: EvmChain, beginning: _Beginning, upstream: Upstream) -> N
     if chain.has_peers():
         raise HasPeers
     with chain.consensus.lock:
-        with chain.db.atomic(durable=True):
+        with staying(chain), chain.db.atomic(durable=True):
             chain.db.acquire(Lock.CCHAIN)
             chain.db.acquire(Lock.CCHAIN_POOL)
             found = development.conditions(chain.db)

@@ -12,6 +12,7 @@ from cchain_app.store import chain as stored
 from chaindb import clock
 from chaindb.locks import Lock
 from primitives.evm import Hash
+from primitives.whole_files import write_whole
 
 REFERENCE_LOCAL_TIME = 0x5FCB13D0
 """Unix seconds at which the C-Chain of the reference's local network begins."""
@@ -132,9 +133,7 @@ def _keep(chain: EvmChain, text: str) -> None:
     """Let a file be the one that the chain begins with, at every start."""
     path = chain.fetched_genesis
     path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_suffix(".new")
-    new.write_text(text)
-    new.replace(path)
+    write_whole(path, text.encode())
     chain.read_genesis_again()
 
 

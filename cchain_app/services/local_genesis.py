@@ -7,6 +7,7 @@ from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.local_genesis import OLD_NAME
 from cchain_app.store import chain as stored
 from primitives.evm import Hash
+from primitives.whole_files import write_whole
 
 
 def local_file(chain: EvmChain) -> bytes:
@@ -40,10 +41,7 @@ def keep(chain: EvmChain) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    path = chain.kept_genesis
-    new = path.with_suffix(".new")
-    new.write_bytes(chain.genesis_file())
-    new.replace(path)
+    write_whole(chain.kept_genesis, chain.genesis_file())
 
 
 def remarks(chain: EvmChain) -> list[str]:

@@ -4,8 +4,11 @@ What it costs depends on what changed since, not on the state: change sets make 
 trie goes back with the state, and its root is compared with that of the block.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+
+from django.db import DatabaseError
 
 from cchain_app import notifications
 from cchain_app.blocks.accepted import AcceptedBlock
@@ -105,6 +108,22 @@ def _state_back(chain: EvmChain, number: int, undone: Sequence[Change]) -> State
             if slots_now[key] != word
         },
     )
+
+
+@contextmanager
+def staying(chain: EvmChain) -> Iterator[None]:
+    """Let this process stay where it is if the body fails, which moves rows, and may move the memory before its commit."""
+    head = chain.memory.blocks.head
+    try:
+        yield
+    except BaseException:
+        if head is not None and chain.memory.blocks.head is not head:
+            with chain.memory.moving:
+                chain.read_fork_again()
+                chain.memory.begin_at(head)
+            with suppress(DatabaseError):  # then whoever reads next finds it
+                blocks.catch_up(chain)
+        raise
 
 
 def moved(chain: EvmChain) -> AcceptedBlock:

@@ -16,7 +16,7 @@ from cchain_app.development.conditions import Conditions
 from cchain_app.development.errors import DepthTooLarge
 from cchain_app.pool.entry import Newcomer
 from cchain_app.services.by_hand import exclusively
-from cchain_app.services.rewinding import moved, rewind
+from cchain_app.services.rewinding import moved, rewind, staying
 from cchain_app.store import chain as stored
 from cchain_app.store import development as rows
 from cchain_app.store import impersonation
@@ -168,7 +168,7 @@ def _going_back(chain: EvmChain) -> Iterator[AcceptedBlock]:
     for listener in chain.before_rewinding:
         listener()
     with chain.consensus.lock:
-        with exclusively(chain) as head:
+        with staying(chain), exclusively(chain) as head:
             yield head
         moved(chain)
 

@@ -5,7 +5,6 @@ on the disk, so a kill leaves a nameless part at most, which the next one who sa
 """
 
 import fcntl
-import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -19,6 +18,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from chaindb.database import Database
 from chaindb.snapshots.errors import NameTaken, NoSuchSnapshot, OtherTables, UnreadableSnapshot
 from chaindb.snapshots.port import Stored, is_name, verified
+from primitives.whole_files import to_disk
 
 _ENDING: Final = ".sqlite3"
 _PART: Final = ".partial"
@@ -171,15 +171,6 @@ def _copy(source: sqlite3.Connection, part: Path, description: str) -> None:
         copy.execute("PRAGMA journal_mode = DELETE")
         copy.execute("CREATE TABLE description (text TEXT NOT NULL)")
         copy.execute("INSERT INTO description (text) VALUES (?)", [description])
-
-
-def to_disk(path: Path) -> None:
-    """See that a file, or what a directory lists, is on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _read_only(path: Path) -> str:

@@ -270,7 +270,18 @@ class ThreadedVM(EngineVM[B]):
             self._flush()
             return time.monotonic() - began
 
-        self._observer.decided(decisions, await self.run(accept))
+        accepting = asyncio.ensure_future(self.run(accept))
+        try:
+            seconds = await asyncio.shield(accepting)
+        except asyncio.CancelledError:
+            # The thread goes on. What it commits is told before anybody else may work on the chain.
+            self._decided(decisions, await accepting)
+            raise
+        self._decided(decisions, seconds)
+
+    def _decided(self, decisions: Sequence[Decision], seconds: float) -> None:
+        """Tell of what is committed, which took so many seconds."""
+        self._observer.decided(decisions, seconds)
         for one in decisions:
             self._last = self._processing.pop(one.accepted)
             for rejected in one.rejected:

@@ -19,9 +19,9 @@ from typing import IO, Any, BinaryIO, Final
 import msgspec
 
 from chaindb.database import Row
-from chaindb.snapshots.sqlite import to_disk
 from nodeproject.backups.errors import FileExists, FileInUse, LaterFormat, UnreadableBackup
 from nodeproject.backups.manifest import FORMAT, Manifest
+from primitives.whole_files import to_disk
 
 _LENGTH: Final = struct.Struct(">I")
 _PART_BYTES: Final = 1 << 20

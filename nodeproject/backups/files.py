@@ -3,15 +3,13 @@
 Not among them are Django's secret key, which signs sessions alone and is made anew, and whatever is only a process'.
 """
 
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from chaindb.snapshots.sqlite import to_disk
 from nodeproject.backups.errors import OtherFile
 from nodeproject.initialise import password_file
 from nodeproject.settings.node import NodeSettings
+from primitives.whole_files import write_whole
 
 
 def paths(settings: NodeSettings, *, keys: bool) -> dict[str, Path]:
@@ -58,10 +56,4 @@ def write(files: Mapping[Path, bytes]) -> None:
         if path.exists() and path.read_bytes() == content:
             continue
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-        to_disk(path.parent)
+        write_whole(path, content)

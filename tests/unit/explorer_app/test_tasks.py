@@ -115,3 +115,22 @@ def test_where_nothing_waits_nothing_is_begun(work: Work, monkeypatch: pytest.Mo
     monkeypatch.setattr(verified, "any_waits", lambda _chain: False)
 
     assert (tasks.verify(), work.threads) == ({"verifications": 0}, [])
+
+
+def test_a_thread_that_cannot_begin_holds_up_no_later_one(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = site(monkeypatch, "embedded")
+    made.evm.fork = object()
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", _no_thread)
+        with pytest.raises(RuntimeError, match="new thread"):
+            tasks.index_tokens()
+
+    work.let_go.set()
+    tasks.index_tokens()
+    assert work.begun.wait(60)
+
+
+def _no_thread(_thread: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")

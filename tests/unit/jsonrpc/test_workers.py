@@ -87,3 +87,27 @@ async def test_a_job_whose_caller_gave_up_goes_on(clock: Clock) -> None:
     await pool.run(None, int)
     assert (pool.pending, pool.longest_seconds()) == (0, 0.0)
     pool.close()
+
+
+async def test_who_waits_when_the_threads_end_is_told_and_nobody_waits_later() -> None:
+    pool = Workers(threads=1)
+    begun, end = threading.Event(), threading.Event()
+
+    def block() -> bool:
+        begun.set()
+        return end.wait(60)
+
+    first = asyncio.create_task(pool.run(None, block))
+    assert await asyncio.to_thread(begun.wait, 60)
+    second = asyncio.create_task(pool.run(None, int))
+    await asyncio.sleep(0)
+    pool.close()
+
+    with pytest.raises(Overloaded):
+        await second
+    with pytest.raises(Overloaded):
+        await pool.run(None, int)
+    assert pool.pending == 1
+    end.set()
+    assert await first
+    assert pool.pending == 0

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import OperationalError
 
 from cchain_app import models
 from cchain_app.apps import evm_chain
@@ -16,6 +17,7 @@ from cchain_app.forking.errors import (
 )
 from cchain_app.forks import system_contracts
 from cchain_app.services.genesis import load_genesis
+from chaindb import clock
 from jsonrpc.errors import JsonRpcError
 from primitives.evm import Address
 from tests.integration.cchain_app.forking.conftest import COUNTER, PIN, RICH
@@ -192,6 +194,25 @@ def test_reset_to_another_url_begins_anew(rpc, forked):
         assert rpc("eth_chainId") == "0x9"
         assert rpc("eth_getCode", COUNTER, "latest") == "0x"
         assert forked.mine().number == 41
+
+
+@pytest.mark.parametrize("options", [(), ({"forking": {"blockNumber": 17}},)])
+def test_a_reset_that_cannot_be_written_leaves_the_chain_where_it_is(
+    rpc, forked, monkeypatch, options
+):
+    block = forked.mine()
+
+    def fail(_moment, *, least):
+        raise OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(clock, "show", fail)
+        with pytest.raises(Exception, match="method handler crashed"):
+            rpc("anvil_reset", *options)
+    assert forked.evm.memory.blocks.head == block
+    assert rpc("eth_blockNumber") == hex(block.number)
+    assert (forked.evm.fork.number, models.Chain.objects.get().fork_number) == (PIN, PIN)
+    assert forked.mine().number == block.number + 1
 
 
 def test_a_reset_that_is_not_told_changes_nothing(rpc, forked):

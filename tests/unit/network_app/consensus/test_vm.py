@@ -1,6 +1,7 @@
 """A blocking VM as the engine sees it: what is asked in the thread, what is refused, what a commit moves."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -164,6 +165,32 @@ async def test_all_blocks_of_one_step_are_accepted_together() -> None:
     assert case.heard.told[-1] == ("decided", [A.block_id, B.block_id])
     assert await case.threaded.get_block(RIVAL.block_id) is None
     assert await case.threaded.get_block(B.block_id) is B
+
+
+async def test_who_is_cancelled_while_it_commits_tells_of_that_first() -> None:
+    case = await Case().begun()
+    await case.threaded.verify(A)
+    committed, may_end = asyncio.Event(), asyncio.Event()
+    run = case.vm.run
+
+    async def run_long(work: Callable[..., Any], /, *args: object) -> Any:
+        done = await run(work, *args)
+        committed.set()
+        await may_end.wait()
+        return done
+
+    case.threaded.run = run_long  # type: ignore[method-assign]
+    deciding = asyncio.create_task(
+        case.threaded.decide([Decision(A.block_id, GENESIS.block_id, ())])
+    )
+    await committed.wait()
+    deciding.cancel()
+    await asyncio.sleep(0)
+    assert not deciding.done()
+    may_end.set()
+    with pytest.raises(asyncio.CancelledError):
+        await deciding
+    assert case.heard.told[-1] == ("decided", [A.block_id])
 
 
 async def test_of_a_commit_that_fails_nobody_is_told() -> None:
