@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from django.conf import settings
 
@@ -51,6 +52,11 @@ FILTERS = "filters"
 
 WEI = 10**18
 """Wei of one coin."""
+
+GAS_CAP = 50_000_000
+"""Gas of one call where no setting says how much, as in geth."""
+
+N = TypeVar("N", int, float)
 
 _NETWORKS = {1: "mainnet", 5: "testnet"}
 
@@ -427,17 +433,35 @@ class EvmChain:
     def pool_limits(self) -> PoolLimits:
         """The limits that the `NODE_POOL_…` settings and the fee cap give."""
         node = self.node
+        fee_cap = self._chosen(node.rpc_tx_fee_cap, 100.0, 0.0)
         return PoolLimits(
             pending_slots=node.pool_slots,
             queued_slots=node.pool_queue,
             account_pending_slots=node.pool_account_slots,
-            account_queued=node.pool_account_queue,
+            account_queued=self._chosen(node.pool_account_queue, 64, node.pool_queue),
             queued_lifetime=node.pool_lifetime,
             minimum_tip=node.pool_min_tip,
             minimum_fee=self.config.min_base_fee,
-            fee_cap=int(node.rpc_tx_fee_cap * WEI) or None,
+            fee_cap=int(fee_cap * WEI) or None,
             unprotected_allowed=node.pool_unprotected,
         )
+
+    def gas_cap(self, block_gas_limit: int) -> int:
+        """Return the most gas that one call may use, 0: any (NODE_RPC_GAS_CAP).
+
+        Unspecified: on a chain to develop against that is no less than a block has, so that whatever can be mined can
+        be called and estimated.
+
+        Args:
+            block_gas_limit: Of the block that the call is for.
+        """
+        return self._chosen(self.node.rpc_gas_cap, GAS_CAP, max(GAS_CAP, block_gas_limit))
+
+    def _chosen(self, given: N, usual: N, to_develop: N) -> N:
+        """Return a setting, or where it is -1 what is usual, or right on a chain to develop against."""
+        if given >= 0:
+            return given
+        return to_develop if self.is_development else usual
 
     @cached_property
     def filter_index(self) -> FilterIndex:

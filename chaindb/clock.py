@@ -16,7 +16,20 @@ _DATABASE: Final = Database()
 """The node's own, where its clock is, wherever the rows of its chains are."""
 
 
+LATEST: Final = 253_370_764_800
+"""Unix seconds, the beginning of the year 9999: the last year that answers can say, and the node's clock is never set later.
+
+Unspecified: a block's own time may be later; the clock does not go on from it then."""
+
 _OFFSET: Final[Question] = ('SELECT "offset" FROM chaindb_clock', ())
+
+
+class ClockTooLate(Exception):
+    """The clock was to be moved beyond `LATEST`."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(f"{seconds} seconds later it would be after the year 9998")
+        self.seconds = seconds
 
 
 class ClockMovesForward(Exception):
@@ -59,10 +72,13 @@ def move(seconds: int) -> int:
 
     Raises:
         ClockMovesForward: `seconds` is negative.
+        ClockTooLate: It would show a time after `LATEST`.
     """
     if seconds < 0:
         raise ClockMovesForward
     row = _held()
+    if wall() + row.offset + seconds > LATEST:
+        raise ClockTooLate(seconds)
     row.offset += seconds
     row.save(update_fields=["offset"])
     return row.offset
@@ -74,7 +90,7 @@ def reach(moment: int) -> int:
     Returns by how many seconds. The caller holds the transaction.
     """
     row = _held()
-    behind = max(0, moment - int(time.time()) - row.offset)
+    behind = max(0, min(moment, LATEST) - wall() - row.offset)
     if behind:
         row.offset += behind
         row.save(update_fields=["offset"])
@@ -82,7 +98,7 @@ def reach(moment: int) -> int:
 
 
 def show(moment: int, *, least: int) -> int:
-    """Set the clock to a moment (Unix seconds), back too, but not below `least`; return the new offset.
+    """Set the clock to a moment (Unix seconds), back too, but not below `least` nor beyond `LATEST`; return the new offset.
 
     For chains to develop against alone, that go back themselves. The caller holds the transaction.
     """
@@ -91,7 +107,7 @@ def show(moment: int, *, least: int) -> int:
 
 def restore(seconds: int, *, least: int) -> int:
     """Let the clock be so many seconds ahead of wall time, or behind it, but not below `least`. As `show`."""
-    ahead = max(seconds, least - wall())
+    ahead = min(max(seconds, least - wall()), LATEST - wall())
     _DATABASE.upsert(Clock, ("id", "offset"), [(1, ahead)])
     return ahead
 

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from cchain_app.api import forked, node, wire
+from cchain_app.api import forked, node, sending, wire
 from cchain_app.api.eth_fees import next_base_fee, suggested_tip
+from cchain_app.api.params_accounts import TransactionRequest, transaction
 from cchain_app.api.params_development import amount64
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.development.errors import AlreadyMined, ReorgBlockTooHigh
 from cchain_app.forking.origin import Wanted, read_wanted
-from cchain_app.pool.errors import PoolRejection
 from cchain_app.selectors import blocks, pool
 from cchain_app.services import (
     dropping,
@@ -18,14 +18,17 @@ from cchain_app.services import (
     state_files,
     transactions,
 )
+from cchain_app.services.admissions import to_pool
 from cchain_app.store import development as rows
-from cchain_app.txs.errors import InvalidTransaction
 from jsonrpc.errors import InvalidParam, JsonRpcError, invalid_params
 from primitives.evm import Address, Hash
 from primitives.hexadecimal import HexError, decode_data, encode_data, encode_quantity
 from primitives.product import VERSION
 
 _MOST_DEPTH = 10_000
+
+ReorgTransaction = bytes | TransactionRequest
+"""A signed envelope, or what one is to be made of."""
 
 
 def evm_snapshot(rpc: EvmRpc) -> str:
@@ -100,13 +103,14 @@ def rollback(rpc: EvmRpc, depth: int) -> None:
     snapshots.rollback(rpc.chain, depth)
 
 
-def reorg(rpc: EvmRpc, depth: int, pairs: list[tuple[bytes, int]]) -> None:
+def reorg(rpc: EvmRpc, depth: int, pairs: list[tuple[ReorgTransaction, int]]) -> None:
     """anvil_reorg: make the last blocks anew, with other transactions; those of the dropped ones are lost.
 
     Args:
         rpc: The chain's door.
         depth: How many blocks.
-        pairs: Signed transactions, and in which of the new blocks each is, counted from 0.
+        pairs: Transactions, and in which of the new blocks each is, counted from 0. One that is not signed may be
+            anybody's, as with eth_sendUnsignedTransaction.
 
     Raises:
         DepthTooLarge: There are not so many.
@@ -120,14 +124,22 @@ def reorg(rpc: EvmRpc, depth: int, pairs: list[tuple[bytes, int]]) -> None:
     beyond = [place for _, place in pairs if place >= depth]
     if beyond:
         raise ReorgBlockTooHigh(beyond[0], depth - 1)
-    with chain.consensus.lock:
+    with chain.consensus.lock, to_pool(chain):
         snapshots.rollback(chain, depth, "Reorg")
         for place in range(depth):
-            raws = [raw for raw, block in pairs if block == place]
-            for outcome in transactions.submit(chain, raws) if raws else ():
-                if isinstance(outcome, PoolRejection | InvalidTransaction):
-                    raise outcome
+            for one in [one for one, block in pairs if block == place]:
+                _bring(rpc, one)
             manual_mining.mine(chain, 1)
+
+
+def _bring(rpc: EvmRpc, transaction: ReorgTransaction) -> None:
+    """Bring a transaction to the pool. Raises what the pool refuses it with."""
+    if not isinstance(transaction, bytes):
+        sending.send_unsigned(rpc, transaction)
+        return
+    (outcome,) = transactions.submit(rpc.chain, [transaction])
+    if isinstance(outcome, Exception):
+        raise outcome
 
 
 def drop_transaction(rpc: EvmRpc, transaction: Hash) -> str | None:
@@ -249,11 +261,15 @@ def hardhat_metadata(rpc: EvmRpc) -> dict[str, Any]:
     return {name: found[name] for name in found if name not in absent}
 
 
-def pairs(value: Any) -> list[tuple[bytes, int]]:
-    """Read the transactions of a reorganisation: [signed bytes, index of the block] each."""
+def pairs(value: Any) -> list[tuple[ReorgTransaction, int]]:
+    """Read the transactions of a reorganisation: [signed bytes or transaction object, index of the block] each."""
     try:
-        return [(decode_data(raw), amount64(place)) for raw, place in value]
+        return [
+            (transaction(one) if isinstance(one, dict) else decode_data(one), amount64(place))
+            for one, place in value
+        ]
     except (TypeError, ValueError, HexError) as error:
         raise JsonRpcError(
-            -32602, "transactions of a reorganisation are pairs of signed bytes and an index"
+            -32602,
+            "transactions of a reorganisation are pairs of signed bytes, or an object, and an index",
         ) from error

@@ -25,7 +25,6 @@ _ADDRESSES: Final = Param("addresses", read.addresses)
 _WEI: Final = Param("amount", read.amount)
 _HASH: Final = Param("hash", params.hash32)
 _SECONDS: Final = Param("seconds", read.seconds)
-_MOMENT: Final = Param("time", read.moment)
 _MINING: Final = Param("mining", read.mining, read.Mining())
 _TOKEN: Final = Param("token", params.address)
 
@@ -131,11 +130,11 @@ def _mining(add_as: _Table) -> None:
 def _time(add_as: _Table) -> None:
     mining = development_mining
     add_as("evm_increaseTime anvil_increaseTime", mining.increase_time, [_SECONDS])
-    add_as("evm_setTime anvil_setTime", mining.set_time, [_MOMENT])
+    add_as("evm_setTime anvil_setTime", mining.set_time, [Param("time", read.moment)])
     add_as(
         "evm_setNextBlockTimestamp anvil_setNextBlockTimestamp",
         mining.set_next_block_timestamp,
-        [_MOMENT],
+        [Param("time", read.timestamp)],
     )
     add_as("anvil_setBlockTimestampInterval", mining.set_block_timestamp_interval, [_SECONDS])
     add_as("anvil_removeBlockTimestampInterval", mining.remove_block_timestamp_interval)
@@ -153,7 +152,7 @@ def _environment(add_as: _Table) -> None:
     add_as(
         "evm_setBlockGasLimit anvil_setBlockGasLimit",
         mining.set_block_gas_limit,
-        [Param("gas", read.seconds)],
+        [Param("gas", read.gas)],
     )
     add_as("anvil_setCoinbase hardhat_setCoinbase", mining.set_coinbase, [_ADDRESS])
     add_as("hardhat_setPrevRandao anvil_setNextBlockPrevRandao", mining.set_prev_randao, [_HASH])

@@ -133,6 +133,7 @@ CODES: Final[Mapping[type[Exception], int]] = {
     development.DevelopmentError: SERVER_ERROR,
     development.HasPeers: SERVER_ERROR,
     development.TimeBeforeHead: INVALID_PARAMS,
+    development.TimeTooLate: INVALID_PARAMS,
     development.DepthTooLarge: INVALID_PARAMS,
     development.ReorgBlockTooHigh: INVALID_PARAMS,
     development.NoBalanceSlot: INTERNAL_ERROR,

@@ -311,7 +311,7 @@ def make_message(rpc: EvmRpc, request: CallRequest, env: BlockEnv) -> CallMessag
         JsonRpcError: -32000, its fees contradict each other, or it is for another chain.
     """
     check_request(rpc, request)
-    cap = rpc.gas_cap
+    cap = rpc.gas_cap(env.gas_limit)
     return CallMessage(
         request.sender,
         request.to,

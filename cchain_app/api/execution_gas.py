@@ -181,4 +181,5 @@ def _highest(rpc: EvmRpc, request: CallRequest, context: CallContext) -> int:
 
 def _most(rpc: EvmRpc, env: BlockEnv) -> int:
     """Return the highest gas limit that block and node allow."""
-    return min(rpc.gas_cap, OSAKA_GAS_LIMIT) if at_least(env.fork, "osaka") else rpc.gas_cap
+    cap = rpc.gas_cap(env.gas_limit)
+    return min(cap, OSAKA_GAS_LIMIT) if at_least(env.fork, "osaka") else cap

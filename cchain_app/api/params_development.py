@@ -11,7 +11,8 @@ from primitives.evm import Address, Slot, Word
 _DECIMAL: Final = re.compile(r"[0-9]{1,78}")
 _HEX: Final = re.compile(r"0[xX][0-9a-fA-F]{0,64}")
 _MILLISECONDS: Final = 10**12
-"""A moment above it is in milliseconds."""
+"""A moment that the clock is set to is in milliseconds above it."""
+_MOST_SECONDS: Final = 10**10
 _MOST_CODE: Final = 5_000_000
 
 
@@ -42,9 +43,22 @@ def amount64(value: Any) -> int:
     return _amount(value, 64)
 
 
-def seconds(value: Any) -> int:
-    """Read seconds or Unix seconds: at most 63 bits, since rows hold no more."""
+def gas(value: Any) -> int:
+    """Read an amount of gas: at most 63 bits, since rows hold no more."""
     return _amount(value, 63)
+
+
+def timestamp(value: Any) -> int:
+    """Read Unix seconds: at most 62 bits, since rows hold 63 and later blocks come after it."""
+    return _amount(value, 62)
+
+
+def seconds(value: Any) -> int:
+    """Read by how many seconds something is later: at most some 300 years, in each of as many blocks as come."""
+    found = _amount(value, 256)
+    if found > _MOST_SECONDS:
+        raise InvalidParam(f"{value!s:.90} seconds are more than 300 years")
+    return found
 
 
 def chain_id(value: Any) -> int:
@@ -57,7 +71,7 @@ def chain_id(value: Any) -> int:
 
 def moment(value: Any) -> int:
     """Read Unix seconds; above 10^12 they are milliseconds."""
-    found = seconds(value)
+    found = timestamp(value)
     return found // 1000 if found > _MILLISECONDS else found
 
 
@@ -124,9 +138,11 @@ class Mining(NamedTuple):
 def mining(value: Any) -> Mining:
     """Read a time, or an object with `timestamp` and `blocks`."""
     if not isinstance(value, dict):
-        return Mining(moment(value))
+        return Mining(timestamp(value))
     time, blocks = value.get("timestamp"), value.get("blocks")
-    return Mining(None if time is None else moment(time), 1 if blocks is None else amount64(blocks))
+    return Mining(
+        None if time is None else timestamp(time), 1 if blocks is None else amount64(blocks)
+    )
 
 
 def interval(value: Any) -> float:

@@ -80,11 +80,9 @@ class EvmRpc:
         self.thread_shortcut = thread_shortcut_of(chain, self.transaction_log)
         """Likewise in threads."""
 
-    @property
-    def gas_cap(self) -> int:
-        """The most gas that one call may use (NODE_RPC_GAS_CAP; 0 is no cap)."""
-        cap: int = self.chain.node.rpc_gas_cap
-        return cap or UNLIMITED_GAS
+    def gas_cap(self, block_gas_limit: int) -> int:
+        """Return the most gas that one call may use on a block with a gas limit."""
+        return self.chain.gas_cap(block_gas_limit) or UNLIMITED_GAS
 
     @property
     def epoch(self) -> int:
@@ -96,7 +94,7 @@ class EvmRpc:
         """Keep where calls at the head are run, for the shortcut."""
         answers = self.chain.memory.answers
         if answers is not None:
-            answers.keep_environment(epoch, env, self.gas_cap, CONSOLE)
+            answers.keep_environment(epoch, env, self.gas_cap(env.gas_limit), CONSOLE)
 
     def keep_estimates(
         self, epoch: int, *, gas: int, most_gas: int, error_ratio: float, is_default: bool

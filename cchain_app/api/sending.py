@@ -70,7 +70,12 @@ def send_unsigned_transaction(rpc: EvmRpc, request: TransactionRequest) -> str:
 
     Raises as `send_transaction`.
     """
-    return _mined(rpc, _send(rpc, _with_sender(rpc, request, anybody=True)))
+    return _mined(rpc, send_unsigned(rpc, request))
+
+
+def send_unsigned(rpc: EvmRpc, request: TransactionRequest) -> Hash:
+    """Bring a transaction of anybody's to the pool. Raises as `send_transaction`."""
+    return _send(rpc, _with_sender(rpc, request, anybody=True))
 
 
 def _mined(rpc: EvmRpc, sent: Hash) -> str:

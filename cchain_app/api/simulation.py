@@ -59,7 +59,7 @@ def simulate(rpc: EvmRpc, payload: Payload, block: BlockParam) -> Raw:
             state_at(chain, base.number),
             options=replace(payload.options, signers=development.signers(chain)),
             budget=Budget(
-                gas=rpc.gas_cap,
+                gas=rpc.gas_cap(base.header.gas_limit),
                 bytes=chain.node.trace_bytes,
                 deadline=time.monotonic() + chain.call_seconds,
             ),

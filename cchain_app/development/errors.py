@@ -3,6 +3,7 @@
 DevelopmentError
 ├── HasPeers             other nodes follow the chain
 ├── TimeBeforeHead       a block would be older than the one before it
+├── TimeTooLate          the clock would show what no answer can say
 ├── DepthTooLarge        more blocks are to go than there are
 ├── ReorgBlockTooHigh    a transaction is for a block that is not made anew
 ├── NoBalanceSlot        no slot of a token holds what it says of an account
@@ -33,6 +34,10 @@ class TimeBeforeHead(DevelopmentError):
         super().__init__(f"Timestamp error: {time} is lower than previous block's timestamp {head}")
         self.time = time
         self.head = head
+
+
+class TimeTooLate(DevelopmentError):
+    """The clock would show a year that answers cannot say."""
 
 
 class DepthTooLarge(DevelopmentError):

@@ -1,7 +1,8 @@
 """What the pool takes, in one transaction of the database, and what leaves it after a while."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
@@ -22,6 +23,7 @@ from cchain_app.store import pool as rows
 from cchain_app.store import questions
 from cchain_app.txs.errors import WrongChainId
 from chaindb import clock
+from chaindb.group_commit import GroupCommit
 from chaindb.locks import Lock
 from primitives.evm import Address, Hash
 from primitives.hashing import EMPTY_HASH
@@ -37,6 +39,20 @@ def admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> list[Outcome]:
         UpstreamError: The chain is a fork, and what the senders have is not told.
     """
     return supplied(chain, partial(_admit, chain, newcomers))
+
+
+@contextmanager
+def to_pool(chain: EvmChain) -> Iterator[None]:
+    """Have what comes wait in the pool during the body, which makes the blocks: nothing goes straight into one.
+
+    The caller holds the lock of the chain's consensus, so that of other threads nothing would either.
+    """
+    straight = chain.admissions
+    chain.admissions = GroupCommit(partial(admit, chain))
+    try:
+        yield
+    finally:
+        chain.admissions = straight
 
 
 def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> list[Outcome]:

@@ -7,7 +7,7 @@ from typing import Final
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.development.conditions import Conditions
-from cchain_app.development.errors import HasPeers, TimeBeforeHead
+from cchain_app.development.errors import HasPeers, TimeBeforeHead, TimeTooLate
 from cchain_app.selectors import blocks, development
 from cchain_app.services.by_hand import change_conditions
 from chaindb import clock
@@ -153,11 +153,15 @@ def increase_time(chain: EvmChain, seconds: int) -> int:
 
     Raises:
         HasPeers: Other nodes follow the chain.
+        TimeTooLate: It would show a time after the year 9998.
     """
     if chain.has_peers():
         raise HasPeers
-    with chain.db.atomic(durable=True):
-        return clock.move(seconds)
+    try:
+        with chain.db.atomic(durable=True):
+            return clock.move(seconds)
+    except clock.ClockTooLate as error:
+        raise TimeTooLate(str(error)) from error
 
 
 def set_time(chain: EvmChain, time: int) -> int:

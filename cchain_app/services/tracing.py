@@ -118,5 +118,5 @@ def _most_gas(chain: EvmChain, parent: AcceptedBlock) -> int:
 
     Unspecified: NODE_RPC_GAS_CAP bounds it as it bounds a call, unless blocks here have more anyway.
     """
-    cap = chain.node.rpc_gas_cap
+    cap = chain.gas_cap(parent.header.gas_limit)
     return cap and max(cap, 2 * parent.header.gas_limit)

@@ -8,6 +8,7 @@ the database. Single calls that arrive together are one submission before: the d
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from cchain_app.chain import EvmChain
 from cchain_app.pool.admission import (
@@ -31,16 +32,20 @@ from cchain_app.txs.codec import (
     with_sender,
 )
 from cchain_app.txs.errors import (
+    BlobTransactionRefused,
     InvalidSignatureValues,
     InvalidTransaction,
     SenderNotRecoverable,
 )
 from cchain_app.txs.impersonation import names_sender
-from cchain_app.txs.transaction import Transaction
+from cchain_app.txs.transaction import BLOB, Transaction
 from primitives.evm import Address
 from primitives.networks import LOCAL
 
 Refusal = PoolRejection | InvalidTransaction
+
+_BLOB: Final = bytes([BLOB])
+"""With what envelopes of that type begin."""
 
 
 def submit(chain: EvmChain, raws: Sequence[bytes], *, gossiped: bool = False) -> list[Outcome]:
@@ -86,8 +91,8 @@ def _read(
 ) -> list[Newcomer | Refusal]:
     """Decode envelopes, recover their signers together, and check what needs no account.
 
-    The checks are in go-ethereum's order. Unspecified: but for the size, which comes first of all,
-    so that nothing oversized is decoded.
+    The checks are in go-ethereum's order. Unspecified: but for the type of blob transactions and the size, which come
+    first of all, so that nothing oversized is decoded, and who sends blobs hears that they are not taken.
 
     Args:
         chain: Which chain.
@@ -113,6 +118,8 @@ def _read(
 
 def _decoded(chain: EvmChain, raw: bytes, rules: AdmissionRules) -> DecodedTransaction | Refusal:
     try:
+        if raw[:1] == _BLOB:
+            raise BlobTransactionRefused
         check_size(len(raw), rules.limits)
         decoded = decode_unsigned(raw)
         check_before_sender(decoded, rules)

@@ -73,7 +73,7 @@ class Asker:
         self._address = address
         self._contracts = Contracts(site.evm, blocks.head(site.evm))
         self._until = time.monotonic() + SECONDS
-        self._gas = min(GAS, site.evm.node.rpc_gas_cap or GAS)
+        self._gas = min(GAS, site.evm.gas_cap(GAS) or GAS)
 
     def ask(self, function: Function, data: bytes) -> Answer:
         """Ask one question.

@@ -132,9 +132,11 @@ BY_READER: Final[Mapping[Callable[[Any], Any], Schema]] = {
     ),
     by_hand.amount: _AMOUNT,
     by_hand.amount64: _AMOUNT,
-    by_hand.seconds: _AMOUNT,
+    by_hand.gas: _AMOUNT,
+    by_hand.seconds: _SECONDS,
     by_hand.chain_id: _AMOUNT,
-    by_hand.moment: _TIME,
+    by_hand.moment: described(_AMOUNT, "Unix seconds, above 10^12 milliseconds"),
+    by_hand.timestamp: _TIME,
     by_hand.flag: BOOLEAN,
     by_hand.slot: one_of(QUANTITY, COUNT, WORD),
     by_hand.word: WORD,
@@ -143,8 +145,10 @@ BY_READER: Final[Mapping[Callable[[Any], Any], Schema]] = {
     by_hand.mining: one_of(_TIME, options(timestamp=_TIME, blocks=_AMOUNT)),
     by_hand.interval: _SECONDS,
     development_chain.pairs: described(
-        array({"type": "array", "items": [DATA, COUNT], "minItems": 2, "maxItems": 2}),
-        "signed transactions, each with the new block it is in, from 0",
+        array(
+            {"type": "array", "items": [one_of(DATA, _CALL), COUNT], "minItems": 2, "maxItems": 2}
+        ),
+        "signed transactions or what they are to be made of, each with the new block it is in, from 0",
     ),
     forked.url: TEXT,
 }  # fmt: skip

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from nodeproject.settings.flags import flag
-from nodeproject.settings.history import HistorySettings
+from nodeproject.settings.pool import PoolSettings
 
 
 @dataclass(frozen=True, slots=True)
-class ExplorerSettings(HistorySettings):
+class ExplorerSettings(PoolSettings):
     """What an operator can set of verifications, with its defaults: a part of `NodeSettings`."""
 
     faucet: int = flag(

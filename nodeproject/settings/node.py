@@ -269,19 +269,6 @@ class NodeSettings(ExplorerSettings):
         "network have the same.",
         least=0,
     )
-    pool_account_slots: int = flag(16, "Executable transactions each account is granted.", least=1)
-    pool_account_queue: int = flag(
-        64, "Most transactions of an account behind a nonce gap.", least=0
-    )
-    pool_slots: int = flag(
-        5120, "Most executable transactions in the pool (slots of 32 KiB).", least=1
-    )
-    pool_queue: int = flag(1024, "Most transactions behind nonce gaps in the pool.", least=0)
-    pool_lifetime: int = flag(10_800, "Seconds after which a waiting transaction expires.", least=1)
-    pool_min_tip: int = flag(0, "Least tip that the pool takes, in wei for each gas.", least=0)
-    pool_unprotected: bool = flag(
-        False, "Take legacy transactions without replay protection (EIP-155)."
-    )
 
     allowed_hosts: tuple[str, ...] = flag(
         ("localhost",),
@@ -332,11 +319,16 @@ class NodeSettings(ExplorerSettings):
     )
     rpc_threads: int = flag(16, "Threads for calls that read the database or execute.", least=1)
     rpc_gas_cap: int = flag(
-        50_000_000, "Most gas that eth_call and eth_estimateGas may use.", least=0
+        -1,
+        "Most gas that eth_call and eth_estimateGas may use; 0: any. -1: 50,000,000, on a chain to develop against "
+        "at least as much as a block has.",
+        least=-1,
     )
     rpc_call_timeout: float = flag(5.0, "Seconds after which a call is given up.", least=0.01)
     rpc_tx_fee_cap: float = flag(
-        100.0, "Most coins a sent transaction may pay in fees; 0: any.", least=0
+        -1.0,
+        "Most coins a sent transaction may pay in fees; 0: any. -1: 100, on a chain to develop against any.",
+        least=-1,
     )
     trace_timeout: float = flag(
         30.0,

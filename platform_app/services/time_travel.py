@@ -38,6 +38,7 @@ def time_travel(chain: PlatformChain, seconds: int, progress: Progress = lambda 
         DecidedByVotes: The validators vote, whose clocks have to agree.
         MadeElsewhere: Another node makes the blocks, or this one bootstraps.
         ClockMovesForward: `seconds` is negative.
+        ClockTooLate: The node's clock never shows a time after the year 9998.
     """
     node = chain.node
     if node.network_id in {MAINNET, TESTNET}:

@@ -63,7 +63,7 @@ class Command(BaseCommand):
                 time_travel(
                     platform_chain(), seconds, lambda at: bar.update(task, completed=at - began)
                 )
-        except (NotLocal, MadeElsewhere, DecidedByVotes) as error:
+        except (NotLocal, MadeElsewhere, DecidedByVotes, clock.ClockTooLate) as error:
             raise CommandError(str(error)) from error
         # From now on whoever asks the node is told of it, too.
         time.sleep(OLDEST)

@@ -112,7 +112,7 @@ def test_a_chain_id_that_is_set_is_answered_at_once(chain, rpc):
 @pytest.mark.parametrize("gas", [None, "0xffffffffffff"])
 def test_an_estimate_tries_no_more_gas_than_block_caller_and_node_allow(asked, rpc, gas):
     limit = int(rpc("eth_getBlockByNumber", "latest", False)["gasLimit"], 16)
-    cap = this_node().evm_rpc.gas_cap
+    cap = this_node().evm_rpc.gas_cap(limit)
     assert limit < cap < int("0xffffffffffff", 16)
     most = limit if gas is None else cap
     # It reverts where it has more.

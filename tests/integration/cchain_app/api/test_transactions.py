@@ -2,6 +2,7 @@
 
 import pytest
 
+from cchain_app.apps import evm_chain
 from cchain_app.txs.signing import sign_transaction
 from cchain_app.txs.transaction import ACCESS_LIST, SET_CODE
 from jsonrpc.errors import JsonRpcError
@@ -89,6 +90,7 @@ REFUSED = [
     ("0x", "typed transaction too short"),
     ("0x02", "typed transaction too short"),
     ("0x05c0", "transaction type not supported"),
+    ("0x03" + "00" * 140_000, "transaction type not supported: tx type 3"),
     (hexed(signed(nonce=0).raw + b"\x00"), "rlp: input contains more than one value"),
     (
         hexed(sign_transaction(unsigned(chain_id=1), KEY)),
@@ -116,12 +118,31 @@ REFUSED = [
 ]
 
 
+@pytest.mark.node_settings(rpc_tx_fee_cap=100.0)
 @pytest.mark.parametrize(("raw", "words"), REFUSED, ids=[words[:40] for _, words in REFUSED])
 def test_what_the_pool_refuses_is_said_in_geths_words(rpc, chain, raw, words):
     with pytest.raises(JsonRpcError) as failure:
         rpc("eth_sendRawTransaction", raw)
     assert failure.value.code == -32000
     assert failure.value.message.startswith(words)
+
+
+def test_on_a_chain_to_develop_against_fees_have_no_cap(rpc, chain):
+    dear = chain.make(max_fee_per_gas=10**16)
+    assert rpc("eth_sendRawTransaction", hexed(dear.raw)) == hexed(dear.hash)
+
+
+def test_on_a_chain_to_develop_against_as_many_wait_behind_a_gap_as_the_pool_takes(rpc, chain):
+    for nonce in range(100, 0, -1):
+        rpc("eth_sendRawTransaction", hexed(signed(nonce=nonce).raw))
+    assert rpc("txpool_status") == {"pending": "0x0", "queued": "0x64"}
+
+
+@pytest.mark.node_settings(network_id=5)
+def test_elsewhere_the_limits_are_geths(node_settings):
+    evm = evm_chain()
+    assert (evm.pool_limits.fee_cap, evm.pool_limits.account_queued) == (100 * 10**18, 64)
+    assert evm.gas_cap(10**9) == 50_000_000
 
 
 def test_the_same_transaction_twice_is_already_known(rpc, chain):

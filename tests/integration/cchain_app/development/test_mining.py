@@ -205,6 +205,59 @@ def test_a_reorganisation_makes_blocks_anew(rpc, chain):
         rpc("anvil_reorg", 2, [[hexed(instead.raw), 2]])
 
 
+def test_a_reorganisation_takes_transactions_that_nobody_signed(rpc, chain):
+    rpc("anvil_setBalance", SOMEBODY, hex(10**18))
+    chain.do(value=1)
+    wanted = {"from": SOMEBODY, "to": hexed(RECIPIENT), "value": "0x40"}
+    assert rpc("anvil_reorg", 1, [[wanted, 0]]) is None
+    assert rpc("eth_getBalance", hexed(RECIPIENT)) == "0x40"
+    assert rpc("eth_blockNumber") == "0x1"
+    with pytest.raises(JsonRpcError, match="pairs of signed bytes, or an object, and an index"):
+        rpc("anvil_reorg", 1, [[7, 0]])
+
+
+def test_times_of_blocks_are_seconds_however_late(rpc, chain):
+    """uint40 and uint48 are types that contracts keep times in; their limits are no milliseconds."""
+    assert rpc("evm_setNextBlockTimestamp", 2**40 - 1) is None
+    rpc("evm_mine")
+    assert int(block(rpc)["timestamp"], 16) == 2**40 - 1
+    rpc("evm_mine", {"timestamp": 2**48 - 1})
+    assert int(block(rpc)["timestamp"], 16) == 2**48 - 1
+    rpc("evm_mine", 2**48)
+    rpc("evm_mine")
+    assert int(block(rpc)["timestamp"], 16) == 2**48
+    assert clock.now() <= clock.LATEST + 60
+
+
+def test_the_clock_is_not_moved_to_where_no_answer_can_say_the_time(rpc, chain):
+    for seconds, words in (
+        (10**10, "10000000000 seconds later it would be after the year 9998"),
+        (1_800_000_000_000, "1800000000000 seconds are more than 300 years"),
+        (2**62, "4611686018427387904 seconds are more than 300 years"),
+    ):
+        while clock.now() + seconds < clock.LATEST:
+            rpc("evm_increaseTime", seconds)
+        with pytest.raises(JsonRpcError, match=words) as refused:
+            rpc("evm_increaseTime", seconds)
+        assert refused.value.code == -32602
+    for method, value in (
+        ("anvil_setBlockTimestampInterval", 2**63 - 1),
+        ("evm_setNextBlockTimestamp", 2**62),
+        ("anvil_mine", None),
+    ):
+        with pytest.raises(JsonRpcError) as refused:
+            rpc(method, *([value] if value else [1, 2**63 - 1]))
+        assert refused.value.code == -32602
+
+
+@pytest.mark.node_settings(gas_limit=100_000_000)
+def test_a_call_may_use_what_a_block_has(rpc, chain):
+    gas_left = {"data": "0x5a5f5260205ff3"}
+    assert 99_000_000 < int(rpc("eth_call", gas_left, "latest"), 16) < 100_000_000
+    needs_much = {"data": "0x6303938700" + "5a" + "11" + "600d57" + "5f5ffd" + "5b00"}
+    assert int(rpc("eth_estimateGas", needs_much), 16) > 60_000_000
+
+
 def test_a_state_is_dumped_and_loaded(rpc, chain):
     chain.do(value=3)
     rpc("anvil_setStorageAt", SOMEBODY, 1, "0x" + "22" * 32)

@@ -22,7 +22,7 @@ from chaindb.pointers import Message, Pointers
 from tests.builders import bytecode
 from tests.builders.transactions import SENDER, signed
 from tests.integration.cchain_app.services.test_submit import OTHER_KEY
-from tests.integration.conftest import Chain
+from tests.integration.conftest import Chain, Rpc
 
 
 @pytest.fixture
@@ -270,3 +270,20 @@ def test_followers_hear_of_a_transaction_before_its_block(
 
     assert [one["type"] for one in heard] == [notifications.PENDING, notifications.HEAD]
     assert heard[0]["hashes"] == [made.hash]
+
+
+def test_a_reorganisation_makes_as_many_blocks_as_it_drops(mining: Chain, rpc: Rpc) -> None:
+    for value in (1, 2, 4):
+        submit(mining.make(value=value))
+    mining.nonce = 1
+    first, second = mining.make(value=64), mining.make(value=128)
+
+    rpc("anvil_reorg", 2, [["0x" + first.raw.hex(), 0], ["0x" + second.raw.hex(), 1]])
+
+    assert height() == 3
+    for number, sent in ((2, first), (3, second)):
+        block = blocks.by_number(mining.evm, number)
+        assert block is not None
+        assert [one.hash for one in block.transactions] == [sent.hash]
+    submit(mining.make(value=1))
+    assert height() == 4

@@ -8,6 +8,7 @@ from cchain_app.api import execution, loop_gas
 from cchain_app.api.params import Tag
 from cchain_app.api.params_call import CallRequest
 from cchain_app.apps import evm_chain
+from cchain_app.chain import GAS_CAP
 from cchain_app.evm.engine import CallInterrupted
 from chaindb.connections import WouldBlock
 from jsonrpc.errors import JsonRpcError
@@ -133,9 +134,9 @@ def test_running_out_of_gas_is_said(call):
     assert (failure.value.code, failure.value.message) == (-32000, "out of gas")
 
 
-def test_gas_is_capped_by_the_node(call, settings):
+def test_gas_is_capped_by_the_node(call):
     read = bytecode.assemble("GAS 0 MSTORE 32 0 RETURN")
-    cap = settings.NODE.rpc_gas_cap
+    cap = GAS_CAP
     left = int(call(read, gas=hex(10 * cap)), 16)
     assert cap - 30_000 < left < cap
 
