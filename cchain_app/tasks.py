@@ -86,7 +86,7 @@ def _produce(chain: EvmChain, *, allow_empty: bool = False) -> bool:
             if not allow_empty and pool.is_empty(chain):
                 return False
             return (
-                chain.consensus.produce(now=clock.now(chain.db), allow_empty=allow_empty)
+                chain.consensus.produce(now=clock.cchain_now(chain.db), allow_empty=allow_empty)
                 is not None
             )
     except UpstreamError as error:

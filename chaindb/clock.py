@@ -3,6 +3,9 @@
 Pure code gets time as an argument; services take it from here. The offset is moved on a local network alone
 (design: staking time travel), and forward only, unless a chain to develop against goes back (then as far as the
 other chain's last block allows) or both chains do, to a named snapshot.
+
+Unspecified: a C-Chain to develop against that goes back further than the P-Chain's last block has a time before the
+node's from then on, by as much as is missing; both go forward together.
 """
 
 import time
@@ -21,7 +24,7 @@ LATEST: Final = 253_370_764_800
 
 Unspecified: a block's own time may be later; the clock does not go on from it then."""
 
-_OFFSET: Final[Question] = ('SELECT "offset" FROM chaindb_clock', ())
+_OFFSET: Final[Question] = ('SELECT "offset", behind FROM chaindb_clock', ())
 
 
 class ClockTooLate(Exception):
@@ -48,6 +51,11 @@ def now(db: Database = _DATABASE) -> int:
     return int(time.time()) + offset(db)
 
 
+def cchain_now(db: Database = _DATABASE) -> int:
+    """Return the time at which the C-Chain's next block is made, in Unix seconds. As `now`."""
+    return int(time.time()) + cchain_offset(db)
+
+
 def questions(db: Database) -> list[Question]:
     """Return what `now` will ask a database: nothing where the clock is in another one."""
     return [_OFFSET] if db.alias == _DATABASE.alias else []
@@ -63,8 +71,19 @@ def offset(db: Database = _DATABASE) -> int:
 
     Read anew each time: whoever moves it may be another process, and both chains must agree.
     """
+    ahead, _ = _read(db)
+    return ahead
+
+
+def cchain_offset(db: Database = _DATABASE) -> int:
+    """Return how many seconds the C-Chain's time is ahead of wall time. As `offset`."""
+    ahead, behind = _read(db)
+    return ahead - behind
+
+
+def _read(db: Database) -> tuple[int, int]:
     found = (db if questions(db) else _DATABASE).row(*_OFFSET)
-    return 0 if found is None else int(found[0])
+    return (0, 0) if found is None else (int(found[0]), int(found[1]))
 
 
 def move(seconds: int) -> int:
@@ -100,7 +119,8 @@ def reach(moment: int) -> int:
 def show(moment: int, *, least: int) -> int:
     """Set the clock to a moment (Unix seconds), back too, but not below `least` nor beyond `LATEST`; return the new offset.
 
-    For chains to develop against alone, that go back themselves. The caller holds the transaction.
+    The C-Chain's time is that moment, also below `least`. For chains to develop against alone, that go back
+    themselves. The caller holds the transaction.
     """
     return restore(moment - wall(), least=least)
 
@@ -108,7 +128,8 @@ def show(moment: int, *, least: int) -> int:
 def restore(seconds: int, *, least: int) -> int:
     """Let the clock be so many seconds ahead of wall time, or behind it, but not below `least`. As `show`."""
     ahead = min(max(seconds, least - wall()), LATEST - wall())
-    _DATABASE.upsert(Clock, ("id", "offset"), [(1, ahead)])
+    behind = max(ahead - seconds, 0)
+    _DATABASE.upsert(Clock, ("id", "offset", "behind"), [(1, ahead, behind)])
     return ahead
 
 

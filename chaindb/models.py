@@ -11,6 +11,10 @@ class Clock(models.Model):
 
     id = models.SmallIntegerField(primary_key=True, default=1)
     offset = models.BigIntegerField(help_text="Seconds ahead of wall time; below zero: behind it")
+    behind = models.BigIntegerField(
+        db_default=0,
+        help_text="Seconds by which the C-Chain's time is before it: it has gone back, and the P-Chain has not",
+    )
 
     class Meta:
         verbose_name_plural = "clock"

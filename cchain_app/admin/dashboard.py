@@ -37,7 +37,7 @@ def overview() -> Overview | None:
 
 def _head_cards(head: Block) -> tuple[Card, ...]:
     page = links.block_page(head.number)
-    age = formats.format_age(clock.now() - head.timestamp)
+    age = formats.format_age(clock.cchain_now() - head.timestamp)
     return (
         Card("Head", display.link(f"{head.number:,}", page), display.short_link(head.hash, page)),
         Card("Chain time", f"{age} ago", display.moment(head.timestamp)),
@@ -66,7 +66,7 @@ def _rate_card(recent: list[Block]) -> Card:
 
 
 def _rates() -> SafeString:
-    found = rates.minutes(evm_chain(), clock.now())
+    found = rates.minutes(evm_chain(), clock.cchain_now())
     return charts.beside(
         charts.rate("Transactions", [one.transactions for one in found]),
         charts.rate("Gas", [one.gas_used for one in found]),

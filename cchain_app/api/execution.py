@@ -255,7 +255,7 @@ def next_env(rpc: EvmRpc, head: AcceptedBlock) -> BlockEnv:
     Unspecified: on other chains `pending` is the head, as coreth has it.
     """
     chain = rpc.chain
-    env = chain.rules().env_after(head, max(clock.now(), head.header.timestamp))
+    env = chain.rules().env_after(head, max(clock.cchain_now(), head.header.timestamp))
     override = development.conditions(chain).of_next_block(head.header.timestamp)
     return env if override is None else override.apply(env)
 

@@ -227,7 +227,7 @@ def fork_of_next(chain: EvmChain, head: AcceptedBlock) -> str:
     """Return the rule set of the block after `head` by the node's clock, which is asked where it makes a difference."""
     reached = head.header.timestamp
     later = chain.config.may_change_after(head.number + 1, reached)
-    return fork_after(chain, head, clock.now() if later else reached)
+    return fork_after(chain, head, clock.cchain_now() if later else reached)
 
 
 def base_fee_after(chain: EvmChain, head: AcceptedBlock) -> int | None:

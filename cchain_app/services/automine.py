@@ -131,7 +131,7 @@ class Automine:
         """Make the block on this head; say whether it is accepted: not where another process was quicker."""
         block = None
         with suppress(GoesToPool), self._vm.offering(ordered, head.hash):
-            block = self._chain.consensus.produce(now=clock.now(self._chain.db))
+            block = self._chain.consensus.produce(now=clock.cchain_now(self._chain.db))
         if block is None:
             self._note_company()
         return block is not None

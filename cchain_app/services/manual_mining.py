@@ -68,7 +68,7 @@ def mine(chain: EvmChain, count: int, *, interval: int = 0, time: int | None = N
 
 def _times(chain: EvmChain, count: int, interval: int) -> list[int]:
     """Return the node's time for each of some blocks to come, in Unix seconds."""
-    first = max(clock.now(), blocks.head(chain).header.timestamp if interval else 0)
+    first = max(clock.cchain_now(), blocks.head(chain).header.timestamp if interval else 0)
     return [first + interval * place for place in range(1, count + 1)]
 
 
@@ -149,7 +149,7 @@ def set_interval(chain: EvmChain, seconds: float) -> None:
 
 
 def increase_time(chain: EvmChain, seconds: int) -> int:
-    """Move the clock of both chains forward; return by how many seconds it is ahead of wall time then.
+    """Move the clock of both chains forward; return by how many seconds the C-Chain's is ahead of wall time then.
 
     Raises:
         HasPeers: Other nodes follow the chain.
@@ -159,7 +159,8 @@ def increase_time(chain: EvmChain, seconds: int) -> int:
         raise HasPeers
     try:
         with chain.db.atomic(durable=True):
-            return clock.move(seconds)
+            clock.move(seconds)
+            return clock.cchain_offset()
     except clock.ClockTooLate as error:
         raise TimeTooLate(str(error)) from error
 
@@ -167,7 +168,7 @@ def increase_time(chain: EvmChain, seconds: int) -> int:
 def set_time(chain: EvmChain, time: int) -> int:
     """Set the clock of both chains, back too; return by how many seconds it went forward, 0 if back.
 
-    It does not go below the P-Chain's last block, and no block is older than the one before it.
+    The P-Chain's time does not go below its last block, and no block is older than the one before it.
 
     Raises:
         HasPeers: Other nodes follow the chain.
@@ -175,6 +176,6 @@ def set_time(chain: EvmChain, time: int) -> int:
     if chain.has_peers():
         raise HasPeers
     with chain.db.atomic(durable=True):
-        before = clock.now()
+        before = clock.cchain_now()
         clock.show(time, least=chain.least_time())
-        return max(0, clock.now() - before)
+        return max(0, clock.cchain_now() - before)

@@ -43,7 +43,7 @@ def take_snapshot(chain: EvmChain) -> int:
                 head.number,
                 head.hash,
                 rows.count_before(chain.db, head.number + 1),
-                clock.offset(),
+                clock.cchain_offset(),
                 tuple(pool_rows.stored(chain.db)),
                 found.next_timestamp,
                 found.next_base_fee,

@@ -28,7 +28,7 @@ def of_cchain() -> Iterator[Metric]:
     """Walk what rows say of the C-Chain; nothing before its genesis, or where this node is not part of it."""
     if not Chain.C.is_here:
         return
-    head, now = cchain.head(evm_chain()), clock.now()
+    head, now = cchain.head(evm_chain()), clock.cchain_now()
     if head is None:
         return
     yield from _head(Chain.C, head.number, head.timestamp, now)

@@ -148,7 +148,7 @@ def _submit(raws: Sequence[bytes]) -> None:
 
 
 def _produce(wanted: int) -> None:
-    made = evm_chain().consensus.produce(now=clock.now(), allow_empty=True)
+    made = evm_chain().consensus.produce(now=clock.cchain_now(), allow_empty=True)
     block = None if made is None else cchain_blocks.by_number(evm_chain(), made.height)
     if block is None or len(block.transactions) != wanted:
         raise NotMade(f"{block} has not {wanted} transactions")

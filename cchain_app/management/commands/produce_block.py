@@ -41,7 +41,7 @@ class Command(BaseCommand):
             )
             return
         for _ in range(options["count"]):
-            made = chain.consensus.produce(now=clock.now(), allow_empty=options["empty"])
+            made = chain.consensus.produce(now=clock.cchain_now(), allow_empty=options["empty"])
             block = None if made is None else blocks.by_number(chain, made.height)
             if block is None:
                 self.stdout.write(_why_none(chain))

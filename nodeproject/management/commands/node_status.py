@@ -46,7 +46,7 @@ class Command(BaseCommand):
             ) from None
         pending, queued = pool.counts(evm_chain())
         validators = stakers.current_validators(platform_chain())
-        age = max(0, clock.now() - head.header.timestamp)
+        age = max(0, clock.cchain_now() - head.header.timestamp)
         facts = {
             "Network": f"{settings.NODE.network_id}, chain ID {evm_chain().config.chain_id}",
             "C-Chain": f"{', '.join(evm_chain().aliases)}, {evm_chain().blockchain_id}",

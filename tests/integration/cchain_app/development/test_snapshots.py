@@ -3,6 +3,7 @@
 import pytest
 
 from cchain_app.selectors import blocks
+from chaindb import clock
 from primitives.evm import Address
 from tests.builders import bytecode
 from tests.builders.transactions import RECIPIENT, SENDER
@@ -153,3 +154,31 @@ def test_a_filter_made_while_the_chain_goes_back_misses_nothing(rpc, chain, monk
     found = rpc("eth_getFilterChanges", asked)
     told = {one["blockHash"] if method == "eth_newFilter" else one for one in found}
     assert told == {hexed(sent.hash if "Pending" in method else block.hash)}
+
+
+@pytest.mark.parametrize("back", ["evm_revert", "anvil_reset", "evm_setTime"])
+def test_the_time_goes_back_also_where_the_p_chain_has_blocks_since(rpc, chain, back):
+    """A jump of a year ends stakers, whose blocks stay: the P-Chain's time does not go back behind them."""
+    year = 366 * 86_400
+    rpc("evm_mine")
+    snapshot = rpc("evm_snapshot")
+    before = clock.wall()
+    assert rpc("evm_increaseTime", year) == year
+    rpc("evm_mine")
+    least = clock.now()
+    chain.evm.least_time = lambda: least
+
+    rpc(back, *{"evm_revert": [snapshot], "anvil_reset": [], "evm_setTime": [before]}[back])
+    if back == "evm_setTime":
+        rpc("anvil_rollback", 1)
+    rpc("evm_mine")
+    block = rpc("eth_getBlockByNumber", "latest", False)
+    assert before <= int(block["timestamp"], 16) <= clock.wall() + 1
+    assert clock.now() >= least
+
+    assert year <= rpc("evm_increaseTime", year) <= year + 60
+    rpc("evm_mine")
+    later = rpc("eth_getBlockByNumber", "latest", False)
+    passed = int(later["timestamp"], 16) - int(block["timestamp"], 16)
+    assert year <= passed <= year + 60
+    assert clock.now() >= least + year
