@@ -1,6 +1,6 @@
 """The file of NODE_STATE: the state of a local chain, loaded when the chain begins and written when the node ends.
 
-It is Anvil's format (devnet.md 8 and 14).
+It is Anvil's format, JSON in a file (devnet.md 8 and 14); gzip of it, as of anvil_dumpState, is read too.
 """
 
 from pathlib import Path

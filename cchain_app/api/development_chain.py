@@ -7,6 +7,7 @@ from cchain_app.api.eth_fees import next_base_fee, suggested_tip
 from cchain_app.api.params_accounts import TransactionRequest, transaction
 from cchain_app.api.params_development import amount64
 from cchain_app.api.rpc import EvmRpc
+from cchain_app.development.dump import packed
 from cchain_app.development.errors import AlreadyMined, ReorgBlockTooHigh
 from cchain_app.forking.origin import Wanted, read_wanted
 from cchain_app.selectors import blocks, pool
@@ -183,7 +184,7 @@ def dump_state(rpc: EvmRpc, _historical: bool) -> str:  # noqa: FBT001  # as it 
 
     Unspecified: historical states are not in it.
     """
-    return encode_data(state_files.dump_state(rpc.chain))
+    return encode_data(packed(state_files.dump_state(rpc.chain)))
 
 
 def load_state(rpc: EvmRpc, dump: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""The state of a chain as Anvil writes it to a file: gzip of JSON (devnet.md 8). Pure."""
+"""The state of a chain as Anvil writes it: JSON in a file, gzip of that over RPC (devnet.md 8). Pure."""
 
 import gzip
 import json
@@ -29,10 +29,11 @@ class DumpedAccount(NamedTuple):
     storage: Mapping[Slot, Word]
 
 
-def pack(head: Header, accounts: Iterable[tuple[Address, DumpedAccount]]) -> bytes:
-    """Return a dump of a state.
+def document_of(head: Header, accounts: Iterable[tuple[Address, DumpedAccount]]) -> bytes:
+    """Return a dump of a state as JSON.
 
-    Unspecified: of the chain it has the head's environment and no blocks: those stay with their data directory.
+    Unspecified: of the chain it has the head's environment and no blocks: those stay with their data directory. So the best
+    block is the first one: Anvil looks it up among the blocks, and loads nothing where it is not there.
 
     Args:
         head: Of the chain.
@@ -53,12 +54,17 @@ def pack(head: Header, accounts: Iterable[tuple[Address, DumpedAccount]]) -> byt
             },
         },
         "accounts": {encode_data(address): _written(account) for address, account in accounts},
-        "best_block_number": encode_quantity(head.number),
+        "best_block_number": 0,
         "blocks": [],
         "transactions": [],
         "historical_states": None,
     }
-    return gzip.compress(json.dumps(document, separators=(",", ":")).encode(), mtime=0)
+    return json.dumps(document, separators=(",", ":")).encode()
+
+
+def packed(document: bytes) -> bytes:
+    """Return a dump as it is sent."""
+    return gzip.compress(document, mtime=0)
 
 
 def _written(account: DumpedAccount) -> dict[str, Any]:

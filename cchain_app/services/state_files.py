@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from cchain_app.chain import EvmChain
-from cchain_app.development.dump import DumpedAccount, pack, unpack
+from cchain_app.development.dump import DumpedAccount, document_of, unpack
 from cchain_app.selectors import blocks
 from cchain_app.services import by_hand
 from cchain_app.store import evm_state
@@ -11,9 +11,9 @@ from primitives.evm import Address
 
 
 def dump_state(chain: EvmChain) -> bytes:
-    """Return the state at the head, as it is with all that was changed by hand, as gzip of JSON."""
+    """Return the state at the head, as it is with all that was changed by hand, as JSON."""
     with chain.db.atomic():  # one moment of the rows
-        return pack(blocks.catch_up(chain).header, _accounts(chain))
+        return document_of(blocks.catch_up(chain).header, _accounts(chain))
 
 
 def _accounts(chain: EvmChain) -> Iterator[tuple[Address, DumpedAccount]]:
