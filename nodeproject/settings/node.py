@@ -46,7 +46,9 @@ class NodeSettings(ExplorerSettings):
         options=(),
     )
     genesis: str = flag(
-        "", "The C-Chain's genesis file (geth's JSON). Default: the network's own.", options=()
+        "",
+        "The C-Chain's genesis file (geth's JSON). Default: the network's own.",
+        options=("--init",),
     )
     hardfork: str = flag(
         "",
@@ -233,10 +235,12 @@ class NodeSettings(ExplorerSettings):
         "Accounts of NODE_MNEMONIC that a local network has coins for and this node signs for.",
         least=0,
         most=1000,
+        options=("-a",),
     )
     mnemonic: str = flag(
         "test test test test test test test test test test test junk",
         "The words (BIP-39) that these accounts' keys are derived from.",
+        options=("-m",),
     )
     derivation_path: str = flag(
         "m/44'/60'/0'/0/", "Where they are (BIP-32); an account's number is added."
