@@ -1,1 +1,1 @@
-"""How chain values live in Django: fields, bulk writes, locks and read-only admin. Knows no chain."""
+"""How chain values live in Django: fields, bulk writes, transactions and locks. Knows no chain."""

@@ -1,10 +1,10 @@
-"""The Django app of what both chains keep: the node's clock."""
+"""The Django app of what both chains keep: the node's clock, and how often the rows went back."""
 
 from django.apps import AppConfig
 
 
 class ChaindbConfig(AppConfig):
-    """Registers the clock's row."""
+    """Registers their rows."""
 
     name = "chaindb"
     verbose_name = "Node"

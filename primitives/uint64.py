@@ -19,15 +19,6 @@ def add(*numbers: int) -> int:
     return _verify(sum(numbers))
 
 
-def multiply(a: int, b: int) -> int:
-    """Return the product of two numbers that are not negative.
-
-    Raises:
-        Overflow: It has more than 64 bits.
-    """
-    return _verify(a * b)
-
-
 def _verify(number: int) -> int:
     if number > MAX:
         raise Overflow

@@ -13,9 +13,6 @@ from primitives.hashing import keccak256
 SIZE = 256
 """Bytes of a bloom in a header or receipt."""
 
-EMPTY_BLOOM = bytes(SIZE)
-"""The bloom of no logs."""
-
 
 @lru_cache(maxsize=8_192)  # of half a KiB; one that is not there takes 2 µs
 def bloom_bits(item: bytes) -> int:

@@ -128,11 +128,6 @@ def txs_of_block(
     return _rows(chain, found.order_by("id")[:count])
 
 
-def txs_by_id(chain: PlatformChain, tx_ids: Iterable[ID]) -> list[TxRow]:
-    """Return accepted transactions by their IDs, the latest first."""
-    return _rows(chain, chain.db.objects(Tx).filter(tx_id__in=list(tx_ids)).order_by("-id"))
-
-
 def tx(chain: PlatformChain, tx_id: ID) -> tuple[TxRow, bytes] | None:
     """Return an accepted transaction and its bytes, or None."""
     found = chain.db.objects(Tx).filter(tx_id=tx_id).first()

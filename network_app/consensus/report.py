@@ -270,11 +270,6 @@ class ConsensusReport:
     contradiction: Contradiction | None = None
 
     @property
-    def longest_processing(self) -> float:
-        """Seconds for which the oldest block has been processing; 0 where there is none."""
-        return max((one.seconds for one in self.processing), default=0.0)
-
-    @property
     def obstacle(self) -> str | None:
         """Why nothing is decided, in words; None where nothing keeps it from being."""
         if self.contradiction is not None:

@@ -52,7 +52,7 @@ _log = logging.getLogger(__name__)
 
 
 class Undecided(Protocol):
-    """What is in memory alone of a chain that is voted on: `voting.Consensus`. On the event loop."""
+    """What is in memory alone of a chain that is voted on: `voting.Participation`. On the event loop."""
 
     def last_accepted(self) -> ID | None:
         """Return the last accepted block, also one that is not stored yet; None: the rows know it."""

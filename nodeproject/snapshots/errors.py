@@ -3,7 +3,7 @@
 SnapshotRefused
 ├── NotLocal           the network is not a local one
 ├── NotAlone           other nodes have the chain, too
-├── NoChain      there is no chain yet
+├── NoChain            there is no chain yet
 ├── OtherChain         it is of another network, genesis or chain ID
 └── OtherMigrations    its tables were made by others than these
 """

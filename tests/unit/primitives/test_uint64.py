@@ -18,17 +18,7 @@ def test_a_sum_is_exact_or_refused(terms: list[int]) -> None:
         uint64.add(*terms)
 
 
-@given(numbers, numbers | st.integers(0, 1000))
-def test_a_product_is_exact_or_refused(a: int, b: int) -> None:
-    if a * b <= uint64.MAX:
-        assert uint64.multiply(a, b) == a * b
-        return
-    with pytest.raises(uint64.Overflow, match=r"^overflow$"):
-        uint64.multiply(a, b)
-
-
 def test_the_largest_number_is_still_one() -> None:
     assert uint64.add(uint64.MAX - 1, 1) == uint64.MAX
-    assert uint64.multiply(uint64.MAX, 1) == uint64.MAX
     with pytest.raises(uint64.Overflow):
         uint64.add(uint64.MAX, 1)
