@@ -75,6 +75,7 @@ def verifysourcecode(query: Query) -> Reply:
     site = query.site
     address = query.address("contractaddress")
     try:
+        verification.code_hash_at(site, address)  # before long sources are read for nothing
         submission = from_form(address, query.form, most=site.settings.source_limit)
         key = verification.submit(site, submission, client=query.client)
     except SubmittedAlready as waiting:

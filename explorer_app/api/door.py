@@ -8,12 +8,13 @@ from typing import Any, Concatenate, Final, ParamSpec
 import msgspec
 from asgiref.sync import async_to_sync
 from django.core.exceptions import BadRequest, SuspiciousOperation
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from django.views.decorators.csrf import csrf_exempt
 
 from cchain_app.forking.errors import UpstreamError
 from cchain_app.selectors.blocks import NoGenesis
+from explorer_app.api import forms
 from explorer_app.apps import explorer
 from explorer_app.selectors.places import Busy
 from explorer_app.site import Explorer
@@ -31,13 +32,9 @@ class BodyTooLarge(Exception):
     """A body that is longer than any submission."""
 
 
-class MalformedForm(Exception):
-    """A body that is not what its type says."""
-
-
 # Django's own; each would be answered by a page of Django's.
 _MALFORMED: Final = (
-    MalformedForm, SuspiciousOperation, BadRequest, MultiPartParserError, UnicodeDecodeError
+    SuspiciousOperation, BadRequest, MultiPartParserError, UnicodeDecodeError, forms.MalformedForm
 )  # fmt: skip
 
 
@@ -123,32 +120,23 @@ def read_form(site: Explorer, request: HttpRequest) -> dict[str, str]:
 
     Raises:
         BodyTooLarge: The body is longer than any submission.
+        TooLarge: A value is longer than any source, or the body is JSON and so is all of it.
+        TooManyFieldsSent: There are more of them than Django lets any form have.
     """
     found = {name: str(value) for name, value in request.GET.items()}
     if request.method != "POST":
         return found
     if request.content_type == "multipart/form-data":
-        given = request.POST
-    elif request.content_type == "application/json":
-        return found | _of_json(read_body(site, request))
-    else:
-        given = QueryDict(read_body(site, request), encoding="utf-8")
-    return found | {name: str(value) for name, value in given.items()}
+        return found | {name: str(value) for name, value in request.POST.items()}
+    body, most = read_body(site, request), site.settings.source_limit
+    is_json = request.content_type == "application/json"
+    read = forms.from_json if is_json else forms.from_urlencoded
+    return found | read(body, most=most)
 
 
 def json_response(value: Any, status: int = 200) -> HttpResponse:
     """Return a value as JSON."""
     return HttpResponse(msgspec.json.encode(value), "application/json", status)
-
-
-def _of_json(body: bytes) -> dict[str, str]:
-    if not body:
-        return {}
-    try:
-        found: dict[str, str] = msgspec.json.decode(body, type=dict[str, str])
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise MalformedForm from error
-    return found
 
 
 def _too_often(site: Explorer, request: HttpRequest) -> bool:

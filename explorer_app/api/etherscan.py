@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
+from django.core.exceptions import TooManyFieldsSent
 from django.http import HttpRequest, HttpResponse
 
 from explorer_app.api import (
@@ -22,6 +23,7 @@ from explorer_app.api.door import (
     json_response,
     read_form,
 )
+from explorer_app.api.forms import most_fields
 from explorer_app.api.replies import (
     ActionError,
     Bare,
@@ -32,6 +34,7 @@ from explorer_app.api.replies import (
     WrongChain,
 )
 from explorer_app.site import Explorer
+from explorer_app.verification.errors import TooLarge
 
 Action = Callable[[Query], Reply | Bare]
 
@@ -87,6 +90,10 @@ def _answer(site: Explorer, request: HttpRequest) -> HttpResponse:
         found = error.reply
     except BodyTooLarge:
         found = Reply.refusal(f"The request is longer than {site.settings.source_limit} bytes")
+    except TooLarge as refusal:
+        found = Reply.refusal(str(refusal))
+    except TooManyFieldsSent:
+        found = Reply.refusal(f"The form has more than {most_fields()} fields")
     return json_response(found.json())
 
 

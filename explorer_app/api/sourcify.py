@@ -196,8 +196,10 @@ def _submit(
     refusal = _wrong(site, chain, address)
     if refusal is not None:
         return refusal
+    at = decode_address(address)
     try:
-        submission = read(site, decode_address(address), read_body(site, request))
+        verification.code_hash_at(site, at)  # before a long body is read for nothing
+        submission = read(site, at, read_body(site, request))
         key = verification.submit(site, submission, client=client_of(site, request), both=True)
     except BodyTooLarge:
         return error(413, "invalid_parameter", "The request is too long")

@@ -5,7 +5,7 @@ Refusal
 │   ├── NoJson, NotAnObject, NoSources, SourceElsewhere
 │   ├── UnsupportedLanguage, UnknownCodeFormat
 │   ├── NoContractName, MalformedVersion, UnknownCompiler
-│   └── MalformedArguments, TooLarge
+│   └── MalformedArguments, TooLarge, TooManyStrings
 └── VerificationFailed         the job has ended without a match
     ├── NotDeployed, AlreadyVerified, GivenUp, StateUnknown
     ├── WrongCommit, CompilerErrors, CompilerStopped, NoCompilerOutput
@@ -134,6 +134,13 @@ class TooLarge(BadSubmission):
 
     def __init__(self, most: int) -> None:
         super().__init__(f"The submission is longer than {most} bytes")
+
+
+class TooManyStrings(BadSubmission):
+    """JSON with more strings than any submission needs."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"The submission has more than {most} names and texts: too many sources")
 
 
 class TooManyWaiting(BadSubmission):

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from explorer_app.verification.counting import has_more_strings
 from explorer_app.verification.errors import (
     MalformedArguments,
     NoContractName,
@@ -14,10 +15,12 @@ from explorer_app.verification.errors import (
     NotAnObject,
     SourceElsewhere,
     TooLarge,
+    TooManyStrings,
     UnknownCodeFormat,
     UnsupportedLanguage,
 )
 from explorer_app.verification.versions import Version
+from jsonrpc.counting import may_hold_more
 from primitives.evm import Address
 
 STANDARD_JSON: Final = "solidity-standard-json-input"
@@ -28,8 +31,12 @@ MOST_NAME: Final = 1024
 MOST_ARGUMENTS: Final = 256 * 1024
 """Digits of constructor arguments."""
 MOST_SOURCES: Final = 10_000
+MOST_STRINGS: Final = 4 * MOST_SOURCES
+"""Of a submission, names of members too: path, `content` and text of each source, and what is said beside them."""
 MOST_SETTINGS: Final = 512 * 1024
 """Bytes of a compiler's settings: remappings and libraries may be many."""
+MOST_VALUES: Final = 30_000
+"""Of settings, or of metadata with them; commas and brackets in texts are counted too."""
 _LIBRARIES: Final = 10
 _DEFAULT: Final = ("", "default")
 
@@ -88,9 +95,12 @@ def read_json(text: str | bytes, type_: Any = Any) -> Any:
     """Read JSON that a stranger sends, as a type: what that does not have costs no memory.
 
     Raises:
+        TooManyStrings: It has more than any submission; nothing is made of them.
         NoJson: It is none, or nested too deeply.
         NotAnObject: It has another shape.
     """
+    if has_more_strings(text, MOST_STRINGS):
+        raise TooManyStrings(MOST_STRINGS)
     try:
         return msgspec.json.decode(text, type=type_)
     except msgspec.ValidationError as error:
@@ -189,9 +199,7 @@ def from_metadata(address: Address, body: bytes, *, most: int) -> Submission:
     if len(body) > most:
         raise TooLarge(most)
     request: _WithMetadata = read_json(body, _WithMetadata)
-    if len(request.metadata) > MOST_SETTINGS:
-        raise NotAnObject(f"the metadata have more than {MOST_SETTINGS} bytes")
-    metadata: _Metadata = read_json(bytes(request.metadata), _Metadata)
+    metadata: _Metadata = _read_bounded(request.metadata, _Metadata, "the metadata")
     target = metadata.settings.get("compilationTarget")
     if not isinstance(target, dict) or len(target) != 1:
         raise NoContractName
@@ -214,6 +222,7 @@ def read_input(text: str | bytes) -> Mapping[str, Any]:
 
     Raises:
         NoJson: It is no JSON.
+        TooManyStrings: It has more names and texts than any submission.
         NotAnObject: It, or a part of it, is of another shape, or has too many sources or settings.
         UnsupportedLanguage: It is in a language that is not compiled here.
         NoSources: It has no source.
@@ -224,17 +233,25 @@ def read_input(text: str | bytes) -> Mapping[str, Any]:
         raise UnsupportedLanguage(found.language)
     if not found.sources:
         raise NoSources
-    if len(found.sources) > MOST_SOURCES or len(found.settings) > MOST_SETTINGS:
-        raise NotAnObject(f"more than {MOST_SOURCES} sources, or {MOST_SETTINGS} bytes of settings")
+    if len(found.sources) > MOST_SOURCES:
+        raise NotAnObject(f"more than {MOST_SOURCES} sources")
     sources = {}
     for path, source in found.sources.items():
         if source.content is None:
             raise SourceElsewhere(path)
         sources[path] = {"content": source.content}
-    settings = read_json(bytes(found.settings), dict[str, Any])
+    settings = _read_bounded(found.settings, dict[str, Any], "the settings")
     if not isinstance(settings.get("libraries", {}), dict):
         raise NotAnObject("the libraries are no object")
     return {"language": found.language, "sources": sources, "settings": settings}
+
+
+def _read_bounded(raw: msgspec.Raw, type_: Any, what: str) -> Any:
+    """Read a part of which everything is kept. Raises as `read_json`."""
+    text = bytes(raw)
+    if len(text) > MOST_SETTINGS or may_hold_more(text, MOST_VALUES):
+        raise NotAnObject(f"{what} have more than {MOST_SETTINGS} bytes, or {MOST_VALUES} values")
+    return read_json(text, type_)
 
 
 def split_name(text: str) -> tuple[str, str]:

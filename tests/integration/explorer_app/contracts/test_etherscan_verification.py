@@ -203,6 +203,13 @@ def test_what_is_written_is_sent_by_post(explored: Explored) -> None:
     )
 
 
+def test_sources_for_an_address_without_a_contract_are_not_read(explored: Explored) -> None:
+    found = explored.deploy("counter")
+    form = explored.form(found, contractaddress=ADDRESS, sourceCode="{", compilerversion="")
+
+    assert explored.post(**form) == refused(f"Unable to locate ContractCode at {ADDRESS}")
+
+
 def test_a_compiler_that_is_not_there_is_named_with_how_it_is_installed(
     explored: Explored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,6 +230,8 @@ def test_a_submission_has_a_limit(explored: Explored, monkeypatch: pytest.Monkey
 
     small = explored.form(found, sourceCode="x" * 1001)
     assert explored.post(**small)["result"] == "The submission is longer than 1000 bytes"
+    of_json = explored.client.post("/api", small, "application/json").json()
+    assert of_json["result"] == "The submission is longer than 1000 bytes"
     large = explored.form(found, sourceCode="x" * 5000)
     assert explored.post(**large)["result"] == "The request is longer than 1000 bytes"
 
@@ -404,6 +413,11 @@ def test_what_cannot_be_read_is_refused_in_the_interfaces_own_form(explored: Exp
         ask.post("/api", fields, FORM),
         ask.get(f"/api?{fields}"),
         ask.get(f"/v2/api?{fields}"),
+        ask.post("/api", {f"a{number}": "" for number in range(2000)}, "application/json"),
+    ):
+        assert answered.status_code == 200
+        assert answered.json() == refused("The form has more than 1000 fields")
+    for answered in (
         ask.post("/api", b"--x\r\n", parts),
         ask.post("/api", b"--x\r\n", f"{parts}; boundary={'x' * 300}"),
         ask.post(

@@ -136,6 +136,27 @@ def test_what_cannot_be_verified_has_a_status_and_a_code(explored: Explored) -> 
         assert answered.json()["customCode"] == code
 
 
+def test_nothing_is_read_for_an_address_without_a_contract(explored: Explored) -> None:
+    for path in (f"/v2/verify/{CHAIN}/{NOBODY}", f"/v2/verify/metadata/{CHAIN}/{NOBODY}"):
+        answered = explored.client.post(path, "{", JSON)
+
+        assert answered.status_code == 400
+        assert answered.json()["customCode"] == "contract_not_deployed"
+
+
+def test_more_sources_than_there_may_be_are_refused(explored: Explored) -> None:
+    found = explored.deploy("counter")
+    many = {str(number): "" for number in range(50_000)}
+    for path, sent in (
+        (f"/v2/verify/{CHAIN}/{at(found)}", {"stdJsonInput": {"sources": many}}),
+        (f"/v2/verify/metadata/{CHAIN}/{at(found)}", {"metadata": {}, "sources": many}),
+    ):
+        answered = explored.client.post(path, json.dumps(sent), JSON)
+
+        assert answered.status_code == 400
+        assert "more than 40000 names and texts" in answered.json()["message"]
+
+
 def test_a_verification_that_nobody_knows_is_not_found(explored: Explored) -> None:
     answered = explored.client.get("/v2/verify/00000000-0000-0000-0000-000000000000")
 

@@ -15,15 +15,18 @@ from explorer_app.verification.errors import (
     NotAnObject,
     SourceElsewhere,
     TooLarge,
+    TooManyStrings,
     UnknownCodeFormat,
     UnsupportedLanguage,
 )
 from explorer_app.verification.submission import (
+    MOST_SOURCES,
     SINGLE_FILE,
     STANDARD_JSON,
     from_form,
     from_metadata,
     from_sourcify,
+    read_input,
 )
 from explorer_app.verification.versions import Version
 from primitives.evm import Address
@@ -143,6 +146,37 @@ def test_sourcifys_form_has_the_same_parts() -> None:
         from_sourcify(ANY, bytes(10_001), most=10_000)
     text = {**body, "stdJsonInput": json.dumps(INPUT)}
     assert from_sourcify(ANY, json.dumps(text).encode(), most=10_000) == read()
+
+
+@pytest.mark.parametrize("name", ["{}", "{}\\\\"])
+def test_nothing_is_made_of_more_sources_than_there_may_be(name: str) -> None:
+    for most, refusal in ((MOST_SOURCES + 1, NotAnObject), (90_000, TooManyStrings)):
+        sources = ",".join(f'"{name.format(number)}":{{}}' for number in range(most))
+        given = f'{{"sources":{{{sources}}}}}'
+        body = f'{{"stdJsonInput":{given},"compilerVersion":"0.8.37","contractIdentifier":"A"}}'
+        flat = f'{{"metadata":{{}},{given[1:]}'.replace("{}", '""')
+        with pytest.raises(refusal):
+            read_input(given)
+        with pytest.raises(refusal):
+            from_sourcify(ANY, body.encode(), most=10_000_000)
+        if refusal is TooManyStrings:
+            with pytest.raises(refusal):
+                from_metadata(ANY, flat.encode(), most=10_000_000)
+
+
+def test_as_many_sources_are_read_as_there_may_be() -> None:
+    content = {"content": 'string a = "{,}[,]";'}
+    sources = {f"{number}.sol": content for number in range(MOST_SOURCES)}
+
+    assert read_input(json.dumps({"sources": sources}))["sources"] == sources
+
+
+def test_settings_and_metadata_have_few_values() -> None:
+    many: dict[str, Any] = {"a": [0] * 40_000}
+    with pytest.raises(NotAnObject, match="the settings have more than"):
+        read_input(json.dumps({**INPUT, "settings": many}))
+    with pytest.raises(NotAnObject, match="the metadata have more than"):
+        from_metadata(ANY, json.dumps({"metadata": {"settings": many}}).encode(), most=10_000_000)
 
 
 def test_metadata_name_contract_compiler_and_settings() -> None:
