@@ -7,6 +7,7 @@ _LAST_SECOND = 253_402_300_799
 """The end of the year 9999, after which a `datetime` has no words."""
 
 _MOST_DECIMALS = 6
+_LEAST = "0.000001"
 _SHORT = 16
 """A text of so many characters is still shown whole."""
 
@@ -19,10 +20,17 @@ def format_units(amount: int, unit: int) -> str:
 
 
 def cut_decimals(number: str) -> str:
-    """Return a decimal number as lists show it: at most six decimals, cut off."""
+    """Return a decimal number as lists show it: at most six decimals, cut off; `<0.000001` of what is less, but not 0."""
     whole, _, decimals = number.partition(".")
     shown = decimals[:_MOST_DECIMALS].rstrip("0")
+    if whole == "0" and decimals and not shown:
+        return f"<{_LEAST}"
     return f"{whole}{'.' if shown else ''}{shown}"
+
+
+def format_whole(amount: int, unit: int) -> str:
+    """Return an amount in whole units, cut off; less than one as lists show it."""
+    return f"{amount // unit:,}" if amount >= unit else cut_decimals(format_units(amount, unit))
 
 
 def with_unit(number: str, unit: str) -> str:
@@ -60,6 +68,13 @@ def format_age(seconds: int) -> str:
 def percent(part: int, whole: int) -> int:
     """Return a share in whole percent, rounded down; 0 of nothing."""
     return 100 * part // whole if whole else 0
+
+
+def format_percent(part: float, whole: float) -> str:
+    """Return a share in percent with at most one decimal: 12.5 %; `<0.1 %` of what is less, but not 0; 0 % of nothing."""
+    share = 100 * part / whole if whole else 0.0
+    shown = f"{share:.1f}".removesuffix(".0")
+    return f"{'<0.1' if share and shown == '0' else shown} %"
 
 
 def shorten(text: str, *, keep: int = 8) -> str:

@@ -13,6 +13,7 @@ from nodeproject.snapshots.view import snapshots
 
 load_admins()
 
+handler404 = "explorer_app.views.elsewhere.not_found"
 handler500 = "nodeproject.pages.server_error"
 
 urlpatterns: list[URLPattern | URLResolver] = [

@@ -106,12 +106,18 @@ class TokenAdmin(TokenRowsAdmin):
 class TokenTransferAdmin(TokenRowsAdmin):
     """Transfers of tokens, the latest first."""
 
-    list_display = ("block", "short_contract", "standard", "between", "what", "is_hidden")
+    list_display = (
+        "place", "short_transaction", "short_contract", "standard", "between", "what", "is_hidden",
+    )  # fmt: skip
+    list_select_related = ("transaction",)
+    list_defer = ("transaction__raw",)
     ordering = ("-id",)
     search_fields = ("contract", "sender", "to")
     search_help_text = "Address (token, sender or recipient) or block"
     fieldsets = (
-        (None, {"fields": ("block", "full_contract", "standard", "full_sender", "full_to", "what", "is_hidden")}),
+        (None, {"fields": (
+            "block", "full_transaction", "full_contract", "standard", "full_sender", "full_to", "what", "is_hidden",
+        )}),
     )  # fmt: skip
 
     @override
@@ -123,6 +129,21 @@ class TokenTransferAdmin(TokenRowsAdmin):
         if term.address is None:
             return []
         return [Q(**{side: term.address}) for side in ("contract_id", "sender", "to")]
+
+    @admin.display(description="Block")
+    def place(self, transfer: TokenTransfer) -> str:
+        """Return the block and the log's place there, for the list, which leads to the transfer."""
+        return f"{height_of(transfer.id):,}, log {transfer.log_index:,}"
+
+    @admin.display(description="Transaction")
+    def short_transaction(self, transfer: TokenTransfer) -> SafeString:
+        """Return the transaction for the list."""
+        return display.short_link(transfer.transaction.hash, _transaction(transfer))
+
+    @admin.display(description="Transaction")
+    def full_transaction(self, transfer: TokenTransfer) -> SafeString:
+        """Return the transaction."""
+        return display.full_link(transfer.transaction.hash, _transaction(transfer))
 
     @admin.display(description="Block")
     def block(self, transfer: TokenTransfer) -> SafeString:
@@ -242,6 +263,10 @@ class TokenBalanceAdmin(TokenRowsAdmin):
 
 def _block(height: int) -> SafeString:
     return display.link(f"{height:,}", _CHAIN.page("block", height))
+
+
+def _transaction(transfer: TokenTransfer) -> str:
+    return _CHAIN.page("transaction", transfer.transaction_id)
 
 
 def _short_account(address: object) -> SafeString:

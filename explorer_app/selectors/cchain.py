@@ -95,7 +95,7 @@ class TransactionRow(NamedTuple):
     price: int
     """Wei for each gas."""
     created: Address | None
-    """The contract of a creation."""
+    """Where a creation put its contract, or would have put it, had it not failed."""
     log_count: int
 
     @property
@@ -105,8 +105,8 @@ class TransactionRow(NamedTuple):
 
     @property
     def recipient(self) -> Address | None:
-        """Whom it is to, of a creation the contract."""
-        return self.to or self.created
+        """Whom it is to, of a creation the contract; None where the creation failed: there is nobody."""
+        return self.to or (self.created if self.succeeded else None)
 
     @property
     def data(self) -> bytes:
@@ -172,7 +172,10 @@ def history(
     before: int | None = None,
     count: int = PAGE,
 ) -> list[TransactionRow]:
-    """Return transactions that an address sent or received, or that created it, the latest first."""
+    """Return transactions that an address sent or received, or that created it, the latest first.
+
+    Those that failed to create it are nothing that it received.
+    """
     rows = _transactions(chain)
     branches: list[QuerySet[models.Transaction]] = []
     if sent:
@@ -235,7 +238,7 @@ def counts(chain: EvmChain, address: Address) -> tuple[int, int]:
 
 
 def _creations(chain: EvmChain, address: Address) -> Sequence[int]:
-    rows = chain.db.objects(models.Receipt).filter(contract_address=address)
+    rows = chain.db.objects(models.Receipt).filter(contract_address=address, succeeded=True)
     return list(rows.order_by("contract_address").values_list("transaction_id", flat=True)[:PAGE])
 
 

@@ -1,6 +1,7 @@
 """How the explorer's pages write addresses, hashes, amounts and times.
 
-Whoever needs an amount exact finds it as the title of what is shown.
+Lists cut amounts off after six decimals; whoever needs one exact finds it as the title of what is shown, or on the
+page of what it belongs to.
 """
 
 from collections.abc import Sequence
@@ -59,13 +60,12 @@ def number(value: int | None) -> str:
 
 
 @register.simple_tag
-def wei(amount: int | None) -> SafeString:
-    """Return an amount of wei in coins, gwei or wei, cut off after six decimals, exact as its title."""
+def wei(amount: int | None, *, exact: bool = False) -> SafeString:
+    """Return an amount of wei in coins, gwei or wei, cut off after six decimals unless `exact`; the wei as its title."""
     if amount is None:
         return NOTHING
     size, unit = next((size, unit) for least, size, unit in _WEI_UNITS if amount >= least)
-    exact = formats.format_units(amount, size)
-    shown = formats.cut_decimals(exact)
+    shown = _decimal(amount, size, exact=exact)
     return format_html(
         '<span class="num" title="{} wei">{}</span>', f"{amount:,}", f"{shown} {unit}".rstrip()
     )
@@ -83,11 +83,11 @@ def gwei(amount: int | None) -> SafeString:
 
 
 @register.simple_tag(takes_context=True)
-def coins(context: Any, amount: int | None) -> SafeString:
-    """Return an amount of the P-Chain's smallest units in coins."""
+def coins(context: Any, amount: int | None, *, exact: bool = False) -> SafeString:
+    """Return an amount of the P-Chain's smallest units in coins, cut off after six decimals unless `exact`."""
     if amount is None:
         return NOTHING
-    shown = formats.cut_decimals(formats.format_units(amount, context["unit"]))
+    shown = _decimal(amount, context["unit"], exact=exact)
     return format_html(
         '<span class="num" title="{} smallest units">{}</span>', f"{amount:,}", shown
     )
@@ -125,20 +125,20 @@ def utc(seconds: int) -> str:
 
 
 @register.simple_tag
-def share(part: int, whole: int) -> SafeString:
+def share(part: float, whole: float) -> SafeString:
     """Return a share in percent with a bar beside it."""
     percent = 100 * part / whole if whole else 0.0
     # A CSP without unsafe-inline has no style attributes: a meter draws itself.
     return format_html(
-        '<meter min="0" max="100" value="{}"></meter> <span class="num">{} %</span>',
-        f"{percent:.1f}", f"{percent:.1f}".removesuffix(".0"),
+        '<meter min="0" max="100" value="{}"></meter> <span class="num">{}</span>',
+        f"{percent:.1f}", formats.format_percent(part, whole),
     )  # fmt: skip
 
 
 @register.simple_tag
 def share_of_one(part: float) -> SafeString:
     """Return a share from 0 to 1 in percent with a bar beside it."""
-    return share(round(10_000 * part), 10_000)
+    return share(part, 1)
 
 
 @register.simple_tag
@@ -201,6 +201,11 @@ def sparkline(values: Sequence[float], label: str) -> SafeString:
         '<polygon points="0,28 {} 100,28"/><polyline points="{}"/></svg>',
         label, points, points,
     )  # fmt: skip
+
+
+def _decimal(amount: int, unit: int, *, exact: bool) -> str:
+    whole = formats.format_units(amount, unit)
+    return whole if exact else formats.cut_decimals(whole)
 
 
 def _link(page: str, shown: str, title: str, *, copy: bool) -> SafeString:

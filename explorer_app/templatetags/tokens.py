@@ -23,12 +23,13 @@ _ALIKE: Final = mark_safe(
 
 
 @register.simple_tag
-def token_amount(amount: int, token: TokenRow) -> SafeString:
-    """Return an amount of a token, cut off after six decimals, exact as its title."""
+def token_amount(amount: int, token: TokenRow, *, exact: bool = False) -> SafeString:
+    """Return an amount of a token, cut off after six decimals unless `exact`; the exact amount as its title."""
     if token.decimals is None:
         return format_html('<span class="num">{}</span>', f"{amount:,}")
-    exact = formats.format_units(amount, 10**token.decimals)
-    return format_html('<span class="num" title="{}">{}</span>', exact, formats.cut_decimals(exact))
+    whole = formats.format_units(amount, 10**token.decimals)
+    shown = whole if exact else formats.cut_decimals(whole)
+    return format_html('<span class="num" title="{}">{}</span>', whole, shown)
 
 
 @register.simple_tag

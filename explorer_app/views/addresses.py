@@ -16,6 +16,7 @@ from explorer_app.selectors.verified import Known
 from explorer_app.site import Explorer
 from explorer_app.views.cchain import lines
 from explorer_app.views.page import (
+    NO_PART,
     cchain_page,
     further_pages,
     list_pages,
@@ -38,6 +39,8 @@ _LONGEST_KEY: Final = 74
 
 MOST_CODE: Final = 24 * 1024
 """Bytes of code on a page: the most that a contract may have."""
+
+_NO_ADDRESS: Final = "This is no address of the C-Chain: one is 0x and 40 hexadecimal digits."
 
 
 class LoggedEvent(NamedTuple):
@@ -70,11 +73,11 @@ def framed(site: Explorer, text: str, tab: str) -> tuple[AccountFacts, dict[str,
     """
     wanted = parse_term(text).address
     if wanted is None:
-        raise Http404
+        raise Http404(_NO_ADDRESS)
     found = accounts.account(site.evm, Address(wanted))
     tabs = _tabs(found)
     if tab not in tabs:
-        raise Http404
+        raise Http404(NO_PART)
     return found, {
         "account": found,
         "looked_at": text,
@@ -104,7 +107,7 @@ def _creator(site: Explorer, found: AccountFacts) -> dict[str, Any]:
 def _transactions(site: Explorer, request: HttpRequest, found: AccountFacts) -> dict[str, Any]:
     show = request.GET.get("show", "")
     if show not in SHOWN:
-        raise Http404
+        raise Http404(NO_PART)
     listed = cchain.history(
         site.evm,
         found.address,

@@ -1,7 +1,7 @@
 """Pages of the C-Chain's blocks, and lists of its transactions and of what waits in the pool."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from django.http import Http404, HttpRequest, HttpResponse
 
@@ -18,6 +18,7 @@ from primitives.evm import Address, Hash
 
 _HASH_DIGITS = 66
 _MOST_WAITING = 200
+_NO_BLOCK: Final = "The C-Chain has no block of this height or hash: its head may be below."
 
 
 class TransactionLine(NamedTuple):
@@ -64,7 +65,7 @@ def block(site: Explorer, request: HttpRequest, height: str) -> HttpResponse:
     number = _number(site, height)
     found = None if number is None else cchain.block(site.evm, number)
     if found is None:
-        raise Http404
+        raise Http404(_NO_BLOCK)
     first = read_number(request.GET.get("before")) or 0
     rows, goes_on = shown_of(
         cchain.transactions_of_block(site.evm, found.number, first=first, count=PAGE + 1), PAGE

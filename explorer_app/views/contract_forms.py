@@ -165,7 +165,7 @@ def _forms(
     selector = request.POST.get("function", "")
     sent = next((f for one in groups for f in one.forms if f.function.selector == selector), None)
     if sent is None:
-        raise Http404
+        raise Http404("The contract has no such function.")
     form = _filled(sent, request, outcome)
     if is_part(request):
         return rendered(site, request, "_contract_form.html", {**context, "form": form})

@@ -17,6 +17,8 @@ from explorer_app.views.page import cchain_page, is_part, rendered
 from primitives.evm import Slot
 
 _SLOT: Final = 32
+_NO_MAPPING: Final = "The contract has no such mapping, or it has too many keys."
+_NO_SLOT: Final = "This is no storage slot: one is 0x and 64 hexadecimal digits."
 
 
 class LookedUp(NamedTuple):
@@ -73,11 +75,11 @@ def _looked_up(request: HttpRequest, layout: Layout, fetch: Fetch) -> LookedUp:
     key = request.GET["mapping"]
     type_ = layout.types.get(key)
     if type_ is None or type_.encoding is not Encoding.MAPPING:
-        raise Http404
+        raise Http404(_NO_MAPPING)
     slot = _slot(request.GET.get("slot", ""))
     types = layout.key_types(key)
     if len(types) > MOST_KEYS:
-        raise Http404
+        raise Http404(_NO_MAPPING)
     texts = [request.GET.get(f"k{place}", "") for place in range(len(types))]
     result = LookedUp(type_.short, texts)
     keys = []
@@ -93,7 +95,7 @@ def _slot(text: str) -> Slot:
     try:
         found = bytes.fromhex(text.removeprefix("0x"))
     except ValueError:
-        raise Http404 from None
+        raise Http404(_NO_SLOT) from None
     if len(found) != _SLOT:
-        raise Http404
+        raise Http404(_NO_SLOT)
     return Slot(found)

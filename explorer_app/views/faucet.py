@@ -25,7 +25,7 @@ _STATUS: Final[Mapping[type[FaucetError], HTTPStatus]] = {
 def faucet(site: Explorer, request: HttpRequest) -> HttpResponse:
     """Show the form; of a POST with `address`, as a form or as JSON, give coins and say so in the same form."""
     if site.faucet is None:
-        raise Http404
+        raise Http404("This node has no faucet.")
     context: dict[str, Any] = {"section": "faucet", "coins": site.faucet.coins}
     if request.method != "POST":
         return rendered(site, request, "faucet.html", context)

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from django.http import HttpRequest, HttpResponse
 
-from adminkit.formats import cut_decimals, format_age, format_units
+from adminkit.formats import cut_decimals, format_age, format_units, format_whole
 from cchain_app.selectors import figures
 from explorer_app.selectors import cchain, platform, staking
 from explorer_app.selectors.cchain import CHARTED, BlockRow
@@ -122,7 +122,7 @@ def _platform(site: Explorer) -> dict[str, Any]:
         "platform_charts": [
             Chart(
                 f"Stake of {len(rows):,} validator{'' if len(rows) == 1 else 's'}",
-                cut_decimals(format_units(total, unit)).partition(".")[0],
+                format_whole(total, unit),
                 [one.value for one in points],
                 "Stake after its last changes",
             ),

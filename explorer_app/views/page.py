@@ -28,6 +28,10 @@ _MOST_DIGITS: Final = 19
 _SCRIPT: Final = "HX-Request"
 """The header by which htmx says that it asks."""
 
+_NO_PAGE: Final = "There is no page at this address."
+NO_PART: Final = "There is a page of this, but it has no such part."
+_NO_CCHAIN: Final = "This node takes no part in the C-Chain."
+
 P = ParamSpec("P")
 R = TypeVar("R")
 View = Callable[..., HttpResponse]
@@ -39,6 +43,7 @@ def page(show: Shown[P]) -> View:
 
     Nothing but GET and HEAD; what scripts, styles and connections a page may have stands in its headers; a chain
     without a genesis is a page that is not there yet (503), and so is what a fork's other chain does not tell.
+    Of an `Http404` the page shows the words.
     """
     return require_safe(_view(show))
 
@@ -48,16 +53,33 @@ def _view(show: Shown[P]) -> View:
     def view(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         try:
             response = show(explorer(), request, *args, **kwargs)
+        except Http404 as error:
+            response = _missing(explorer(), request, str(error))
         except (NoGenesis, NoPlatformGenesis):
             response = _not_now("the chain has no genesis yet")
         except UpstreamError as error:
             response = _not_now(str(error))
-        response["Content-Security-Policy"] = _POLICY
-        # Else a browser that goes back could show a part as if it were the page.
-        patch_vary_headers(response, [_SCRIPT])
-        return response
+        return _with_headers(response)
 
     return view
+
+
+def _with_headers(response: HttpResponse) -> HttpResponse:
+    response["Content-Security-Policy"] = _POLICY
+    # Else a browser that goes back could show a part as if it were the page.
+    patch_vary_headers(response, [_SCRIPT])
+    return response
+
+
+def _missing(site: Explorer, request: HttpRequest, words: str = "") -> HttpResponse:
+    """Return the page that says why nothing is found."""
+    context = {"words": words or _NO_PAGE}
+    return rendered(site, request, "not_found.html", context, HTTPStatus.NOT_FOUND)
+
+
+def no_page(request: HttpRequest) -> HttpResponse:
+    """Say in the explorer's frame that a path leads nowhere."""
+    return _with_headers(_missing(explorer(), request))
 
 
 def _not_now(words: str) -> HttpResponse:
@@ -95,7 +117,7 @@ def _of_cchain(show: Shown[P]) -> Shown[P]:
         site: Explorer, request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs
     ) -> HttpResponse:
         if not site.has_cchain:
-            raise Http404
+            raise Http404(_NO_CCHAIN)
         return show(site, request, *args, **kwargs)
 
     return shown

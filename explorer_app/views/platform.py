@@ -16,6 +16,12 @@ from platform_app.txs.render import render_tx
 from primitives.ids import ID
 
 MOST_JSON: Final = 64 * 1024
+_NO_BLOCK: Final = "The P-Chain has no block of this height or ID: its head may be below."
+_NO_ID: Final = (
+    "This is no transaction's ID of the P-Chain: one is some 50 letters and digits (CB58)."
+)
+_NO_TRANSACTION: Final = "No transaction of the P-Chain has this ID here: it was not sent to this node, or was forgotten."
+_NO_ADDRESS: Final = "This is no address of the P-Chain: one is P- and a text in Bech32."
 
 
 @page
@@ -45,7 +51,7 @@ def block(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     wanted = term.number if term.id is None else term.id
     found = None if wanted is None else platform.block(site.platform, wanted)
     if found is None:
-        raise Http404
+        raise Http404(_NO_BLOCK)
     first = read_number(request.GET.get("before")) or 0
     rows, goes_on = shown_of(
         platform.txs_of_block(site.platform, found.height, first=first, count=PAGE + 1), PAGE
@@ -70,7 +76,7 @@ def tx(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     """Show a transaction by its ID: what it did in words, what it spends and makes; one without a block too."""
     wanted = read_term(text).id
     if wanted is None:
-        raise Http404
+        raise Http404(_NO_ID)
     found = platform.tx(site.platform, wanted)
     if found is None:
         return _undecided(site, request, wanted)
@@ -97,7 +103,7 @@ def address(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     """Show what an address has on both chains; its UTXOs in pages (`?after=`, an ID)."""
     wanted = read_term(text).address
     if wanted is None:
-        raise Http404
+        raise Http404(_NO_ADDRESS)
     after = read_term(request.GET.get("after", "")).id
     listed = platform.utxos(site.platform, wanted, after=after, count=PAGE + 1)
     found, goes_on = shown_of(listed, PAGE)
@@ -116,7 +122,7 @@ def address(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
 def _undecided(site: Explorer, request: HttpRequest, wanted: ID) -> HttpResponse:
     found = platform.undecided(site.platform, wanted)
     if found is None:
-        raise Http404
+        raise Http404(_NO_TRANSACTION)
     state, reason = found
     context = {"section": "p-txs", "tx_id": wanted, "state": state, "reason": reason}
     return rendered(site, request, "p_tx_undecided.html", context)

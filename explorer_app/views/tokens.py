@@ -14,6 +14,7 @@ from explorer_app.site import Explorer
 from explorer_app.tokens.events import Kind
 from explorer_app.tokens.uris import described
 from explorer_app.views.page import (
+    NO_PART,
     cchain_page,
     further_pages,
     list_pages,
@@ -27,6 +28,10 @@ KINDS: Final = {"": "All", "20": "ERC-20", "721": "ERC-721", "1155": "ERC-1155"}
 
 _MOST_DIGITS: Final = 78
 _MOST_ID: Final = 2**256 - 1
+_NOT_INDEXED: Final = "No token is known at this address: nothing there has told of a transfer that this node has indexed."
+_NO_ITEM: Final = (
+    "The token has nothing of this ID: none was ever moved, or its units are all alike."
+)
 
 Tab = Callable[[Explorer, HttpRequest, TokenRow], dict[str, Any]]
 
@@ -54,7 +59,7 @@ def tokens(site: Explorer, request: HttpRequest) -> HttpResponse:
     """Show tokens, the latest first: of a `?kind=`, from below a `?before=` on (the key of a first log)."""
     kind = request.GET.get("kind", "")
     if kind not in KINDS:
-        raise Http404
+        raise Http404(NO_PART)
     listed = rows.tokens(
         site.evm,
         Kind(int(kind)) if kind else None,
@@ -80,7 +85,7 @@ def token(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     tab = request.GET.get("tab", "")
     tabs = _tabs(site, found)
     if tab not in tabs:
-        raise Http404
+        raise Http404(NO_PART)
     show: dict[str, Tab] = {"": _transfers, "holders": _holders, "inventory": _inventory}
     context = {
         "section": "tokens",
@@ -99,14 +104,14 @@ def item(site: Explorer, request: HttpRequest, text: str, token_id: str) -> Http
     """Show one token of an ERC-721 or ERC-1155 by its id."""
     found, number = _token(site, text), read_id(token_id)
     if number is None or found.kind == Kind.ERC20:
-        raise Http404
+        raise Http404(_NO_ITEM)
     before = read_number(request.GET.get("before"))
     listed = rows.transfers_of_token(
         site.evm, found, token_id=number, before=before, count=PAGE + 1
     )
     transfers, goes_on = shown_of(listed, PAGE)
     if not transfers and before is None:
-        raise Http404
+        raise Http404(_NO_ITEM)
     is_collection = found.kind == Kind.ERC721
     uri = contracts.uri_of(
         site.evm, Address(bytes(found.address)), number, is_collection=is_collection
@@ -151,7 +156,7 @@ def _token(site: Explorer, text: str) -> TokenRow:
     address = parse_term(text).address
     found = None if address is None else rows.token(site.evm, Address(address))
     if found is None:
-        raise Http404
+        raise Http404(_NOT_INDEXED)
     return found
 
 

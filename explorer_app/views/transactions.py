@@ -23,7 +23,7 @@ from explorer_app.selectors.traces import Traced
 from explorer_app.site import Explorer
 from explorer_app.views.abis import Abis
 from explorer_app.views.cchain import method
-from explorer_app.views.page import cchain_page, rendered
+from explorer_app.views.page import NO_PART, cchain_page, rendered
 from explorer_app.views.tokens import transfer_lines
 from primitives.evm import Address, Hash
 from primitives.hashing import EMPTY_HASH
@@ -38,6 +38,10 @@ _HASH_BYTES: Final = 32
 _MOST_INPUT: Final = 16 * 1024
 _MOVING_NOTHING: Final = {"DELEGATECALL", "CALLCODE"}
 """Calls whose value stays where it is: the code of another runs in their place."""
+_NO_HASH: Final = "This is no transaction's hash: one is 0x and 64 hexadecimal digits."
+_NO_TRANSACTION: Final = (
+    "No transaction has this hash here: it was not sent to this node, or was dropped or replaced."
+)
 _TYPES: Final = ("legacy", "access list", "dynamic fee", "blob", "set code")
 
 
@@ -61,6 +65,12 @@ class CallLine(NamedTuple):
     method: str
     failure: str
     """Why it failed, of a frame in which a failure began; else empty."""
+
+    @property
+    def to(self) -> Address | None:
+        """Whom it calls, or what it created; None of a creation that failed."""
+        failed = self.frame.error and self.frame.type.startswith("CREATE")
+        return None if failed else self.frame.to
 
     @property
     def value(self) -> int | None:
@@ -89,7 +99,7 @@ def tx(site: Explorer, request: HttpRequest, tx_hash: str) -> HttpResponse:
         return _waiting(site, request, wanted)
     tab = request.GET.get("tab", "")
     if tab not in TABS:
-        raise Http404
+        raise Http404(NO_PART)
     context: dict[str, Any] = {
         "section": "txs", "tx": row, "tab": tab, "tabs": TABS.items(), "looked_at": "0x" + bytes(row.hash).hex(),
     }  # fmt: skip
@@ -101,16 +111,16 @@ def _hash(text: str) -> Hash:
     try:
         found = bytes.fromhex(text.removeprefix("0x"))
     except ValueError:
-        raise Http404 from None
+        raise Http404(_NO_HASH) from None
     if len(found) != _HASH_BYTES:
-        raise Http404
+        raise Http404(_NO_HASH)
     return Hash(found)
 
 
 def _waiting(site: Explorer, request: HttpRequest, wanted: Hash) -> HttpResponse:
     found = chain_pool.transaction(site.evm, wanted)
     if found is None:
-        raise Http404
+        raise Http404(_NO_TRANSACTION)
     context = {"section": "pool", "tx": found, "decoded": site.names.call(found.data)}
     return rendered(site, request, "tx_waiting.html", context)
 

@@ -14,6 +14,10 @@ from primitives.ids import PRIMARY_NETWORK_ID
 MOST: Final = 100
 """Rows of a list of validators."""
 
+_NO_NODE_ID: Final = "This is no node's ID: one is NodeID- and a text in CB58."
+_NO_VALIDATOR: Final = "No node of this ID has ever validated here."
+_NO_SUBNET: Final = "There is no subnet of this ID."
+
 
 @page
 def validators(site: Explorer, request: HttpRequest) -> HttpResponse:
@@ -26,10 +30,10 @@ def validator(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     """Show a node: whether and how it validates, who delegates to it, and its earlier stays."""
     node_id = read_term(text).node_id
     if node_id is None:
-        raise Http404
+        raise Http404(_NO_NODE_ID)
     stays = staking.stays(site.platform, node_id, delegators=False, count=MOST)
     if not stays:
-        raise Http404
+        raise Http404(_NO_VALIDATOR)
     rows = {row.validator.node_id: row for row in staking.validators(site.platform)}
     context = {
         "section": "validators",
@@ -108,7 +112,7 @@ def subnet(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     subnet_id = read_term(text).id
     found = None if subnet_id is None else platform.subnet(site.platform, subnet_id)
     if found is None or subnet_id is None:
-        raise Http404
+        raise Http404(_NO_SUBNET)
     context = {
         "section": "subnets",
         "subnet": found,

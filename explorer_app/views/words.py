@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from adminkit.formats import cut_decimals, format_time, format_units
+from adminkit.formats import format_time, format_units
 from platform_app.txs import l1, staking, subnets
 from platform_app.txs.base import BaseTx, Tx
 from platform_app.txs.components import inner_input, inner_output
@@ -18,7 +18,7 @@ def sentence(tx: Tx, unit: int) -> str:
 
 
 def _coins(amount: int, unit: int) -> str:
-    return cut_decimals(format_units(amount, unit))
+    return format_units(amount, unit)
 
 
 def _base(tx: Any, unit: int) -> str:

@@ -82,6 +82,25 @@ export async function operate({ base, password, hash, screenshots }) {
   return { said, plain, faults }
 }
 
+/** Scrolls and focuses parts of the first page, waits until it is drawn anew, and tells what became of them. */
+export async function keepsReading({ base, password }) {
+  const { context, page, faults } = await logIn(base, password, SCREENS.phone)
+  await page.evaluate(() => {
+    const shown = document.getElementById('overview')
+    for (const one of shown.querySelectorAll('.nd-scroll')) one.scrollLeft = 30
+    window.scrolls = [...shown.querySelectorAll('.nd-scroll')].map((one) => one.scrollLeft)
+    shown.querySelector('a[href="/admin/production/pause/"]').focus()
+    window.old = shown
+  })
+  await page.waitForFunction(() => document.getElementById('overview') !== window.old)
+  const kept = await page.evaluate(() => ({
+    scrolls: [window.scrolls, [...document.querySelectorAll('#overview .nd-scroll')].map((one) => one.scrollLeft)],
+    focus: document.activeElement.getAttribute('href'),
+  }))
+  await context.close()
+  return { ...kept, faults }
+}
+
 /** What a page is too wide for: the parts that stick out of the window, without those inside of a part that scrolls. */
 function sticksOut() {
   const width = document.documentElement.clientWidth

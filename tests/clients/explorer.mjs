@@ -72,6 +72,43 @@ export async function live({ base, raw }) {
   return { before, after, hash, faults }
 }
 
+/** Opens, scrolls and focuses parts of the front page, has it drawn anew, and tells what became of them. */
+export async function keepsReading({ base }) {
+  const { context, page, faults } = await open({ width: 320, height: 700 })
+  await page.goto(`${base}/`)
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+  await page.click('details.health summary')
+  const drawn = async (selected) => {
+    await page.evaluate((focus) => {
+      for (const one of document.querySelectorAll('#front .scroll')) one.scrollLeft = 40
+      document.querySelector(focus).focus()
+      window.old = document.getElementById('front')
+      window.scrolls = [...document.querySelectorAll('#front .scroll')].map((one) => one.scrollLeft)
+      document.body.dispatchEvent(new CustomEvent('head'))
+    }, selected)
+    await page.waitForFunction(() => document.getElementById('front') !== window.old)
+    return page.evaluate(() => ({
+      open: document.querySelector('details.health').open,
+      scrolls: [window.scrolls, [...document.querySelectorAll('#front .scroll')].map((one) => one.scrollLeft)],
+      focus: document.activeElement.getAttribute('href') ?? document.activeElement.localName,
+    }))
+  }
+  const link = await drawn('#front a.more[href="/p/txs"]')
+  await page.waitForTimeout(1000) // the page is drawn anew once a second at most
+  const summary = await drawn('details.health summary')
+  await page.evaluate(() => document.getSelection().selectAllChildren(document.querySelector('h2')))
+  const asked = await page.evaluate(() => {
+    let heads = 0
+    document.body.addEventListener('head', () => { heads += 1 })
+    tell()
+    document.getSelection().removeAllRanges()
+    tell()
+    return heads
+  })
+  await context.close()
+  return { wide, link, summary, asked, faults }
+}
+
 /** Types into the search box: takes the suggestion, and then a whole text with the return key. */
 export async function search({ base, typed, whole }) {
   const { context, page, faults } = await open(SCREENS.desk)

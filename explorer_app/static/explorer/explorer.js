@@ -34,7 +34,8 @@ function follow() {
 }
 
 function tell() {
-  if (!document.hidden) document.body.dispatchEvent(new CustomEvent("head"));
+  // What is drawn anew is no longer selected.
+  if (!document.hidden && document.getSelection().isCollapsed) document.body.dispatchEvent(new CustomEvent("head"));
 }
 
 document.addEventListener("DOMContentLoaded", () => {
@@ -42,6 +43,16 @@ document.addEventListener("DOMContentLoaded", () => {
   if (!document.querySelector("[data-live]")) return;
   follow();
   setInterval(tell, 10_000); // the P-Chain, ages, and health
+});
+
+const reading = new WeakMap();
+
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (detail.elt.matches("[data-live]")) reading.set(detail.xhr, keepReading(detail.target));
+});
+document.addEventListener("htmx:afterSwap", ({ detail }) => {
+  reading.get(detail.xhr)?.(document.getElementById(detail.target.id));
+  reading.delete(detail.xhr); // it comes for each part that was swapped in
 });
 document.addEventListener("htmx:afterSettle", (event) => show(event.target.parentNode || document));
 

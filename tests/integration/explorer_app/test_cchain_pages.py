@@ -361,3 +361,47 @@ def test_the_explorer_leads_to_the_admin_and_back(
         back = admin_client.get("/search", {"q": name})
         assert back.status_code == HTTPStatus.FOUND
         assert back["Location"].lower().endswith(name)
+
+
+def test_a_creation_that_failed_has_created_nothing(made: TracedChain, browse: Browse) -> None:
+    would_be = checked(bytecode.created(SENDER, made.chain.nonce))
+    failed = made.chain.make(to=None, data=assemble("0 0 REVERT"), gas=100_000, value=0)
+    inside = made.chain.make(
+        to=ADDRESSES["factory"], value=0, gas=200_000,
+        data=bytecode.words(8) + assemble("0 0 REVERT"),
+    )  # fmt: skip
+    made.chain.send(failed, inside)
+    made.chain.mine()
+    path = "/tx/" + hexed(failed.hash)
+
+    overview = browse(path).text
+    assert "new contract (not created)" in overview
+    assert "<dt>Created</dt>" not in overview
+    for one in (path, f"{path}?tab=calls", "/txs", "/", f"/address/{hexed(SENDER)}"):
+        assert would_be not in browse(one).text
+    assert "new contract (not created)" in browse("/txs").text
+    assert hexed(failed.hash) not in browse(f"/address/{would_be}").text
+    in_the_factory = browse(f"/tx/{hexed(inside.hash)}", tab="calls").text
+    nothing = bytecode.created2(ADDRESSES["factory"], 8, assemble("0 0 REVERT"))
+    assert "CREATE2" in in_the_factory
+    assert checked(nothing) not in in_the_factory
+
+
+def test_amounts_are_exact_where_they_belong_and_never_zero_in_lists(
+    made: TracedChain, browse: Browse
+) -> None:
+    value = 10**18 + 1
+    to = "0x" + "c1" * 20
+    sent = made.chain.make(to=bytes.fromhex(to[2:]), value=value)
+    made.chain.send(sent)
+    made.chain.mine()
+    more = made.chain.make(to=bytes.fromhex(to[2:]), value=1)
+    made.chain.send(more)
+    made.chain.mine()
+
+    exact = ">1.000000000000000001<"
+    assert browse("/tx/" + hexed(sent.hash)).text.count(exact) == 2
+    assert exact in browse(f"/tx/{hexed(more.hash)}", tab="state").text
+    assert ">1.000000000000000002<" in browse(f"/tx/{hexed(more.hash)}", tab="state").text
+    assert ">1.000000000000000002<" in browse(f"/address/{to}").text
+    assert exact not in browse("/txs").text

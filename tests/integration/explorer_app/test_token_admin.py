@@ -1,7 +1,8 @@
 """Tokens in the admin: windows whose lists are read by their indexes, however many rows there are."""
 
 import pytest
-from django.test import Client
+from django.contrib import admin
+from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from explorer_app import models
@@ -89,3 +90,31 @@ def test_names_are_escaped(tokens: TokenChain, browse: Browse) -> None:
         text = browse(path).text
         assert "<script>alert" not in text
         assert "&lt;script&gt;alert(1)" in text
+
+
+def test_no_cell_that_leads_to_its_row_has_another_link_inside(
+    tokens: TokenChain, browse: Browse, rf: RequestFactory
+) -> None:
+    used(tokens)
+    tokens.index()
+    own = [one for one in admin.site._registry if one._meta.app_label == "explorer_app"]
+    assert {one._meta.model_name for one in own} >= set(LISTS)
+
+    for model in own:
+        shown = admin.site._registry[model]
+        columns = shown.get_list_display(rf.get("/"))
+        for column in shown.get_list_display_links(rf.get("/"), columns):
+            for row in model._default_manager.all():
+                assert "<a" not in str(getattr(shown, column)(row)), (model, column)
+
+
+def test_a_transfer_leads_to_its_transaction(tokens: TokenChain, browse: Browse) -> None:
+    used(tokens)
+    tokens.index()
+    transfer = models.TokenTransfer.objects.select_related("transaction").latest("id")
+    leads = reverse("admin:cchain_app_transaction_change", args=[transfer.transaction_id])
+
+    for page in (browse(listing("tokentransfer")), browse(page_of(transfer))):
+        assert f'<a href="{leads}"' in page.text
+        assert str(transfer.transaction.hash) in page.text
+        assert len(page.chain_statements) <= 4

@@ -9,8 +9,10 @@ from adminkit.formats import (
     format_age,
     format_date,
     format_iso,
+    format_percent,
     format_time,
     format_units,
+    format_whole,
     percent,
     shorten,
     with_unit,
@@ -36,6 +38,28 @@ def test_an_amount_has_no_decimals_that_say_nothing(amount: int, text: str) -> N
 )
 def test_a_list_cuts_after_six_decimals(number: str, text: str) -> None:
     assert cut_decimals(number) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [("0.0000001", "<0.000001"), ("0.000001", "0.000001"), ("0", "0")]
+)
+def test_what_is_cut_off_does_not_become_nothing(number: str, text: str) -> None:
+    assert cut_decimals(number) == text
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"), [(0, "0"), (1, "<0.000001"), (5 * 10**8, "0.5"), (12_345 * 10**8, "1,234")]
+)
+def test_whole_units_of_less_than_one_are_not_nothing(amount: int, text: str) -> None:
+    assert format_whole(amount, 10**9) == text
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "text"),
+    [(0, 5, "0 %"), (5, 0, "0 %"), (1, 10_000, "<0.1 %"), (1, 8, "12.5 %"), (5, 5, "100 %")],
+)
+def test_a_share_is_written_with_one_decimal(part: int, whole: int, text: str) -> None:
+    assert format_percent(part, whole) == text
 
 
 def test_one_of_a_unit_is_no_plural() -> None:

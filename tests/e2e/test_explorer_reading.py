@@ -1,0 +1,28 @@
+"""Pages that are drawn anew by themselves, in a real browser: what is open, scrolled or focused there stays so."""
+
+import json
+
+from tests.e2e.checked import CheckedNode
+from tests.e2e.conftest import node_script
+
+
+def test_what_a_reader_does_to_live_pages_stays(fresh: CheckedNode) -> None:
+    given = {
+        "base": f"http://127.0.0.1:{fresh.port}",
+        "password": (fresh.directory / "data" / "admin_password").read_text().strip(),
+    }
+    front = node_script("run.mjs", "explorer", "keepsReading", json.dumps(given))
+    admin = node_script("run.mjs", "admin", "keepsReading", json.dumps(given))
+
+    assert front["faults"] == admin["faults"] == []
+    assert front["wide"] == 0
+    for drawn, focus in ((front["link"], "/p/txs"), (front["summary"], "summary")):
+        before, after = drawn["scrolls"]
+        assert before == after
+        assert max(after) == 40
+        assert drawn["open"]
+        assert drawn["focus"] == focus
+    assert front["asked"] == 1, "while text is selected nothing is drawn anew"
+    before, after = admin["scrolls"]
+    assert before == after
+    assert admin["focus"] == "/admin/production/pause/"

@@ -1,0 +1,113 @@
+"""What is not there: a page in the explorer's frame that says why, for pages; for programs as it was."""
+
+from http import HTTPStatus
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from tests.integration.cchain_app.traced_chain import TracedChain
+from tests.integration.platform_app.conftest import PChain
+
+FRAME = 'role="search"'
+HASH = "0x" + "12" * 32
+ADDRESS = "0x" + "aa" * 20
+ID = "11111111111111111111111111111111LpoYY"
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        (f"/tx/{HASH}", "it was not sent to this node, or was dropped or replaced"),
+        ("/tx/0x12", "no transaction&#x27;s hash"),
+        ("/block/9999999", "no block of this height or hash"),
+        ("/address/0x1234", "no address of the C-Chain"),
+        (f"/address/{ADDRESS}?tab=nothing", "no such part"),
+        (f"/token/{ADDRESS}", "No token is known at this address"),
+        ("/p/tx/abc", "no transaction&#x27;s ID of the P-Chain"),
+        (f"/p/tx/{ID}", "No transaction of the P-Chain has this ID here"),
+        ("/p/block/9999999", "no block of this height or ID"),
+        ("/p/address/abc", "no address of the P-Chain"),
+        ("/p/validator/abc", "no node&#x27;s ID"),
+        (f"/p/validator/{ADDRESS}", "No node of this ID has ever validated"),
+        (f"/p/subnet/{ID}", "no subnet of this ID"),
+        ("/no/such/page", "no page at this address"),
+        ("/tx", "no page at this address"),
+        ("/tx/0x12/more", "no page at this address"),
+    ],
+)
+def test_the_page_says_by_kind_why(
+    made: TracedChain, client: Client, path: str, words: str
+) -> None:
+    answer = client.get(path)
+
+    text = answer.content.decode()
+    assert answer.status_code == HTTPStatus.NOT_FOUND
+    assert "<h1>Not found</h1>" in text
+    assert words in text
+    assert FRAME in text
+    assert "script-src 'self'" in answer["Content-Security-Policy"]
+
+
+@pytest.mark.node_settings(chains=("P",))
+def test_a_node_without_the_c_chain_says_so(pchain: PChain, client: Client) -> None:
+    assert "takes no part in the C-Chain" in client.get("/blocks").content.decode()
+
+
+@pytest.mark.parametrize(
+    "path", ["/ext/nothing", "/static/nothing.js", "/api/x", "/v2/x", "/server/x"]
+)
+def test_paths_of_programs_and_files_have_no_frame(
+    made: TracedChain, client: Client, path: str
+) -> None:
+    answer = client.get(path)
+
+    assert answer.status_code == HTTPStatus.NOT_FOUND
+    assert FRAME not in answer.content.decode()
+
+
+def test_the_admin_keeps_its_own(made: TracedChain, admin_client: Client) -> None:
+    answer = admin_client.get("/admin/no/such/page/")
+
+    assert answer.status_code == HTTPStatus.NOT_FOUND
+    assert FRAME not in answer.content.decode()
+
+
+def test_what_is_sent_to_nowhere_gets_no_page(made: TracedChain, client: Client) -> None:
+    answer = client.post("/no/such/page")
+
+    assert answer.status_code == HTTPStatus.NOT_FOUND
+    assert FRAME not in answer.content.decode()
+
+
+def test_a_path_that_leads_nowhere_asks_the_database_nothing(
+    made: TracedChain, client: Client
+) -> None:
+    with CaptureQueriesContext(connection) as asked:
+        client.get("/no/such/page")
+
+    assert len(asked) == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "page"),
+    [
+        ("/blocks/", "/blocks"),
+        (f"/tx/{HASH}/?tab=calls", f"/tx/{HASH}?tab=calls"),
+        ("/p/validators//", "/p/validators"),
+        (f"/address/{ADDRESS}/read/", f"/address/{ADDRESS}/read"),
+    ],
+)
+def test_a_slash_at_the_end_leads_to_the_page(
+    made: TracedChain, client: Client, path: str, page: str
+) -> None:
+    answer = client.get(path)
+
+    assert answer.status_code == HTTPStatus.MOVED_PERMANENTLY
+    assert answer["Location"] == page
+
+
+@pytest.mark.parametrize("path", ["//elsewhere.example/blocks/", "//blocks/", "///"])
+def test_slashes_lead_to_no_other_host(made: TracedChain, client: Client, path: str) -> None:
+    assert client.get("/", PATH_INFO=path).status_code == HTTPStatus.NOT_FOUND

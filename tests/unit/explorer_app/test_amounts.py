@@ -1,0 +1,64 @@
+"""How pages write amounts and shares: cut off in lists, exact on request, and never 0 for what is not 0."""
+
+import re
+from typing import Any
+
+import pytest
+from django.utils.safestring import SafeString
+
+from explorer_app.templatetags.explorer import coins, share, share_of_one, wei
+from explorer_app.templatetags.tokens import token_amount
+
+UNIT = {"unit": 10**9}
+
+
+def shown(html: SafeString) -> str:
+    return re.sub(r"<[^>]*>", "", html).strip()
+
+
+class Token:
+    """A token as far as amounts ask for it."""
+
+    def __init__(self, decimals: int | None) -> None:
+        self.decimals = decimals
+
+
+@pytest.mark.parametrize(
+    ("amount", "in_a_list", "exact"),
+    [
+        (0, "0 wei", "0 wei"),
+        (10**18 + 1, "1", "1.000000000000000001"),
+        (10**14, "0.0001", "0.0001"),
+        (10**9 + 1, "1 gwei", "1.000000001 gwei"),
+    ],
+)
+def test_wei_are_cut_off_unless_they_are_to_be_exact(
+    amount: int, in_a_list: str, exact: str
+) -> None:
+    assert shown(wei(amount)) == in_a_list
+    assert shown(wei(amount, exact=True)) == exact
+
+
+def test_a_little_of_the_p_chains_coin_is_not_nothing() -> None:
+    assert shown(coins(UNIT, 1)) == "&lt;0.000001"
+    assert shown(coins(UNIT, 0)) == "0"
+    assert shown(coins(UNIT, 1, exact=True)) == "0.000000001"
+
+
+def test_a_little_of_a_token_is_not_nothing() -> None:
+    many: Any = Token(77)
+    assert shown(token_amount(5, many)) == "&lt;0.000001"
+    assert shown(token_amount(0, many)) == "0"
+    assert shown(token_amount(5, many, exact=True)) == "0." + "0" * 76 + "5"
+    none: Any = Token(None)
+    assert shown(token_amount(5, none)) == "5"
+
+
+def test_a_small_share_is_not_nothing() -> None:
+    assert shown(share(0, 10)) == "0 %"
+    assert shown(share(1, 10**9)) == "&lt;0.1 %"
+    assert shown(share(1, 8)) == "12.5 %"
+    assert shown(share(3, 3)) == "100 %"
+    assert shown(share(2**255, 2**256)) == "50 %"
+    assert shown(share_of_one(0.00001)) == "&lt;0.1 %"
+    assert shown(share_of_one(0.5)) == "50 %"
