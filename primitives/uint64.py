@@ -1,4 +1,4 @@
-"""Unsigned integers of 64 bits: sums and products that must not overflow."""
+"""Unsigned integers of 64 bits: sums that must not overflow."""
 
 MAX = 2**64 - 1
 

@@ -29,7 +29,7 @@ def test_it_shows_head_gas_fee_pool_chain_and_engine(browse: Browse) -> None:
 def test_it_shows_bytes_that_wait_and_rates(
     browse: Browse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clock, "now", lambda: rows.GENESIS_TIME + 2 * BLOCKS)
+    monkeypatch.setattr(clock, "cchain_now", lambda: rows.GENESIS_TIME + 2 * BLOCKS)
     size = sum(len(one.raw) for one in models.PoolTransaction.objects.all())
     text = browse(ADMIN).text
     for shown in (
