@@ -1,7 +1,7 @@
 """The outbound side of one WebSocket: written at once when the peer keeps up, else queued.
 
-The queue is bounded; a peer that is too slow is closed with a reason and holds up nobody else.
-All of it belongs to the event loop's thread.
+The queue is bounded, and so is what waits at all sockets together; a peer that is too slow is closed
+with a reason and holds up nobody else. All of it belongs to the event loop's thread.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from jsonrpc import delivery, peer
 from jsonrpc.delivery import DirectWrite, direct_write, writable
+from jsonrpc.memory import UnreadMemory
 
 Send = Callable[[MutableMapping[str, Any]], Coroutine[Any, Any, None]]
 
@@ -21,6 +22,9 @@ TRY_AGAIN_LATER: Final = 1013
 """The close code for a reader that is too slow: clients connect again and resubscribe."""
 
 _TOO_SLOW: Final = "too slow: messages wait for too long"
+
+_MESSAGE_COST: Final = 64
+"""Bytes of memory that each message that waits needs besides its text."""
 
 _log: Final = logging.getLogger("jsonrpc")
 
@@ -38,20 +42,34 @@ class Connection:
     """Writes to one socket.
 
     `send` is the server's; `abandon` is called when the socket cannot even be closed politely.
+    What waits is counted in `unread`, for the client that has the socket once it is open.
     """
 
-    def __init__(self, send: Send, limits: OutboundLimits, abandon: Callable[[], object]) -> None:
+    def __init__(
+        self,
+        send: Send,
+        limits: OutboundLimits,
+        abandon: Callable[[], object],
+        unread: UnreadMemory | None = None,
+    ) -> None:
         self._send = send
         self._limits = limits
         self._abandon = abandon
+        self._unread = unread or UnreadMemory()
+        self._client = ""
         self._queue: deque[bytes] = deque()
         self._queued = 0
+        self._in_hand = 0
+        """Bytes of the message that the server has to wait with."""
+        self._at_server = 0
+        """Bytes that the server has written and the peer has not read, where there are too many."""
         self._writer: asyncio.Task[None] | None = None
         self._closed = False
         self._direct: DirectWrite | None = None
 
-    def accepted(self) -> None:
-        """The socket is open: from now on the shorter way to its peer is known."""
+    def accepted(self, client: str = "") -> None:
+        """A client's socket is open: from now on the shorter way to its peer is known."""
+        self._client = client
         self._direct = direct_write(self._send)
 
     @property
@@ -93,6 +111,7 @@ class Connection:
             self._drop()
         else:
             if isinstance(rest, delivery.Paused):
+                self._hold(len(text))
                 self._writer = asyncio.get_running_loop().create_task(self._write(rest))
 
     def push_all(self, begin: bytes, middles: Sequence[bytes | memoryview], end: bytes) -> None:
@@ -137,9 +156,36 @@ class Connection:
 
     def lose(self) -> None:
         """The peer is gone: whatever waits is dropped."""
+        self._in_hand = 0  # a writer that has not begun cannot say so
         self._drop()
         if self._writer is not None:
             self._writer.cancel()
+
+    def wait_at_server(self, size: int) -> None:
+        """So much that the server has written waits for the peer, which is too much; or nothing any more."""
+        self._at_server = size
+        self._count()
+
+    def shed(self) -> int:
+        """Close the peer as one that is too slow, or cut it off where nothing is queued; return what waits on."""
+        _log.info("websocket closed: too much waits for slow readers, for this one most")
+        if not self._queue:
+            self._in_hand = self._at_server = 0
+            self._abandon()
+        self._drop()
+        return self._count()
+
+    def _count(self) -> int:
+        """Have all that waits counted; return it."""
+        queued = self._queued + _MESSAGE_COST * len(self._queue)
+        size = queued + self._in_hand + self._at_server
+        self._unread.count(self, self._client, size)
+        return size
+
+    def _hold(self, size: int) -> None:
+        """Count a message of so many bytes that the server has to wait with; or none any more."""
+        self._in_hand = size
+        self._count()
 
     def _enqueue(self, text: bytes) -> None:
         limits = self._limits
@@ -150,16 +196,18 @@ class Connection:
             return
         self._queue.append(text)
         self._queued += len(text)
+        self._count()
 
     async def _write(self, rest: delivery.Paused[None]) -> None:
         """Finish a paused write and those that came after it; close the peer if it is too slow."""
         try:
             await self._within_limit(rest)
+            self._hold(0)
             while self._queue:
                 if self._write_waiting():
                     await asyncio.sleep(0)
                 else:
-                    await self._within_limit(self._send(_message(self._next())))
+                    await self._write_next()
             if self._closed:
                 await self._say_goodbye(TRY_AGAIN_LATER, _TOO_SLOW)
         except TimeoutError:
@@ -169,6 +217,14 @@ class Connection:
             self._drop()
         finally:
             self._writer = None
+            self._hold(0)
+
+    async def _write_next(self) -> None:
+        """Have the server write the next message that waits, when it can."""
+        text = self._next()
+        self._hold(len(text))
+        await self._within_limit(self._send(_message(text)))
+        self._hold(0)
 
     def _write_waiting(self) -> bool:
         """Write as many of the messages that wait as go in one piece, if the peer takes them now; whether it does."""
@@ -180,8 +236,11 @@ class Connection:
         texts = list(islice(self._queue, count))
         if not self._direct(delivery.text_frames(b"", texts, b"")):
             return False
-        for _ in texts:
-            self._next()
+        # It may be closed by now: what was written may have been too much for the process.
+        if not self._closed:
+            for _ in texts:
+                self._next()
+            self._count()
         return True
 
     def _next(self) -> bytes:
@@ -211,6 +270,7 @@ class Connection:
         self._closed = True
         self._queue.clear()
         self._queued = 0
+        self._count()
 
 
 def _message(text: bytes) -> dict[str, Any]:

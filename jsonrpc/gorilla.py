@@ -18,6 +18,10 @@ _SPACE: Final = b" \t\r\n"
 _TRAILING: Final = re.compile(r"trailing characters \(byte (\d+)\)")
 """How the decoder says that a value has ended and something else follows; it counts from 1."""
 
+_LONGEST_ECHO: Final = 16_384
+"""Bytes of the longest id, and of what else of a request, that come back: escaped they may be six times as many."""
+
+_NAMES: Final = ("jsonrpc", "method", "id", "params")
 _KINDS: Final = {b'"': "string", b"[": "array", b"{": "object", b"t": "bool", b"f": "bool"}
 
 
@@ -30,13 +34,17 @@ class _Members(msgspec.Struct, gc=False):
 
 _values: Final = msgspec.json.Decoder()
 _members: Final = msgspec.json.Decoder(_Members)
+_any_members: Final = msgspec.json.Decoder(dict[str, Raw])
 _encode: Final = msgspec.json.Encoder().encode
 
 
 class Gorilla:
     """avalanchego's server.
 
-    Unspecified: a batch is no request object and gets a parse error, as in the reference.
+    Unspecified: a batch is no request object and gets a parse error, as in the reference. An id that
+    is longer than anybody needs makes an invalid request, and long requests are not shown in errors.
+    Names of members are read in any case, as Go does; of two that differ in case alone the one in lower
+    case counts, and there the last one.
     """
 
     probes: Final = False
@@ -56,23 +64,28 @@ class Gorilla:
         if first == b"[":
             raise _unfit("array", "value")
         try:
-            call = _read_first(body)
+            call, text = _read_first(body)
+            if _lacks_member(call, text):
+                text = _in_lower_case(text)
+                call = _read_object(text)
         except JsonRpcError as error:
             raise _parse_error(_words_of(error, first)) from error
         if first not in {b"{", b"n"}:
             raise _unfit(_kind(first), "value")
         if not call.method:
-            _check_members(body)
+            _check_members(text)
         return call
 
-    def identifier(self, call: Call) -> bytes:
-        """The id to echo, of any JSON type; empty where there was none, or null."""
+    def identifier(self, call: Call) -> bytes | None:
+        """The id to echo, of any JSON type; empty where there was none, or null; None for one that is too long."""
         identifier = bytes(call.id)
+        if len(identifier) > _LONGEST_ECHO:
+            return None
         return b"" if identifier == envelope.NULL else identifier
 
     def is_notification(self, call: Call) -> bool:
         """Whether a call wants no answer: without an id nothing is answered, not even errors."""
-        return not self.identifier(call)
+        return self.identifier(call) == b""
 
     def bind(self, params: Sequence[Param], raw: Raw) -> Sequence[Any]:
         """Arguments from a JSON object, or from an array that begins with one.
@@ -131,17 +144,39 @@ class Gorilla:
         return f"rpc: unrecognized Content-Type: {content_type.partition(';')[0]}"
 
 
-def _read_first(body: bytes) -> Call:
-    """Read the first value of a body; what follows it is nobody's business."""
+def _read_first(body: bytes) -> tuple[Call, bytes]:
+    """Read the first value of a body, and return its text too; what follows it is nobody's business."""
     try:
-        call = envelope.read(body)
+        return _read_object(body), body
     except JsonRpcError as error:
         found = _TRAILING.search(str(error.__cause__))
         if found is None:
             raise
-        call = envelope.read(body[: int(found[1]) - 1])
+        text = body[: int(found[1]) - 1]
+        return _read_object(text), text
+
+
+def _read_object(text: bytes) -> Call:
+    call = envelope.read(text)
     assert isinstance(call, Call), "arrays are refused before"
     return call
+
+
+def _lacks_member(call: Call, text: bytes) -> bool:
+    """Return whether a call may have a member that was not seen for the case of its name; most calls have all."""
+    if not (call.jsonrpc and call.method and call.id):
+        return True
+    return not call.params and b"params" in text.lower()
+
+
+def _in_lower_case(text: bytes) -> bytes:
+    """Return a request object with the names of its members in lower case; anything else as it is."""
+    try:
+        members = _any_members.decode(text)
+    except msgspec.DecodeError:
+        return text
+    lower = {name.casefold(): value for name, value in members.items()}
+    return _encode({name: members.get(name, lower[name]) for name in _NAMES if name in lower})
 
 
 def _words_of(error: JsonRpcError, first: bytes) -> str:
@@ -184,7 +219,9 @@ def _parse_error(text: str) -> JsonRpcError:
 
 
 def _request_object(call: Call) -> dict[str, object]:
-    """Return a request as the server shows it in errors about it."""
+    """Return a request as the server shows it in errors about it; a long one as if it were empty."""
+    if len(call.jsonrpc) + len(call.method) + len(bytes(call.params)) > _LONGEST_ECHO:
+        call = Call(id=call.id)
     null = Raw(envelope.NULL)
     return {
         "jsonrpc": call.jsonrpc,

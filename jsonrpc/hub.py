@@ -62,11 +62,16 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class HubLimits:
-    """Connections of a process, subscriptions of each, and connections of one client."""
+    """Connections of a process, subscriptions of each, and connections of one client.
+
+    `together`: subscriptions of all connections, which take half a kilobyte each; one client has as
+    large a part of them as it may have of the connections.
+    """
 
     connections: int = 10_000
     subscriptions: int = 1_000
     of_client: int = 7_500
+    together: int = 200_000
 
 
 def random_id() -> str:
@@ -95,6 +100,8 @@ class Hub:
         self._clients: dict[Sink, str] = {}
         self._of: Counter[str] = Counter()
         """Connections of each client that has some."""
+        self._subscribed: Counter[str] = Counter()
+        """Subscriptions likewise."""
 
     @property
     def connections(self) -> int:
@@ -138,7 +145,15 @@ class Hub:
 
     def room(self, sink: Sink) -> int:
         """How many more subscriptions a connection may have."""
-        return self._limits.subscriptions - len(self._connections.get(sink, ()))
+        limits = self._limits
+        with self._lock:
+            own = limits.subscriptions - len(self._connections.get(sink, ()))
+            among_all = limits.together - sum(map(len, self._topics.values()))
+            client = self._clients.get(sink)
+            if not client:
+                return min(own, among_all)
+            part = limits.together * limits.of_client // max(1, limits.connections)
+            return min(own, among_all, part - self._subscribed[client])
 
     def activate(self, subscription: Subscription) -> None:
         """From now on it hears its topic; nothing happens if its socket is gone."""
@@ -147,6 +162,7 @@ class Hub:
             if own is not None:
                 own[subscription.id] = subscription
                 self._topics.setdefault(subscription.topic, {})[subscription.id] = subscription
+                self._subscribed[self._clients[subscription.sink]] += 1
 
     def close(self, sink: Sink, identifier: str) -> bool:
         """End a subscription; False if that connection has none of that id."""
@@ -202,6 +218,10 @@ class Hub:
         del listeners[subscription.id]
         if not listeners:
             del self._topics[subscription.topic]
+        client = self._clients[subscription.sink]
+        self._subscribed[client] -= 1
+        if not self._subscribed[client]:
+            del self._subscribed[client]
 
 
 def _pieces(results: Iterable[Result]) -> Iterator[tuple[list[Result], int]]:
@@ -253,10 +273,10 @@ class Exchange:
         Unspecified: geth has no limit of subscriptions; here the code is -32005.
 
         Raises:
-            JsonRpcError: the socket has too many subscriptions.
+            JsonRpcError: the socket has too many subscriptions, or its client, or all together.
         """
         if self._hub.room(self._sink) <= len(self._opened):
-            raise JsonRpcError(LIMIT_EXCEEDED, "too many subscriptions on this connection")
+            raise JsonRpcError(LIMIT_EXCEEDED, "too many subscriptions")
         subscription = self._hub.open(self._sink, topic, payload)
         self._opened[subscription.id] = subscription
         return subscription.id

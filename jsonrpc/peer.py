@@ -28,7 +28,12 @@ def is_gone(send: Any) -> bool:
 
 
 def has_hung_up(transport: Any) -> bool:
-    """Return whether the peer of a transport has, as `is_gone` does."""
+    """Return whether the peer of a transport has, as `is_gone` does.
+
+    Unspecified: a client that ends its side of the connection after a request, and waits for the answer,
+    is taken for one that has hung up. Go's server answers it. No system can tell the two apart before
+    something is written, and then calls would be executed to the end for everybody who has left.
+    """
     if transport.is_closing():
         return True
     socket = transport.get_extra_info("socket")

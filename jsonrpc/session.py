@@ -80,7 +80,7 @@ class Session:
         self._memory = memory
         self._send = send
         self._tasks: set[asyncio.Task[None]] = set()
-        self._connection = Connection(send, limits.outbound, self._abandon)
+        self._connection = Connection(send, limits.outbound, self._abandon, memory.unread)
         self._client = ""
         """By which name the client is counted."""
         self._tried: tuple[bytes, Literal[Miss.MISS] | None] | None = None
@@ -107,7 +107,8 @@ class Session:
             return
         try:
             await self._send({"type": "websocket.accept"})
-            self._connection.accepted()
+            self._connection.accepted(self._client)
+            self._hear_what_waits()
             self._answer_where_it_arrives(self._at_once, self._frame_at_once)
             await self._serve(head, receive)
         except asyncio.CancelledError:
@@ -129,6 +130,12 @@ class Session:
             protocol.answer_at_once = answer
             if self._endpoint.frames is not None:
                 protocol.answer_frame = answer_frame
+
+    def _hear_what_waits(self) -> None:
+        """Have the server tell the connection of what its peer does not read, if it can."""
+        protocol = getattr(self._send, "__self__", None)
+        if isinstance(protocol, GuardedWebSocket):
+            protocol.unread_changed = self._connection.wait_at_server
 
     def _frame_at_once(self, data: bytes) -> bool:
         """Answer a message by its frame, if nothing is to be waited or counted for; whether it was."""

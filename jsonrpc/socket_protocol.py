@@ -76,6 +76,10 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
     answer_frame: AnswerAtOnce | None = None
     """Is asked before it, for their frames."""
 
+    unread_changed: Callable[[int], object] | None = None
+    """Hears how many bytes wait for the peer when they have become too many, and 0 when they no longer are. The
+    session sets it; it outlasts that, as what waits does."""
+
     interpreter: Interpreter | None = None
     """Hears of each message that was answered at once."""
 
@@ -286,6 +290,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         self._forget_message()
         self._queued_share.give_back()
         self._write_watch.stop()
+        self._tell_unread(0)
         if self.held is not None:
             self.held.leave(self)
 
@@ -295,15 +300,21 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         # Every ping is answered: who sends them and does not read would fill the memory.
         self.transport.pause_reading()
         self._write_watch.begin()
+        self._tell_unread(self.transport.get_write_buffer_size())
 
     @override
     def resume_writing(self) -> None:
         super().resume_writing()
         self._write_watch.stop()
+        self._tell_unread(0)
         if self._waiting:
             self._go_on()
         elif not self.read_paused:
             self.transport.resume_reading()
+
+    def _tell_unread(self, size: int) -> None:
+        if self.unread_changed is not None:
+            self.unread_changed(size)
 
     def _hold(self, size: int) -> None:
         """Count a message that has begun: its bytes and its time."""

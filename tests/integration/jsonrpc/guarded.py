@@ -1,5 +1,6 @@
 """A server with every limit for strangers, what it holds, and raw connections to it."""
 
+import asyncio
 import itertools
 import threading
 import time
@@ -20,7 +21,7 @@ from jsonrpc.dispatch import Dispatcher
 from jsonrpc.gate import Gate, GateConfig
 from jsonrpc.gathering import Gatherers
 from jsonrpc.http import Endpoint, WholeFrames, WholeRequests, by_path
-from jsonrpc.hub import Hub
+from jsonrpc.hub import Exchange, Hub
 from jsonrpc.interpreter import WORK_SECONDS, Interpreter
 from jsonrpc.memory import MemoryLimits, RequestMemory
 from jsonrpc.plain_heads import RequestHeads
@@ -68,6 +69,9 @@ class Served:
         self.port = 0
         self.connections = Connections()
         self.memory = RequestMemory()
+        self.hub = Hub()
+        self.loop: asyncio.AbstractEventLoop | None = None
+        """The server's, once somebody has subscribed."""
         self.pipelined = 0
         """The most requests of one connection that waited for their turn."""
         self.tasks: set[Any] = set()
@@ -91,6 +95,12 @@ class Served:
     @property
     def url(self) -> str:
         return f"ws://127.0.0.1:{self.port}/ws"
+
+    def publish(self, *results: bytes) -> None:
+        """Send results to all who have subscribed to `news`, and return once they are on their way."""
+        assert self.loop is not None
+        sending = self.hub.send(self.hub.subscriptions("news"), results)
+        asyncio.run_coroutine_threadsafe(sending, self.loop).result(SECONDS)
 
 
 Serve = Callable[..., Served]
@@ -127,6 +137,12 @@ def serve() -> Iterator[Serve]:
             registry.add("much", lambda: "ab" * 8_000_000)
             registry.add("hot", lambda: "ab" * 8_000_000, hot=True)
 
+            def subscribe(exchange: Exchange) -> str:
+                made.loop = asyncio.get_running_loop()
+                return exchange.subscribe("news")
+
+            registry.add("subscribe", subscribe, connection=True, hot=True)
+
             def shortcut(body: bytes, _calls: int, _bytes: int) -> tuple[bytes, str | None] | None:
                 made.asked_first.append(body)
                 if body == BROKEN:
@@ -138,7 +154,7 @@ def serve() -> Iterator[Serve]:
             workers, gatherers = made.workers, Gatherers(made.workers)
             stay.callback(workers.close)
             socket_door = JsonRpcConsumer.as_asgi(
-                endpoint=endpoint, hub=Hub(), workers=workers, gatherers=gatherers,
+                endpoint=endpoint, hub=made.hub, workers=workers, gatherers=gatherers,
                 memory=made.memory, limits=SocketLimits(stall=stall),
             )  # fmt: skip
 

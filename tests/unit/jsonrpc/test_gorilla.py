@@ -288,6 +288,61 @@ def test_any_id_is_echoed(door: Ask, identifier: Any) -> None:
         assert json.loads(door(body).body)["id"] == identifier
 
 
+@pytest.mark.parametrize("method", ["platform.greet", "platform.hotGreet", "platform.fooBar"])
+def test_an_id_too_long_to_be_echoed_makes_an_invalid_request(
+    endpoint: Endpoint, ran: list[str], method: str
+) -> None:
+    def ask(size: int) -> dict[str, Any]:
+        body = json.dumps(call(method, id="<" * size)).encode()
+        return json.loads(endpoint.dispatcher.answer(body) or b"")
+
+    assert ask(16_382)["id"] == "<" * 16_382
+    greeted = list(ran)
+    expected = {"code": -32600, "message": "invalid request", "data": None}
+    assert ask(16_383) == {"jsonrpc": "2.0", "error": expected, "id": None}
+    assert ran == greeted
+
+
+@pytest.mark.parametrize("member", ["jsonrpc", "method", "params"])
+def test_of_a_long_request_nothing_is_shown(endpoint: Endpoint, member: str) -> None:
+    request = {**call(params={}), "jsonrpc": "1.0", member: "<" * 20_000}
+
+    answer = json.loads(endpoint.dispatcher.answer(json.dumps(request).encode()) or b"")
+
+    assert answer["error"]["data"] == {**EMPTY, "id": 1}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("jsonrpc", "method", "ID", "params"),
+        ("jsonrpc", "Method", "id", "params"),
+        ("JSONRPC", "method", "id", "params"),
+        ("jsonrpc", "method", "id", "Params"),
+        ("JsonRpc", "METHOD", "Id", "PARAMS"),
+    ],
+)
+def test_members_are_named_in_any_case(door: Ask, names: tuple[str, ...]) -> None:
+    values = ("2.0", "platform.greet", 7, {"name": "you"})
+
+    answer = door(json.dumps(dict(zip(names, values, strict=True))).encode() + b" x")
+
+    assert answer.body == b'{"jsonrpc":"2.0","result":{"greeting":"hello you"},"id":7}\n'
+
+
+def test_of_two_names_that_differ_in_case_the_one_in_lower_case_counts(door: Ask) -> None:
+    answer = door({"ID": 1, **call(id=2), "Id": 3, "Params": {"name": "you"}})
+
+    assert answer.body == b'{"jsonrpc":"2.0","result":{"greeting":"hello you"},"id":2}\n'
+
+
+def test_a_member_of_another_type_is_found_in_any_case(door: Ask) -> None:
+    expected = (
+        "json: cannot unmarshal number into Go struct field serverRequest.method of type string"
+    )
+    assert error_of(door({"jsonrpc": "2.0", "id": 1, "Method": 5}))["message"] == expected
+
+
 def test_an_id_is_echoed_digit_for_digit(door: Ask) -> None:
     answer = door(b'{"jsonrpc":"2.0","method":"platform.greet","id":1.50e0}')
     assert answer.body.endswith(b'"id":1.50e0}\n')

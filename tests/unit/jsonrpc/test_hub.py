@@ -229,7 +229,7 @@ def test_a_socket_has_so_many_subscriptions_and_a_process_so_many_sockets(
     exchange = Exchange(hub, sink)
     exchange.subscribe("logs")
     exchange.subscribe("logs")
-    with pytest.raises(JsonRpcError, match="too many subscriptions on this connection"):
+    with pytest.raises(JsonRpcError, match="too many subscriptions"):
         exchange.subscribe("logs")
     hub.connect(Sink())
     with pytest.raises(TooManyConnections):
@@ -250,3 +250,22 @@ def test_one_client_leaves_room_for_others() -> None:
     with pytest.raises(TooManyConnections):
         hub.connect(sinks[4], "192.0.2.1")
     assert hub.connections == 3
+
+
+def test_subscriptions_are_bounded_together_and_for_one_client() -> None:
+    hub = Hub(HubLimits(connections=4, of_client=2, together=4))
+    first, second, other, last = (Sink() for _ in range(4))
+    for sink, client in ((first, "a"), (second, "a"), (other, "b"), (last, "")):
+        hub.connect(sink, client)
+    for sink, topic in ((first, "newHeads"), (second, "logs"), (other, "logs")):
+        subscribe(hub, sink, topic)
+
+    assert hub.room(first) == hub.room(second) == 0
+    with pytest.raises(JsonRpcError, match="too many subscriptions"):
+        subscribe(hub, first, "logs")
+    subscribe(hub, last, "logs")
+    with pytest.raises(JsonRpcError, match="too many subscriptions"):
+        subscribe(hub, other, "logs")
+
+    hub.disconnect(second)
+    assert [hub.room(sink) for sink in (first, other, last)] == [1, 1, 1]

@@ -12,7 +12,7 @@ from jsonrpc.counting import MAX_VALUES, TooDeep, TooManyValues, bounded
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.envelope import nesting
 from jsonrpc.errors import Overloaded
-from jsonrpc.memory import SMALL, MemoryLimits, RequestMemory, Share
+from jsonrpc.memory import SMALL, MemoryLimits, RequestMemory, Share, UnreadMemory
 
 CALL = b'{"jsonrpc":"2.0","id":%d,"method":"number"}'
 ECHO = b'{"jsonrpc":"2.0","id":1,"method":"echo","params":[%b]}'
@@ -115,6 +115,70 @@ def test_bodies_are_counted_together_and_by_client() -> None:
     second.give_back()
     third.give_back()
     assert memory.held == 0
+
+
+class Slow:
+    """A reader that keeps some of what waits when it sheds it the first time."""
+
+    def __init__(self, memory: UnreadMemory, client: str, kept: int = 0) -> None:
+        self.memory = memory
+        self.client = client
+        self.kept = kept
+        self.shed_times = 0
+
+    def wait(self, size: int) -> None:
+        self.memory.count(self, self.client, size)
+
+    def shed(self) -> int:
+        self.shed_times += 1
+        left, self.kept = self.kept, 0
+        self.wait(left)
+        return left
+
+
+@pytest.mark.parametrize(("client", "most"), [("a", 100), ("", 160)])
+def test_who_reads_slowest_sheds_what_waits_first(client: str, most: int) -> None:
+    memory = UnreadMemory(MemoryLimits(most=160, of_client=100))
+    slow, slowest, slower = (Slow(memory, client) for _ in range(3))
+    slow.wait(10)
+    slowest.wait(most - 30)
+    slower.wait(20)
+    slow.wait(9)
+    slow.wait(10)
+    assert (memory.held, slowest.shed_times) == (most, 0)
+    slow.wait(11)
+    assert (slow.shed_times, slower.shed_times, slowest.shed_times) == (0, 0, 1)
+    assert memory.held == 31
+    for reader in (slow, slower, slowest):
+        reader.wait(0)
+    assert memory.held == 0
+
+
+def test_what_waits_for_other_clients_is_left_alone() -> None:
+    memory = UnreadMemory(MemoryLimits(most=160, of_client=100))
+    first, second, other = (Slow(memory, client) for client in ("a", "a", "b"))
+    other.wait(60)
+    first.wait(50)
+    second.wait(51)
+    assert (first.shed_times, second.shed_times, other.shed_times) == (0, 1, 0)
+    assert memory.held == 110
+
+
+def test_an_eighth_of_the_room_is_made_free() -> None:
+    memory = UnreadMemory(MemoryLimits(most=80, of_client=80))
+    readers = [Slow(memory, "") for _ in range(41)]
+    for reader in readers:
+        reader.wait(2)
+    assert sum(reader.shed_times for reader in readers) == 6
+    assert memory.held == 70
+
+
+def test_who_keeps_most_after_all_is_asked_again_before_others() -> None:
+    memory = UnreadMemory(MemoryLimits(most=100, of_client=100))
+    slow, slowest = Slow(memory, "a"), Slow(memory, "a", kept=85)
+    slow.wait(15)
+    slowest.wait(86)
+    assert (slow.shed_times, slowest.shed_times, memory.held) == (0, 2, 15)
 
 
 class Line:

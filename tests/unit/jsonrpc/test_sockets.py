@@ -15,6 +15,7 @@ from jsonrpc import delivery
 from jsonrpc.connection import Connection, OutboundLimits
 from jsonrpc.delivery import direct_write, text_frame, text_frames
 from jsonrpc.hub import Hub
+from jsonrpc.memory import MemoryLimits, UnreadMemory
 
 
 async def at_once() -> int:
@@ -226,6 +227,7 @@ class Server(WebSocketsSansIOProtocol):
         self.writable = asyncio.Event()
         self.writable.set()
         self.pieces: list[bytes] = []
+        self.closed: list[tuple[int, str]] = []
         self.room = 1 << 30
         """Bytes that it takes until it has to be asked to go on."""
 
@@ -241,7 +243,10 @@ class Server(WebSocketsSansIOProtocol):
 
     async def send(self, message: Any) -> None:
         await self.writable.wait()
-        self.write(text_frame(message["text"].encode()))
+        if message["type"] == "websocket.close":
+            self.closed.append((message["code"], message["reason"]))
+        else:
+            self.write(text_frame(message["text"].encode()))
 
     def connect(self, **limits: Any) -> Connection:
         connection = Connection(self.send, OutboundLimits(**limits), lambda: None)
@@ -355,3 +360,93 @@ async def test_a_slow_peer_does_not_delay_another() -> None:
     assert len(quick.sent) == 2
     assert slow.sent == []
     sinks[0].lose()
+
+
+TOO_SLOW = [(1013, "too slow: messages wait for too long")]
+
+
+def bounded(most: int) -> UnreadMemory:
+    return UnreadMemory(MemoryLimits(most=most, of_client=most))
+
+
+def share(memory: UnreadMemory, *peers: Peer) -> list[Connection]:
+    """Connect peers that read nothing for now, and are counted together."""
+    for peer in peers:
+        peer.reads.clear()
+    return [Connection(peer.send, OutboundLimits(), peer.abandon, memory) for peer in peers]
+
+
+async def test_what_waits_is_counted_until_it_is_written() -> None:
+    peer, memory = Peer(), bounded(1_000)
+    (connection,) = share(memory, peer)
+    connection.push(b"a" * 10)
+    assert memory.held == 10
+    connection.push(b"b" * 20)
+    assert memory.held == 10 + 20 + 64
+    connection.wait_at_server(500)
+    assert memory.held == 500 + 10 + 20 + 64
+    connection.wait_at_server(0)
+    peer.reads.set()
+    await connection.drained()
+    assert (memory.held, len(peer.sent)) == (0, 2)
+
+
+async def test_what_waits_for_a_peer_that_leaves_is_not_counted_on() -> None:
+    memory = bounded(1_000)
+    (connection,) = share(memory, Peer())
+    connection.push(b"a")
+    connection.push(b"b")
+    connection.lose()
+    await settle()
+    assert memory.held == 0
+
+
+async def test_where_too_much_waits_in_all_the_slowest_is_closed() -> None:
+    slow, slowest, memory = Peer(), Peer(), bounded(1_000)
+    one, other = share(memory, slow, slowest)
+    for text in (b"first", b"a" * 300):
+        one.push(text)
+        other.push(text)
+    other.push(b"b" * 200)
+    one.push(b"c" * 200)
+    assert (one.closed, other.closed) == (False, True)
+    for peer in (slow, slowest):
+        peer.reads.set()
+    await settle()
+    assert (slow.closed, len(slow.sent)) == ([], 3)
+    assert (slowest.closed, slowest.sent, slowest.abandoned) == (TOO_SLOW, ["first"], 0)
+    assert memory.held == 0
+
+
+@pytest.mark.parametrize("queued", [[], [b"a", b"b" * 200]])
+async def test_a_peer_for_whom_the_server_keeps_too_much_is_cut_off(queued: list[bytes]) -> None:
+    slow, slowest, memory = Peer(), Peer(), bounded(1_000)
+    one, other = share(memory, slow, slowest)
+    for text in queued:
+        other.push(text)
+    other.wait_at_server(700)
+    one.push(b"c" * 400)
+    await settle()
+    assert (one.closed, other.closed) == (False, True)
+    assert (slow.abandoned, slowest.abandoned, memory.held) == (0, 1, 400)
+    other.lose()
+    one.lose()
+
+
+async def test_who_is_closed_by_the_writing_of_what_waits_is_told_why(full: Server) -> None:
+    server, connection = full, full.connect()
+    connection._unread = bounded(1_000)
+    for text in (b"first", b"a", b"b" * 200, b"c" * 200):
+        connection.push(text)
+    written = server.pieces.append
+
+    def write(piece: bytes) -> None:
+        written(piece)
+        if len(piece) > 200:
+            connection.wait_at_server(600)
+
+    server.write = server.transport.write = write  # type: ignore[method-assign]
+    server.go_on(room=1_000)
+    await settle()
+    assert server.pieces == [text_frame(b"first"), text_frame(b"a"), text_frame(b"b" * 200)]
+    assert (connection.backlog, server.closed) == (0, TOO_SLOW)
