@@ -170,6 +170,7 @@ def shared_pchain(
 def _running(monkeypatch: pytest.MonkeyPatch, *, now: int = platform.NOW) -> Iterator[PChain]:
     made = PChain(now)
     monkeypatch.setattr(clock, "now", lambda *_: made.now)
+    monkeypatch.setattr(clock, "cchain_now", lambda *_: made.now)
     made.begin()
     yield made
 

@@ -220,6 +220,7 @@ def test_a_pending_nonce_is_remembered_until_something_changes(
     assert pool.next_nonce(evm_chain(), SENDER) == 2
 
 
+@pytest.mark.node_settings(rpc_tx_fee_cap=100.0)
 @pytest.mark.parametrize(
     ("changes", "error"),
     [

@@ -174,6 +174,7 @@ def test_others_transactions_are_read_and_checked(world: World) -> None:
     assert chain.waiting(10) == [payment.tx_id]
 
 
+@pytest.mark.node_settings(rpc_tx_fee_cap=100.0)
 def test_what_only_guards_a_nodes_own_clients_is_not_asked_of_what_others_acknowledged(
     world: World,
 ) -> None:

@@ -91,7 +91,7 @@ def memory_chain(monkeypatch: pytest.MonkeyPatch) -> MemoryChain:
         monkeypatch.setattr(blocks, name, _of_chain(getattr(chain, name)))
     monkeypatch.setattr(blocks, "catch_up", _of_chain(chain.head))
     monkeypatch.setattr(EvmChain, "memory", property(lambda _: chain.memory()))
-    monkeypatch.setattr(clock, "now", lambda: chain.head().header.timestamp + 1)
+    monkeypatch.setattr(clock, "cchain_now", lambda: chain.head().header.timestamp + 1)
     monkeypatch.setattr(state, "state_at", lambda _, _number: chain.state)
     monkeypatch.setattr(state, "prefetch_accounts", lambda _, _addresses, _number: None)
     monkeypatch.setattr(pool, "transactions", _of_chain(chain.waiting))
