@@ -102,6 +102,8 @@ class Hub:
         """Connections of each client that has some."""
         self._subscribed: Counter[str] = Counter()
         """Subscriptions likewise."""
+        self._together = 0
+        """All subscriptions."""
 
     @property
     def connections(self) -> int:
@@ -148,7 +150,7 @@ class Hub:
         limits = self._limits
         with self._lock:
             own = limits.subscriptions - len(self._connections.get(sink, ()))
-            among_all = limits.together - sum(map(len, self._topics.values()))
+            among_all = limits.together - self._together
             client = self._clients.get(sink)
             if not client:
                 return min(own, among_all)
@@ -163,6 +165,7 @@ class Hub:
                 own[subscription.id] = subscription
                 self._topics.setdefault(subscription.topic, {})[subscription.id] = subscription
                 self._subscribed[self._clients[subscription.sink]] += 1
+                self._together += 1
 
     def close(self, sink: Sink, identifier: str) -> bool:
         """End a subscription; False if that connection has none of that id."""
@@ -219,6 +222,7 @@ class Hub:
         if not listeners:
             del self._topics[subscription.topic]
         client = self._clients[subscription.sink]
+        self._together -= 1
         self._subscribed[client] -= 1
         if not self._subscribed[client]:
             del self._subscribed[client]
