@@ -294,8 +294,8 @@ class NodeSettings(ExplorerSettings):
     )
     request_memory: int = flag(
         128 * 1024 * 1024,
-        "Bytes of requests that a process reads and answers at once, a quarter of them for one "
-        "client; who does not fit hears that the server is busy.",
+        "Bytes of requests that a process reads and answers at once, a quarter of them for one client; who does not "
+        "fit hears that the server is busy. As many again may wait for who reads a WebSocket slowly.",
         least=1,
     )
     connections: int = flag(

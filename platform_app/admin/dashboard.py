@@ -76,7 +76,7 @@ def _staking_cards(current: CurrentSet, now: int) -> tuple[Card, ...]:
         Card(
             "Supply",
             display.amount(supply),
-            f"{formats.percent(current.weight, supply)} % of it staked" if supply else "",
+            f"{formats.format_percent(current.weight, supply)} of it staked" if supply else "",
         ),
         Card(
             "Next validator to end",
