@@ -14,9 +14,9 @@ and no call needs more."""
 _TOKEN: Final = re.compile(rb'[^"\[\]{},]{0,65536}+(["\[\]{},])?')
 """What is nothing, then a sign. Possessive: no text takes longer than its length."""
 
-_INSIDE: Final = re.compile(rb'(?:[^"\\]{1,4096}+|\\.){0,4096}+("?)', re.DOTALL)
+_INSIDE: Final = re.compile(rb'(?:[^"\\]{1,64}+|\\.){0,4096}+("?)', re.DOTALL)
 """A piece of a string behind its first quote, and its closing quote. One call of a pattern lets nobody
-else run, so none goes over a whole string of escapes."""
+else run, so none goes over more than 256 KiB: three milliseconds."""
 
 _STEPS: Final = 5 * MAX_VALUES
 """Tokens that are looked at: a text with fewer values and more tokens is no JSON."""
