@@ -6,6 +6,8 @@ import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from cchain_app.blocks.header import Header
 from cchain_app.development.errors import DumpNotReadable
 from primitives.evm import Address, Slot, Word
@@ -14,7 +16,13 @@ from primitives.hexadecimal import encode_data, encode_quantity
 MOST_BYTES: Final = 256 * 1024 * 1024
 """Of a dump that is read, unpacked: a few bytes of gzip can stand for any number."""
 
+MOST_VALUES: Final = 4_000_000
+"""Of a dump that is read, slots among them: nobody else runs while they are decoded."""
+
 ADDRESS_BYTES: Final = 20
+
+_PIECE: Final = 1024 * 1024
+"""Bytes that are counted before others may go on."""
 
 _MAGIC: Final = b"\x1f\x8b"
 
@@ -27,6 +35,15 @@ class DumpedAccount(NamedTuple):
     """Wei."""
     code: bytes
     storage: Mapping[Slot, Word]
+
+
+class _Document(msgspec.Struct):
+    """What is read of a dump; everything else is passed over."""
+
+    accounts: dict[str, Any] | None = None
+
+
+_documents: Final = msgspec.json.Decoder(_Document)
 
 
 def document_of(head: Header, accounts: Iterable[tuple[Address, DumpedAccount]]) -> bytes:
@@ -82,14 +99,28 @@ def unpack(raw: bytes) -> dict[Address, DumpedAccount]:
     Raises:
         DumpNotReadable: It is neither, it is too large, or an account in it cannot be read.
     """
+    text = _unzipped(raw)
+    if _has_more(text, MOST_VALUES):
+        raise DumpNotReadable(f"it has more than {MOST_VALUES} values")
     try:
-        document = json.loads(_unzipped(raw))
+        accounts = _documents.decode(text).accounts
+    except msgspec.ValidationError as error:
+        raise DumpNotReadable("it has no accounts") from error
     except (ValueError, RecursionError) as error:
         raise DumpNotReadable("it is neither gzip nor JSON") from error
-    accounts = document.get("accounts") if isinstance(document, dict) else None
-    if not isinstance(accounts, dict):
+    if accounts is None:
         raise DumpNotReadable("it has no accounts")
     return dict(_account(name, members) for name, members in accounts.items())
+
+
+def _has_more(text: bytes, values: int) -> bool:
+    """Return whether a JSON text has more values than so many: all but the first of each level are behind a comma."""
+    found = 0
+    for start in range(0, len(text), _PIECE):
+        found += text.count(b",", start, start + _PIECE)
+        if found > values:
+            return True
+    return False
 
 
 def _unzipped(raw: bytes) -> bytes:

@@ -1,5 +1,6 @@
 """evm_mine and its like: blocks, their time and what else they have, by hand."""
 
+import gzip
 from itertools import pairwise
 
 import pytest
@@ -271,6 +272,17 @@ def test_a_state_is_dumped_and_loaded(rpc, chain):
     assert rpc("eth_getBalance", hexed(RECIPIENT)) == "0x3"
     chain.nonce = 1
     chain.do(value=1)
+    many = gzip.compress(b'{"accounts":{},"x":[' + b"[]," * 4_000_001 + b"[]]}")
+    for dumped, words in (
+        (b"[]", "it has no accounts"),
+        (b'{"accounts":7}', "it has no accounts"),
+        (b"{}", "it has no accounts"),
+        (b'{"accounts":{}', "it is neither gzip nor JSON"),
+        (b'{"accounts":{"0x5a":{}}}', "account 0x5a cannot be read"),
+        (many, "it has more than 4000000 values"),
+    ):
+        with pytest.raises(JsonRpcError, match=f"Failed to decode state dump: {words}"):
+            rpc("anvil_loadState", hexed(dumped))
     with pytest.raises(JsonRpcError, match="Failed to decode state dump: it is neither gzip nor"):
         rpc("anvil_loadState", "0x1234")
 
