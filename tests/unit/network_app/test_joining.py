@@ -1,6 +1,7 @@
 """What other nodes tell of the genesis is looked at before it is kept."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +71,22 @@ def test_files_appear_all_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     def noted(_descriptor: int) -> None:
         seen.append({path.name for path in tmp_path.glob("genesis/*")})
 
-    monkeypatch.setattr(joining.os, "fsync", noted)
+    monkeypatch.setattr(os, "fsync", noted)
     files: dict[str, Any] = {"platform.bin": b"p", "cchain.json": b"c"}
     joining._write(tmp_path / "genesis", files)
-    assert seen == [set(), set()]
+    assert not any(seen[:-1])
+    assert seen[-1] == set(files)
     assert {path.name: path.read_bytes() for path in (tmp_path / "genesis").iterdir()} == files
+
+
+def test_of_files_that_cannot_be_written_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_descriptor: int) -> None:
+        raise OSError("No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", fail)
+        with pytest.raises(OSError, match="No space left"):
+            joining._write(tmp_path / "genesis", {"platform.bin": b"p"})
+    assert list(tmp_path.iterdir()) == []
