@@ -1,7 +1,11 @@
 //! State within one execution: what the reader said and what the transactions so far made of it.
 //! At the end it tells the difference. Nothing here outlives the execution.
 
-use std::{collections::hash_map, sync::Arc, time::Instant};
+use std::{
+    collections::{HashMap, hash_map},
+    sync::Arc,
+    time::Instant,
+};
 
 use revm::{
     Database, DatabaseCommit,
@@ -81,6 +85,8 @@ pub(crate) struct Overlay {
     passing: bool,
     entries: AddressMap<Entry>,
     codes: B256Map<Bytecode>,
+    /// Of blocks that were asked for, by height: each is read once.
+    hashes: HashMap<u64, B256>,
     /// Of a passing one the account that was asked for a slot last, if its storage is all as the reader has it: a call may
     /// ask for thousands.
     untouched: Option<Address>,
@@ -94,6 +100,7 @@ impl Overlay {
             passing: false,
             entries: AddressMap::default(),
             codes: B256Map::default(),
+            hashes: HashMap::default(),
             untouched: None,
         }
     }
@@ -289,7 +296,12 @@ impl Database for Overlay {
     }
 
     fn block_hash(&mut self, number: u64) -> Result<B256, ReaderError> {
-        self.reader.block_hash(number)
+        if let Some(hash) = self.hashes.get(&number) {
+            return Ok(*hash);
+        }
+        let hash = self.reader.block_hash(number)?;
+        self.hashes.insert(number, hash);
+        Ok(hash)
     }
 }
 

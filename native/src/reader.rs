@@ -243,11 +243,19 @@ impl Reader {
 
     /// The hash of an earlier block, zero when there is none.
     pub(crate) fn block_hash(&self, number: u64) -> Result<B256, ReaderError> {
-        self.ask(|py, reader| {
+        let head = self.memory.as_ref().map(|memory| &memory.state);
+        if let Some(hash) = head.and_then(|head| head.block_hash(number)) {
+            return Ok(hash);
+        }
+        let hash = self.ask(|py, reader| {
             let hash: Word =
                 reader.call_method1(intern!(py, "block_hash"), (number,))?.extract()?;
             Ok(hash.0)
-        })
+        })?;
+        if let Some(head) = head {
+            head.remember_block_hash(number, hash);
+        }
+        Ok(hash)
     }
 }
 

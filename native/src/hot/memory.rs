@@ -1,4 +1,4 @@
-//! Accounts and slots of a chain's head.
+//! Accounts and slots of a chain's head, and hashes of blocks below it.
 //!
 //! Reads and changes are each done under a lock that waits for nothing else, so that nobody ever
 //! sees two heights mixed. What was read from rows is kept only while the memory is what it was
@@ -44,7 +44,12 @@ struct Values {
     version: u64,
     accounts: Kept<Address, Account>,
     slots: Kept<Place, B256>,
+    /// Hashes of blocks that calls have asked for, by height. Those of a chain that goes on stay what they are.
+    hashes: Kept<u64, B256>,
 }
+
+/// Blocks whose hashes are remembered: no call hears of earlier ones (BLOCKHASH).
+const HASHES: usize = 256;
 
 /// How often a kind was found, and how often it had to be read.
 #[derive(Default)]
@@ -114,6 +119,21 @@ impl Head {
         self.slots.set(self.slots.get() + u64::from(found.is_some()));
         found.copied()
     }
+
+    /// The hash of an earlier block, if it is remembered.
+    pub(crate) fn block_hash(&self, number: u64) -> Option<B256> {
+        let values = self.memory.read();
+        let known = self.version == Some(values.version);
+        known.then(|| values.hashes.get(&number)).flatten().copied()
+    }
+
+    /// Keep the hash of an earlier block that was read, unless the memory has changed since.
+    pub(crate) fn remember_block_hash(&self, number: u64, hash: B256) {
+        let mut values = self.memory.write();
+        if self.version == Some(values.version) {
+            values.hashes.put(number, hash);
+        }
+    }
 }
 
 type AccountValues = (Addr, Option<(u64, Uint, Word)>);
@@ -133,6 +153,7 @@ impl StateMemory {
                 version: 0,
                 accounts: Kept::new(accounts),
                 slots: Kept::new(slots),
+                hashes: Kept::new(HASHES),
             }),
             accounts: Asked::default(),
             slots: Asked::default(),
@@ -229,6 +250,7 @@ impl StateMemory {
         for (address, slot) in slots {
             values.slots.remove(&Place(address.0, slot.0));
         }
+        values.hashes.clear();
         values.number = Some(number);
     }
 
@@ -238,6 +260,7 @@ impl StateMemory {
         values.version += 1;
         values.accounts.clear();
         values.slots.clear();
+        values.hashes.clear();
         values.number = Some(number);
     }
 

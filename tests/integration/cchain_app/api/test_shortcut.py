@@ -57,6 +57,34 @@ def test_a_block_is_the_same_by_number_and_by_hash(asked, chain):
         assert asked.by_shortcut == before + 1
 
 
+def test_the_hash_of_the_block_before_is_that_of_the_chain_as_it_goes_on_and_back(asked, rpc):
+    code = bytecode.assemble("NUMBER 1 SWAP1 SUB BLOCKHASH 0 MSTORE 32 0 RETURN")
+    rpc("anvil_setCode", NOBODY, encode_data(code))
+    body = plain(one("eth_call", {"to": NOBODY}, "latest"))
+
+    def before_the_head() -> str:
+        head = rpc("eth_getBlockByNumber", "latest", False)
+        found = [json.loads(asked.same(body))["result"] for _ in range(2)]
+        assert found == [head["parentHash"]] * 2
+        return found[0]
+
+    rpc("evm_mine")
+    snapshot = rpc("evm_snapshot")
+    seen = [before_the_head()]
+    for later in (10, 20):
+        rpc("evm_increaseTime", later)
+        for _ in range(2):
+            rpc("evm_mine")
+            seen.append(before_the_head())
+        rpc("evm_revert", snapshot)
+        snapshot = rpc("evm_snapshot")
+        assert before_the_head() == seen[0]
+    answered = asked.by_shortcut
+    before_the_head()
+    assert asked.by_shortcut == answered + 2
+    assert len(set(seen)) == 4  # the block of the snapshot comes twice
+
+
 def test_what_clients_ask_most_is_answered_by_the_shortcut(asked, chain):
     receipts = [encode_data(chain.do(to=RECIPIENT)[0].hash)]
     usual = [json.dumps(body).encode() for body in of_head(receipts)]

@@ -14,7 +14,7 @@ from cchain_app.evm.engine import (
 )
 from cchain_app.evm.native import NativeEngine
 from cchain_app.txs.signing import encode_authorization
-from primitives.evm import Address, Slot, Word
+from primitives.evm import Address, Hash, Slot, Word
 from primitives.hexadecimal import checksum_address
 from tests.builders import bytecode
 from tests.builders.bytecode import assemble
@@ -73,6 +73,27 @@ def test_a_call_returns_output_gas_and_logs_and_changes_nothing() -> None:
         Log(CONTRACT, topics, b"hi"),
     )
     assert call(call_message(CONTRACT, b"hi"), state) == result
+
+
+def test_the_hash_of_a_block_is_read_once_however_often_a_call_wants_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+
+    def block_hash(_state: MemoryState, number: int) -> Hash:
+        asked.append(number)
+        return Hash(word(1_000 + number))
+
+    monkeypatch.setattr(MemoryState, "block_hash", block_hash)
+    # Adds up the hashes of the two blocks before, ten times.
+    step = "NUMBER 1 SWAP1 SUB BLOCKHASH ADD NUMBER 2 SWAP1 SUB BLOCKHASH ADD "
+    code = assemble("0 " + 10 * step + "0 MSTORE 32 0 RETURN")
+    number = block_env("prague").number
+
+    result = run(code)
+
+    assert int.from_bytes(result.output) == 10 * (2_000 + number - 1 + number - 2)
+    assert asked == [number - 1, number - 2]
 
 
 def test_a_call_to_nobody_returns_nothing() -> None:
