@@ -108,9 +108,8 @@ class Building:
             with self.within():
                 yield
         finally:
-            self._begun.at = (
-                None  # what this thread does next is no part of it, if it came to nothing
-            )
+            # If it came to nothing, what this thread does next is no part of it.
+            self._begun.at = None
             del self._table[number]
             self._unshare(number)
 

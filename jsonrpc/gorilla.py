@@ -21,6 +21,9 @@ _TRAILING: Final = re.compile(r"trailing characters \(byte (\d+)\)")
 _LONGEST_ECHO: Final = 16_384
 """Bytes of the longest id, and of what else of a request, that come back: escaped they may be six times as many."""
 
+_MOST_COLONS: Final = 64
+"""In a request whose names are looked at in any case: something is made of each of its members."""
+
 _NAMES: Final = ("jsonrpc", "method", "id", "params")
 _KINDS: Final = {b'"': "string", b"[": "array", b"{": "object", b"t": "bool", b"f": "bool"}
 
@@ -43,7 +46,7 @@ class Gorilla:
 
     Unspecified: a batch is no request object and gets a parse error, as in the reference. An id that
     is longer than anybody needs makes an invalid request, and long requests are not shown in errors.
-    Names of members are read in any case, as Go does; of two that differ in case alone the one in lower
+    Names of members are read in any case, as Go does, unless a request has a great many; of two that differ in case alone the one in lower
     case counts, and there the last one.
     """
 
@@ -164,6 +167,8 @@ def _read_object(text: bytes) -> Call:
 
 def _lacks_member(call: Call, text: bytes) -> bool:
     """Return whether a call may have a member that was not seen for the case of its name; most calls have all."""
+    if text.count(b":") > _MOST_COLONS:
+        return False
     if not (call.jsonrpc and call.method and call.id):
         return True
     return not call.params and b"params" in text.lower()

@@ -76,9 +76,8 @@ def revert(chain: EvmChain, number: int, *, keep: bool = False) -> bool:
         return False
     with _going_back(chain) as head:
         snapshot = rows.snapshot(chain.db, number)
-        if (
-            snapshot is None
-        ):  # whoever came first has gone back, and what happened since is not to be lost
+        if snapshot is None:
+            # Whoever came first has gone back, and what happened since is not to be lost.
             return False
         rewind(chain, head, snapshot.number, partial(_as_then, snapshot), snapshot.changes)
         if snapshot.chain_id is not None and snapshot.chain_id != chain.config.chain_id:

@@ -336,6 +336,13 @@ def test_of_two_names_that_differ_in_case_the_one_in_lower_case_counts(door: Ask
     assert answer.body == b'{"jsonrpc":"2.0","result":{"greeting":"hello you"},"id":2}\n'
 
 
+def test_of_a_request_with_a_great_many_members_only_exact_names_are_read(door: Ask) -> None:
+    many = {f"m{place}": 0 for place in range(70)}
+
+    assert door({**many, **call()}).body == door(call()).body
+    assert door({**many, "ID": 7, **{k: v for k, v in call().items() if k != "id"}}).body == b""
+
+
 def test_a_member_of_another_type_is_found_in_any_case(door: Ask) -> None:
     expected = (
         "json: cannot unmarshal number into Go struct field serverRequest.method of type string"
