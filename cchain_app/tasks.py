@@ -37,7 +37,7 @@ def produce_blocks() -> dict[str, int]:
     until = time.monotonic() + TURN
     with chain.producer.attending():
         while True:
-            if _produce(chain):
+            if _produce(chain, "auto"):
                 made += 1
             elif not made or not chain.producer.wait(LINGER):
                 break
@@ -60,28 +60,26 @@ def beat() -> dict[str, int]:
     Unspecified: by interval empty blocks are made too, as Anvil and geth's clique do.
     """
     chain = evm_chain()
-    _look_again(chain)
+    development.see_conditions(chain)
     mining = development.mining(chain)
     if mining == "auto":
         made: dict[str, int] = produce_blocks()
         return made
     if mining == "interval" and manual_mining.interval_is_over(chain):
-        return {"blocks": int(_produce(chain, allow_empty=True))}
+        return {"blocks": int(_produce(chain, "interval", allow_empty=True))}
     return {"blocks": 0}
 
 
-def _look_again(chain: EvmChain) -> None:
-    """Forget what was set by hand where other processes may have set something else: nobody tells a maker of blocks."""
-    if chain.node.profile == "production":
-        chain.memory.conditions.reset()
+def _produce(chain: EvmChain, mining: str, *, allow_empty: bool = False) -> bool:
+    """Make a block where blocks are made so; say whether there is one.
 
-
-def _produce(chain: EvmChain, *, allow_empty: bool = False) -> bool:
-    """Make a block; say whether there is one. Of a fork none is made while the state that it needs is not told."""
-    _look_again(chain)
+    Of a fork none is made while the state that it needs is not told.
+    """
     try:
         with pool.read_ahead(chain):
-            if development.is_paused(chain):  # the request may be older than a pause
+            development.see_conditions(chain)
+            # What asks for a block may be older than what was set since.
+            if development.mining(chain) != mining:
                 return False
             if not allow_empty and pool.is_empty(chain):
                 return False

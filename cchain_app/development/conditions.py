@@ -56,6 +56,14 @@ class Conditions:
         )
         return None if override == BlockOverride() else override
 
+    def mines(self, otherwise: str) -> str:
+        """Return when blocks are made: `auto`, `interval` or `manual`; while production is paused `manual`.
+
+        Args:
+            otherwise: Where nothing was set.
+        """
+        return "manual" if self.paused else self.mining or otherwise
+
     @property
     def values_set(self) -> int:
         """How many values differ from the node's settings and the rules of headers."""

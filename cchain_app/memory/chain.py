@@ -8,10 +8,11 @@ do nothing unless they are set: `BlockMemory.before_move`, `Memory.on_change` an
 """
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.development.changes import Change
 from cchain_app.development.conditions import Conditions
 from cchain_app.evm.engine import StateChanges
 from cchain_app.memory.state import Kept, StateMemory, shrink
@@ -300,6 +301,19 @@ class ConditionsMemory:
                 self._known = found
         return found
 
+    def see(self, read: Callable[[], Conditions]) -> None:
+        """Take what is read now for what was set: another process may have set it, and its word be on the way."""
+        changes = self._changes
+        found = read()
+        with self._lock:
+            if self._changes != changes or self._known == found:
+                return
+            is_other = self._known is not None
+            self._known = found
+            self._changes += 1
+        if is_other:
+            self.on_reset()
+
     def reset(self) -> None:
         """Forget it, also what is being read now: to be called after each commit that changed it."""
         with self._lock:
@@ -335,6 +349,8 @@ class Memory:
         self.conditions = ConditionsMemory()
         self.moving = threading.Lock()
         """Held by whoever moves the head."""
+        self._changes_seen: tuple[Hash, Sequence[Change]] | None = None
+        """The last head on which it was looked what was changed by hand, with what was."""
         self.generation: int | None = None
         """How often the rows had gone back (`chaindb.generation`) when it was last in line with them."""
         self.on_change: Callable[[], None] = _nothing
@@ -350,11 +366,28 @@ class Memory:
         """Read anew what may have been changed by hand in another process, at this height."""
         with self.moving:
             self.conditions.reset()
-            # Or above: the block after may have been followed before the word of it came.
-            if self.state.number is not None and self.state.number >= number:
-                self.state.reset(self.state.number)
+            self._read_state_anew(number)
         self.pool.changed()
         self.counts.reset()
+
+    def see_changes(self, head: AcceptedBlock, changes: Sequence[Change]) -> None:
+        """Have the state read anew where other processes have changed it by hand, or have undone that.
+
+        Args:
+            head: On which they were made.
+            changes: As the rows have them now.
+        """
+        with self.moving:
+            before, self._changes_seen = self._changes_seen, (head.hash, changes)
+            seen = before[1] if before is not None and before[0] == head.hash else ()
+            if list(seen) != list(changes):
+                self._read_state_anew(head.number)
+
+    def _read_state_anew(self, number: int) -> None:
+        """Forget the state that may have been changed by hand at a height."""
+        # Or above: the block after may have been followed before the word of it came.
+        if self.state.number is not None and self.state.number >= number:
+            self.state.reset(self.state.number)
 
     def kept(self) -> dict[str, Kept]:
         """Return what is kept of each kind, for monitoring."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.assembly import env_of
 from cchain_app.blocks.header import Header
 from cchain_app.chain import EvmChain
@@ -24,13 +25,28 @@ def conditions(chain: EvmChain) -> Conditions:
     return chain.memory.conditions.of(lambda: rows.conditions(chain.db))
 
 
+def see_conditions(chain: EvmChain) -> None:
+    """See what other processes have set for the blocks to come: nobody tells makers of blocks, and web processes later."""
+    if _has_others(chain):
+        chain.memory.conditions.see(lambda: rows.conditions(chain.db))
+
+
+def see_changes(chain: EvmChain, head: AcceptedBlock) -> None:
+    """See likewise how other processes have changed the head's state by hand."""
+    if _has_others(chain):
+        chain.memory.see_changes(head, rows.changes_before(chain.db, head.number + 1))
+
+
+def _has_others(chain: EvmChain) -> bool:
+    return chain.is_development and chain.node.profile == "production"
+
+
 def mining(chain: EvmChain) -> str:
     """Return when blocks are made: `auto`, `interval` or `manual`; by hand, or as NODE_MINING says.
 
     While production is paused it is `manual`.
     """
-    found = conditions(chain)
-    return "manual" if found.paused else found.mining or chain.node.mining
+    return conditions(chain).mines(chain.node.mining)
 
 
 def is_paused(chain: EvmChain) -> bool:

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 from cchain_app import notifications
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
+from cchain_app.development.conditions import Conditions
 from cchain_app.processing import VerifiedBlock
-from cchain_app.selectors.development import conditions
 from cchain_app.store import chain as stored
 from cchain_app.store import development, questions
 from cchain_app.store import pool as rows
@@ -37,6 +37,8 @@ class ByHand(NamedTuple):
     """Whose signatures were set on its parent to be."""
     chain_id: int | None = None
     """By which it was executed."""
+    conditions: Conditions | None = None
+    """What was set for it; None where it was not built here."""
 
 
 NOTHING: Final = ByHand(0)
@@ -87,7 +89,7 @@ def accept(
             chain.db.acquire(Lock.CCHAIN)
         with chain.db.read_ahead(asked):
             if passes_pool:
-                _verify_passes(chain)
+                _verify_passes(chain, by_hand.conditions)
             if head_moved(chain, head):
                 raise HeadMoved
             if chain.is_development:
@@ -125,8 +127,12 @@ def tell(chain: EvmChain, verified: Sequence[VerifiedBlock], arrived: Sequence[H
         listener([one.block for one in verified])
 
 
-def _verify_passes(chain: EvmChain) -> None:
+def _verify_passes(chain: EvmChain, built_by: Conditions | None) -> None:
     """Hold the chain's lock, and see that its next block is asked of nobody else.
+
+    Args:
+        chain: Which chain.
+        built_by: What was set for the block when it was built.
 
     Raises:
         GoesToPool: Somebody has the lock, perhaps for long; something waits; or another process has set how blocks
@@ -136,7 +142,8 @@ def _verify_passes(chain: EvmChain) -> None:
         raise GoesToPool
     if not (chain.is_development and chain.node.profile == "production"):
         return
-    if development.conditions(chain.db) != conditions(chain):
+    found = development.conditions(chain.db)
+    if found != built_by or found.mines(chain.node.mining) != "auto":
         chain.memory.conditions.reset()
         raise GoesToPool
 

@@ -23,6 +23,7 @@ from cchain_app.store import pool as rows
 from cchain_app.store import questions
 from cchain_app.txs.errors import WrongChainId
 from chaindb import clock
+from chaindb.database import Question
 from chaindb.group_commit import GroupCommit
 from chaindb.locks import Lock
 from primitives.evm import Address, Hash
@@ -63,7 +64,10 @@ def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> list[Outcome]:
             chain.db.acquire(Lock.CCHAIN_POOL)
             with chain.db.read_ahead(questions.of_following(chain.memory.blocks.head)):
                 head = blocks.catch_up(chain)
-            with chain.db.read_ahead(questions.of_admission(chain.db, _named(newcomers))):
+            with chain.db.read_ahead(_questions(chain, head, newcomers)):
+                # Whoever sets or changes something holds this lock: what is seen now holds.
+                development.see_conditions(chain)
+                development.see_changes(chain, head)
                 admissions = Admissions(chain, head, newcomers, rows.extent(chain.db))
             outcomes = [admissions.admit(one) for one in newcomers]
             rows.remove(chain.db, admissions.removed)
@@ -80,6 +84,14 @@ def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> list[Outcome]:
     if admissions.pending:
         notifications.pending_transactions(chain, admissions.pending)
     return outcomes
+
+
+def _questions(
+    chain: EvmChain, head: AcceptedBlock, newcomers: Sequence[Newcomer]
+) -> list[Question]:
+    return questions.of_admission(
+        head.number, chain.db, _named(newcomers), is_development=chain.is_development
+    )
 
 
 class Admissions:

@@ -110,8 +110,11 @@ class Automine:
     def _mine(self, newcomers: Sequence[Newcomer]) -> list[Outcome] | None:
         """Do so; who pauses production, or changes anything by hand, waits for the lock, or has had it, or is seen later."""
         chain, head = self._chain, blocks.head(self._chain)
-        asked = [*questions.of_automine(head.number), *clock.questions(chain.db)]
-        with chain.db.read_ahead(asked):
+        asked = questions.of_automine(head.number, is_development=chain.is_development)
+        with chain.db.read_ahead([*asked, *clock.questions(chain.db)]):
+            development.see_conditions(chain)
+            if development.mining(chain) != "auto":
+                return None
             return self._mine_on(head, newcomers)
 
     def _mine_on(self, head: AcceptedBlock, newcomers: Sequence[Newcomer]) -> list[Outcome] | None:

@@ -52,6 +52,7 @@ def mine(chain: EvmChain, count: int, *, interval: int = 0, time: int | None = N
             set_next_timestamp(chain, time)
         while len(made) < count:
             part = min(AT_ONCE, count - len(made))
+            development.see_conditions(chain)
             try:
                 line = chain.consensus.produce_line(_times(chain, part, interval))
             except HeadMoved:

@@ -19,7 +19,6 @@ from cchain_app.blocks.errors import InvalidBlock, UnknownParent
 from cchain_app.blocks.evm_block import EvmBlock, evm_block, parse_evm_block
 from cchain_app.chain import EvmChain
 from cchain_app.config import ChainConfig
-from cchain_app.development.changes import Change
 from cchain_app.evm.cached_trie import Tries
 from cchain_app.evm.engine import StateChanges
 from cchain_app.evm.overrides import BlockOverride
@@ -60,8 +59,6 @@ class EvmVM:
         their own transactions: what can never be mined."""
         self._by_hand_of: dict[ID, ByHand] = {}
         """Those of them that were built on the head, with what was set by hand for them."""
-        self._changes_seen: tuple[Hash, Sequence[Change]] | None = None
-        """The last block that something was built on, with what was changed by hand on it then."""
         self._offer: _Offer | None = None
         """What the next block is to have, and nothing else; see `offering`."""
 
@@ -128,10 +125,11 @@ class EvmVM:
         tree = self._blocks()
         line = tree.line(tree.preference)
         parent = line[-1] if line else tree.head
+        # First: it sees what was changed in other processes, by which may be chosen.
+        by_hand = self._by_hand(tree, parent) if self._chain.is_development else None
         chosen = self._chosen(parent, line)
         if not chosen and not allow_empty:
             return None
-        by_hand = self._by_hand(tree, parent) if self._chain.is_development else None
         # The senders' were read to see what can run.
         self._prefetch([one.to for one in chosen], tree.head)
         with self._executing(tree.head):
@@ -321,7 +319,8 @@ class EvmVM:
             found = found.used()
         changes = rows.changes_before(self._chain.db, parent.number + 1) if on_head else []
         if on_head and self._chain.node.profile == "production":
-            self._see_changes(parent, changes)
+            # Nobody tells a maker of blocks, and a web process hears of it a little later.
+            self._chain.memory.see_changes(parent, changes)
         return _SetByHand(
             found.of_next_block(parent.header.timestamp),
             effect_of(self._chain, changes) if changes else None,
@@ -335,20 +334,9 @@ class EvmVM:
                     if one.number == parent.number + 1
                 },
                 None if self._config is None else self._config.chain_id,
+                found,
             ),
         )
-
-    def _see_changes(self, head: AcceptedBlock, changes: Sequence[Change]) -> None:
-        """Have the state read anew where other processes have changed it by hand, or have undone that.
-
-        Nobody tells a maker of blocks, and a web process hears of it a little later.
-        """
-        before, self._changes_seen = self._changes_seen, (head.hash, changes)
-        seen = before[1] if before is not None and before[0] == head.hash else ()
-        if list(seen) != list(changes):
-            memory = self._chain.memory
-            with memory.moving:
-                memory.state.reset(head.number)
 
     def _prefetch(self, addresses: Iterable[Address | None], head: AcceptedBlock) -> None:
         """Read the accounts that are surely needed, in a few statements."""

@@ -15,16 +15,21 @@ from primitives.evm import Address, Slot
 def of_building(head: int, memory: PoolMemory, *, is_development: bool) -> list[Question]:
     """Return what is asked to build a block of the pool on the one at height `head`, as far as that is the head still."""
     return [
-        *_of_conditions(is_development=is_development),
         pool.ANY_QUESTION,
         pool.entries_question(memory),
+        # Behind the pool: what was sent after something was set is in no block that does not have it.
+        *_of_conditions(is_development=is_development),
         *_of_child(head),
     ]
 
 
-def of_automine(head: int) -> list[Question]:
+def of_automine(head: int, *, is_development: bool) -> list[Question]:
     """Return what is asked likewise to build a block of what has just arrived, if nothing is in the pool."""
-    return [pool.EXTENT_QUESTION, *_of_child(head)]
+    return [
+        pool.EXTENT_QUESTION,
+        *_of_conditions(is_development=is_development),
+        *_of_child(head),
+    ]
 
 
 def _of_child(head: int) -> list[Question]:
@@ -70,11 +75,14 @@ def of_senders(db: Database, senders: Iterable[Address]) -> list[Question]:
     return [*pool.entries_of_questions(db, senders), chain.POINTER_QUESTION]
 
 
-def of_admission(db: Database, accounts: Iterable[Address]) -> list[Question]:
-    """Return what is asked under the pool's lock, behind the head, before transactions of some senders are admitted."""
+def of_admission(
+    head: int, db: Database, accounts: Iterable[Address], *, is_development: bool
+) -> list[Question]:
+    """Return what is asked under the pool's lock before transactions of some senders are admitted on the head."""
+    by_hand = [*development.conditions_questions(), development.changes_question(head + 1)]
     return [
         pool.EXTENT_QUESTION,
-        *development.conditions_questions(),
+        *(by_hand if is_development else ()),
         *evm_state.accounts_questions(db, accounts),
         chain.POINTER_QUESTION,
     ]

@@ -15,15 +15,18 @@ from cchain_app.notifications import REWOUND
 from cchain_app.selectors import blocks, development
 from cchain_app.selectors.state import state_at
 from cchain_app.services.by_hand import change_conditions
+from cchain_app.services.manual_mining import mine
 from cchain_app.services.snapshots import revert, take_snapshot
 from chaindb.connections import in_thread
 from nodeproject.apps import this_node
 from nodeproject.head_listener import HeadListener
 from primitives.evm import Address
 from tests.builders.evm_chains import another_process, produce
+from tests.builders.transactions import signed
 from tests.integration.conftest import Chain, Rpc
 from tests.integration.patience import SECONDS
 
+POOR_KEY = b"\x17" * 32
 SOMEBODY = Address(b"\x5a" * 20)
 FEE = 7 * 10**9
 
@@ -158,12 +161,40 @@ def test_a_maker_of_blocks_goes_by_what_others_have_set(
     assert tasks.beat() == {"blocks": 0}
 
 
-def test_a_request_that_is_older_than_a_pause_makes_no_block(several: None, chain: Chain) -> None:
+@pytest.mark.parametrize("conditions", [{"mining": "manual"}, {"paused": True}])
+def test_a_request_that_is_older_than_what_was_set_makes_no_block(
+    several: None, chain: Chain, conditions: dict[str, Any]
+) -> None:
     chain.send(chain.make())
     change_conditions(chain.evm, lambda found, _: replace(found, mining="auto"))
-    change_conditions(another_process(chain.evm), lambda found, _: replace(found, paused=True))
+    change_conditions(another_process(chain.evm), lambda found, _: replace(found, **conditions))
 
     assert tasks.produce_blocks() == {"blocks": 0}
+
+
+def test_a_block_by_hand_has_what_others_have_set_for_it(several: None, chain: Chain) -> None:
+    assert development.conditions(chain.evm).coinbase is None
+    change_conditions(
+        another_process(chain.evm), lambda found, _: replace(found, coinbase=SOMEBODY)
+    )
+
+    assert mine(chain.evm, 1) == [1]
+
+    assert blocks.head(chain.evm).header.coinbase == SOMEBODY
+
+
+def test_what_waits_runs_on_what_others_have_changed_by_hand(
+    producer: EvmChain, rpc: Rpc, chain: Chain
+) -> None:
+    """The producer remembers an account as one that cannot pay."""
+    poor = signed(key=POOR_KEY, nonce=0)
+    assert state_at(producer, 1).account(poor.sender) is None
+    rpc("anvil_setBalance", f"0x{poor.sender.hex()}", hex(10**18))
+    chain.send(poor)
+
+    mine_by(producer, chain)
+
+    assert blocks.head(chain.evm).transactions == (poor,)
 
 
 def test_the_word_of_a_change_may_come_after_the_block_that_follows_it(chain: Chain) -> None:

@@ -16,11 +16,16 @@ from cchain_app.services import acceptance, automine, by_hand, transactions, vm
 from cchain_app.store import development as rows
 from cchain_app.txs.transaction import Transaction
 from chaindb.locks import Lock
+from primitives.evm import Address
 from tests.builders.evm_chains import another_process, produce
 from tests.builders.transactions import signed
 from tests.integration.cchain_app.services.test_submit import OTHER_KEY
 from tests.integration.conftest import Chain
 from tests.integration.patience import SECONDS
+
+POOR_KEY = b"\x17" * 32
+"""Of an account that has nothing."""
+SOMEBODY = Address(b"\x5a" * 20)
 
 T = TypeVar("T")
 
@@ -69,6 +74,15 @@ class Processes:
             self.producer.memory.conditions.reset()
 
         self.elsewhere(set_conditions)
+
+    def change_elsewhere(self, wanted: by_hand.Wanted) -> None:
+        """Change the state in the other process; its word to this one does not arrive either."""
+
+        def change() -> None:
+            with by_hand.exclusively(self.producer) as head:
+                by_hand.write_changes(self.producer, head, [wanted])
+
+        self.elsewhere(change)
 
     def submit(self, *sent: Transaction) -> None:
         """Bring transactions together to the one, which takes them all."""
@@ -193,6 +207,43 @@ def test_what_another_process_sets_meanwhile_holds_before_its_word_arrives(two: 
 
     assert two.counts() == (1, 1)
     assert development.mining(two.web) == "manual"
+
+
+def test_it_holds_where_its_word_arrives_while_the_block_is_made(two: Processes) -> None:
+    """Whoever compares what is set with what is remembered finds it equal then."""
+
+    def set_and_tell() -> None:
+        two.set_elsewhere(Conditions(mining="manual"))
+        two.web.memory.changed_elsewhere(0)
+
+    two.submit(two.chain.make())
+    two.meanwhile(set_and_tell)
+
+    two.submit(two.chain.make())
+
+    assert two.counts() == (1, 1)
+
+
+def test_what_another_process_has_set_for_the_next_block_it_has(two: Processes) -> None:
+    two.submit(two.chain.make())
+    two.set_elsewhere(Conditions(mining="auto", coinbase=SOMEBODY))
+
+    two.submit(two.chain.make())
+
+    assert two.counts() == (2, 0)
+    assert blocks.head(two.web).header.coinbase == SOMEBODY
+
+
+def test_who_may_send_is_seen_in_what_another_process_has_changed(two: Processes) -> None:
+    poor = signed(key=POOR_KEY, nonce=0)
+    (outcome,) = transactions.submit(two.web, [poor.raw])
+    assert isinstance(outcome, errors.FundsBelowCost)
+
+    two.change_elsewhere(by_hand.balance(poor.sender, 10**18))
+
+    two.submit(poor)
+    assert two.counts() == (0, 1), "what was remembered was taken for it at first"
+    assert list(two.produce()) == [poor]
 
 
 def test_who_finds_another_process_at_a_block_does_not_wait_for_it(two: Processes) -> None:
