@@ -46,6 +46,7 @@ def changed_by_hand(chain: EvmChain, number: int) -> None:
 
 
 def rewound(chain: EvmChain, number: int, block_hash: Hash) -> None:
-    """Tell that an earlier block is the head again."""
+    """Tell that an earlier block is the head again, or that the head's state is what it was."""
+    chain.memory.on_change()
     head = {"type": REWOUND, "number": number, "hash": bytes(block_hash)}
     chain.pointers.send(chain.aliases[0], head)

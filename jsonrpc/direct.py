@@ -18,6 +18,7 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 from jsonrpc.answering import Answering, closing
 from jsonrpc.asgi import READ_BEFORE
 from jsonrpc.calls import STOP
+from jsonrpc.current import Current
 from jsonrpc.delivery import PART, STALL_SECONDS
 from jsonrpc.dispatch import MISS
 from jsonrpc.envelope import Body
@@ -67,6 +68,8 @@ class DirectProtocol(GuardedProtocol):
     """Hears of each connection."""
     interpreter: Interpreter | None = None
     """Hears of each answer that was given at once."""
+    current: Current | None = None
+    """Is asked before each request where other processes may have told of something; None: there are none."""
     _all: ClassVar[Collection[object] | None] = None
     """The server's own set of its connections, HTTP and WebSocket."""
 
@@ -103,6 +106,27 @@ class DirectProtocol(GuardedProtocol):
 
     @override
     def data_received(self, data: bytes) -> None:
+        if (current := self.current) is None or current.is_current() or not self._is_at_rest():
+            self._decide(data)
+        else:
+            self._is_awaited = True
+            self.flow.pause_reading()
+            current.when_current(partial(self._go_on_at_head, data))
+
+    def _go_on_at_head(self, data: bytes, _is_current: bool) -> None:  # noqa: FBT001  # as it is called
+        """Take up what has waited until this process was where another one is."""
+        self._is_awaited = False
+        if self.transport.is_closing():
+            return
+        ends = not self._keep_alive
+        self._decide(data + self._no_longer_waiting())
+        if self._is_at_rest():
+            self._go_on_after_answer()
+        elif ends and not self._is_awaited:
+            super().shutdown()  # again: there was no request yet that it could be told to be the last
+
+    def _decide(self, data: bytes) -> None:
+        """Have a request answered whole, or take in what came."""
         if self.whole is None or not self._is_served(data, self.whole):
             self._receive(data)
 

@@ -17,6 +17,7 @@ from websockets.utils import apply_mask
 
 from jsonrpc.asgi import read_head
 from jsonrpc.connections import Connections
+from jsonrpc.current import Current
 from jsonrpc.errors import Overloaded
 from jsonrpc.gate import RequestHead
 from jsonrpc.interpreter import Interpreter
@@ -83,6 +84,9 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
     interpreter: Interpreter | None = None
     """Hears of each message that was answered at once."""
 
+    current: Current | None = None
+    """Is asked before messages where other processes may have told of something; None: there are none."""
+
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._fragments = 0
@@ -101,6 +105,8 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         """Whether there was a frame in the bytes that were parsed last."""
         self._waiting: bytes | memoryview = b""
         """What is not parsed; while there is something, nothing more is read."""
+        self._waits_to_be_current = False
+        """Whether what waits does so until this process knows what others have told."""
         self._turn: asyncio.Handle | None = None
         self._message_timer: asyncio.TimerHandle | None = None
 
@@ -121,8 +127,21 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
     def data_received(self, data: bytes) -> None:
         if self._waiting:
             self._waiting = bytes(self._waiting) + data
+        elif self.current is not None and not self.current.is_current():
+            self._wait_to_be_current(data, self.current)
         elif self.answer_at_once is None or not self._is_answered(data, self.answer_at_once):
             self._parse(memoryview(data))
+
+    def _wait_to_be_current(self, data: bytes, current: Current) -> None:
+        self._waiting = data
+        self._waits_to_be_current = True
+        self.transport.pause_reading()
+        current.when_current(self._is_current)
+
+    def _is_current(self, _could_be: bool) -> None:  # noqa: FBT001  # as it is called
+        self._waits_to_be_current = False
+        if not self.transport.is_closing():
+            self._go_on()
 
     def _is_answered(self, data: bytes, answer: AnswerAtOnce) -> bool:
         """Have a message answered that is one frame (RFC 6455, 5.2), and nothing else; whether it was.
@@ -177,8 +196,8 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
             self.transport.resume_reading()
 
     def _takes(self) -> bool:
-        """Return whether the application has taken the messages, and the peer what was written."""
-        return not self.read_paused and self.writable.is_set()
+        """Return whether the application has taken the messages, and the peer what was written; and nothing else waits."""
+        return not (self._waits_to_be_current or self.read_paused) and self.writable.is_set()
 
     def _take(self, data: memoryview) -> None:
         """Have a slice parsed, and count what it leaves of a message that is not whole."""

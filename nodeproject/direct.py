@@ -30,6 +30,7 @@ class Protocol(direct.DirectProtocol):
     memory = _DOORS.memory
     turn = this_node().turn
     interpreter = _DOORS.interpreter
+    current = this_node().head
     websocket_paths = SocketPaths(CCHAIN_WEBSOCKETS)
 
 
@@ -58,4 +59,5 @@ class WebSocket(GuardedWebSocket):
     held = _DOORS.connections
     memory = _DOORS.memory
     interpreter = _DOORS.interpreter
+    current = this_node().head
     client_of = staticmethod(_DOORS.cchain.gate.client)

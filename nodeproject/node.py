@@ -12,6 +12,7 @@ from cchain_app.api import EvmRpc
 from cchain_app.chain import EvmChain, NoBlockchainID
 from cchain_app.services.composition import compose as compose_cchain
 from cchain_app.services.transaction_log import TransactionLog
+from chaindb.chains import Chain
 from chaindb.database import Database
 from chaindb.pointers import Pointers
 from explorer_app.services.composition import compose as compose_explorer
@@ -30,6 +31,7 @@ from nodeproject.observation import Observation
 from nodeproject.openrpc.page import Reference
 from nodeproject.plain import Plain
 from nodeproject.settings.node import NodeSettings
+from nodeproject.shared_head import share_head
 from nodeproject.snapshots.service import Snapshots
 from platform_app.api import PlatformRpc
 from platform_app.api.own_node import own_node_id
@@ -80,6 +82,9 @@ class Node:
         follow_with_tokens(self.evm_chain)
         self.evm_chain.has_peers = has_peers
         self.evm_chain.least_time = self._least_time
+        has_others = settings.profile == "production" and Chain.C.is_here
+        self.head = share_head(self.evm_chain, settings.directory) if has_others else None
+        """How it stays at the head of the C-Chain that this machine's other processes have told of."""
         self.transaction_log = TransactionLog(self.evm_chain)
         """What the log tells of the C-Chain; a process that serves or accepts blocks begins it."""
         self.network = NodeNetwork(settings, self.platform_chain, self.evm_chain)

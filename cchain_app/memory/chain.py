@@ -77,7 +77,7 @@ class BlockMemory:
         """How often it began again at a head, from which the chain may go on with other blocks."""
         self.asked = Asked()
         """By `selectors.blocks`, which knows whether an answer had to be read."""
-        self.before_move: Callable[[int, bool], None] = _nobody_listens
+        self.before_move: Callable[[int, bool], object] = _nobody_listens
         """Told, before anybody is answered from it, of each head that is about to be one; as `on_head`."""
         self.on_move: Callable[[], None] = _nothing
         """Told that the head is about to be another one."""
@@ -353,7 +353,7 @@ class Memory:
         """The last head on which it was looked what was changed by hand, with what was."""
         self.generation: int | None = None
         """How often the rows had gone back (`chaindb.generation`) when it was last in line with them."""
-        self.on_change: Callable[[], None] = _nothing
+        self.on_change: Callable[[], object] = _nothing
         """Told that this process has changed by hand what others may remember; after the commit."""
         self.until_told: Callable[[int], None] = _at_once
         """Waits until whoever writes the rows has told of a head at this height or above; in threads."""

@@ -11,7 +11,7 @@ and stays there: WebSockets, transactions, polled filters, changes by hand, the 
 where calls are limited (NODE_RATE_LIMIT) or the chain is a fork (`processes.wanted_readers`).
 
 Heads never go back, whichever process answers: what any answer has told of, every later one knows. The writer
-tells of a head, and of a change by hand, in memory that all share (`page`), after the commit and before it answers
+tells of a head, and of a change by hand, in memory that all share (`nodeproject.head_page`), after the commit and before it answers
 anybody from it; a reader compares one number there with its own before each answer, and catches up with the rows
 first where they differ (`head`). And where a reader finds in the rows what was committed and is not told yet, it
 waits for that before it moves, so that it tells nobody sooner than the writer.

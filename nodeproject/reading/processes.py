@@ -12,10 +12,10 @@ from typing import Final
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
 from chaindb.chains import Chain
+from nodeproject.head_page import HeadPage
 from nodeproject.installation import as_process
 from nodeproject.node import Node
 from nodeproject.reading.handover import HandedOver, receive
-from nodeproject.reading.page import HeadPage
 
 PAUSE: Final = 0.2
 """Seconds before a reader that has died is started again; doubled up to `LONGEST_PAUSE` where it dies at once."""

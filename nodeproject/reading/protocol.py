@@ -95,11 +95,6 @@ class ReadingProtocol(DirectProtocol):
         else:
             self._hand_over(self._no_longer_waiting())
 
-    def _decide(self, data: bytes) -> None:
-        """Answer a request, wait for its rest, or hand the connection over."""
-        if self.whole is None or not self._is_served(data, self.whole):
-            self._receive(data)
-
     @override
     def _receive(self, data: bytes) -> None:
         end = data.find(_END, 0, MAX_HEAD)

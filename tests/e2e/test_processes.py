@@ -17,6 +17,7 @@ from tests.e2e.transactions import Sender, wait_for_receipts
 from tests.servers.client import Reply, RpcClient, RpcFault
 
 STRANGER = "0x000000000000000000000000000000000000dEaD"
+NOBODY = "0x00000000000000000000000000000000000b0d1e"
 CONNECTIONS = 8
 """So many connections meet both of two processes, but for one time in a hundred."""
 
@@ -60,6 +61,28 @@ def test_a_receipt_is_seen_everywhere_with_its_block(
         for client in connections:
             assert client.call("eth_getTransactionReceipt", sent) == receipt
             assert int(client.call("eth_blockNumber"), 16) >= int(receipt["blockNumber"], 16)
+
+
+@on_production
+def test_what_one_process_has_answered_all_know(
+    connections: list[RpcClient], account: LocalAccount
+) -> None:
+    sender = Sender(account, CHAIN_ID)
+    for number in range(24):
+        first, *others = connections[number % CONNECTIONS :] + connections[: number % CONNECTIONS]
+        sent = first.call("eth_sendRawTransaction", sender.transfer(STRANGER))
+        (receipt,) = wait_for_receipts(first, [sent])
+        latest = [client.call("eth_blockNumber") for client in others]
+        assert latest == [receipt["blockNumber"]] * len(others)
+        snapshot = first.call("evm_snapshot")
+        first.call("anvil_setBalance", NOBODY, hex(number + 1))
+        assert balances_of(NOBODY, others) == {hex(number + 1)}
+        first.call("evm_revert", snapshot)
+        assert balances_of(NOBODY, others) == {"0x0"}
+
+
+def balances_of(address: str, clients: Sequence[RpcClient]) -> set[str]:
+    return {client.call("eth_getBalance", address, "latest") for client in clients}
 
 
 @on_production

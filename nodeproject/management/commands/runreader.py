@@ -13,10 +13,10 @@ from typing_extensions import override
 
 from nodeproject import process
 from nodeproject.apps import this_node
+from nodeproject.head_page import HeadPage
 from nodeproject.reading.application import ReaderApplication, protocol_of
 from nodeproject.reading.handover import Handover
 from nodeproject.reading.head import ReaderHead
-from nodeproject.reading.page import HeadPage
 from nodeproject.server import BesideServer, config_of
 
 GRACE: Final = 8.0

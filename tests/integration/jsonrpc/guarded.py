@@ -15,6 +15,7 @@ from websockets.sync.client import ClientConnection, connect
 from jsonrpc.answering import Answering
 from jsonrpc.asgi import RawDoor
 from jsonrpc.connections import ConnectionLimits, Connections
+from jsonrpc.current import Current
 from jsonrpc.dialects import GETH
 from jsonrpc.direct import DirectProtocol
 from jsonrpc.dispatch import Dispatcher
@@ -121,6 +122,7 @@ def serve() -> Iterator[Serve]:
             stall: float = SECONDS,
             frames: WholeFrames | None = None,
             requests: WholeRequests | None = None,
+            current_: Current | None = None,
         ) -> Served:
             made = Served()
             made.connections = Connections(connections)
@@ -185,6 +187,7 @@ def serve() -> Iterator[Serve]:
                 held = made.connections
                 memory = made.memory
                 interpreter = made.interpreter
+                current = current_
                 websocket_paths = frozenset({"/ws"})
 
                 def on_headers_complete(self) -> None:
@@ -196,6 +199,7 @@ def serve() -> Iterator[Serve]:
                 held = made.connections
                 memory = made.memory
                 interpreter = made.interpreter
+                current = current_
                 message_seconds = message_seconds_
                 least_rate = patience.least_rate
 

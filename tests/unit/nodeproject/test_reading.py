@@ -20,9 +20,9 @@ from jsonrpc.envelope import Body
 from jsonrpc.registry import MethodRegistry
 from nodeproject.apps import this_node
 from nodeproject.checks import check_readers
+from nodeproject.head_page import HeadPage
 from nodeproject.reading.handover import HandedOver, Handover, receive
 from nodeproject.reading.methods import READS, only_reads
-from nodeproject.reading.page import HeadPage
 from nodeproject.reading.processes import wanted_readers
 from nodeproject.reading.protocol import BodyLengths, ReadingProtocol
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from cchain_app.selectors import blocks
+from nodeproject.head_page import HeadPage
 from nodeproject.reading import processes
 from nodeproject.reading.head import ReaderHead
-from nodeproject.reading.page import HeadPage
 from nodeproject.reading.processes import Readers
 
 

@@ -1,0 +1,167 @@
+"""Where another process has told of something, a request waits until this one knows it, and is answered in its turn."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from jsonrpc.direct import DirectProtocol
+from tests.integration.jsonrpc.guarded import (
+    ANSWER,
+    PLAIN,
+    SHORT,
+    SHORT_ANSWERS,
+    Served,
+    open_socket,
+    until,
+)
+from tests.integration.jsonrpc.test_answers_later import SLOW_ANSWER, SLOW_REQUEST
+from tests.integration.patience import SECONDS
+from tests.servers.raw import RawConnection
+
+
+class Told:
+    """Says of a process that it knows all, until somebody tells of something; and waits until the test lets it learn."""
+
+    def __init__(self) -> None:
+        self._is_current = True
+        self._lock = threading.Lock()
+        self._waiting: list[tuple[asyncio.AbstractEventLoop, Callable[[bool], None]]] = []
+
+    def is_current(self) -> bool:
+        return self._is_current
+
+    def when_current(self, then: Callable[[bool], None]) -> None:
+        with self._lock:
+            self._waiting.append((asyncio.get_running_loop(), then))
+
+    def tell(self) -> None:
+        """Be behind from now on."""
+        self._is_current = False
+
+    def waits(self, count: int = 1) -> None:
+        """Wait until so many requests wait."""
+        until(lambda: len(self._waiting) == count)
+
+    def learn(self, *, could: bool = True) -> None:
+        """Know all again, or say that it could not be learned."""
+        with self._lock:
+            self._is_current = True
+            waiting, self._waiting = self._waiting, []
+        for loop, then in waiting:
+            loop.call_soon_threadsafe(then, could)
+
+
+Conversation = tuple[Callable[[], None], Callable[[], bytes]]
+"""Asks something; reads its answer."""
+
+
+@pytest.fixture
+def told() -> Told:
+    return Told()
+
+
+@pytest.fixture(params=["HTTP", "WebSocket"])
+def converse(request: pytest.FixtureRequest, raw) -> Iterator[Callable[[Served], Conversation]]:
+    """Return what begins a conversation with a server."""
+
+    def over_http(served: Served) -> Conversation:
+        connection: RawConnection = raw(served.port)
+        return lambda: connection.say(PLAIN), lambda: connection.response()[2]
+
+    def over_websocket(served: Served) -> Conversation:
+        socket = stay.enter_context(open_socket(served))
+        return lambda: socket.send(SHORT.decode()), lambda: socket.recv(SECONDS).encode()
+
+    with ExitStack() as stay:
+        yield over_http if request.param == "HTTP" else over_websocket
+
+
+@pytest.mark.parametrize("could", [True, False])
+def test_a_request_waits_until_its_process_is_current(serve, told, converse, could: bool) -> None:  # noqa: FBT001
+    served = serve(current_=told)
+    ask, read = converse(served)
+    ask()
+    first = read()
+    asked = len(served.asked_first)
+
+    told.tell()
+    ask()
+    told.waits()
+    assert len(served.asked_first) == asked, "nothing has been looked up"
+    told.learn(could=could)
+
+    assert read() == first
+    assert first in {ANSWER, SHORT_ANSWERS[SHORT][0]}
+
+
+def test_requests_behind_it_are_answered_after_it(serve, told, raw) -> None:
+    served = serve(current_=told)
+    connection = raw(served.port)
+    told.tell()
+    connection.say(PLAIN + SLOW_REQUEST + PLAIN)
+    told.waits()
+    served.hold.set()
+    told.learn()
+
+    assert [connection.response()[2] for _ in range(3)] == [ANSWER, SLOW_ANSWER, ANSWER]
+
+
+def test_a_request_may_come_in_parts(serve, told, raw) -> None:
+    connection = raw(serve(current_=told).port)
+    told.tell()
+    connection.say(PLAIN[:-30])
+    told.waits()
+    connection.say(PLAIN[-30:])
+    told.learn()
+
+    assert connection.response()[2] == ANSWER
+
+
+def test_each_connection_waits_for_itself(serve, told, raw) -> None:
+    served = serve(current_=told)
+    connections = [raw(served.port) for _ in range(3)]
+    told.tell()
+    for one in connections:
+        one.say(PLAIN)
+    told.waits(3)
+    connections[1].close()
+    told.learn()
+
+    assert [connections[at].response()[2] for at in (0, 2)] == [ANSWER, ANSWER]
+
+
+@pytest.mark.parametrize("request_", [PLAIN, SLOW_REQUEST, PLAIN.replace(b"/rpc", b"/form")])
+def test_what_waits_when_the_server_ends_is_answered_still(
+    serve, told, raw, made: list[DirectProtocol], request_: bytes
+) -> None:
+    served = serve(current_=told)
+    served.hold.set()
+    connection = raw(served.port)
+    told.tell()
+    connection.say(request_)
+    told.waits()
+    (protocol,) = made
+    protocol.loop.call_soon_threadsafe(protocol.shutdown)
+    told.learn()
+
+    status, _, body = connection.response()
+    assert (status, body) in {(200, ANSWER), (200, SLOW_ANSWER), (200, b"behind")}
+    assert connection.until_closed() == b""
+
+
+def test_who_leaves_while_it_waits_is_let_go(serve, told, raw) -> None:
+    served = serve(current_=told)
+    connection = raw(served.port)
+    with open_socket(served) as socket:
+        told.tell()
+        socket.send(SHORT.decode())
+        connection.say(PLAIN)
+        told.waits(2)
+        socket.socket.close()
+        connection.close()
+        told.learn()
+
+        until(lambda: not served.connections)

@@ -1,0 +1,246 @@
+"""Processes of one machine stay at one head: who tells, who has to look at the rows, and when nobody has to."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from cchain_app.memory.chain import BlockMemory
+from cchain_app.selectors import blocks
+from nodeproject.head_page import HeadPage
+from nodeproject.shared_head import SharedHead, share_head
+
+SECONDS = 60.0
+
+
+class Rows:
+    """The rows that all processes of a test have."""
+
+    def __init__(self) -> None:
+        self.head = block(0, b"a")
+        self.is_away = False
+
+
+def block(number: int, mark: bytes) -> Any:
+    return SimpleNamespace(number=number, hash=mark * 32, transactions=())
+
+
+class Process:
+    """One of them, with its memory, as `Memory` and `catch_up` move it."""
+
+    def __init__(self, rows: Rows, data: Path) -> None:
+        self.rows = rows
+        self.looks = 0
+        """How often it has looked at the rows."""
+        self.read_anew: list[int] = []
+        """The heights at which it has read the state anew."""
+        self.moves: list[int] = []
+        """The heights that whoever was there first has heard of."""
+        self.blocks = BlockMemory(blocks=8)
+        self.blocks.on_head = lambda number, _begins: self.moves.append(number)
+        self.memory: Any = SimpleNamespace(
+            blocks=self.blocks, on_change=None, changed_elsewhere=self.read_anew.append
+        )
+        chain: Any = SimpleNamespace(memory=self.memory, process=self)
+        shared = share_head(chain, data)
+        assert shared is not None
+        self.head = shared
+        self.blocks.reset(rows.head)
+
+    def look(self) -> None:
+        """Move to the head of the rows, as `catch_up` does."""
+        if self.rows.is_away:
+            raise OSError("the database is away")
+        self.looks += 1
+        known, head = self.blocks.head, self.rows.head
+        assert known is not None
+        if head.number < known.number or (head.number == known.number and head.hash != known.hash):
+            self.blocks.reset(head)
+        elif head.number > known.number:
+            self.blocks.follow(head)
+
+    def commit(self, head: Any) -> None:
+        """Accept a block."""
+        self.rows.head = head
+        self.blocks.follow(head)
+
+    async def known(self) -> int:
+        """Return the height that a request would be answered from, as a door asks for it."""
+        if not self.head.is_current():
+            reached = asyncio.Event()
+            self.head.when_current(lambda _could: reached.set())
+            await asyncio.wait_for(reached.wait(), SECONDS)
+        assert self.blocks.head is not None
+        return self.blocks.head.number
+
+
+@pytest.fixture
+def rows() -> Rows:
+    return Rows()
+
+
+@pytest.fixture
+def begin(rows: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Process]:
+    """Return what begins a process."""
+    monkeypatch.setattr(blocks, "catch_up", lambda chain: chain.process.look())
+    return lambda: Process(rows, tmp_path)
+
+
+async def both_at(one: Process, other: Process, height: int) -> tuple[int, int]:
+    """Have both at a height, and return how often each had looked by then."""
+    assert [await one.known(), await other.known()] == [height] * 2
+    assert [one.head.is_current(), other.head.is_current()] == [True] * 2
+    return one.looks, other.looks
+
+
+async def test_a_block_of_one_process_is_the_head_of_all(begin: Callable[[], Process]) -> None:
+    one, other = begin(), begin()
+    looks = await both_at(one, other, 0)
+
+    one.commit(block(1, b"b"))
+
+    assert [one.head.is_current(), other.head.is_current()] == [True, False]
+    assert await both_at(one, other, 1) == (looks[0], looks[1] + 1)
+    other.commit(block(2, b"c"))
+    assert await both_at(one, other, 2) == (looks[0] + 1, looks[1] + 1)
+    assert one.moves == other.moves == [0, 1, 2]
+
+
+async def test_who_is_there_by_a_pointer_need_not_look(begin: Callable[[], Process]) -> None:
+    one, other = begin(), begin()
+    looks = await both_at(one, other, 0)
+    one.commit(block(1, b"b"))
+
+    other.blocks.follow(other.rows.head)
+
+    assert await both_at(one, other, 1) == looks
+
+
+async def test_what_a_process_that_was_killed_has_not_told_is_told_by_who_finds_it(
+    begin: Callable[[], Process], rows: Rows
+) -> None:
+    one, other = begin(), begin()
+    await both_at(one, other, 0)
+    rows.head = block(1, b"b")
+
+    one.look()
+
+    assert one.head.is_current()
+    assert not other.head.is_current()
+    await both_at(one, other, 1)
+
+
+async def test_what_was_changed_by_hand_is_read_anew_by_others(
+    begin: Callable[[], Process],
+) -> None:
+    one, other = begin(), begin()
+    await both_at(one, other, 0)
+
+    one.memory.on_change()
+
+    assert [one.head.is_current(), other.head.is_current()] == [True, False]
+    await both_at(one, other, 0)
+    assert (one.read_anew, other.read_anew) == ([], [0])
+    other.memory.on_change()
+    await both_at(one, other, 0)
+    assert (one.read_anew, other.read_anew) == ([0], [0])
+
+
+async def test_a_chain_that_went_back_did_so_in_all_processes(
+    begin: Callable[[], Process], rows: Rows
+) -> None:
+    one, other = begin(), begin()
+    for number in (1, 2, 3):
+        one.commit(block(number, b"b"))
+        await both_at(one, other, number)
+    rows.head = block(1, b"b")
+
+    one.blocks.reset(rows.head)
+
+    assert not other.head.is_current()
+    await both_at(one, other, 1)
+    one.commit(block(2, b"c"))
+    await both_at(one, other, 2)
+    assert other.blocks.head is rows.head
+
+
+async def test_of_two_that_tell_at_once_both_look(begin: Callable[[], Process]) -> None:
+    one, other = begin(), begin()
+    looks = await both_at(one, other, 0)
+    other.memory.on_change()
+
+    one.commit(block(1, b"b"))
+
+    assert [one.head.is_current(), other.head.is_current()] == [False, False]
+    assert await both_at(one, other, 1) == (looks[0] + 1, looks[1] + 1)
+    assert one.read_anew == [1]
+
+
+async def test_where_the_rows_cannot_be_read_it_goes_on_by_what_it_knows(
+    begin: Callable[[], Process], rows: Rows, caplog: pytest.LogCaptureFixture
+) -> None:
+    one, other = begin(), begin()
+    await both_at(one, other, 0)
+    one.commit(block(1, b"b"))
+    rows.is_away = True
+
+    assert await other.known() == 0
+    assert other.head.is_current(), "once for what was told, however long they are away"
+
+    assert "could not be read: the database is away" in caplog.text
+    rows.is_away = False
+    one.commit(block(2, b"c"))
+    assert await other.known() == 2
+
+
+async def test_a_process_that_begins_later_knows_what_was_told(
+    begin: Callable[[], Process], rows: Rows
+) -> None:
+    one = begin()
+    one.commit(block(1, b"b"))
+    one.memory.on_change()
+
+    other = begin()
+
+    assert not other.head.is_current(), "it may have read before something was told"
+    await both_at(one, other, 1)
+
+
+def test_processes_without_a_directory_share_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    chain: Any = SimpleNamespace()
+    assert share_head(chain, tmp_path / "nowhere") is None
+    (tmp_path / "followers").write_text("a file")
+    assert share_head(chain, tmp_path) is None
+    assert "followed by pointers alone" in caplog.text
+
+
+def test_many_who_tell_at_once_count_each_of_it(tmp_path: Path) -> None:
+    pages = [HeadPage.at(tmp_path / "head") for _ in range(2)]
+
+    async def tell() -> None:
+        told = [page.tell_change for page in pages for _ in range(500)]
+        await asyncio.gather(*(asyncio.to_thread(one) for one in told))
+
+    asyncio.run(tell())
+
+    assert {(page.version, page.changed) for page in pages} == {(1000, 1000)}
+
+
+def test_an_older_head_is_not_told_again(tmp_path: Path) -> None:
+    page = HeadPage.at(tmp_path / "head")
+    assert page.tell_head(7) == (1, 0)
+    assert (page.tell_head(7), page.tell_head(6)) == (None, None)
+    assert page.tell_head(6, True) == (2, 0)
+    assert (page.version, page.height, page.begun) == (2, 6, 1)
+
+
+def test_a_head_is_an_answer_of_a_page(tmp_path: Path) -> None:
+    page = HeadPage.at(tmp_path / "head")
+    memory: Any = SimpleNamespace(blocks=BlockMemory(blocks=2), on_change=None)
+    head = SharedHead(SimpleNamespace(memory=memory), page)  # type: ignore[arg-type]
+    assert not head.is_current(), "nothing is known yet"
