@@ -6,8 +6,8 @@ to 1013) with an exception, and the connection stays open; a reason it drops.
 It reads a whole body, into a file, before it asks the application; so bodies are bounded here, in
 size and time, and heads in time from their first line on. What cannot be done here and is done under
 uvicorn: the first line of a head may come as slowly as one byte a minute, connections are not
-counted, half a WebSocket message has a limit of size but none of time, and what all requests hold
-together is counted only once they are whole.
+counted, half a WebSocket message has a limit of size but none of time, what all requests hold
+together is counted only once they are whole, and none waits for what another process has answered.
 """
 
 import asyncio
