@@ -28,7 +28,7 @@ from jsonrpc.request_head import Refused, opens_websocket, without_upgrade
 
 LINGER_SECONDS: Final = 0.5
 """A refused client may go on sending for so long: closed at once it would see a reset, not the reply."""
-_LINGER_BYTES: Final = 262_144
+LINGER_BYTES: Final = 262_144
 """So much of it is taken and dropped."""
 
 _FREE_OVERHEAD: Final = 65_536
@@ -395,7 +395,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def _drop(self, data: bytes) -> None:
         self._dropped += len(data)
-        if self._dropped > _LINGER_BYTES:
+        if self._dropped > LINGER_BYTES:
             self.flow.pause_reading()
 
     def _head_too_slow(self) -> None:

@@ -23,6 +23,7 @@ from jsonrpc.gate import RequestHead
 from jsonrpc.interpreter import Interpreter
 from jsonrpc.memory import RequestMemory, Share
 from jsonrpc.peer import LeastRate, WriteWatch
+from jsonrpc.protocol import LINGER_BYTES, LINGER_SECONDS
 
 FRAGMENT_COST: Final = 64
 """Bytes of memory that each fragment needs besides its content."""
@@ -108,6 +109,10 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         self._waits_to_be_current = False
         """Whether what waits does so until this process knows what others have told."""
         self._turn: asyncio.Handle | None = None
+        self._lingers = False
+        """Whether it was refused, and has a moment to read why."""
+        self._dropped = 0
+        """Bytes that came since."""
         self._message_timer: asyncio.TimerHandle | None = None
 
     def is_idle(self) -> bool:
@@ -125,7 +130,9 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
 
     @override
     def data_received(self, data: bytes) -> None:
-        if self._waiting:
+        if self._lingers:
+            self._drop(data)
+        elif self._waiting:
             self._waiting = bytes(self._waiting) + data
         elif self.current is not None and not self.current.is_current():
             self._wait_to_be_current(data, self.current)
@@ -173,10 +180,10 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
     def _parse(self, rest: memoryview) -> None:
         """Parse bytes in slices; after frames others have their turn, after a message the application."""
         self._eventful = False
-        while rest and not self._eventful and not self.transport.is_closing():
+        while rest and not self._eventful and not self._is_over():
             self._take(rest[:_SLICE])
             rest = rest[_SLICE:]
-        if rest and not self.transport.is_closing():
+        if rest and not self._is_over():
             self._waiting = rest
             self.transport.pause_reading()
             self._go_on()
@@ -188,11 +195,11 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
 
     def _next_turn(self) -> None:
         self._turn = None
-        if not self._takes() or self.transport.is_closing():
+        if not self._takes() or self._is_over():
             return
         rest, self._waiting = memoryview(self._waiting), b""
         self._parse(rest)
-        if not self._waiting and self._takes() and not self.transport.is_closing():
+        if not self._waiting and self._takes() and not self._is_over():
             self.transport.resume_reading()
 
     def _takes(self) -> bool:
@@ -309,6 +316,8 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         self._forget_message()
         self._queued_share.give_back()
         self._write_watch.stop()
+        if self._lingers and self.close_timer is not None:
+            self.close_timer.cancel()
         self._tell_unread(0)
         if self.held is not None:
             self.held.leave(self)
@@ -368,7 +377,27 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         self.conn.fail(code, reason)
         self.transport.write(b"".join(self.conn.data_to_send()))
         self.close_sent = True
-        self.transport.close()
+        self._linger(code)
+
+    def _linger(self, code: CloseCode) -> None:
+        """End the application, and close when the peer has had time to read why.
+
+        Closed at once, while it sends, it would see a reset in place of the reason.
+        """
+        self._lingers = self.disconnected = True
+        self._waiting = b""
+        self.queue.put_nowait({"type": "websocket.disconnect", "code": code})
+        self.close_timer = self.loop.call_later(LINGER_SECONDS, self.transport.close)
+        self.transport.resume_reading()
+
+    def _drop(self, data: bytes) -> None:
+        self._dropped += len(data)
+        if self._dropped > LINGER_BYTES:
+            self.transport.pause_reading()
+
+    def _is_over(self) -> bool:
+        """Return whether nothing more of the peer is for anybody."""
+        return self._lingers or self.transport.is_closing()
 
 
 def _is_message_answered(data: bytes, answer: AnswerAtOnce) -> bool:

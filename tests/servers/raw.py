@@ -31,6 +31,13 @@ class RawConnection:
         body, self._rest = self._rest[:length], self._rest[length:]
         return int(head.split()[1]), head.lower(), body
 
+    def read(self, count: int) -> bytes:
+        """Read so many bytes."""
+        while len(self._rest) < count:
+            self._more()
+        found, self._rest = self._rest[:count], self._rest[count:]
+        return found
+
     def until_closed(self) -> bytes:
         """Read until the server ends the connection."""
         received, self._rest = self._rest, b""

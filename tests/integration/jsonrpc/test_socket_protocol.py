@@ -14,14 +14,20 @@ from websockets.exceptions import ConnectionClosed
 from websockets.frames import Frame, Opcode
 from websockets.sync.client import ClientConnection, connect
 
+from jsonrpc import socket_protocol
 from jsonrpc.memory import MemoryLimits, RequestMemory
 from jsonrpc.protocol import GuardedProtocol
 from jsonrpc.socket_protocol import GuardedWebSocket
 from tests.integration.jsonrpc.serving import serving
 from tests.integration.patience import SECONDS
+from tests.servers.raw import RawConnection
 
 CONTINUED = Frame(Opcode.TEXT, b"[", fin=False).serialize(mask=True)
 EMPTY = Frame(Opcode.CONT, b"", fin=False).serialize(mask=True)
+OPENING = (
+    b"GET /ws HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+)
 PONG = Frame(Opcode.PONG, b"").serialize(mask=True)
 PING = Frame(Opcode.PING, b"").serialize(mask=True)
 
@@ -113,6 +119,33 @@ def test_messages_that_nobody_has_taken_are_counted(serve) -> None:
         for ws in sockets[:2]:
             assert ws.recv(timeout=SECONDS) == "1400000"
         until(lambda: served.memory.held == 0)
+
+
+def test_who_is_refused_while_it_sends_is_not_cut_off_before_it_can_read_why(
+    serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket_protocol, "LINGER_SECONDS", SECONDS)
+    served = serve()
+    served.free.set()
+    with RawConnection(served.port) as connection:
+        connection.say(OPENING)
+        assert connection.response()[0] == 101
+        connection.say(Frame(Opcode.TEXT, b" " * 4_000_000).serialize(mask=True)[:3_100_000])
+        why = b"\x03\xf5server is busy"
+        assert connection.read(2 + len(why)) == b"\x88%c%b" % (len(why), why)
+        assert served.memory.held == 0
+        for _ in range(3):  # a reset would be in the way of the second
+            connection.say(b" " * 10_000)
+
+
+def test_who_was_refused_is_let_go_soon(serve) -> None:
+    served = serve()
+    served.free.set()
+    with RawConnection(served.port) as connection:
+        connection.say(OPENING)
+        assert connection.response()[0] == 101
+        connection.say(Frame(Opcode.TEXT, b" " * 4_000_000).serialize(mask=True)[:3_010_000])
+        assert connection.until_closed().endswith(b"server is busy")
 
 
 def test_what_was_never_taken_is_given_back_with_the_connection(serve) -> None:
