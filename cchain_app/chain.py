@@ -1,6 +1,7 @@
 """One EVM chain of a process: its rules, its rows, and all that the process keeps of it in memory."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -104,6 +105,8 @@ class EvmChain:
     """Who decides on its blocks."""
     admissions: GroupCommit[Newcomer, Outcome]
     """What several threads bring to the pool is committed together; `services.composition` sets it too."""
+    while_mining: Callable[[str], AbstractContextManager[None]]
+    """Has blocks accepted in its body only while they are made so (`services.vm.EvmVM.mining`); set there likewise."""
     mine_on_arrival: Callable[[], None]
     """Lets transactions go straight into blocks from now on, in a process that serves and may make them; set there likewise."""
 

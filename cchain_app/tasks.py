@@ -11,6 +11,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.forking.errors import UpstreamError
 from cchain_app.selectors import development, pool
 from cchain_app.services import admissions, calls, manual_mining, pruning
+from cchain_app.services.acceptance import SetOtherwise
 from chaindb import clock
 
 _log: Final = logging.getLogger(__name__)
@@ -75,21 +76,26 @@ def _produce(chain: EvmChain, mining: str, *, allow_empty: bool = False) -> bool
 
     Of a fork none is made while the state that it needs is not told.
     """
-    try:
-        with pool.read_ahead(chain):
-            development.see_conditions(chain)
-            # What asks for a block may be older than what was set since.
-            if development.mining(chain) != mining:
-                return False
-            if not allow_empty and pool.is_empty(chain):
-                return False
-            return (
-                chain.consensus.produce(now=clock.cchain_now(chain.db), allow_empty=allow_empty)
-                is not None
-            )
-    except UpstreamError as error:
-        _log.warning("no block is made: %s", error)
+    while True:
+        try:
+            with pool.read_ahead(chain), chain.while_mining(mining):
+                return _make(chain, mining, allow_empty=allow_empty)
+        except SetOtherwise:
+            continue  # another process has set something since it was looked
+        except UpstreamError as error:
+            _log.warning("no block is made: %s", error)
+            return False
+
+
+def _make(chain: EvmChain, mining: str, *, allow_empty: bool) -> bool:
+    development.see_conditions(chain)
+    # What asks for a block may be older than what was set since.
+    if development.mining(chain) != mining:
         return False
+    if not allow_empty and pool.is_empty(chain):
+        return False
+    now = clock.cchain_now(chain.db)
+    return chain.consensus.produce(now=now, allow_empty=allow_empty) is not None
 
 
 @shared_task(name="cchain_app.expire_pool")

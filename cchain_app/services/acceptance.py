@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from cchain_app import notifications
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
+from cchain_app.development.changes import Change
 from cchain_app.development.conditions import Conditions
 from cchain_app.processing import VerifiedBlock
 from cchain_app.store import chain as stored
@@ -27,8 +28,8 @@ from primitives.ids import ID
 class ByHand(NamedTuple):
     """What was set by hand when a block was built (devnet.md 10)."""
 
-    changes: int
-    """Of the state of its parent."""
+    changes: Sequence[Change]
+    """Of the state of its parent, in order."""
     uses_next: bool = False
     """Whether it has anything that was set for one block alone."""
     timestamp: int | None = None
@@ -41,7 +42,11 @@ class ByHand(NamedTuple):
     """What was set for it; None where it was not built here."""
 
 
-NOTHING: Final = ByHand(0)
+NOTHING: Final = ByHand(())
+
+
+class SetOtherwise(Exception):
+    """Something was set for the block, or for when blocks are made, since it was built: it is to be built anew, if at all."""
 
 
 class GoesToPool(Exception):
@@ -61,6 +66,7 @@ def accept(
     unusable: Sequence[Hash],
     written: Written,
     by_hand: ByHand = NOTHING,
+    mines: str | None = None,
     passes_pool: bool = False,
 ) -> None:
     """Accept blocks that follow each other: commit all or nothing, and move this process. `tell` follows.
@@ -73,27 +79,31 @@ def accept(
         written: Called for each block in the transaction, when nobody else can write to the chain and
             no block is written yet; what it raises undoes all.
         by_hand: What the first block was built with that was set by hand, where there is anything.
+        mines: The blocks are made by themselves, and only while they are made so (`Conditions.mines`).
         passes_pool: Whether its transactions were never in the pool: nobody who waits in it may have been passed by.
 
     Raises:
         HeadMoved: `head` is not the head any more, or its state or the chain ID was changed by hand since.
         GoesToPool: The pool is to be passed, and may not be.
+        SetOtherwise: What was set by hand is something else by now.
     """
-    asked = questions.of_acceptance(head.number)
+    has_others = chain.is_development and chain.node.profile == "production"
+    asked = questions.of_acceptance(head.number, has_others=has_others)
     with chain.db.atomic_together():
         if passes_pool:
             chain.db.acquire(Lock.CCHAIN_POOL)
-            passing = questions.of_passing_pool(chain.db, is_development=chain.is_development)
-            asked = [*passing, *asked]
+            asked = [*questions.of_passing_pool(chain.db), *asked]
         else:
             chain.db.acquire(Lock.CCHAIN)
         with chain.db.read_ahead(asked):
             if passes_pool:
-                _verify_passes(chain, by_hand.conditions)
+                _verify_passes(chain)
             if head_moved(chain, head):
                 raise HeadMoved
             if chain.is_development:
                 _verify_state(chain, head, by_hand)
+            if has_others and chain.consensus.decides_alone:
+                _verify_conditions(chain, by_hand, mines)
             if by_hand.uses_next:
                 _use_up(chain, by_hand)
             for one in verified:
@@ -127,25 +137,27 @@ def tell(chain: EvmChain, verified: Sequence[VerifiedBlock], arrived: Sequence[H
         listener([one.block for one in verified])
 
 
-def _verify_passes(chain: EvmChain, built_by: Conditions | None) -> None:
+def _verify_passes(chain: EvmChain) -> None:
     """Hold the chain's lock, and see that its next block is asked of nobody else.
 
-    Args:
-        chain: Which chain.
-        built_by: What was set for the block when it was built.
-
     Raises:
-        GoesToPool: Somebody has the lock, perhaps for long; something waits; or another process has set how blocks
-            are made, or what the next one has.
+        GoesToPool: Somebody has the lock, perhaps for long; or something waits.
     """
     if not (chain.db.try_acquire(Lock.CCHAIN) and rows.is_empty(chain.db)):
         raise GoesToPool
-    if not (chain.is_development and chain.node.profile == "production"):
-        return
+
+
+def _verify_conditions(chain: EvmChain, by_hand: ByHand, mines: str | None) -> None:
+    """See that what other processes have set is what the block was built by, and that it is to be made.
+
+    Raises:
+        SetOtherwise: It is not.
+    """
     found = development.conditions(chain.db)
-    if found != built_by or found.mines(chain.node.mining) != "auto":
+    built_by = found if by_hand.conditions is None else by_hand.conditions
+    if found != built_by or mines not in (None, found.mines(chain.node.mining)):
         chain.memory.conditions.reset()
-        raise GoesToPool
+        raise SetOtherwise
 
 
 def _verify_state(chain: EvmChain, head: AcceptedBlock, by_hand: ByHand) -> None:
@@ -158,8 +170,13 @@ def _verify_state(chain: EvmChain, head: AcceptedBlock, by_hand: ByHand) -> None
     if signers != by_hand.signers:
         chain.memory.conditions.reset()  # another process set them, and its word is on the way
         raise HeadMoved
-    if changes != by_hand.changes:
+    if changes != len(by_hand.changes):
         raise HeadMoved
+    # Where there are other processes, so many may have been undone, and others made.
+    if chain.node.profile == "production":
+        now = development.changes_before(chain.db, head.number + 1)
+        if list(now) != list(by_hand.changes):
+            raise HeadMoved
     # A chain with blocks keeps its ID.
     may_differ = head.number == chain.first_number and by_hand.chain_id is not None
     if may_differ and stored.chain_id(chain.db) != by_hand.chain_id:

@@ -21,7 +21,7 @@ from cchain_app.pool.entry import Newcomer
 from cchain_app.pool.ordering import select
 from cchain_app.selectors import blocks, development
 from cchain_app.selectors.blocks import base_fee_after
-from cchain_app.services.acceptance import GoesToPool
+from cchain_app.services.acceptance import GoesToPool, SetOtherwise
 from cchain_app.services.admissions import Admissions, admit
 from cchain_app.services.vm import EvmVM
 from cchain_app.store import pool as rows
@@ -133,7 +133,7 @@ class Automine:
     def _make(self, ordered: Sequence[Transaction], head: AcceptedBlock) -> bool:
         """Make the block on this head; say whether it is accepted: not where another process was quicker."""
         block = None
-        with suppress(GoesToPool), self._vm.offering(ordered, head.hash):
+        with suppress(GoesToPool, SetOtherwise), self._vm.offering(ordered, head.hash):
             block = self._chain.consensus.produce(now=clock.cchain_now(self._chain.db))
         if block is None:
             self._note_company()

@@ -60,7 +60,7 @@ def replay(chain: EvmChain, fork: Fork, wanted: Replay) -> AcceptedBlock:
         raise CannotReplay(refused, wanted.header.number, skipped.reason)
     assert built.made is not None
     block = built.made.block
-    by_hand = ByHand(len(changes), uses_next=True, timestamp=block.header.timestamp)
+    by_hand = ByHand(changes, uses_next=True, timestamp=block.header.timestamp)
     accepted = tree.accept([ID(block.hash)]).accepted
     accept(chain, accepted, head, unusable=(), written=_nothing, by_hand=by_hand)
     tell(chain, accepted)

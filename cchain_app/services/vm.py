@@ -8,6 +8,7 @@ know a parent; whatever else is built or accepted beside what they have accepted
 """
 
 import logging
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
@@ -59,6 +60,7 @@ class EvmVM:
         their own transactions: what can never be mined."""
         self._by_hand_of: dict[ID, ByHand] = {}
         """Those of them that were built on the head, with what was set by hand for them."""
+        self._this_thread = _ThisThread()
         self._offer: _Offer | None = None
         """What the next block is to have, and nothing else; see `offering`."""
 
@@ -71,9 +73,22 @@ class EvmVM:
         """
         self._offer = _Offer(transactions, parent)
         try:
-            yield
+            with self.mining("auto"):
+                yield
         finally:
             self._offer = None
+
+    @contextmanager
+    def mining(self, how: str) -> Iterator[None]:
+        """Accept blocks in the body only while they are made so (`Conditions.mines`); else it raises `SetOtherwise`.
+
+        It holds for this thread, which makes blocks by itself; what others make by hand needs none of it.
+        """
+        self._this_thread.mines = how
+        try:
+            yield
+        finally:
+            self._this_thread.mines = None
 
     def last_accepted(self) -> ID:
         """Return the last accepted block's hash, as the rows have it now."""
@@ -227,6 +242,7 @@ class EvmVM:
                 unusable=unusable,
                 written=written,
                 by_hand=self._by_hand_of.get(block_ids[0], NOTHING),
+                mines=self._this_thread.mines,
                 passes_pool=self._offer is not None,
             )
         except BaseException:
@@ -325,7 +341,7 @@ class EvmVM:
             found.of_next_block(parent.header.timestamp),
             effect_of(self._chain, changes) if changes else None,
             ByHand(
-                len(changes),
+                changes,
                 found.has_next,
                 found.next_timestamp,
                 {
@@ -367,6 +383,13 @@ class _Offer(NamedTuple):
     transactions: Sequence[Transaction]
     parent: Hash
     """The only block on which that may be."""
+
+
+class _ThisThread(threading.local):
+    """What a thread wants of the blocks that it has accepted."""
+
+    mines: str | None = None
+    """As what they are made; see `EvmVM.mining`."""
 
 
 class _SetByHand(NamedTuple):

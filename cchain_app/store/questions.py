@@ -51,18 +51,25 @@ def of_following(seen: AcceptedBlock | None) -> list[Question]:
     return [] if seen is None else [following.head_question(seen.number)]
 
 
-def of_acceptance(head: int) -> list[Question]:
-    """Return what is asked under the chain's lock before the block after the one at height `head` is written."""
-    return [chain.POINTER_QUESTION, development.set_question(head + 1), generation.QUESTION]
+def of_acceptance(head: int, *, has_others: bool) -> list[Question]:
+    """Return what is asked under the chain's lock before the block after the one at height `head` is written.
 
-
-def of_passing_pool(db: Database, *, is_development: bool) -> list[Question]:
-    """Return what is asked before that, under the pool's lock alone, where the block's transactions never were in it."""
+    Args:
+        head: The height.
+        has_others: Whether other processes may have set something, or changed the state, by hand.
+    """
+    by_hand = [development.changes_question(head + 1), *_of_conditions(is_development=True)]
     return [
-        *db.lock_questions(Lock.CCHAIN),
-        pool.ANY_QUESTION,
-        *_of_conditions(is_development=is_development),
+        chain.POINTER_QUESTION,
+        development.set_question(head + 1),
+        generation.QUESTION,
+        *(by_hand if has_others else ()),
     ]
+
+
+def of_passing_pool(db: Database) -> list[Question]:
+    """Return what is asked before that, under the pool's lock alone, where the block's transactions never were in it."""
+    return [*db.lock_questions(Lock.CCHAIN), pool.ANY_QUESTION]
 
 
 def _of_conditions(*, is_development: bool) -> list[Question]:

@@ -1,0 +1,144 @@
+"""What another process sets or changes by hand while a block is made is in that block, or the block is not made."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from cchain_app import models, tasks
+from cchain_app.chain import EvmChain
+from cchain_app.selectors import blocks
+from cchain_app.services import acceptance, by_hand, transactions, vm
+from cchain_app.services.manual_mining import mine
+from cchain_app.services.snapshots import revert, take_snapshot
+from primitives.evm import Address
+from tests.builders.evm_chains import another_process
+from tests.integration.conftest import Chain
+
+SOMEBODY = Address(b"\x5a" * 20)
+FEE = 7 * 10**9
+
+pytestmark = pytest.mark.skipif(
+    connection.vendor != "postgresql", reason="SQLite has one process that writes"
+)
+
+Meanwhile = Callable[[Callable[[], object]], None]
+
+
+@pytest.fixture(autouse=True)
+def several(settings: Any) -> None:
+    """Let the node have several processes that make blocks, as in production."""
+    settings.NODE = replace(settings.NODE, profile="production")
+
+
+@pytest.fixture
+def other(several: None, chain: Chain) -> EvmChain:
+    """Another process, of which no word arrives."""
+    set_in(chain.evm, mining="auto")
+    return another_process(chain.evm)
+
+
+@pytest.fixture
+def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
+    """Return what has something done once when a block is built and not committed yet."""
+
+    def once(work: Callable[[], object]) -> None:
+        accept = acceptance.accept
+
+        def do_first(*given: Any, **named: Any) -> None:
+            monkeypatch.setattr(vm, "accept", accept)
+            work()
+            accept(*given, **named)
+
+        monkeypatch.setattr(vm, "accept", do_first)
+
+    return once
+
+
+def set_in(process: EvmChain, **changes: Any) -> None:
+    """Set something for the blocks to come in a process."""
+    by_hand.change_conditions(process, lambda found, _: replace(found, **changes))
+
+
+def pay(process: EvmChain, wei: int) -> None:
+    """Change a balance by hand in a process."""
+    by_hand.change_state(process, [by_hand.balance(SOMEBODY, wei)])
+
+
+@pytest.mark.parametrize("conditions", [{"mining": "manual"}, {"paused": True}])
+def test_no_block_is_made_on_arrival_where_that_was_ended(
+    chain: Chain, other: EvmChain, meanwhile: Meanwhile, conditions: dict[str, Any]
+) -> None:
+    chain.send(chain.make())
+    meanwhile(lambda: set_in(other, **conditions))
+
+    assert tasks.produce_blocks() == {"blocks": 0}
+
+    assert models.PoolTransaction.objects.count() == 1
+    assert mine(chain.evm, 1) == [1], "by hand it is made still"
+
+
+def test_no_block_is_made_by_the_clock_where_that_was_paused(
+    chain: Chain, other: EvmChain, meanwhile: Meanwhile
+) -> None:
+    set_in(chain.evm, mining="interval")
+    meanwhile(lambda: set_in(other, paused=True))
+
+    assert tasks.beat() == {"blocks": 0}
+
+
+@pytest.mark.parametrize("by", ["arrival", "hand"])
+def test_a_block_has_all_that_was_set_for_it(
+    chain: Chain, other: EvmChain, meanwhile: Meanwhile, by: str
+) -> None:
+    later = chain.now + 5_000
+    chain.send(chain.make())
+    set_in(chain.evm, next_base_fee=FEE)
+    meanwhile(lambda: set_in(other, next_timestamp=later))
+
+    made = tasks.produce_blocks()["blocks"] if by == "arrival" else len(mine(chain.evm, 1))
+
+    assert made == 1
+    header = blocks.head(chain.evm).header
+    assert (header.base_fee, header.timestamp) == (FEE, later)
+    found = models.DevelopmentSettings.objects.get()
+    assert (found.next_base_fee, found.next_timestamp) == (None, None)
+
+
+def test_what_was_sent_after_blocks_are_made_by_hand_waits(
+    chain: Chain, other: EvmChain, meanwhile: Meanwhile
+) -> None:
+    """The changed state has the block built anew, of all that waits by then."""
+    first, second = chain.make(), chain.make()
+    chain.send(first)
+
+    def change() -> None:
+        pay(other, 5)
+        set_in(other, mining="manual")
+        assert list(transactions.submit(other, [second.raw])) == [second.hash]
+
+    meanwhile(change)
+
+    assert tasks.produce_blocks() == {"blocks": 0}
+    assert models.PoolTransaction.objects.count() == 2
+
+
+def test_as_many_changes_by_hand_need_not_be_the_same(
+    chain: Chain, other: EvmChain, meanwhile: Meanwhile
+) -> None:
+    chain.send(chain.make(to=SOMEBODY, value=1))
+    snapshot = take_snapshot(chain.evm)
+    pay(chain.evm, 5)
+
+    def change() -> None:
+        revert(other, snapshot)
+        pay(other, 6)
+
+    meanwhile(change)
+
+    assert mine(chain.evm, 1) == [1]
+
+    held = len(blocks.head(chain.evm).transactions)
+    assert models.Account.objects.get(address=SOMEBODY).balance == 6 + held
