@@ -8,7 +8,7 @@ door. Both answer the same bytes. Knows uvicorn 0.54's `HttpToolsProtocol`; look
 
 import asyncio
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Container
 from functools import partial
 from typing import Any, ClassVar, Final, Protocol
 
@@ -69,7 +69,9 @@ class DirectProtocol(GuardedProtocol):
     interpreter: Interpreter | None = None
     """Hears of each answer that was given at once."""
     current: Current | None = None
-    """Is asked before each request where other processes may have told of something; None: there are none."""
+    """Is asked before requests where other processes may have told of something; None: there are none."""
+    told_paths: Container[bytes] = frozenset()
+    """Where requests come that ask for what they tell."""
     _all: ClassVar[Collection[object] | None] = None
     """The server's own set of its connections, HTTP and WebSocket."""
 
@@ -106,12 +108,22 @@ class DirectProtocol(GuardedProtocol):
 
     @override
     def data_received(self, data: bytes) -> None:
-        if (current := self.current) is None or current.is_current() or not self._is_at_rest():
+        if (current := self.current) is None or current.is_current() or not self._waits_for(data):
             self._decide(data)
         else:
             self._is_awaited = True
             self.flow.pause_reading()
             current.when_current(partial(self._go_on_at_head, data))
+
+    def _waits_for(self, data: bytes) -> bool:
+        """Return whether a request begins that others may have told something for.
+
+        Pages and other interfaces are not of what is told: liveness waits for nobody.
+        """
+        if not self._is_at_rest() or not data.startswith(b"POST "):
+            return False
+        path, is_whole, _ = data[5:MAX_HEAD].partition(b" ")
+        return not is_whole or path in self.told_paths
 
     def _go_on_at_head(self, data: bytes, _is_current: bool) -> None:  # noqa: FBT001  # as it is called
         """Take up what has waited until this process was where another one is."""
@@ -119,11 +131,18 @@ class DirectProtocol(GuardedProtocol):
         if self.transport.is_closing():
             return
         ends = not self._keep_alive
-        self._decide(data + self._no_longer_waiting())
-        if self._is_at_rest():
-            self._go_on_after_answer()
-        elif ends and not self._is_awaited:
-            super().shutdown()  # again: there was no request yet that it could be told to be the last
+        try:
+            self._decide(data + self._no_longer_waiting())
+            if self._is_at_rest():
+                self._go_on_after_answer()
+            elif ends and not self._is_awaited:
+                super().shutdown()  # again: there was no request yet that it could be told to be the last
+        except STOP:
+            raise
+        except BaseException:
+            # As in `_see_to_answer`.
+            _log.exception("the direct door failed")
+            self.transport.abort()
 
     def _decide(self, data: bytes) -> None:
         """Have a request answered whole, or take in what came."""

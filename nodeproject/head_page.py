@@ -1,7 +1,8 @@
 """The page of memory by which processes of one machine tell each other how far a chain is.
 
-In the embedded profile one process tells, and all others read (the package's docstring); in the production profile
-each tells (`nodeproject.shared_head`).
+In the embedded profile one process tells, and all others read (`nodeproject.reading`); in the production profile
+each tells (`nodeproject.shared_head`). A height that is too low costs others a look at the rows; one that is too high
+would hide blocks from them, so who may not know that the chain went back lowers it.
 """
 
 import fcntl
@@ -23,6 +24,7 @@ class Told(NamedTuple):
 
     version: int
     changed: int
+    begun: int
 
 
 class HeadPage:
@@ -42,12 +44,17 @@ class HeadPage:
         """Open the page in a file, which is made where there is none; what was told before stays told.
 
         Raises:
-            OSError: It can be neither opened nor made.
+            OSError: It can be neither opened nor made, or not be locked, or the disk is full.
         """
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            os.truncate(descriptor, mmap.PAGESIZE)
+            with _locked(descriptor):
+                missing = mmap.PAGESIZE - os.fstat(descriptor).st_size
+                if (
+                    missing > 0
+                ):  # written, for a process that stores where the disk has no room is killed
+                    os.pwrite(descriptor, bytes(missing), mmap.PAGESIZE - missing)
             return cls(descriptor)
         except BaseException:
             os.close(descriptor)
@@ -78,13 +85,28 @@ class HeadPage:
         """How often a process began anew at a head: another number says that the rows may have gone back."""
         return self._words[_BEGUN]
 
-    def tell_head(self, height: int, begins: bool = False) -> Told | None:  # noqa: FBT001  # a hook of `BlockMemory`
-        """Tell of a head that is committed, before anybody is answered from it; None where it was told already."""
+    def tell_head(
+        self,
+        height: int,
+        begins: bool = False,  # noqa: FBT001  # a hook of `BlockMemory`
+        knows: int | None = None,
+    ) -> Told | None:
+        """Tell of a head that is committed, before anybody is answered from it; None where it was told already.
+
+        Args:
+            height: Its own.
+            begins: Whether the process begins anew there.
+            knows: `begun` as the process knows it: where it is not that, the head may be one that is there no more.
+        """
         with self._alone():
-            if not begins and height <= self._words[_HEIGHT]:
+            words = self._words
+            is_behind = knows is not None and knows != words[_BEGUN]
+            if is_behind:
+                begins, height = True, min(height, words[_HEIGHT])
+            if not begins and height <= words[_HEIGHT]:
                 return None
-            self._words[_HEIGHT] = height
-            self._words[_BEGUN] += begins
+            words[_HEIGHT] = height
+            words[_BEGUN] += begins
             return self._told()
 
     def tell_change(self) -> Told:
@@ -101,17 +123,26 @@ class HeadPage:
     def _told(self) -> Told:
         # Last: who sees it sees all else.
         self._words[_VERSION] += 1
-        return Told(self._words[_VERSION], self._words[_CHANGED])
+        return Told(self._words[_VERSION], self._words[_CHANGED], self._words[_BEGUN])
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Let no other thread or process tell meanwhile; the kernel lets go of the lock of one that was killed."""
-        with self._lock:
-            fcntl.flock(self.descriptor, fcntl.LOCK_EX)
-            try:
-                yield
-            finally:
-                fcntl.flock(self.descriptor, fcntl.LOCK_UN)
+        """Let no other thread or process tell meanwhile."""
+        with self._lock, _locked(self.descriptor):
+            yield
+
+
+@contextmanager
+def _locked(descriptor: int) -> Iterator[None]:
+    """Hold the lock of a file among processes, those too that were forked from one that had it open.
+
+    The kernel lets go of the lock of one that was killed.
+    """
+    fcntl.lockf(descriptor, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.lockf(descriptor, fcntl.LOCK_UN)
 
 
 def _new_page() -> int:

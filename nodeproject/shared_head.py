@@ -15,8 +15,12 @@ from typing_extensions import override
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
 from chaindb.connections import in_thread
+from jsonrpc.calls import STOP
 from nodeproject.followers import directory_of
 from nodeproject.head_page import HeadPage
+
+LOOK_SECONDS: Final = 2.0
+"""So long requests wait for a look at the rows; then they are answered by what is known, as before it was told."""
 
 _log: Final = logging.getLogger(__name__)
 
@@ -40,6 +44,8 @@ class FollowedHead:
         self._changed = page.changed
         self._waiting: list[Then] = []
         self._reaching: asyncio.Task[None] | None = None
+        self._looking: asyncio.Future[None] | None = None
+        """The look that was begun last."""
 
     def is_current(self) -> bool:
         """Return whether nothing was told that this process does not know. Each request asks this."""
@@ -52,30 +58,51 @@ class FollowedHead:
             self._reaching = asyncio.get_running_loop().create_task(self._reach())
 
     async def _reach(self) -> None:
-        while self._waiting:
-            waiting, self._waiting = self._waiting, []
-            version = self._page.version
-            try:
-                await in_thread(self._catch_up)
-                self._version, can_answer = version, True
-            except Exception as error:  # whatever it is
-                self._failed(version, error)
-                can_answer = False
-            for then in waiting:
-                self._tell(then, can_answer=can_answer)
-        self._reaching = None
+        try:
+            while self._waiting:
+                waiting, self._waiting = self._waiting, []
+                version = self._page.version
+                can_answer = await self._looked(version)
+                for then in waiting:
+                    self._tell(then, can_answer=can_answer)
+        finally:
+            self._reaching = None
 
-    def _failed(self, version: int, error: Exception) -> None:
+    async def _looked(self, version: int) -> bool:
+        """Catch up with a version of the page; return whether that was possible in time."""
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                await self._look()
+        except (*STOP, asyncio.CancelledError):
+            raise
+        except BaseException as error:
+            # Whatever it is: a native extension that panics raises no `Exception`.
+            self._failed(version, error)
+            return False
+        self._version = version
+        return True
+
+    async def _look(self) -> None:
+        if self._looking is not None and not self._looking.done():
+            # One that takes too long: no second thread waits beside it.
+            await asyncio.wait([self._looking])
+        self._looking = asyncio.ensure_future(in_thread(self._catch_up))
+        self._looking.add_done_callback(_seen)
+        await asyncio.shield(self._looking)
+
+    def _failed(self, version: int, error: BaseException) -> None:
         """Do what is to be done where it could not catch up with a version."""
         del version
-        _log.error("a reader could not catch up; the writer answers", exc_info=error)
+        _log.error("a process could not catch up with what another one has told", exc_info=error)
 
     def _tell(self, then: Then, *, can_answer: bool) -> None:
         """Let one go on; whatever becomes of it, others wait for the same look."""
         try:
             then(can_answer)
-        except Exception:
-            _log.exception("a request that waited for a reader's head was not gone on with")
+        except STOP:
+            raise
+        except BaseException:  # as above
+            _log.exception("a request that has waited for the head was not gone on with")
 
     def _catch_up(self) -> None:
         """Move the memory to what the rows are."""
@@ -90,8 +117,9 @@ class FollowedHead:
 class SharedHead(FollowedHead):
     """That of a process of the production profile.
 
-    Heads never go back, whichever process of the machine answers: what an answer has told of, every later one knows. A process that commits tells of it before it answers; one that finds in the rows what was committed and
-    not told, by a process that was killed just then, tells of it itself.
+    Heads never go back, whichever process of the machine answers: what an answer has told of, every later one knows.
+    A process that commits tells of it before it answers; one that finds in the rows what was committed and not told,
+    by a process that was killed just then, tells of it itself.
 
     Args:
         chain: The chain. Its memory tells of what happens from now on.
@@ -101,7 +129,8 @@ class SharedHead(FollowedHead):
     def __init__(self, chain: EvmChain, page: HeadPage) -> None:
         super().__init__(chain, page)
         memory = chain.memory
-        self._begun = page.begun
+        self._begun = self._told_begun = page.begun
+        """As it was before the last look at the rows, and as it was after the last that this process has told."""
         self._own = -1
         """The version by which this process has told of the head that it is about to move to, being in line."""
         self._moved = memory.blocks.on_head
@@ -131,18 +160,32 @@ class SharedHead(FollowedHead):
         self._begun = begun
 
     @override
-    def _failed(self, version: int, error: Exception) -> None:
+    def _failed(self, version: int, error: BaseException) -> None:
         """Answer by what is known, as where nothing was told: it is the tick's, or the next version's, to catch up."""
         self._version = version
         _log.warning("the head that another process has told of could not be read: %s", error)
 
     def _tell_head(self, height: int, begins: bool) -> None:  # noqa: FBT001  # a hook of `BlockMemory`
         page = self._page
-        if begins and page.begun != self._begun and page.height == height:
-            return  # it follows one that has told of it
-        told = page.tell_head(height, begins)
-        in_line = told is not None and not begins and told.version == self._version + 1
-        self._own = told.version if told is not None and in_line else -1
+        if begins and self._is_told(height):
+            self._told_begun = page.begun
+            return
+        told = page.tell_head(height, begins, self._told_begun)
+        if told is None:
+            return
+        knew, self._told_begun = self._told_begun, told.begun
+        if told.begun == knew and told.version == self._version + 1:
+            self._own = told.version
+
+    def _is_told(self, height: int) -> bool:
+        """Return whether others know all that a process tells that begins at a height.
+
+        It follows one that has told that the chain went back there; or it has just started, and is no farther back.
+        """
+        page = self._page
+        if page.begun != self._told_begun and page.height == height:
+            return True
+        return self._chain.memory.blocks.head is None and page.height == height
 
     def _have_moved(self, height: int, begins: bool) -> None:  # noqa: FBT001  # likewise
         self._moved(height, begins)
@@ -151,11 +194,15 @@ class SharedHead(FollowedHead):
 
     def _tell_change(self) -> None:
         told = self._page.tell_change()
-        if told == (
-            self._version + 1,
-            self._changed + 1,
-        ):  # nobody else has told anything meanwhile
-            self._version, self._changed = told
+        is_next = (told.version, told.changed) == (self._version + 1, self._changed + 1)
+        if is_next:  # nobody else has told anything meanwhile
+            self._version, self._changed = told.version, told.changed
+
+
+def _seen(look: asyncio.Future[None]) -> None:
+    """Take note of how a look ended that nobody may wait for any more."""
+    if not look.cancelled():
+        look.exception()
 
 
 def share_head(chain: EvmChain, data: Path) -> SharedHead | None:

@@ -13,6 +13,7 @@ from tests.integration.jsonrpc.guarded import (
     PLAIN,
     SHORT,
     SHORT_ANSWERS,
+    Panic,
     Served,
     open_socket,
     until,
@@ -95,6 +96,35 @@ def test_a_request_waits_until_its_process_is_current(serve, told, converse, cou
 
     assert read() == first
     assert first in {ANSWER, SHORT_ANSWERS[SHORT][0]}
+
+
+@pytest.mark.parametrize("line", [b"GET /rpc", b"POST /elsewhere"])
+def test_what_others_do_not_tell_of_does_not_wait(serve, told, raw, line: bytes) -> None:
+    connection = raw(serve(current_=told).port)
+    told.tell()
+    connection.say(line + b" HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
+    assert connection.response()[0] < 500
+    told.waits(0)
+
+
+def test_a_connection_ends_where_its_request_cannot_be_taken_up(
+    serve, told, raw, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = serve(current_=told)
+    connection, other = raw(served.port), raw(served.port)
+    told.tell()
+    connection.say(PLAIN)
+    told.waits()
+
+    def panic(*_: object) -> None:
+        raise Panic
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DirectProtocol, "_decide", panic)
+        told.learn()
+        assert connection.until_closed() == b""
+    other.say(PLAIN)
+    assert other.response()[2] == ANSWER
 
 
 def test_requests_behind_it_are_answered_after_it(serve, told, raw) -> None:

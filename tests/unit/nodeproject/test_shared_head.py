@@ -1,6 +1,9 @@
 """Processes of one machine stay at one head: who tells, who has to look at the rows, and when nobody has to."""
 
 import asyncio
+import mmap
+import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +13,7 @@ import pytest
 
 from cchain_app.memory.chain import BlockMemory
 from cchain_app.selectors import blocks
+from nodeproject import shared_head
 from nodeproject.head_page import HeadPage
 from nodeproject.shared_head import SharedHead, share_head
 
@@ -75,6 +79,13 @@ class Process:
             await asyncio.wait_for(reached.wait(), SECONDS)
         assert self.blocks.head is not None
         return self.blocks.head.number
+
+
+async def settled_at(height: int, *processes: Process) -> None:
+    """Have all at a height, also where one has others look once more when it comes there."""
+    for _ in processes:
+        assert {await one.known() for one in processes} == {height}
+    assert all(one.head.is_current() for one in processes)
 
 
 @pytest.fixture
@@ -205,8 +216,98 @@ async def test_a_process_that_begins_later_knows_what_was_told(
 
     other = begin()
 
-    assert not other.head.is_current(), "it may have read before something was told"
-    await both_at(one, other, 1)
+    assert await both_at(one, other, 1) == (1, 0), "what was told before it began is in the rows"
+    rows.head = block(2, b"c")
+    one.look()
+    assert await both_at(one, other, 2) == (2, 1)
+
+
+async def test_a_head_that_may_be_there_no_more_is_told_as_none(
+    begin: Callable[[], Process], rows: Rows
+) -> None:
+    """A process reads a block, the chain goes back, and only then it tells of the block."""
+    one, slow, other = begin(), begin(), begin()
+    for number in range(1, 7):
+        one.commit(block(number, b"b"))
+        await both_at(one, other, number)
+    for number in range(1, 6):
+        slow.blocks.follow(block(number, b"b"))
+    stale, rows.head = rows.head, block(5, b"b")
+    one.blocks.reset(rows.head)
+    slow.blocks.follow(stale)
+    await settled_at(5, one, other)
+
+    one.commit(block(6, b"c"))
+
+    assert not other.head.is_current()
+    await settled_at(6, one, slow, other)
+    assert one.blocks.head is slow.blocks.head is other.blocks.head is rows.head
+
+
+async def test_who_begins_where_the_chain_was_hides_no_block(
+    begin: Callable[[], Process], rows: Rows
+) -> None:
+    one, other = begin(), begin()
+    for number in range(1, 4):
+        one.commit(block(number, b"b"))
+        await both_at(one, other, number)
+    slow, stale = begin(), rows.head
+    rows.head = block(1, b"b")
+    one.blocks.reset(rows.head)
+    slow.blocks.reset(stale)
+    await settled_at(1, one, other)
+
+    one.commit(block(2, b"c"))
+
+    assert not other.head.is_current()
+    await settled_at(2, one, slow, other)
+
+
+class Panic(BaseException):
+    """How a native extension fails."""
+
+
+async def test_requests_go_on_where_a_look_or_a_request_panics(
+    begin: Callable[[], Process], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = begin(), begin()
+    await both_at(one, other, 0)
+
+    def panic(*_: object) -> None:
+        raise Panic
+
+    with monkeypatch.context() as patched:
+        patched.setattr(other, "look", panic)
+        one.commit(block(1, b"b"))
+        assert await other.known() == 0
+    one.commit(block(2, b"b"))
+    other.head.when_current(panic)
+    assert await other.known() == 2
+
+
+async def test_a_look_that_takes_too_long_is_waited_for_by_nobody(
+    begin: Callable[[], Process], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_head, "LOOK_SECONDS", 0.01)
+    one, other = begin(), begin()
+    await both_at(one, other, 0)
+    let_go, looks = threading.Event(), []
+    look = other.look
+
+    def take_long() -> None:
+        looks.append(1)
+        assert let_go.wait(SECONDS)
+        look()
+
+    monkeypatch.setattr(other, "look", take_long)
+    for number in (1, 2):
+        one.commit(block(number, b"b"))
+        assert await other.known() == 0
+    assert len(looks) == 1, "one thread waits, not one for each block"
+    let_go.set()
+    monkeypatch.setattr(shared_head, "LOOK_SECONDS", SECONDS)
+    one.commit(block(3, b"b"))
+    assert await other.known() == 3
 
 
 def test_processes_without_a_directory_share_nothing(
@@ -231,11 +332,34 @@ def test_many_who_tell_at_once_count_each_of_it(tmp_path: Path) -> None:
     assert {(page.version, page.changed) for page in pages} == {(1000, 1000)}
 
 
+def test_processes_that_were_forked_tell_one_after_the_other(tmp_path: Path) -> None:
+    """Celery opens the page before it forks its workers."""
+    page = HeadPage.at(tmp_path / "head")
+    children = []
+    for _ in range(3):
+        if (child := os.fork()) == 0:
+            for _ in range(2_000):
+                page.tell_change()
+            os._exit(0)
+        children.append(child)
+
+    assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
+    assert (page.version, page.changed) == (6_000, 6_000)
+
+
+def test_a_page_has_its_room_on_the_disk(tmp_path: Path) -> None:
+    """Who stores into a hole of a file is killed where the disk is full."""
+    HeadPage.at(tmp_path / "head").tell_head(3)
+    assert HeadPage.at(tmp_path / "head").height == 3
+    found = (tmp_path / "head").stat()
+    assert found.st_size == mmap.PAGESIZE <= 512 * found.st_blocks
+
+
 def test_an_older_head_is_not_told_again(tmp_path: Path) -> None:
     page = HeadPage.at(tmp_path / "head")
-    assert page.tell_head(7) == (1, 0)
+    assert page.tell_head(7) == (1, 0, 0)
     assert (page.tell_head(7), page.tell_head(6)) == (None, None)
-    assert page.tell_head(6, True) == (2, 0)
+    assert page.tell_head(6, True) == (2, 0, 1)
     assert (page.version, page.height, page.begun) == (2, 6, 1)
 
 
