@@ -302,7 +302,10 @@ class ConditionsMemory:
         return found
 
     def see(self, read: Callable[[], Conditions]) -> None:
-        """Take what is read now for what was set: another process may have set it, and its word be on the way."""
+        """Take what is read now for what was set: another process may have set it, and its word be on the way.
+
+        What was asked ahead may be older than what is known. Whoever makes a block compares under the chain's lock.
+        """
         changes = self._changes
         found = read()
         with self._lock:
