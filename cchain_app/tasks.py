@@ -66,7 +66,7 @@ def beat() -> dict[str, int]:
     if mining == "auto":
         made: dict[str, int] = produce_blocks()
         return made
-    if mining == "interval" and manual_mining.interval_is_over(chain):
+    if mining == "interval":
         return {"blocks": int(_produce(chain, "interval", allow_empty=True))}
     return {"blocks": 0}
 
@@ -91,6 +91,8 @@ def _make(chain: EvmChain, mining: str, *, allow_empty: bool) -> bool:
     development.see_conditions(chain)
     # What asks for a block may be older than what was set since.
     if development.mining(chain) != mining:
+        return False
+    if mining == "interval" and not manual_mining.interval_is_over(chain):
         return False
     if not allow_empty and pool.is_empty(chain):
         return False

@@ -70,8 +70,8 @@ class DirectProtocol(GuardedProtocol):
     """Hears of each answer that was given at once."""
     current: Current | None = None
     """Is asked before requests where other processes may have told of something; None: there are none."""
-    told_paths: Container[bytes] = frozenset()
-    """Where requests come that ask for what they tell."""
+    untold_paths: Container[bytes] = frozenset()
+    """Where requests come that ask for nothing of what they tell."""
     _all: ClassVar[Collection[object] | None] = None
     """The server's own set of its connections, HTTP and WebSocket."""
 
@@ -108,22 +108,24 @@ class DirectProtocol(GuardedProtocol):
 
     @override
     def data_received(self, data: bytes) -> None:
-        if (current := self.current) is None or current.is_current() or not self._waits_for(data):
+        if (current := self.current) is None or current.is_current() or not self._waits(data):
             self._decide(data)
         else:
             self._is_awaited = True
             self.flow.pause_reading()
             current.when_current(partial(self._go_on_at_head, data))
 
-    def _waits_for(self, data: bytes) -> bool:
+    def _waits(self, data: bytes) -> bool:
         """Return whether a request begins that others may have told something for.
 
-        Pages and other interfaces are not of what is told: liveness waits for nobody.
+        What a page shows at once, liveness for one, waits for nobody, and neither do interfaces of other things.
         """
-        if not self._is_at_rest() or not data.startswith(b"POST "):
+        if not self._is_at_rest():
             return False
-        path, is_whole, _ = data[5:MAX_HEAD].partition(b" ")
-        return not is_whole or path in self.told_paths
+        if data.startswith(b"GET ") and self.pages is not None:
+            return self.pages.get(data.removesuffix(_END)) is None
+        path, _, _ = data.removeprefix(b"POST ").partition(b" ")
+        return path not in self.untold_paths
 
     def _go_on_at_head(self, data: bytes, _is_current: bool) -> None:  # noqa: FBT001  # as it is called
         """Take up what has waited until this process was where another one is."""

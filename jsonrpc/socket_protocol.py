@@ -379,13 +379,20 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         self.close_sent = True
         self._linger(code)
 
-    def _linger(self, code: CloseCode) -> None:
+    @override
+    def handle_parser_exception(self) -> None:
+        assert self.conn.close_sent is not None
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        self.close_sent = True
+        self._linger(self.conn.close_sent.code)
+
+    def _linger(self, code: int) -> None:
         """End the application, and close when the peer has had time to read why.
 
         Closed at once, while it sends, it would see a reset in place of the reason.
         """
         self._lingers = self.disconnected = True
-        self._waiting = b""
+        self._waiting, self.frames = b"", []
         self.queue.put_nowait({"type": "websocket.disconnect", "code": code})
         self.close_timer = self.loop.call_later(LINGER_SECONDS, self.transport.close)
         self.transport.resume_reading()

@@ -95,6 +95,8 @@ class Application:
         self._paths = ChainPaths(workers, partial(letters_of, node.platform_chain, node.evm_chain))
         node.observation.observe_web(workers)
         node.transaction_log.begin()
+        if node.head is not None:
+            node.head.begin()
         if node.settings.profile == "production" and may_make_blocks(node):
             node.evm_chain.mine_on_arrival()
         raw = RawDoor(

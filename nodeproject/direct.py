@@ -13,7 +13,7 @@ from jsonrpc.pooled import Pooled
 from jsonrpc.socket_protocol import GuardedWebSocket
 from nodeproject.apps import this_node
 from nodeproject.chain_paths import SocketPaths
-from nodeproject.doors import CCHAIN_PATHS, CCHAIN_WEBSOCKETS
+from nodeproject.doors import CCHAIN_WEBSOCKETS
 
 _DOORS = this_node().doors
 
@@ -31,7 +31,12 @@ class Protocol(direct.DirectProtocol):
     turn = this_node().turn
     interpreter = _DOORS.interpreter
     current = this_node().head
-    told_paths = frozenset(path.encode() for path in CCHAIN_PATHS)
+    untold_paths = frozenset(
+        path.encode()
+        for endpoint in _DOORS.endpoints()
+        if endpoint is not _DOORS.cchain
+        for path in endpoint.paths
+    )
     websocket_paths = SocketPaths(CCHAIN_WEBSOCKETS)
 
 

@@ -105,8 +105,8 @@ class HeadPage:
                 begins, height = True, min(height, words[_HEIGHT])
             if not begins and height <= words[_HEIGHT]:
                 return None
+            words[_BEGUN] += begins  # before a height that may be lower
             words[_HEIGHT] = height
-            words[_BEGUN] += begins
             return self._told()
 
     def tell_change(self) -> Told:
@@ -136,7 +136,8 @@ class HeadPage:
 def _locked(descriptor: int) -> Iterator[None]:
     """Hold the lock of a file among processes, those too that were forked from one that had it open.
 
-    The kernel lets go of the lock of one that was killed.
+    The kernel lets go of the lock of one that was killed, and of one that closes any descriptor of the file: a
+    process opens it once.
     """
     fcntl.lockf(descriptor, fcntl.LOCK_EX)
     try:

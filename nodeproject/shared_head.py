@@ -19,7 +19,7 @@ from jsonrpc.calls import STOP
 from nodeproject.followers import directory_of
 from nodeproject.head_page import HeadPage
 
-LOOK_SECONDS: Final = 2.0
+LOOK_SECONDS: Final = 3.0
 """So long requests wait for a look at the rows; then they are answered by what is known, as before it was told."""
 
 _log: Final = logging.getLogger(__name__)
@@ -118,8 +118,8 @@ class SharedHead(FollowedHead):
     """That of a process of the production profile.
 
     Heads never go back, whichever process of the machine answers: what an answer has told of, every later one knows.
-    A process that commits tells of it before it answers; one that finds in the rows what was committed and not told,
-    by a process that was killed just then, tells of it itself.
+    A process that commits tells of it before it answers. One with doors that finds in the rows what was committed and
+    not told, by a process that was killed just then, tells of it itself before it answers; others answer nobody.
 
     Args:
         chain: The chain. Its memory tells of what happens from now on.
@@ -134,9 +134,14 @@ class SharedHead(FollowedHead):
         self._own = -1
         """The version by which this process has told of the head that it is about to move to, being in line."""
         self._moved = memory.blocks.on_head
-        memory.blocks.before_move = self._tell_head
-        memory.blocks.on_head = self._have_moved
         memory.on_change = self._tell_change
+        chain.on_accepted.append(lambda accepted: self._tell_head(accepted[-1].number, False))
+
+    def begin(self) -> None:
+        """Answer from now on: this process has doors, and tells of each head that it comes to."""
+        memory = self._chain.memory.blocks
+        memory.before_move = self._tell_head
+        memory.on_head = self._have_moved
 
     @override
     def is_current(self) -> bool:
@@ -157,11 +162,12 @@ class SharedHead(FollowedHead):
     def _catch_up(self) -> None:
         begun = self._page.begun
         super()._catch_up()
-        self._begun = begun
+        # All that was told until then: what it tells from now on it has seen in the rows since.
+        self._begun = self._told_begun = begun
 
     @override
     def _failed(self, version: int, error: BaseException) -> None:
-        """Answer by what is known, as where nothing was told: it is the tick's, or the next version's, to catch up."""
+        """Answer by what is known, as where nothing was told: a pointer, the tick or the next version has it catch up."""
         self._version = version
         _log.warning("the head that another process has told of could not be read: %s", error)
 
@@ -193,6 +199,9 @@ class SharedHead(FollowedHead):
             self._version, self._own = self._own, -1
 
     def _tell_change(self) -> None:
+        head = self._chain.memory.blocks.head
+        if head is not None and head.number < self._page.height:
+            self._tell_head(head.number, True)  # the chain went back
         told = self._page.tell_change()
         is_next = (told.version, told.changed) == (self._version + 1, self._changed + 1)
         if is_next:  # nobody else has told anything meanwhile

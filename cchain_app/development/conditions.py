@@ -56,6 +56,10 @@ class Conditions:
         )
         return None if override == BlockOverride() else override
 
+    def of_blocks(self) -> "Conditions":
+        """Return what of it blocks depend on: not how many snapshots there were, nor how often the chain went back."""
+        return replace(self, next_snapshot=1, rewinds=0)
+
     def mines(self, otherwise: str) -> str:
         """Return when blocks are made: `auto`, `interval` or `manual`; while production is paused `manual`.
 

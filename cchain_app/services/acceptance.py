@@ -155,7 +155,10 @@ def _verify_conditions(chain: EvmChain, by_hand: ByHand, mines: str | None) -> N
     """
     found = development.conditions(chain.db)
     built_by = found if by_hand.conditions is None else by_hand.conditions
-    if found != built_by or mines not in (None, found.mines(chain.node.mining)):
+    if found.of_blocks() != built_by.of_blocks() or mines not in (
+        None,
+        found.mines(chain.node.mining),
+    ):
         chain.memory.conditions.reset()
         raise SetOtherwise
 

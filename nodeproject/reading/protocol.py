@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final
 
 from typing_extensions import override
 
+from jsonrpc.calls import STOP
 from jsonrpc.direct import MAX_HEAD, DirectProtocol
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.envelope import Body
@@ -90,10 +91,15 @@ class ReadingProtocol(DirectProtocol):
         self._waits_for_head = False
         if self.transport.is_closing():
             return
-        if can_answer:
-            self._decide(self._no_longer_waiting())
-        else:
-            self._hand_over(self._no_longer_waiting())
+        take_up = self._decide if can_answer else self._hand_over
+        try:
+            take_up(self._no_longer_waiting())
+        except STOP:
+            raise
+        except BaseException:
+            # A native extension that panics raises no `Exception`; no client waits for an answer that does not come.
+            _log.exception("a request that waited for the head could not be taken up")
+            self.transport.abort()
 
     @override
     def _receive(self, data: bytes) -> None:

@@ -188,7 +188,7 @@ def serve() -> Iterator[Serve]:
                 memory = made.memory
                 interpreter = made.interpreter
                 current = current_
-                told_paths = frozenset({b"/rpc", b"/form"})
+                untold_paths = frozenset({b"/elsewhere"})
                 websocket_paths = frozenset({"/ws"})
 
                 def on_headers_complete(self) -> None:

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 import pytest
 
 from jsonrpc.direct import DirectProtocol
+from jsonrpc.gate import Reply
 from tests.integration.jsonrpc.guarded import (
     ANSWER,
     PLAIN,
@@ -55,6 +56,8 @@ class Told:
             loop.call_soon_threadsafe(then, could)
 
 
+HEAD = b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
 Conversation = tuple[Callable[[], None], Callable[[], bytes]]
 """Asks something; reads its answer."""
 
@@ -98,13 +101,44 @@ def test_a_request_waits_until_its_process_is_current(serve, told, converse, cou
     assert first in {ANSWER, SHORT_ANSWERS[SHORT][0]}
 
 
-@pytest.mark.parametrize("line", [b"GET /rpc", b"POST /elsewhere"])
-def test_what_others_do_not_tell_of_does_not_wait(serve, told, raw, line: bytes) -> None:
+class Live:
+    """A page that is shown at once."""
+
+    def get(self, head: bytes) -> Reply | None:
+        return Reply(200, (), b"live") if head.startswith(b"GET /live ") else None
+
+
+@pytest.mark.parametrize("line", [b"GET /live", b"POST /elsewhere"])
+def test_what_others_do_not_tell_of_does_not_wait(
+    serve, told, raw, monkeypatch: pytest.MonkeyPatch, line: bytes
+) -> None:
+    monkeypatch.setattr(DirectProtocol, "pages", Live())
     connection = raw(serve(current_=told).port)
     told.tell()
-    connection.say(line + b" HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
-    assert connection.response()[0] < 500
+    connection.say(line + HEAD)
+    assert connection.response()[0] == 200
     told.waits(0)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"GET /other" + HEAD,
+        PLAIN.replace(b"/rpc", b"/rpc?key=1"),
+        PLAIN.replace(b"/rpc", b"http://localhost/rpc"),
+        b"\r\n" + PLAIN,
+    ],
+)
+def test_whatever_may_ask_for_it_waits(
+    serve, told, raw, monkeypatch: pytest.MonkeyPatch, request_: bytes
+) -> None:
+    monkeypatch.setattr(DirectProtocol, "pages", Live())
+    connection = raw(serve(current_=told).port)
+    told.tell()
+    connection.say(request_)
+    told.waits(1)
+    told.learn()
+    assert connection.response()[0] in {200, 400, 404}
 
 
 def test_a_connection_ends_where_its_request_cannot_be_taken_up(

@@ -121,8 +121,15 @@ def test_messages_that_nobody_has_taken_are_counted(serve) -> None:
         until(lambda: served.memory.held == 0)
 
 
+@pytest.mark.parametrize(
+    ("size", "why"),
+    [
+        (4_000_000, b"\x03\xf5server is busy"),
+        (9_000_000, b"\x03\xf1frame with 9000000 bytes exceeds limit of 8000000 bytes"),
+    ],
+)
 def test_who_is_refused_while_it_sends_is_not_cut_off_before_it_can_read_why(
-    serve, monkeypatch: pytest.MonkeyPatch
+    serve, monkeypatch: pytest.MonkeyPatch, size: int, why: bytes
 ) -> None:
     monkeypatch.setattr(socket_protocol, "LINGER_SECONDS", SECONDS)
     served = serve()
@@ -130,8 +137,7 @@ def test_who_is_refused_while_it_sends_is_not_cut_off_before_it_can_read_why(
     with RawConnection(served.port) as connection:
         connection.say(OPENING)
         assert connection.response()[0] == 101
-        connection.say(Frame(Opcode.TEXT, b" " * 4_000_000).serialize(mask=True)[:3_100_000])
-        why = b"\x03\xf5server is busy"
+        connection.say(Frame(Opcode.TEXT, b" " * size).serialize(mask=True)[:3_100_000])
         assert connection.read(2 + len(why)) == b"\x88%c%b" % (len(why), why)
         assert served.memory.held == 0
         for _ in range(3):  # a reset would be in the way of the second

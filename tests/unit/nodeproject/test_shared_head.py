@@ -19,6 +19,8 @@ from nodeproject.shared_head import SharedHead, share_head
 
 SECONDS = 60.0
 
+Begin = Callable[..., "Process"]
+
 
 class Rows:
     """The rows that all processes of a test have."""
@@ -35,8 +37,9 @@ def block(number: int, mark: bytes) -> Any:
 class Process:
     """One of them, with its memory, as `Memory` and `catch_up` move it."""
 
-    def __init__(self, rows: Rows, data: Path) -> None:
+    def __init__(self, rows: Rows, data: Path, *, has_doors: bool = True) -> None:
         self.rows = rows
+        self.data = data
         self.looks = 0
         """How often it has looked at the rows."""
         self.read_anew: list[int] = []
@@ -48,10 +51,13 @@ class Process:
         self.memory: Any = SimpleNamespace(
             blocks=self.blocks, on_change=None, changed_elsewhere=self.read_anew.append
         )
-        chain: Any = SimpleNamespace(memory=self.memory, process=self)
+        self._accepted: list[Callable[[Any], object]] = []
+        chain: Any = SimpleNamespace(memory=self.memory, process=self, on_accepted=self._accepted)
         shared = share_head(chain, data)
         assert shared is not None
         self.head = shared
+        if has_doors:
+            self.head.begin()
         self.blocks.reset(rows.head)
 
     def look(self) -> None:
@@ -70,6 +76,18 @@ class Process:
         """Accept a block."""
         self.rows.head = head
         self.blocks.follow(head)
+        for listener in self._accepted:
+            listener([head])
+
+    def go_back(self, head: Any) -> None:
+        """Make an earlier block the head again."""
+        self.rows.head = head
+        self.blocks.reset(head)
+        self.memory.on_change()
+
+    def told_height(self) -> int:
+        """Return the height that the page shows."""
+        return HeadPage.at(self.data / "followers" / "head").height
 
     async def known(self) -> int:
         """Return the height that a request would be answered from, as a door asks for it."""
@@ -82,10 +100,18 @@ class Process:
 
 
 async def settled_at(height: int, *processes: Process) -> None:
-    """Have all at a height, also where one has others look once more when it comes there."""
+    """Have all at a height, also where one has others look once more when it comes there; from then on one look is enough."""
     for _ in processes:
         assert {await one.known() for one in processes} == {height}
     assert all(one.head.is_current() for one in processes)
+    first, *others = processes
+    for number in range(height + 1, height + 4):
+        looks = [one.looks for one in processes]
+        first.commit(block(number, b"s"))
+        assert first.told_height() == number
+        assert {await one.known() for one in processes} == {number}
+        assert [one.looks for one in processes] == [looks[0], *(1 + one for one in looks[1:])]
+    assert len(others) == len(processes) - 1
 
 
 @pytest.fixture
@@ -94,10 +120,10 @@ def rows() -> Rows:
 
 
 @pytest.fixture
-def begin(rows: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Process]:
+def begin(rows: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Begin:
     """Return what begins a process."""
     monkeypatch.setattr(blocks, "catch_up", lambda chain: chain.process.look())
-    return lambda: Process(rows, tmp_path)
+    return lambda **named: Process(rows, tmp_path, **named)
 
 
 async def both_at(one: Process, other: Process, height: int) -> tuple[int, int]:
@@ -107,7 +133,7 @@ async def both_at(one: Process, other: Process, height: int) -> tuple[int, int]:
     return one.looks, other.looks
 
 
-async def test_a_block_of_one_process_is_the_head_of_all(begin: Callable[[], Process]) -> None:
+async def test_a_block_of_one_process_is_the_head_of_all(begin: Begin) -> None:
     one, other = begin(), begin()
     looks = await both_at(one, other, 0)
 
@@ -120,7 +146,7 @@ async def test_a_block_of_one_process_is_the_head_of_all(begin: Callable[[], Pro
     assert one.moves == other.moves == [0, 1, 2]
 
 
-async def test_who_is_there_by_a_pointer_need_not_look(begin: Callable[[], Process]) -> None:
+async def test_who_is_there_by_a_pointer_need_not_look(begin: Begin) -> None:
     one, other = begin(), begin()
     looks = await both_at(one, other, 0)
     one.commit(block(1, b"b"))
@@ -131,7 +157,7 @@ async def test_who_is_there_by_a_pointer_need_not_look(begin: Callable[[], Proce
 
 
 async def test_what_a_process_that_was_killed_has_not_told_is_told_by_who_finds_it(
-    begin: Callable[[], Process], rows: Rows
+    begin: Begin, rows: Rows
 ) -> None:
     one, other = begin(), begin()
     await both_at(one, other, 0)
@@ -145,7 +171,7 @@ async def test_what_a_process_that_was_killed_has_not_told_is_told_by_who_finds_
 
 
 async def test_what_was_changed_by_hand_is_read_anew_by_others(
-    begin: Callable[[], Process],
+    begin: Begin,
 ) -> None:
     one, other = begin(), begin()
     await both_at(one, other, 0)
@@ -160,9 +186,7 @@ async def test_what_was_changed_by_hand_is_read_anew_by_others(
     assert (one.read_anew, other.read_anew) == ([0], [0])
 
 
-async def test_a_chain_that_went_back_did_so_in_all_processes(
-    begin: Callable[[], Process], rows: Rows
-) -> None:
+async def test_a_chain_that_went_back_did_so_in_all_processes(begin: Begin, rows: Rows) -> None:
     one, other = begin(), begin()
     for number in (1, 2, 3):
         one.commit(block(number, b"b"))
@@ -178,7 +202,7 @@ async def test_a_chain_that_went_back_did_so_in_all_processes(
     assert other.blocks.head is rows.head
 
 
-async def test_of_two_that_tell_at_once_both_look(begin: Callable[[], Process]) -> None:
+async def test_of_two_that_tell_at_once_both_look(begin: Begin) -> None:
     one, other = begin(), begin()
     looks = await both_at(one, other, 0)
     other.memory.on_change()
@@ -191,7 +215,7 @@ async def test_of_two_that_tell_at_once_both_look(begin: Callable[[], Process]) 
 
 
 async def test_where_the_rows_cannot_be_read_it_goes_on_by_what_it_knows(
-    begin: Callable[[], Process], rows: Rows, caplog: pytest.LogCaptureFixture
+    begin: Begin, rows: Rows, caplog: pytest.LogCaptureFixture
 ) -> None:
     one, other = begin(), begin()
     await both_at(one, other, 0)
@@ -207,9 +231,7 @@ async def test_where_the_rows_cannot_be_read_it_goes_on_by_what_it_knows(
     assert await other.known() == 2
 
 
-async def test_a_process_that_begins_later_knows_what_was_told(
-    begin: Callable[[], Process], rows: Rows
-) -> None:
+async def test_a_process_that_begins_later_knows_what_was_told(begin: Begin, rows: Rows) -> None:
     one = begin()
     one.commit(block(1, b"b"))
     one.memory.on_change()
@@ -222,9 +244,7 @@ async def test_a_process_that_begins_later_knows_what_was_told(
     assert await both_at(one, other, 2) == (2, 1)
 
 
-async def test_a_head_that_may_be_there_no_more_is_told_as_none(
-    begin: Callable[[], Process], rows: Rows
-) -> None:
+async def test_a_head_that_may_be_there_no_more_is_told_as_none(begin: Begin, rows: Rows) -> None:
     """A process reads a block, the chain goes back, and only then it tells of the block."""
     one, slow, other = begin(), begin(), begin()
     for number in range(1, 7):
@@ -232,35 +252,64 @@ async def test_a_head_that_may_be_there_no_more_is_told_as_none(
         await both_at(one, other, number)
     for number in range(1, 6):
         slow.blocks.follow(block(number, b"b"))
-    stale, rows.head = rows.head, block(5, b"b")
-    one.blocks.reset(rows.head)
+    stale = rows.head
+    one.go_back(block(5, b"b"))
     slow.blocks.follow(stale)
-    await settled_at(5, one, other)
 
     one.commit(block(6, b"c"))
 
     assert not other.head.is_current()
     await settled_at(6, one, slow, other)
-    assert one.blocks.head is slow.blocks.head is other.blocks.head is rows.head
 
 
+@pytest.mark.parametrize("has_doors", [True, False])
 async def test_who_begins_where_the_chain_was_hides_no_block(
-    begin: Callable[[], Process], rows: Rows
+    begin: Begin,
+    rows: Rows,
+    has_doors: bool,  # noqa: FBT001
 ) -> None:
     one, other = begin(), begin()
     for number in range(1, 4):
         one.commit(block(number, b"b"))
         await both_at(one, other, number)
-    slow, stale = begin(), rows.head
-    rows.head = block(1, b"b")
-    one.blocks.reset(rows.head)
+    slow, stale = begin(has_doors=has_doors), rows.head
+    one.go_back(block(1, b"b"))
     slow.blocks.reset(stale)
-    await settled_at(1, one, other)
 
     one.commit(block(2, b"c"))
 
     assert not other.head.is_current()
-    await settled_at(2, one, slow, other)
+    await settled_at(2, one, other)
+
+
+async def test_a_producer_without_doors_tells_of_its_blocks_and_of_no_other(
+    begin: Begin, rows: Rows
+) -> None:
+    web, other, producer = begin(), begin(), begin(has_doors=False)
+    await both_at(web, other, 0)
+    for number in range(1, 4):
+        looks = web.looks, other.looks
+        producer.commit(block(number, b"b"))
+        assert await both_at(web, other, number) == (looks[0] + 1, looks[1] + 1)
+    rows.head = block(4, b"b")
+    producer.look()
+    assert web.head.is_current(), "nobody has been answered by who has found it"
+    producer.go_back(block(2, b"b"))
+    await settled_at(2, web, other)
+    producer.go_back(block(2, b"b"))
+    await settled_at(2, other, web)
+
+
+async def test_who_has_missed_many_blocks_costs_others_no_looks_for_ever(
+    begin: Begin, rows: Rows
+) -> None:
+    one, other, third = begin(), begin(), begin()
+    for number in range(1, 4):
+        one.commit(block(number, b"b"))
+        await both_at(one, other, number)
+    third.blocks.reset(rows.head)  # as it begins anew after more than it follows
+
+    await settled_at(3, one, other, third)
 
 
 class Panic(BaseException):
@@ -268,7 +317,7 @@ class Panic(BaseException):
 
 
 async def test_requests_go_on_where_a_look_or_a_request_panics(
-    begin: Callable[[], Process], monkeypatch: pytest.MonkeyPatch
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, other = begin(), begin()
     await both_at(one, other, 0)
@@ -286,7 +335,7 @@ async def test_requests_go_on_where_a_look_or_a_request_panics(
 
 
 async def test_a_look_that_takes_too_long_is_waited_for_by_nobody(
-    begin: Callable[[], Process], monkeypatch: pytest.MonkeyPatch
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shared_head, "LOOK_SECONDS", 0.01)
     one, other = begin(), begin()
@@ -362,8 +411,8 @@ def test_an_older_head_is_not_told_again(tmp_path: Path) -> None:
     assert (page.version, page.height, page.begun) == (2, 6, 1)
 
 
-def test_a_head_is_an_answer_of_a_page(tmp_path: Path) -> None:
-    page = HeadPage.at(tmp_path / "head")
+def test_a_process_that_knows_no_head_has_to_look(tmp_path: Path) -> None:
     memory: Any = SimpleNamespace(blocks=BlockMemory(blocks=2), on_change=None)
-    head = SharedHead(SimpleNamespace(memory=memory), page)  # type: ignore[arg-type]
-    assert not head.is_current(), "nothing is known yet"
+    chain: Any = SimpleNamespace(memory=memory, on_accepted=[])
+    head = SharedHead(chain, HeadPage.at(tmp_path / "head"))
+    assert not head.is_current()

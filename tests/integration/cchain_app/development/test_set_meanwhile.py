@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from time import monotonic
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.db import connection
 
 from cchain_app import models, tasks
@@ -89,7 +91,17 @@ def test_no_block_is_made_by_the_clock_where_that_was_paused(
     assert tasks.beat() == {"blocks": 0}
 
 
-@pytest.mark.parametrize("by", ["arrival", "hand"])
+def test_no_block_is_made_by_the_clock_before_the_interval_that_was_set(
+    chain: Chain, other: EvmChain, meanwhile: Meanwhile
+) -> None:
+    set_in(chain.evm, mining="interval", block_interval=0.1)
+    chain.evm.last_accepted_at = monotonic() - 1.0
+    meanwhile(lambda: set_in(other, block_interval=3600.0))
+
+    assert tasks.beat() == {"blocks": 0}
+
+
+@pytest.mark.parametrize("by", ["arrival", "hand", "command"])
 def test_a_block_has_all_that_was_set_for_it(
     chain: Chain, other: EvmChain, meanwhile: Meanwhile, by: str
 ) -> None:
@@ -98,9 +110,14 @@ def test_a_block_has_all_that_was_set_for_it(
     set_in(chain.evm, next_base_fee=FEE)
     meanwhile(lambda: set_in(other, next_timestamp=later))
 
-    made = tasks.produce_blocks()["blocks"] if by == "arrival" else len(mine(chain.evm, 1))
+    ways: dict[str, Callable[[], object]] = {
+        "arrival": tasks.produce_blocks,
+        "hand": lambda: mine(chain.evm, 1),
+        "command": lambda: call_command("produce_block"),
+    }
+    ways[by]()
 
-    assert made == 1
+    assert blocks.head(chain.evm).number == 1
     header = blocks.head(chain.evm).header
     assert (header.base_fee, header.timestamp) == (FEE, later)
     found = models.DevelopmentSettings.objects.get()

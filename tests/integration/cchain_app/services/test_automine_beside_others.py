@@ -13,6 +13,7 @@ from cchain_app.development.conditions import Conditions
 from cchain_app.pool import errors
 from cchain_app.selectors import blocks, development
 from cchain_app.services import acceptance, automine, by_hand, transactions, vm
+from cchain_app.services.snapshots import take_snapshot
 from cchain_app.store import development as rows
 from cchain_app.txs.transaction import Transaction
 from chaindb.locks import Lock
@@ -232,6 +233,17 @@ def test_what_another_process_has_set_for_the_next_block_it_has(two: Processes) 
 
     assert two.counts() == (2, 0)
     assert blocks.head(two.web).header.coinbase == SOMEBODY
+
+
+def test_a_snapshot_that_another_process_takes_meanwhile_is_in_the_way_of_no_block(
+    two: Processes,
+) -> None:
+    two.submit(two.chain.make())
+    two.meanwhile(lambda: two.elsewhere(lambda: take_snapshot(two.producer)))
+
+    two.submit(two.chain.make())
+
+    assert two.counts() == (2, 0)
 
 
 def test_who_may_send_is_seen_in_what_another_process_has_changed(two: Processes) -> None:
