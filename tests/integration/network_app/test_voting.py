@@ -98,7 +98,10 @@ def test_the_first_block_is_whoevers(world: World, configure: Configure) -> None
     assert evm_chain().consensus.may_produce(1, clock.now())
 
 
-def test_makers_of_blocks_tell_and_make_none(voting: World, told: list[tuple[Chain, Any]]) -> None:
+def test_makers_of_blocks_tell_and_make_none(
+    voting: World, configure: Configure, told: list[tuple[Chain, Any]]
+) -> None:
+    configure(mining="auto")
     voting.p.issue(voting.p.make())
     voting.c.send(voting.c.make(value=1))
     heads = platform_chain().tip().height, evm_chain().vm.last_accepted()
