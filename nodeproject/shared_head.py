@@ -186,12 +186,11 @@ class SharedHead(FollowedHead):
     def _is_told(self, height: int) -> bool:
         """Return whether others know all that a process tells that begins at a height.
 
-        It follows one that has told that the chain went back there; or it has just started, and is no farther back.
+        It follows one that has told that the chain went back there; or it has just started at the head that was told.
         """
         page = self._page
-        if page.begun != self._told_begun and page.height == height:
-            return True
-        return self._chain.memory.blocks.head is None and page.height == height
+        follows = page.begun != self._told_begun
+        return page.height == height and (follows or self._chain.memory.blocks.head is None)
 
     def _have_moved(self, height: int, begins: bool) -> None:  # noqa: FBT001  # likewise
         self._moved(height, begins)

@@ -46,7 +46,7 @@ NOTHING: Final = ByHand(())
 
 
 class SetOtherwise(Exception):
-    """Something was set for the block, or for when blocks are made, since it was built: it is to be built anew, if at all."""
+    """Something was set since a block was built that is made by itself: whether there is to be one is asked anew."""
 
 
 class GoesToPool(Exception):
@@ -83,9 +83,10 @@ def accept(
         passes_pool: Whether its transactions were never in the pool: nobody who waits in it may have been passed by.
 
     Raises:
-        HeadMoved: `head` is not the head any more, or its state or the chain ID was changed by hand since.
+        HeadMoved: `head` is not the head any more, or its state, the chain ID or what the block is to have was
+            changed by hand since.
         GoesToPool: The pool is to be passed, and may not be.
-        SetOtherwise: What was set by hand is something else by now.
+        SetOtherwise: What was set by hand is something else by now, and the blocks are made by themselves.
     """
     has_others = chain.is_development and chain.node.profile == "production"
     asked = questions.of_acceptance(head.number, has_others=has_others)
@@ -151,7 +152,8 @@ def _verify_conditions(chain: EvmChain, by_hand: ByHand, mines: str | None) -> N
     """See that what other processes have set is what the block was built by, and that it is to be made.
 
     Raises:
-        SetOtherwise: It is not.
+        SetOtherwise: It is not, and the block is made by itself.
+        HeadMoved: It is not, and the block is made by hand: it is to be built anew.
     """
     found = development.conditions(chain.db)
     built_by = found if by_hand.conditions is None else by_hand.conditions
@@ -160,7 +162,7 @@ def _verify_conditions(chain: EvmChain, by_hand: ByHand, mines: str | None) -> N
         found.mines(chain.node.mining),
     ):
         chain.memory.conditions.reset()
-        raise SetOtherwise
+        raise HeadMoved if mines is None else SetOtherwise
 
 
 def _verify_state(chain: EvmChain, head: AcceptedBlock, by_hand: ByHand) -> None:

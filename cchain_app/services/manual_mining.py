@@ -9,7 +9,6 @@ from cchain_app.chain import EvmChain
 from cchain_app.development.conditions import Conditions
 from cchain_app.development.errors import HasPeers, TimeBeforeHead, TimeTooLate
 from cchain_app.selectors import blocks, development
-from cchain_app.services.acceptance import SetOtherwise
 from cchain_app.services.by_hand import change_conditions
 from chaindb import clock
 from chainvm.port import HeadMoved
@@ -56,7 +55,7 @@ def mine(chain: EvmChain, count: int, *, interval: int = 0, time: int | None = N
             development.see_conditions(chain)
             try:
                 line = chain.consensus.produce_line(_times(chain, part, interval))
-            except (HeadMoved, SetOtherwise):
+            except HeadMoved:
                 continue  # another process has made a block, or changed the state, meanwhile
             if not line:
                 break

@@ -36,13 +36,19 @@ def connections(node: CheckedNode) -> Iterator[list[RpcClient]]:
         client.close()
 
 
+def in_turns(connections: list[RpcClient]) -> Iterator[list[RpcClient]]:
+    """Give all connections, with each of them as the first, three times."""
+    for number in range(3 * CONNECTIONS):
+        at = number % CONNECTIONS
+        yield connections[at:] + connections[:at]
+
+
 @on_production
 def test_what_one_process_took_in_every_process_knows(
     connections: list[RpcClient], account: LocalAccount
 ) -> None:
     sender = Sender(account, CHAIN_ID)
-    for number in range(24):
-        first, *others = connections[number % CONNECTIONS :] + connections[: number % CONNECTIONS]
+    for number, (first, *others) in enumerate(in_turns(connections)):
         sent = first.call("eth_sendRawTransaction", sender.transfer(STRANGER))
         for client in others:
             assert client.call("eth_getTransactionByHash", sent)["hash"] == sent
@@ -68,8 +74,7 @@ def test_what_one_process_has_answered_all_know(
     connections: list[RpcClient], account: LocalAccount
 ) -> None:
     sender = Sender(account, CHAIN_ID)
-    for number in range(24):
-        first, *others = connections[number % CONNECTIONS :] + connections[: number % CONNECTIONS]
+    for number, (first, *others) in enumerate(in_turns(connections)):
         sent = first.call("eth_sendRawTransaction", sender.transfer(STRANGER))
         (receipt,) = wait_for_receipts(first, [sent])
         latest = [client.call("eth_blockNumber") for client in others]

@@ -6,10 +6,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from typing_extensions import override
 
 from cchain_app.apps import find_evm_chain
-from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
-from cchain_app.selectors import blocks, development
-from cchain_app.services.acceptance import SetOtherwise
+from cchain_app.selectors import blocks
 from chaindb import clock
 
 
@@ -43,21 +41,12 @@ class Command(BaseCommand):
             )
             return
         for _ in range(options["count"]):
-            block = _produce(chain, allow_empty=options["empty"])
+            made = chain.consensus.produce(now=clock.cchain_now(), allow_empty=options["empty"])
+            block = None if made is None else blocks.by_number(chain, made.height)
             if block is None:
                 self.stdout.write(_why_none(chain))
                 return
             self.stdout.write(f"Block {block.number} with {len(block.transactions)} transactions.")
-
-
-def _produce(chain: EvmChain, *, allow_empty: bool) -> AcceptedBlock | None:
-    while True:
-        try:
-            made = chain.consensus.produce(now=clock.cchain_now(), allow_empty=allow_empty)
-        except SetOtherwise:
-            development.see_conditions(chain)
-            continue  # another process has set something meanwhile
-        return None if made is None else blocks.by_number(chain, made.height)
 
 
 def _why_none(chain: EvmChain) -> str:
