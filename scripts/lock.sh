@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # Compiles the lock files, each for all Pythons that pyproject.toml allows. They hold versions and
 # hashes and name no place to download from.
-# The tests' versions come first; what the node itself needs is then a part of them.
+# The node's versions come first and constrain those of the development tools: a tool that requires an older
+# version of a dependency fails here instead of holding the node back.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 compile() {
   .venv/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header \
-    --universal --python-version 3.11 --extra reference --output-file "$@" pyproject.toml
+    --universal --python-version 3.11 --output-file "$@" pyproject.toml
 }
-compile requirements/dev.lock requirements/dev.in
-compile requirements/runtime.lock -c requirements/dev.lock requirements/runtime.in
+compile requirements/runtime.lock requirements/runtime.in
+compile requirements/dev.lock -c requirements/runtime.lock requirements/dev.in
 
 # On Debian's platform nobody shall need a compiler, whichever Python it is.
 for version in 3.11 3.12 3.13; do

@@ -109,6 +109,6 @@ def _resolve(name: str) -> str:
         raise NativeEngineMissingError("the native engine was not built; `make native` builds it")
     if found == "reference" and not has_reference():
         raise ReferenceEngineMissingError(
-            "the reference engine is not installed; the package has it as an extra, `nunatak[reference]`"
+            "the reference engine is not installed; `make setup` installs it in a checkout of the sources"
         )
     return found

@@ -7,16 +7,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from OpenSSL import SSL
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 SUPPORTED = ("3.11", "3.12", "3.13")
 LOCKS = ("runtime", "dev")
-# The widths are settled by hand, in pyproject.toml, with the reason.
-SETTLED = {("ethereum-execution", "coincurve"): "21.0.0"}
+# Overridden in pyproject.toml, with the reason.
+OVERRIDDEN = {
+    "3.11": {("ethereum-execution", "cryptography")},
+    "3.12": {("ethereum-execution", "cryptography")},
+    "3.13": {("ethereum-execution", "cryptography"), ("ethereum-execution", "coincurve")},
+}
+# The TLS libraries of the staking port. Raise these with each release of OpenSSL that fixes a vulnerability.
+OLDEST = {"cryptography": "50.0.2", "pyOpenSSL": "26.4.0"}
+OLDEST_OPENSSL = (4, 0, 3)
 
 
 def environment(python: str) -> dict[str, str]:
@@ -70,9 +79,6 @@ def test_each_python_gets_what_is_asked_for(name: str, python: str) -> None:
 def wanted(name: str) -> list[Requirement]:
     """Return what a lock file is compiled from: pyproject.toml and the file of the same name."""
     found = [Requirement(line) for line in PROJECT["project"]["dependencies"]]
-    found += [
-        Requirement(line) for line in PROJECT["project"]["optional-dependencies"]["reference"]
-    ]
     for line in (ROOT / "requirements" / f"{name}.in").read_text().splitlines():
         if line.startswith("-r "):
             found += wanted(line.removeprefix("-r ").removesuffix(".in"))
@@ -95,17 +101,44 @@ def test_what_packages_ask_for_is_locked_in_a_version_that_they_take(python: str
     # what `pip check` looks at, for every Python: the files are installed without asking again
     chosen = {one.name: one.specifier for one, _ in locked("dev", python)}
     versions = {name: next(iter(pin)).version for name, pin in chosen.items()}
-    looked_at, settled = 0, {}
+    looked_at, overridden = 0, set()
     for name, version in versions.items():
         for one in asked_by(name, version, python):
             other = canonicalize_name(one.name)
             assert other in versions, f"{name} asks for {one}"
             looked_at += 1
             if not one.specifier.contains(versions[other], prereleases=True):
-                settled[name, other] = versions[other]
+                overridden.add((name, other))
 
     assert looked_at > 150
-    assert settled == (SETTLED if python == "3.13" else {})
+    assert overridden == OVERRIDDEN[python]
+
+
+def test_the_tls_libraries_are_not_older_than_the_last_security_release() -> None:
+    required = {
+        one.name: one.specifier for one in map(Requirement, PROJECT["project"]["dependencies"])
+    }
+    bounds = {
+        name: Version(bound.version)
+        for name in OLDEST
+        for bound in required[name]
+        if bound.operator == ">="
+    }
+    number = SSL.OPENSSL_VERSION_NUMBER  # 0xMNN00PP0, as in OpenSSL's own header
+
+    assert bounds.keys() == OLDEST.keys()
+    assert all(bounds[name] >= Version(oldest) for name, oldest in OLDEST.items())
+    assert (number >> 28, number >> 20 & 0xFF, number >> 4 & 0xFF) >= OLDEST_OPENSSL
+
+
+def test_development_tools_do_not_constrain_the_versions_of_the_node() -> None:
+    script = (ROOT / "scripts/lock.sh").read_text()
+    compiled = re.findall(
+        r"^compile requirements/(\w+)\.lock(?: -c requirements/(\w+)\.lock)?", script, re.M
+    )
+
+    assert compiled == [("runtime", ""), ("dev", "runtime")]
+    assert "requirements/dev" not in (ROOT / "requirements/runtime.lock").read_text()
 
 
 def asked_by(name: str, version: str, python: str) -> list[Requirement]:
