@@ -36,6 +36,7 @@ from platform_app.services import genesis as platform_genesis
 from platform_app.services.errors import GenesisMismatch
 from primitives.codec_errors import CodecError
 from primitives.node_identity import IdentityError
+from primitives.whole_files import write_whole
 
 _OPERATORS_BUSINESS = (
     CannotStart, GenesisError, GenesisFileError, GenesisMismatch, cchain_genesis.GenesisMismatch,
@@ -176,7 +177,5 @@ def _add_admin_user(node: Node) -> None:
     if users.filter(username=name).exists():
         return
     password = secrets.token_urlsafe(18)
-    descriptor = os.open(password_file(node.settings), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(password + "\n")
+    write_whole(password_file(node.settings), f"{password}\n".encode())
     users.create_superuser(username=name, password=password)

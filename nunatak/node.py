@@ -20,6 +20,7 @@ from urllib.parse import urljoin
 from typing_extensions import override
 
 from nunatak.rpc import Unreachable, call
+from primitives.whole_files import open_private
 
 PATIENCE: Final = 180.0
 """Seconds for a start, and for an end: a busy machine takes some of them."""
@@ -143,7 +144,8 @@ class NodeProcess(Node, AbstractContextManager["NodeProcess"]):
             "NODE_STAKING_PORT": str(staking_port),
             **self._settings,
         }
-        with self.log.open("wb") as log:
+        with open_private(self.log) as log:
+            log.truncate()
             # A session of its own: Ctrl-C is for the tests, which end the node when they are done with it.
             self._process = subprocess.Popen(  # noqa: S603  # our own command
                 # -P: what lies in the directory of the tests must not be taken for a part of the node.

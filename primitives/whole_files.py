@@ -1,15 +1,27 @@
-"""Files that are there whole or not at all, whatever ends the process or the machine."""
+"""Files that are complete or absent, whatever ends the process or the machine, and that only their owner can open.
 
+Every file that the program writes outside its data directory is written here: other users may be able to write to
+such a directory, so a name there may be a link to another file, or a file that another user can read.
+"""
+
+import errno
+import fcntl
 import os
+import stat
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO, Final
+
+_PRIVATE: Final = 0o600
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file for its owner alone; it is in its place when all of it is on the disk.
+    """Write a file that only its owner can open; it gets its name when all of it is on the disk.
 
     Raises:
-        OSError: It cannot be written; what was there before is there still, and nothing else.
+        OSError: It cannot be written. An existing file of the name is unchanged, and no other file is left.
     """
     descriptor, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # 0600
     try:
@@ -24,10 +36,104 @@ def write_whole(path: Path, content: bytes) -> None:
     to_disk(path.parent)
 
 
+@contextmanager
+def whole_file(path: Path, *, replace: bool) -> Iterator[BinaryIO]:
+    """Yield a file that only its owner can open; it gets its name when the body ends and all of it is on the disk.
+
+    Until then it is named `.NAME.partial`. A process that is killed leaves that file, and the next call for the same
+    path overwrites it.
+
+    Args:
+        path: Where the file will be.
+        replace: Whether an existing file of the name is replaced.
+
+    Raises:
+        FileExistsError: There is a file of the name, and it is not to be replaced.
+        BlockingIOError: Another process is writing the file.
+        PermissionError: The partial file is not this user's own regular file.
+        OSError: It cannot be written.
+    """
+    part = path.with_name(f".{path.name}.partial")
+    with _locked(part) as file:
+        file.truncate()
+        try:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            if replace:
+                os.replace(part, path)
+            else:
+                os.link(part, path)
+        finally:
+            part.unlink(missing_ok=True)
+    to_disk(path.parent)
+
+
+def open_private(path: Path) -> BinaryIO:
+    """Open a file to read and write, without truncating it; create it if it is missing.
+
+    An own file that other users could open, or that has a second name, is removed and created again: the other name
+    keeps its content.
+
+    Raises:
+        PermissionError: It is a link, another user's file, or not a regular file.
+        OSError: It cannot be opened.
+    """
+    # O_NONBLOCK because opening a pipe or a device could wait.
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+    while True:
+        try:
+            descriptor = os.open(path, flags, _PRIVATE)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise _not_own(path) from error
+            raise
+        found = os.fstat(descriptor)
+        is_own = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
+        if is_own and found.st_nlink == 1 and stat.S_IMODE(found.st_mode) == _PRIVATE:
+            os.set_blocking(descriptor, True)
+            return os.fdopen(descriptor, "r+b")
+        os.close(descriptor)
+        if not is_own:
+            raise _not_own(path)
+        if _has_name(path, found):
+            path.unlink()
+
+
 def to_disk(path: Path) -> None:
-    """See that a file, or what a directory lists, is on the disk."""
+    """Flush a file, or the entries of a directory, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _locked(part: Path) -> BinaryIO:
+    """Open a file that no other process has locked.
+
+    Raises:
+        BlockingIOError: Another process has locked it.
+    """
+    while True:
+        file = open_private(part)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.close()
+            raise
+        found = os.fstat(file.fileno())
+        if found.st_nlink == 1 and _has_name(part, found):
+            return file
+        file.close()  # the process that had locked it has finished, and has given it its name
+
+
+def _has_name(path: Path, found: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(found, path.lstat())
+    except FileNotFoundError:
+        return False
+
+
+def _not_own(path: Path) -> PermissionError:
+    return PermissionError(errno.EPERM, "this is a link or not your own regular file", str(path))

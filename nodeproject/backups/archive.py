@@ -5,8 +5,6 @@ file as it was; `manifest.json` is the manifest. ZIP's checksums are compared wh
 name when it is whole and on the disk: a kill leaves a `.NAME.partial`, which the next backup of the name overwrites.
 """
 
-import fcntl
-import os
 import struct
 import zipfile
 import zlib
@@ -14,14 +12,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Any, BinaryIO, Final
+from typing import IO, Any, Final
 
 import msgspec
 
 from chaindb.database import Row
 from nodeproject.backups.errors import FileExists, FileInUse, LaterFormat, UnreadableBackup
 from nodeproject.backups.manifest import FORMAT, Manifest
-from primitives.whole_files import to_disk
+from primitives.whole_files import whole_file
 
 _LENGTH: Final = struct.Struct(">I")
 _PART_BYTES: Final = 1 << 20
@@ -85,68 +83,25 @@ class ArchiveWriter:
 
 @contextmanager
 def writing(path: Path) -> Iterator[ArchiveWriter]:
-    """Give a backup to be written, for its owner alone to read: it is there when the body ends, or it is not at all.
+    """Yield a writer for a backup, which only its owner can read and which gets its name when the body ends.
 
     Raises:
         FileExists: There is a file of the name.
-        FileInUse: Another process writes it.
-        OSError: It cannot be written.
+        FileInUse: Another process is writing the backup.
+        OSError: It cannot be written; see `whole_file`.
     """
     if path.exists():
         raise FileExists(path)
-    part = path.with_name(f".{path.name}.partial")
-    with _alone(part, path) as file:
-        file.truncate()
-        try:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as zipped:
-                yield ArchiveWriter(zipped)
-            file.flush()
-            os.fsync(file.fileno())
-            _name(part, path)
-        finally:
-            part.unlink(missing_ok=True)
-    to_disk(path.parent)
-
-
-def _alone(part: Path, path: Path) -> BinaryIO:
-    """Open the file that a backup is written to, with nobody else at it, and no backup that is finished.
-
-    Raises:
-        FileInUse: Another process writes it.
-    """
-    while True:
-        file = os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT, 0o600), "r+b")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            file.close()
-            raise FileInUse(path) from error
-        if _is_only_name(part, file):
-            return file
-        file.close()
-
-
-def _is_only_name(part: Path, file: BinaryIO) -> bool:
-    """Say whether a locked file has this name and no other; a name that a kill has left of a backup goes."""
-    opened = os.fstat(file.fileno())
     try:
-        is_there = os.path.samestat(opened, part.stat())
-    except FileNotFoundError:
-        is_there = False
-    if not is_there:
-        return False  # whoever had it locked has finished, and it is a backup by now
-    if opened.st_nlink > 1:
-        part.unlink()  # the kill came when it had its own name already
-        return False
-    return True
-
-
-def _name(part: Path, path: Path) -> None:
-    """Give a whole file its name, unless somebody else has taken that meanwhile."""
-    try:
-        os.link(part, path)
+        with (
+            whole_file(path, replace=False) as file,
+            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as zipped,
+        ):
+            yield ArchiveWriter(zipped)
     except FileExistsError as error:
         raise FileExists(path) from error
+    except BlockingIOError as error:
+        raise FileInUse(path) from error
 
 
 class ArchiveReader:

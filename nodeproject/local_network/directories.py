@@ -15,6 +15,7 @@ from platform_app.txs.components import ProofOfPossession
 from primitives.ids import NodeID
 from primitives.networks import LOCAL
 from primitives.node_identity import IdentityFiles
+from primitives.whole_files import write_whole
 
 FIRST_HTTP_PORT = 9650
 """Each node has two ports: HTTP, and after it the one for peers."""
@@ -171,11 +172,9 @@ def remarks(nodes: Sequence[LocalNode], founders: frozenset[NodeID], quorum: Quo
 
 def _write_genesis(files: Files, founders: Iterable[Founder], now: int) -> None:
     cchain = json.dumps(json.loads(local_text()) | {"timestamp": hex(now)}, indent=2)
-    files.cchain.write_text(cchain)
+    write_whole(files.cchain, cchain.encode())
     config = own_network(
         specification_config(LOCAL), list(founders), start_time=now, c_chain_genesis=cchain
     )
-    # Last, and whole: where it is, the network has begun.
-    unfinished = files.platform.with_suffix(".new")
-    unfinished.write_text(format_genesis_config(config))
-    unfinished.replace(files.platform)
+    # Last, because the network has begun if this file exists.
+    write_whole(files.platform, format_genesis_config(config).encode())

@@ -15,6 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from nodeproject.installation import BASE_DIR
+from primitives.whole_files import open_private
 
 GRACE = 30.0
 """Seconds that a node has to end."""
@@ -90,7 +91,8 @@ class NodeProcess:
             )
         if self.log.exists():
             self.log.replace(self._directory / LAST_LOG)
-        with self.log.open("wb") as log:
+        with open_private(self.log) as log:
+            log.truncate()
             self._process = subprocess.Popen(  # noqa: S603  # our own command
                 [*_ending_with_us(), *self._command],
                 cwd=BASE_DIR,

@@ -52,6 +52,7 @@ from platform_app.txs.staking import RewardValidatorTx
 from primitives import bls
 from primitives.addresses import format_address
 from primitives.ids import ID, NodeID, ShortID
+from primitives.whole_files import write_whole
 
 AGE: Final = 4 * DAY
 """Seconds that the chain is old when a node starts on it: stakers of the past need some days."""
@@ -134,7 +135,7 @@ def _begin(shape: Shape) -> None:
         "initialStakedFunds": [staked],
         "initialStakers": [_validator(node, proof, rewarded) for node, proof in nodes.items()],
     }
-    Path(settings.NODE.platform_genesis).write_text(json.dumps(document))
+    write_whole(Path(settings.NODE.platform_genesis), json.dumps(document).encode())
     initialise(this_node())
 
 

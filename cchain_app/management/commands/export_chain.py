@@ -1,7 +1,6 @@
 """`export_chain`: blocks as geth's chain files have them."""
 
 import gzip
-import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
 from cchain_app.selectors.development import has_changes_by_hand
 from cchain_app.services.genesis import genesis_text
+from primitives.whole_files import whole_file, write_whole
 
 _STANDARD_OUTPUT = "-"
 
@@ -75,7 +75,7 @@ class Command(BaseCommand):
             with _opened(options["file"]) as stream:
                 _write(chain, stream, first, last)
             if options["genesis"] is not None:
-                options["genesis"].write_text(genesis_text(chain))
+                write_whole(options["genesis"], genesis_text(chain).encode())
         except OSError as error:
             raise CommandError(f"{error.filename}: {error.strerror or error}") from error
         self.stderr.write(f"Blocks {first} to {last} are written.")
@@ -96,16 +96,15 @@ def _write(chain: EvmChain, stream: BinaryIO, first: int, last: int) -> None:
 
 @contextmanager
 def _opened(name: str) -> Iterator[BinaryIO]:
-    """Open a file; it is under its name when all of it is there."""
+    """Open the file to write to, which gets its name when it is complete."""
     if name == _STANDARD_OUTPUT:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
     path = Path(name)
-    new = path.with_name(f"{path.name}.new")
-    try:
-        with gzip.open(new, "wb") if path.suffix == ".gz" else new.open("wb") as stream:
-            yield stream  # type: ignore[misc]
-        os.replace(new, path)
-    finally:
-        new.unlink(missing_ok=True)
+    with whole_file(path, replace=True) as file:
+        if path.suffix != ".gz":
+            yield file
+            return
+        with gzip.GzipFile(fileobj=file, mode="wb") as packed:
+            yield packed  # type: ignore[misc]

@@ -17,6 +17,7 @@ from platform_app.apps import platform_chain
 from platform_app.genesis.built_in import own_network
 from platform_app.genesis.config import format_genesis_config
 from platform_app.genesis.errors import GenesisError
+from primitives.whole_files import write_whole
 
 
 class Command(BaseCommand):
@@ -60,10 +61,13 @@ class Command(BaseCommand):
             config.verify()
         except (GenesisError, GenesisFileError, KeyringError, OSError) as error:
             raise CommandError(str(error)) from error
-        directory.mkdir(parents=True, exist_ok=True)
-        files = {"NODE_PLATFORM_GENESIS": "platform.json", "NODE_GENESIS": "cchain.json"}
-        (directory / "platform.json").write_text(format_genesis_config(config))
-        (directory / "cchain.json").write_text(c_chain)
+        files = {"platform.json": format_genesis_config(config), "cchain.json": c_chain}
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            for name, text in files.items():
+                write_whole(directory / name, text.encode())
+        except OSError as error:
+            raise CommandError(f"{error.filename}: {error.strerror or error}") from error
         self.stdout.write("Give these to every node of the network:")
-        for setting, name in files.items():
-            self.stdout.write(f"  {setting}={directory / name}")
+        self.stdout.write(f"  NODE_PLATFORM_GENESIS={directory / 'platform.json'}")
+        self.stdout.write(f"  NODE_GENESIS={directory / 'cchain.json'}")

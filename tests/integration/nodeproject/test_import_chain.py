@@ -106,6 +106,27 @@ def test_a_part_of_a_chain_of_proof_of_work_is_exported_with_its_uncles(
     )
 
 
+def test_an_export_follows_no_link_that_another_user_has_put_into_the_directory(
+    files: tuple[Path, Path], directory: Path
+) -> None:
+    victim = directory / "victim"
+    victim.write_text("precious")
+    for name in ("out.rlp", "again.json", ".linked.rlp.partial"):
+        (directory / name).symlink_to(victim)
+    said("import_chain", *files)
+
+    said("export_chain", directory / "out.rlp", f"--genesis={directory / 'again.json'}")
+    with pytest.raises(
+        CommandError, match=r"\.linked\.rlp\.partial: this is a link or not your own"
+    ):
+        said("export_chain", directory / "linked.rlp")
+
+    assert victim.read_text() == "precious"
+    assert not (directory / "linked.rlp").exists()
+    for name in ("out.rlp", "again.json"):
+        assert (directory / name).lstat().st_mode & 0o777 == 0o600
+
+
 def test_a_chain_that_goes_back_meanwhile_is_not_exported(
     files: tuple[Path, Path], directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

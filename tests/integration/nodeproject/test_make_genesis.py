@@ -94,3 +94,21 @@ def test_the_same_node_twice_is_refused(tmp_path: Path, nodes: list[IdentityFile
 def test_what_is_no_validator_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match=r"'staker\.crt' is not CERT:SIGNER"):
         call_command("make_genesis", "--validator=staker.crt", str(tmp_path))
+
+
+@pytest.mark.usefixtures("db")
+def test_links_that_another_user_has_put_into_the_directory_are_not_followed(
+    tmp_path: Path, nodes: list[IdentityFiles]
+) -> None:
+    victim, shared = tmp_path / "victim", tmp_path / "shared"
+    victim.write_text("precious")
+    shared.mkdir()
+    for name in ("platform.json", "cchain.json"):
+        (shared / name).symlink_to(victim)
+
+    make(shared, nodes)
+
+    assert victim.read_text() == "precious"
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in shared.iterdir())
+    with pytest.raises(CommandError, match=r"victim: File exists"):
+        make(victim, nodes)

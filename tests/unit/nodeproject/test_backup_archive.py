@@ -8,6 +8,7 @@ import pytest
 
 from nodeproject.backups import archive
 from nodeproject.backups.errors import FileExists, FileInUse
+from primitives import whole_files
 
 
 def save(path: Path, content: bytes) -> None:
@@ -72,7 +73,7 @@ def test_a_backup_that_is_finished_while_another_one_begins_is_left_alone(
             first_name(other).unlink()
         opened.append(first_name(other).exists())
 
-    monkeypatch.setattr(archive.fcntl, "flock", wait)
+    monkeypatch.setattr(whole_files.fcntl, "flock", wait)
     save(other, b"new")
     assert (saved(path), saved(other)) == (b"old", b"new")
     assert opened == [False, True]

@@ -1,0 +1,62 @@
+"""Files are written by `primitives.whole_files`, so that no directory of several users is written to in another way."""
+
+import ast
+from pathlib import Path
+
+from tests.sources import files_below
+
+ROOT = Path(__file__).parents[2]
+PRODUCT = (
+    "primitives", "chainvm", "jsonrpc", "chaindb", "adminkit", "platform_app", "cchain_app", "network_app",
+    "info_app", "health_app", "explorer_app", "nodeproject", "nunatak",
+)  # fmt: skip
+ALLOWED = {
+    "nodeproject/backups/archive.py": "members of a ZIP file",
+    # Below the data directory, which is the node's alone:
+    "chaindb/snapshots/sqlite.py": "the lock of the snapshots",
+    "health_app/metrics/sharing.py": "the locks of the processes that count together",
+    "nodeproject/followers.py": "the locks of the processes that follow the rows",
+    "nodeproject/head_page.py": "shared memory",
+    "nodeproject/identity.py": "the lock of the identity",
+    "nodeproject/process.py": "the lock of the data directory",
+}
+WRITING = {"O_WRONLY", "O_RDWR", "O_CREAT"}
+
+
+def writes(call: ast.Call) -> bool:
+    """Return whether a call opens a file to write to it, as far as its source shows."""
+    function = call.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    if name in {"write_text", "write_bytes"}:
+        return True
+    arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+    if name == "open":
+        modes = [one.value for one in arguments if isinstance(one, ast.Constant)]
+        flags = {
+            one.attr
+            for argument in arguments
+            for one in ast.walk(argument)
+            if isinstance(one, ast.Attribute)
+        }
+        return bool(flags & WRITING) or any(
+            isinstance(mode, str) and 0 < len(mode) < 4 and set("wax+") & set(mode)
+            for mode in modes
+        )
+    return False
+
+
+def found_in(path: Path) -> list[int]:
+    nodes = ast.walk(ast.parse(path.read_text()))
+    return [node.lineno for node in nodes if isinstance(node, ast.Call) and writes(node)]
+
+
+def test_files_are_written_by_one_module() -> None:
+    found = {
+        str(path.relative_to(ROOT)): lines
+        for package in PRODUCT
+        for path in files_below(ROOT / package)
+        if path.suffix == ".py" and (lines := found_in(path))
+    }
+
+    assert {name: lines for name, lines in found.items() if name not in ALLOWED} == {}
+    assert ALLOWED.keys() - found.keys() == set()
