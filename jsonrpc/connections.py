@@ -12,12 +12,12 @@ from itertools import islice
 from typing import Final, Protocol
 
 from jsonrpc.client_address import NO_PROXIES, TrustedProxies, client_key, is_proxy
+from jsonrpc.recurring import RecurringWarning
 
 MOST_LOOKED_AT: Final = 32
 """Connections that are asked whether they are idle before a new one is refused."""
 
-SILENCE_SECONDS: Final = 60.0
-"""Between two lines of the log about the same flood."""
+_MAKES_ROOM: Final = "for a new one the oldest idle one is closed, or it is refused"
 
 _log: Final = logging.getLogger("jsonrpc")
 
@@ -50,15 +50,13 @@ class Connections:
         proxies: TrustedProxies = NO_PROXIES,
     ) -> None:
         self.limits = limits
-        self._clock = clock
         self._proxies = proxies
         self._keys: dict[Held, str] = {}
         """All of them, oldest first."""
         self._of: dict[str, dict[Held, None]] = {}
         """Those of each address likewise. Text that is no address (a Unix socket) is not counted,
         nor is a trusted proxy."""
-        self._next_line = clock()
-        self._turned_away = 0
+        self._flood = RecurringWarning(_log, clock)
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -73,11 +71,20 @@ class Connections:
         key = client_key(peer, b"", NO_PROXIES) if counted else ""
         own = self._of.get(key, {})
         if key and len(own) >= self.limits.of_address:
-            self._tell(f"{key} has {len(own)} connections, the most that one address may have")
+            self._flood.log(
+                "%s has %d connections, the most that one address may have: %s",
+                key,
+                len(own),
+                _MAKES_ROOM,
+            )
             if not self._make_room(own):
                 return False
         elif len(self._keys) >= self.limits.most:
-            self._tell(f"there are {len(self._keys)} connections, the most that there may be")
+            self._flood.log(
+                "there are %d connections, the most that there may be: %s",
+                len(self._keys),
+                _MAKES_ROOM,
+            )
             if not self._make_room(self._keys):
                 return False
         self._keys[connection] = key
@@ -115,18 +122,3 @@ class Connections:
             del own[connection]
             own[connection] = None
         return False
-
-    def _tell(self, what: str) -> None:
-        """Log the beginning of a flood, then a line a minute with the count between."""
-        self._turned_away += 1
-        now = self._clock()
-        if now < self._next_line:
-            return
-        _log.warning(
-            "%s: for a new one the oldest idle one is closed, or it is refused (%d since the last"
-            " such line)",
-            what,
-            self._turned_away,
-        )
-        self._next_line = now + SILENCE_SECONDS
-        self._turned_away = 0

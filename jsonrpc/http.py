@@ -4,6 +4,7 @@ A door reads the head, asks `screen`, reads the body, asks `charge`, has the bod
 hands out what `reply` says. ASGI is in `asgi`, Django in `ninja_door`.
 """
 
+import logging
 import math
 import re
 import zlib
@@ -21,7 +22,10 @@ from jsonrpc.errors import rate_limit_exceeded, server_busy
 from jsonrpc.gate import Gate, GateConfig, HttpConnection, Reply, RequestHead
 from jsonrpc.inflight import Replies
 from jsonrpc.memory import SMALL
+from jsonrpc.recurring import RecurringWarning
 from jsonrpc.throttle import Throttle
+
+_log = logging.getLogger("jsonrpc")
 
 _DEFAULTS = GateConfig()
 
@@ -106,6 +110,7 @@ class Endpoint:
         self.replies = replies or Replies()
         self.whole = whole
         self.frames = frames
+        self.refused_sockets = RecurringWarning(_log)
         self._gzip_from = gzip_from
 
     def charge_now(self, head: RequestHead, calls: int) -> float | None:

@@ -40,6 +40,9 @@ MESSAGE_TOO_BIG: Final = 1009
 
 _log: Final = logging.getLogger("jsonrpc")
 
+_MOST_SHOWN: Final = 100
+"""Bytes of a header that are logged."""
+
 _PATIENCE: Final = 6
 """Parts more that a peer has time for: what it was sent before goes first."""
 
@@ -97,13 +100,13 @@ class Session:
         await receive()
         refusal = self._refusal(head)
         if refusal is not None:
-            await self._refuse(scope, *refusal)
+            await self._refuse(scope, head, *refusal)
             return
         self._client = self._endpoint.gate.client(head)
         try:
             self._hub.connect(self._connection, self._client)
         except TooManyConnections:
-            await self._refuse(scope, HTTPStatus.SERVICE_UNAVAILABLE, "too many connections")
+            await self._refuse(scope, head, HTTPStatus.SERVICE_UNAVAILABLE, "too many connections")
             return
         try:
             await self._send({"type": "websocket.accept"})
@@ -182,12 +185,21 @@ class Session:
             return HTTPStatus.FORBIDDEN, "origin not allowed"
         return None
 
-    async def _refuse(self, scope: Scope, status: HTTPStatus, text: str) -> None:
+    async def _refuse(self, scope: Scope, head: RequestHead, status: HTTPStatus, text: str) -> None:
         """Refuse with a status where the server can; else a close before opening, which is a 403.
 
         A full process must be told from a refusal, so there the socket is opened first.
         """
         self._endpoint.replies.count("GET", status)
+        self._endpoint.refused_sockets.log(
+            "a WebSocket from %s was refused: %s; Host: %s, Origin: %s",
+            self._endpoint.gate.client(head),
+            text,
+            *(
+                head.headers.get(name, b"")[:_MOST_SHOWN].decode("latin-1")
+                for name in (b"host", b"origin")
+            ),
+        )
         if "websocket.http.response" in (scope.get("extensions") or {}):
             headers = [(b"content-type", b"text/plain; charset=utf-8")]
             body = f"{text}\n".encode()

@@ -300,6 +300,9 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
     @override
     async def send(self, message: ASGISendEvent) -> None:
         await super().send(message)
+        if self.initial_response is not None and self.close_sent:
+            # A refusal that was sent as a response. uvicorn logs an error for each as long as this is unset.
+            self.handshake_complete = True
         self._hold_back()  # after a close uvicorn reads on
 
     def _hold_back(self) -> None:

@@ -1,24 +1,35 @@
-"""How lines of the log look: for people, with colours on a terminal, or an object of JSON on each line."""
+"""How the log is written: lines for people, with colours on a terminal, or one JSON object per line.
+
+Both are safe against strangers whose text is in a record: the text cannot begin a line of its own, move a terminal's
+cursor, reorder what is shown, or colour the lines that follow.
+"""
 
 import logging
-from collections.abc import MutableMapping
+import threading
+import time
+from collections.abc import Callable, MutableMapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from typing_extensions import override
 
-from cchain_app.transaction_log.text import COLOUR
+from primitives.printable import COLOUR, close_colours, one_line, printable
 
 ENTRIES: Final = "node."
-"""What loggers of entries begin with: those say all by themselves, so that nothing stands in front."""
+"""Prefix of the loggers of entries, which are written without time, level and name."""
 
 LINE: Final = "%(asctime)s %(levelname)-7s %(name)s  %(message)s"
 
+REPEATS: Final = 100
+"""Records of one place in the code that are written within `REPEAT_SECONDS`."""
+REPEAT_SECONDS: Final = 60.0
+
 
 class TextFormatter(logging.Formatter):
-    """Lines for people.
+    """Lines for people. All lines of a record but the first begin with a blank.
 
     Args:
-        colours: Whether who reads them sees colours.
+        colours: Whether the reader sees colours.
     """
 
     def __init__(self, *, colours: bool) -> None:
@@ -27,9 +38,19 @@ class TextFormatter(logging.Formatter):
 
     @override
     def format(self, record: logging.LogRecord) -> str:
-        is_entry = record.name.startswith(ENTRIES) and not record.exc_info
-        text = record.getMessage() if is_entry else super().format(record)
-        return text if self._colours else COLOUR.sub("", text)
+        if record.name.startswith(ENTRIES) and not record.exc_info:
+            text = printable(record.getMessage(), colours=True)
+            if not self._colours:
+                text = COLOUR.sub("", text)
+        else:
+            text = printable(super().format(record))
+        first, *others = text.split("\n")
+        return "\n".join(map(close_colours, (first, *map(_indented, others))))
+
+    @override
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        record.message = one_line(record.message.strip()) + _omitted(record)
+        return super().formatMessage(record)
 
 
 def text_formatter() -> TextFormatter:
@@ -41,7 +62,7 @@ def text_formatter() -> TextFormatter:
 
 
 def json_formatter() -> logging.Formatter:
-    """Return the formatter of NODE_LOG_FORMAT `json`."""
+    """Return the formatter of NODE_LOG_FORMAT `json`, which escapes all characters that are not ASCII."""
     import structlog
 
     return structlog.stdlib.ProcessorFormatter(
@@ -54,9 +75,61 @@ def json_formatter() -> logging.Formatter:
             _add_fields,
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(),
+            structlog.processors.JSONRenderer(ensure_ascii=True),
         ],
     )
+
+
+@dataclass(slots=True)
+class _Place:
+    """What was written of one place in the code."""
+
+    until: float
+    written: int = 0
+    omitted: int = 0
+
+
+class RepeatFilter(logging.Filter):
+    """Drops what one place in the code logs more often than `REPEATS` times a minute.
+
+    The next record of the place says how many were dropped (`record.omitted`). Records below INFO pass, and entries,
+    which have a limit of their own (`cchain_app.transaction_log.allowance`).
+
+    Args:
+        clock: Seconds, rising.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._places: dict[tuple[str, str, int], _Place] = {}
+        self._lock = threading.Lock()
+
+    @override
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno < logging.INFO or record.name.startswith(ENTRIES):
+            return True
+        key, now = (record.name, record.pathname, record.lineno), self._clock()
+        with self._lock:
+            place = self._places.get(key)
+            if place is None or now >= place.until:
+                record.omitted = 0 if place is None else place.omitted
+                place = self._places[key] = _Place(now + REPEAT_SECONDS)
+            elif place.written >= REPEATS:
+                place.omitted += 1
+                return False
+            place.written += 1
+            return True
+
+
+def _indented(line: str) -> str:
+    """Return a line that follows another one of its record: only a record's first line begins at the margin."""
+    return f"  {line}" if COLOUR.sub("", line)[:1].strip() else line
+
+
+def _omitted(record: logging.LogRecord) -> str:
+    count = getattr(record, "omitted", 0)
+    return f" ({count} more like this before it were not logged)" if count else ""
 
 
 def _add_fields(
@@ -65,4 +138,6 @@ def _add_fields(
     """Put an entry's members in place of its text."""
     record: logging.LogRecord = event["_record"]
     event.update(getattr(record, "fields", {}))
+    if count := getattr(record, "omitted", 0):
+        event["omitted"] = count
     return event

@@ -12,19 +12,15 @@ from cchain_app.transaction_log.entries import (
     TransactionEntry,
 )
 from primitives.hexadecimal import checksum_address
+from primitives.printable import PLAIN, close_colours, one_line, printable
 
 COIN: Final = 10**18
 """Wei of one coin."""
 
 RED: Final = "\x1b[31m"
 GREEN: Final = "\x1b[32m"
-PLAIN: Final = "\x1b[0m"
 
-COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
-"""What sets colours on a terminal; contracts may write some, too (forge-std's StdStyle)."""
-
-_UNPRINTABLE: Final = re.compile(r"(?!\x1b\[[0-9;]*m)[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_LINES: Final = re.compile(r"\r\n|\n|\r")
+_NAME: Final = re.compile(r"[A-Za-z0-9_.]+")
 _WIDTH: Final = 21
 """Of names in front of values."""
 
@@ -71,7 +67,7 @@ def _transaction_lines(entry: TransactionEntry) -> Iterator[str]:
         assert entry.created is not None
         yield _named("Contract created", checksum_address(entry.created))
     elif entry.method is not None:
-        yield _named("Method", entry.method)
+        yield _named("Method", one_line(entry.method))
     yield _named("Transaction", _hex(entry.hash))
     yield _named("From", checksum_address(entry.sender))
     if entry.to is not None:
@@ -81,28 +77,27 @@ def _transaction_lines(entry: TransactionEntry) -> Iterator[str]:
     yield _named(f"Block #{entry.block_number}", _hex(entry.block_hash))
     inside = entry.recorded
     if not entry.succeeded:
-        reason = "failed" if inside.failure is None else printable(inside.failure.reason)
-        yield _named("Error", RED + "\n    ".join(_LINES.split(reason)) + PLAIN)
+        reason = "failed" if inside.failure is None else _printable(inside.failure.reason)
+        yield _named("Error", "\n    ".join(f"{RED}{line}{PLAIN}" for line in reason.split("\n")))
         if inside.failure is not None and inside.failure.frame is not None:
-            yield _named("Failed in", inside.failure.frame)
+            yield _named("Failed in", one_line(inside.failure.frame))
     yield from _inside_lines(inside.messages, inside.missing)
     yield ""
 
 
 def _inside_lines(messages: Sequence[str], missing: str | None) -> Iterator[str]:
     if missing is not None:
-        yield _named("Not recorded", printable(missing))
+        yield _named("Not recorded", _printable(missing))
     if messages:
         yield ""
         yield "  console.log:"
         for message in messages:
-            for line in _LINES.split(printable(message)):
-                yield f"    {line}" if line else ""
+            for line in _printable(message).split("\n"):
+                yield close_colours(f"    {line}") if line else ""
 
 
-def printable(text: str) -> str:
-    """Return a text of a stranger without what would move a terminal's cursor, or worse; colours stay."""
-    return _UNPRINTABLE.sub(lambda match: f"\\x{ord(match[0]):02x}", "\n".join(_LINES.split(text)))
+def _printable(text: str) -> str:
+    return printable(text, colours=True)
 
 
 def _transaction_fields(entry: TransactionEntry) -> dict[str, Any]:
@@ -169,7 +164,8 @@ def _summary(entry: SummaryEntry) -> Written:
 
 
 def _call(entry: CallEntry) -> Written:
-    method = printable(entry.method)
+    # A caller chooses the name: quoted, it cannot look like the beginning of another record.
+    method = entry.method if _NAME.fullmatch(entry.method) else f'"{one_line(entry.method)}"'
     times = f" ({entry.count} times)" if entry.count > 1 else ""
     head = f"{GREEN}{method}{PLAIN}" if entry.exists else f"{RED}{method}: no such method{PLAIN}"
     text = _lines(iter([head + times, *_inside_lines(entry.messages, entry.missing)]))

@@ -142,7 +142,14 @@ LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {NODE.log_format: {"()": f"nodeproject.log_format.{NODE.log_format}_formatter"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": NODE.log_format}},
+    "filters": {"repeats": {"()": "nodeproject.log_format.RepeatFilter"}},
+    "handlers": {
+        "console": {
+            "class": "logging.StreamHandler",
+            "formatter": NODE.log_format,
+            "filters": ["repeats"],
+        }
+    },
     "root": {"handlers": ["console"], "level": NODE.logged_level},
     # One line a task or a tick would drown what an operator looks for.
     "loggers": {

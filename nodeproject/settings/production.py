@@ -33,8 +33,8 @@ CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
 }
 
 # A server that is away gets one line at each end of the outage (`chaindb.servers`), whoever it fails.
-LOGGING["filters"] = {"outages": {"()": "chaindb.outage_log.OutageFilter"}}
-LOGGING["handlers"]["console"]["filters"] = ["outages"]
+LOGGING["filters"]["outages"] = {"()": "chaindb.outage_log.OutageFilter"}
+LOGGING["handlers"]["console"]["filters"].insert(0, "outages")
 LOGGING["loggers"]["psycopg.pool"] = {"level": "ERROR"}
 
 CELERY_BROKER_URL = NODE.redis_url

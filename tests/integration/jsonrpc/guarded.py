@@ -123,6 +123,7 @@ def serve() -> Iterator[Serve]:
             frames: WholeFrames | None = None,
             requests: WholeRequests | None = None,
             current_: Current | None = None,
+            gate: GateConfig | None = None,
         ) -> Served:
             made = Served()
             made.connections = Connections(connections)
@@ -152,7 +153,9 @@ def serve() -> Iterator[Serve]:
                 return SHORT_ANSWERS.get(body)
 
             dispatcher = Dispatcher(registry, shortcut=shortcut, interpreter=made.interpreter)
-            endpoint = Endpoint(["/rpc"], dispatcher, gzip_from=0, frames=frames)
+            endpoint = Endpoint(
+                ["/rpc"], dispatcher, gate or GateConfig(), gzip_from=0, frames=frames
+            )
             workers, gatherers = made.workers, Gatherers(made.workers)
             stay.callback(workers.close)
             socket_door = JsonRpcConsumer.as_asgi(

@@ -3,6 +3,7 @@
 Waiting times are short here; that something is closed is seen, never assumed.
 """
 
+import logging
 import struct
 import time
 from contextlib import ExitStack, suppress
@@ -12,6 +13,7 @@ from websockets.frames import Frame, Opcode
 from websockets.sync.client import connect
 
 from jsonrpc.connections import ConnectionLimits
+from jsonrpc.gate import GateConfig
 from jsonrpc.memory import MemoryLimits
 from jsonrpc.protocol import Patience
 from tests.integration.jsonrpc.guarded import ANSWER, CALL, PLAIN, closing, open_socket, until
@@ -254,6 +256,29 @@ def test_a_full_address_loses_its_oldest_idle_connection_and_no_other_one(serve)
             assert line.response()[2] == ANSWER
         assert served.connections.of("127.0.0.1") == 5
     until(lambda: len(served.connections) == 0)
+
+
+@pytest.mark.parametrize(
+    "headers", [b"Host: evil.example\r\n", b"Host: localhost\r\nOrigin: null\r\n"]
+)
+def test_refused_openings_of_websockets_are_one_line_of_the_log(
+    serve, raw, headers: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    served = serve(gate=GateConfig(websocket_origins=("https://a.example",)))
+    opening = (
+        b"GET /ws HTTP/1.1\r\n%bConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    )
+    for _ in range(10):
+        refused = raw(served.port)
+        refused.say(opening % headers)
+        assert refused.until_closed().startswith(b"HTTP/1.1 403 ")
+    with open_socket(served):  # the server has finished with the others when it answers this one
+        (record,) = [one for one in caplog.records if one.levelno >= logging.INFO]
+
+    assert (record.name, record.levelno) == ("jsonrpc", logging.WARNING)
+    assert "a WebSocket from 127.0.0.1 was refused: " in record.message
+    assert record.message.endswith("(1 since the last such line)")
 
 
 def test_sockets_are_counted_and_the_rest_is_refused(serve, raw) -> None:

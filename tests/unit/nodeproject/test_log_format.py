@@ -1,4 +1,4 @@
-"""How lines of the log look: for people with and without colours, and as JSON."""
+"""The log as text and as JSON, which strangers can neither forge nor flood."""
 
 import json
 import logging
@@ -6,7 +6,14 @@ import sys
 
 import pytest
 
-from nodeproject.log_format import TextFormatter, json_formatter, text_formatter
+from nodeproject.log_format import (
+    REPEAT_SECONDS,
+    REPEATS,
+    RepeatFilter,
+    TextFormatter,
+    json_formatter,
+    text_formatter,
+)
 
 
 def record(name: str, text: str, *values: object, **extra: object) -> logging.LogRecord:
@@ -24,13 +31,68 @@ def test_entries_stand_for_themselves_and_others_have_time_level_and_name() -> N
     assert shown[:2] == "20"
 
 
-@pytest.mark.parametrize("name", ["node.calls", "jsonrpc"])
-def test_colours_are_for_who_sees_them(name) -> None:
-    coloured = record(name, "%s", "\x1b[1;31mred\x1b[0m plain")
+def test_colours_of_entries_are_for_terminals() -> None:
+    coloured = record("node.calls", "%s", "\x1b[1;31mred\x1b[0m plain")
 
-    assert TextFormatter(colours=True).format(coloured).endswith("\x1b[1;31mred\x1b[0m plain")
-    assert TextFormatter(colours=False).format(coloured).endswith("red plain")
-    assert "\x1b" not in TextFormatter(colours=False).format(coloured)
+    assert TextFormatter(colours=True).format(coloured) == "\x1b[1;31mred\x1b[0m plain"
+    assert TextFormatter(colours=False).format(coloured) == "red plain"
+
+
+@pytest.mark.parametrize("colours", [True, False], ids=["terminal", "file"])
+def test_values_of_other_records_set_no_colours(colours) -> None:
+    shown = TextFormatter(colours=colours).format(record("jsonrpc", "method %s", "\x1b[31mx"))
+
+    assert shown.endswith("method \\x1b[31mx")
+
+
+FORGED = "2026-11-28 23:59:59,999 ERROR   django.security  FORGED"
+BREAKS = ("\n", "\r", "\r\n", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029")
+
+
+@pytest.mark.parametrize("end", BREAKS)
+def test_a_value_does_not_begin_a_line(end: str) -> None:
+    shown = TextFormatter(colours=True).format(record("jsonrpc", "method %s", f"x{end}{FORGED}"))
+
+    assert len(shown.splitlines()) == 1
+
+
+@pytest.mark.parametrize("end", BREAKS)
+def test_the_message_of_an_exception_begins_no_line_at_the_margin(end: str) -> None:
+    made = record("jsonrpc", "method %s crashed", "x")
+    made.exc_info = (ValueError, ValueError(f"x{end}{FORGED}"), None)
+
+    first, *others = TextFormatter(colours=True).format(made).splitlines()
+
+    assert first.endswith("method x crashed")
+    assert others[0].startswith("  ValueError: x")
+    assert all(line.startswith("  ") for line in others)
+
+
+@pytest.mark.parametrize("end", BREAKS)
+def test_a_value_in_an_entry_begins_no_line_at_the_margin(end: str) -> None:
+    text = f"  From: x{end}\x1b[31m{FORGED}"
+
+    for colours in (True, False):
+        shown = TextFormatter(colours=colours).format(record("node.calls", "%s", text))
+        assert not any(line.startswith(("2026", "\x1b[31m2026")) for line in shown.splitlines())
+
+
+def test_an_entry_closes_its_colours_and_shows_no_text_backwards() -> None:
+    shown = TextFormatter(colours=True).format(record("node.calls", "%s", "a\u202eb\x1b[31mc\nd"))
+
+    assert shown == "a\\u202eb\x1b[31mc\x1b[0m\n  d"
+
+
+def test_json_has_no_character_that_is_not_ascii() -> None:
+    text = f"a\u202eb\u2028{FORGED}\n\x9b\ud800"
+    entry = record("node.calls", "%s", text, fields={"event": "call", "method": text})
+    other = record("jsonrpc", "method %s", text)
+
+    for made, name in ((entry, "method"), (other, "event")):
+        shown = json_formatter().format(made)
+        assert shown.isascii()
+        assert shown.isprintable()
+        assert json.loads(shown)[name].endswith(text)
 
 
 def test_what_is_no_terminal_gets_no_colours(monkeypatch) -> None:
@@ -69,3 +131,35 @@ def test_a_failure_has_its_trace_in_one_line_of_json() -> None:
     shown = json.loads(text)
     assert shown["event"] == "method x crashed"
     assert "KeyError: 'inside'" in shown["exception"]
+
+
+def passed(
+    repeats: RepeatFilter, times: int, *, name: str = "jsonrpc", **given: object
+) -> list[logging.LogRecord]:
+    made = [record(name, "refused %s", place, **given) for place in range(times)]
+    return [one for one in made if repeats.filter(one)]
+
+
+def test_one_place_in_the_code_writes_so_much_a_minute_and_says_what_it_left_out() -> None:
+    now = 0.0
+    repeats = RepeatFilter(lambda: now)
+
+    assert len(passed(repeats, REPEATS + 7)) == REPEATS
+    assert len(passed(repeats, 1, lineno=2)) == 1
+    now = REPEAT_SECONDS - 0.1
+    assert passed(repeats, 1) == []
+    now = REPEAT_SECONDS
+    first, second = passed(repeats, 2)
+
+    shown = TextFormatter(colours=False).format(first)
+    assert shown.endswith("  refused 0 (8 more like this before it were not logged)")
+    assert TextFormatter(colours=False).format(second).endswith("  refused 1")
+    assert json.loads(json_formatter().format(first))["omitted"] == 8
+    assert "omitted" not in json.loads(json_formatter().format(second))
+
+
+def test_what_is_asked_for_or_limited_elsewhere_is_not_left_out() -> None:
+    repeats = RepeatFilter()
+
+    assert len(passed(repeats, 2 * REPEATS, levelno=logging.DEBUG)) == 2 * REPEATS
+    assert len(passed(repeats, 2 * REPEATS, name="node.calls")) == 2 * REPEATS

@@ -11,7 +11,6 @@ import pytest
 
 from cchain_app.api import loop_gas
 from cchain_app.services.transaction_log import RECORDING, TransactionLog
-from cchain_app.transaction_log.text import COLOUR
 from cchain_app.transaction_log.waiting import WaitingLine
 from jsonrpc.dispatch import MISS
 from jsonrpc.errors import JsonRpcError
@@ -20,6 +19,7 @@ from nodeproject.log_format import json_formatter
 from primitives.evm import Address
 from primitives.hashing import keccak256
 from primitives.hexadecimal import checksum_address
+from primitives.printable import COLOUR
 from tests.builders import bytecode
 from tests.builders.bytecode import words
 from tests.builders.evm_chains import another_process

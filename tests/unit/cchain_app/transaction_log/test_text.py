@@ -15,9 +15,10 @@ from cchain_app.transaction_log.entries import (
 )
 from cchain_app.transaction_log.known import KnownSignatures
 from cchain_app.transaction_log.reasons import Failure
-from cchain_app.transaction_log.text import COLOUR, coins, printable, write
+from cchain_app.transaction_log.text import RED, coins, write
 from primitives.evm import Address
 from primitives.hashing import keccak256
+from primitives.printable import COLOUR, PLAIN
 from tests.builders.accepted import accepted
 from tests.builders.traces import frame
 from tests.builders.transactions import signed
@@ -120,7 +121,12 @@ def test_an_empty_block_is_one_line() -> None:
         (SummaryEntry(None, None, 0, 0, 1), "Too many to show one by one: 1 call"),
         (CallEntry("eth_call"), "eth_call"),
         (CallEntry("eth_call", 3), "eth_call (3 times)"),
-        (CallEntry("eth_nosuch\x1b[2J", exists=False), "eth_nosuch\\x1b[2J: no such method"),
+        (CallEntry("eth_nosuch", exists=False), "eth_nosuch: no such method"),
+        (CallEntry("eth_x\x1b[2J\ny", exists=False), '"eth_x\\x1b[2J\\ny": no such method'),
+        (
+            CallEntry("2026-11-28 23:59:59,999 ERROR   x  forged", exists=False),
+            '"2026-11-28 23:59:59,999 ERROR   x  forged": no such method',
+        ),
         (CallEntry("eth_call", messages=("a", "b")), "eth_call\n\n  console.log:\n    a\n    b"),
         (
             CallEntry("eth_call", missing="console.log, since x"),
@@ -165,10 +171,27 @@ def test_amounts_are_exact(wei, text) -> None:
     assert coins(wei) == text
 
 
-def test_strangers_cannot_write_over_the_terminal_but_in_colour() -> None:
-    assert printable("a\x1b[31mred\x1b[0m\tb\x1b]0;title\x07\x9b2J\n") == (
-        "a\x1b[31mred\x1b[0m\tb\\x1b]0;title\\x07\\x9b2J\n"
+def test_a_colour_of_a_contract_ends_with_its_line() -> None:
+    call = signed(to=TOKEN, data=CALL, value=0, gas=100_000)
+    block = accepted(6, [call], failed=[0])
+    inside = Recorded(
+        Failure("one\n\x1b[32mtwo", None), ("\x1b[8mhidden\nnext", "\x1b[32mok\x1b[0m")
     )
+
+    (entry,) = entries_of(block, [inside], KNOWN)
+    text = write(entry).text
+
+    assert f"{RED}one{PLAIN}\n    {RED}\x1b[32mtwo{PLAIN}\n" in text
+    assert f"    \x1b[8mhidden{PLAIN}\n    next\n    \x1b[32mok\x1b[0m\n" in text
+
+
+def test_names_that_somebody_else_gave_stay_on_their_line() -> None:
+    call = signed(to=TOKEN, data=CALL, value=0, gas=100_000)
+    inside = Recorded(Failure("failed", "CALL a\u202eb\nc"))
+
+    (text,) = written(accepted(6, [call], failed=[0]), inside)
+
+    assert "\n  Failed in:           CALL a\\u202eb\\nc\n" in text
 
 
 def test_what_only_moved_coins_is_not_recorded() -> None:

@@ -1,0 +1,34 @@
+"""A warning about an event that strangers can repeat as often as they like."""
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Final
+
+SILENCE_SECONDS: Final = 60.0
+"""Between two lines of the log about the same kind of event."""
+
+
+class RecurringWarning:
+    """Logs the first event, then one line a minute with the number of events since the last line.
+
+    Args:
+        log: Where to.
+        clock: Seconds, rising.
+    """
+
+    def __init__(self, log: logging.Logger, clock: Callable[[], float] = time.monotonic) -> None:
+        self._log = log
+        self._clock = clock
+        self._next_line = clock()
+        self._count = 0
+
+    def log(self, text: str, *values: object) -> None:
+        """Count an event, and log it if a line is due."""
+        self._count += 1
+        now = self._clock()
+        if now < self._next_line:
+            return
+        self._log.warning(text + " (%d since the last such line)", *values, self._count)
+        self._next_line = now + SILENCE_SECONDS
+        self._count = 0
