@@ -11,7 +11,8 @@ PATH = "/ext/health/readiness"
 
 def main() -> int:
     """Ask the node on this machine, and say what it answers."""
-    port = int(os.environ.get("NODE_HTTP_PORT") or 9650)
+    given = os.environ.get("NODE_HTTP_PORT", "").strip()
+    port = int(given) if given.isdigit() else 9650  # a service link is not a port
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
     try:
         connection.request("GET", PATH)

@@ -25,6 +25,12 @@ _HOST: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{0,5})?
 """`host[:port]` (RFC 9110 7.2): an IPv6 address in brackets, or a name or IPv4 address; no user, no
 path, nothing behind the bracket but the port."""
 
+_NAME: Final = re.compile(r"(?:[a-z0-9_-]+\.)*[a-z0-9_-]+\.?")
+"""A name as clients send it: no label is empty."""
+_ORIGIN: Final = re.compile(r"[a-z*][a-z0-9+.*-]*://[a-z0-9._:*\[\]-]+")
+"""`scheme://host[:port]`, with `*` in any part."""
+_WITH_DEFAULT_PORT: Final = re.compile(r"http://.*:80|https://.*:443")
+"""Origins that no client sends: it leaves out the default port of the scheme."""
 
 # Longer values mean nothing, and none of them is remembered.
 _MAX_HOST: Final = 262
@@ -213,6 +219,25 @@ class Gate:
         if config.cors_credentials:
             headers += ((b"access-control-allow-credentials", b"true"),)
         return headers
+
+
+def is_possible_host(entry: str) -> bool:
+    """Return whether a request can have a Host header that an entry of `allowed_hosts` allows.
+
+    IP addresses are possible: they are allowed with or without an entry.
+    """
+    if entry == "*" or len(entry) > _MAX_HOST:
+        return entry == "*"
+    address = entry.removeprefix("[").removesuffix("]")
+    return _is_address(address, IPv6Address) or _NAME.fullmatch(entry.lower()) is not None
+
+
+def is_possible_origin(entry: str) -> bool:
+    """Return whether a request can have an Origin header that an entry of the allowed origins matches."""
+    text = entry.lower()
+    if _WITH_DEFAULT_PORT.fullmatch(text):
+        return False
+    return text in {"*", "null"} or _ORIGIN.fullmatch(text) is not None
 
 
 def _origin(head: RequestHead) -> bytes:

@@ -11,6 +11,7 @@ from django.db import DatabaseError
 from cchain_app.apps import evm_chain
 from cchain_app.evm.select import EngineSelectionError, verify_choice
 from cchain_app.genesis_fields import GenesisFileError
+from jsonrpc.gate import is_possible_host, is_possible_origin
 from network_app import addresses, producer
 from network_app.snowman.parameters import (
     DEFAULT_ALPHA,
@@ -21,7 +22,7 @@ from network_app.snowman.parameters import (
 from nodeproject.cli import CHECKS
 from nodeproject.concurrency import DJANGO_THREADS
 from nodeproject.settings.databases import is_postgresql
-from nodeproject.settings.flags import unknown
+from nodeproject.settings.flags import linked, unknown
 from nodeproject.settings.given import GIVEN
 from nodeproject.settings.node import NodeSettings
 
@@ -175,6 +176,33 @@ def check_ports(**_kwargs: Any) -> list[CheckMessage]:
 
 
 @register(*CHECKS)
+def check_hosts_and_origins(**_kwargs: Any) -> list[CheckMessage]:
+    """Each host and origin that is allowed can be the one of a request."""
+    node = settings.NODE
+    hosts = [entry for entry in node.allowed_hosts if not is_possible_host(entry)]
+    origins = [entry for entry in node.allowed_origins if not is_possible_origin(entry)]
+    found: list[CheckMessage] = []
+    if hosts:
+        found.append(
+            Error(
+                f"NODE_ALLOWED_HOSTS has entries that match no request: {', '.join(hosts)}.",
+                hint="Each entry is a name in ASCII, without scheme, port, path or wildcard; `*` alone is for all names.",
+                id="node.E015",
+            )
+        )
+    if origins:
+        found.append(
+            Error(
+                f"NODE_ALLOWED_ORIGINS has entries that match no request: {', '.join(origins)}.",
+                hint="Each entry is a scheme and a host, with a port if it is not the scheme's own, and without a path: "
+                "https://app.example.com.",
+                id="node.E016",
+            )
+        )
+    return found
+
+
+@register(*CHECKS)
 def check_identity(**_kwargs: Any) -> list[CheckMessage]:
     """Every machine of the production profile has the files that say which node this is."""
     node = settings.NODE
@@ -256,7 +284,15 @@ def check_variables(**_kwargs: Any) -> list[CheckMessage]:
 
     One that is like no setting may be another program's, and is worth a word but no warning.
     """
-    found: list[CheckMessage] = []
+    found: list[CheckMessage] = [
+        Warning(
+            f"{name} is the address of a service, not a setting, and is ignored.",
+            hint="Kubernetes sets it for a service of this name: set enableServiceLinks to false for the pod, or "
+            "rename the service.",
+            id="node.W008",
+        )
+        for name in linked(NodeSettings)
+    ]
     for name, near in unknown(NodeSettings).items():
         if near is None:
             text = f"{name} is no setting of this node and has no effect."

@@ -16,6 +16,7 @@ from typing_extensions import override
 
 from nodeproject.process import COLLECTOR
 from nodeproject.profile import choose_settings
+from nodeproject.settings.flags import is_service_link
 from nodeproject.settings.node import NodeSettings
 from nodeproject.settings.options import Contradiction, add_options, environment
 
@@ -30,6 +31,7 @@ Django's look at code, which only changes with a release, and at URLs, which loa
 
 USAGE: Final = "%(prog)s [--port PORT] [--host ADDRESS] [--data-dir DIRECTORY] [--block-time SECONDS | --no-mining] [...]"
 
+PEERS: Final = "NODE_STAKING_PORT"
 NO_PORT_FOR_PEERS: Final = "0"
 
 
@@ -73,8 +75,9 @@ def apply(arguments: Sequence[str], environ: MutableMapping[str, str], program: 
     except Contradiction as error:
         parser.error(str(error))
         raise  # it has ended the process
-    if "NODE_HTTP_PORT" in given and "NODE_STAKING_PORT" not in {**environ, **given}:
-        given["NODE_STAKING_PORT"] = NO_PORT_FOR_PEERS
+    peers = {**environ, **given}.get(PEERS)
+    if "NODE_HTTP_PORT" in given and (peers is None or is_service_link(PEERS, peers)):
+        given[PEERS] = NO_PORT_FOR_PEERS
     environ.update(given)
 
 

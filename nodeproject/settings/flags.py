@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, field, fields
 from difflib import get_close_matches
@@ -27,6 +28,13 @@ OTHERS: Final = frozenset(
     }
 )  # fmt: skip
 """Variables of other programs that begin like ours."""
+
+_LINK: Final = re.compile(
+    r"\w+_SERVICE_(?:HOST|PORT(?:_\w+)?)|\w+_PORT_[0-9]+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?"
+)
+"""Names of variables that Kubernetes sets for each service of a namespace, besides `_PORT`."""
+_LINK_VALUE: Final = re.compile(r"(?:tcp|udp|sctp)://\S+:[0-9]+")
+"""What it sets `_PORT` to."""
 
 T = TypeVar("T")
 
@@ -88,7 +96,7 @@ def flag(
 def read(cls: type[T], environ: Mapping[str, str] = os.environ) -> T:
     """Make a settings object from the environment.
 
-    Names that are not declared are left to `unknown`.
+    Names that are not declared are left to `unknown`. Service links have no effect (`is_service_link`).
 
     Raises:
         BadSetting: A value does not fit its type or choices.
@@ -96,7 +104,7 @@ def read(cls: type[T], environ: Mapping[str, str] = os.environ) -> T:
     values: dict[str, Any] = {}
     for declared, wanted in declared_in(cls):
         name = variable(declared)
-        if name in environ:
+        if name in environ and not is_service_link(name, environ[name]):
             try:
                 values[declared.name] = value_of(environ[name], wanted, declared)
             except ValueError as error:
@@ -117,14 +125,34 @@ def variable(declared: "Field[Any]") -> str:
     return PREFIX + declared.name.upper()
 
 
+def is_service_link(name: str, value: str) -> bool:
+    """Return whether a variable is not a setting but the address of a service, set by Kubernetes or Docker.
+
+    A service `node-http` sets NODE_HTTP_PORT to `tcp://10.0.0.1:9650`, for example.
+    """
+    if name.endswith("_PORT") and _LINK_VALUE.fullmatch(value.strip()):
+        return True
+    return _LINK.fullmatch(name) is not None
+
+
+def linked(cls: type[T], environ: Mapping[str, str] = os.environ) -> list[str]:
+    """Return the variables with the name of a setting that are service links."""
+    names = (variable(declared) for declared in fields(cls))  # type: ignore[arg-type]  # as above
+    return [name for name in names if name in environ and is_service_link(name, environ[name])]
+
+
 def unknown(cls: type[T], environ: Mapping[str, str] = os.environ) -> dict[str, str | None]:
     """Return the variables that look like settings and are none, each with the one that was meant.
 
-    None stands where no name is near. What other programs are known to read is passed over.
+    None stands where no name is near. Variables of other programs, and service links, are left out.
     """
     known = [PREFIX + declared.name.upper() for declared in fields(cls)]  # type: ignore[arg-type]  # as above
     strange = sorted(
-        name for name in environ if name.startswith(PREFIX) and name not in {*known, *OTHERS}
+        name
+        for name, value in environ.items()
+        if name.startswith(PREFIX)
+        and name not in {*known, *OTHERS}
+        and not is_service_link(name, value)
     )
     return {name: next(iter(get_close_matches(name, known, 1, 0.8)), None) for name in strange}
 

@@ -65,6 +65,7 @@ CONTAINER: Final = thing(
 POD: Final = thing(
     "containers",
     automountServiceAccountToken=TRUTH,
+    enableServiceLinks=TRUTH,
     terminationGracePeriodSeconds=WHOLE,
     securityContext=thing(
         runAsNonRoot=TRUTH,

@@ -265,6 +265,10 @@ def test_the_pod_is_one_and_finds_all_that_it_names() -> None:
     assert {Path(value).parent for value in mounted.values()} == {Path("/etc/node/identity")}
 
 
+def test_the_pod_gets_no_variables_of_services_that_look_like_settings() -> None:
+    assert deployed.pod()["enableServiceLinks"] is False
+
+
 def test_no_manifest_has_a_secret_in_it() -> None:
     assert [one for one in deployed.manifests() if one["kind"] == "Secret"] == []
     assert not {"NODE_DATABASE_URL", "NODE_REDIS_URL"} & set(deployed.of_kind("ConfigMap")["data"])

@@ -52,6 +52,35 @@ def test_a_command_names_a_misspelled_variable_and_goes_on(run: Run) -> None:
     assert "NODE_ENV" not in done.stderr
 
 
+def test_addresses_of_services_are_named_and_ignored(run: Run) -> None:
+    done = run(
+        "node_settings", NODE_HTTP_PORT="tcp://10.0.0.1:9650", NODE_PORT="tcp://10.0.0.1:9650"
+    )
+
+    assert done.returncode == 0
+    assert (
+        "?: (node.W008) NODE_HTTP_PORT is the address of a service, not a setting, and is ignored.\n"
+        in done.stderr
+    )
+    assert "NODE_PORT " not in done.stderr
+
+
+def test_hosts_and_origins_that_no_request_can_have_stop_a_command(run: Run) -> None:
+    done = run(
+        "check", NODE_ALLOWED_HOSTS="localhost,https://a.example", NODE_ALLOWED_ORIGINS="a.example"
+    )
+
+    assert done.returncode == 1
+    assert (
+        "(node.E015) NODE_ALLOWED_HOSTS has entries that match no request: https://a.example."
+        in done.stderr
+    )
+    assert (
+        "(node.E016) NODE_ALLOWED_ORIGINS has entries that match no request: a.example."
+        in done.stderr
+    )
+
+
 def test_what_other_programs_read_fails_no_strict_check(run: Run) -> None:
     strict = ("check", "--fail-level", "WARNING")
 

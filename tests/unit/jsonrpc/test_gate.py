@@ -6,7 +6,7 @@ import pytest
 
 from jsonrpc.client_address import NO_PROXIES, TrustedProxies, client_key
 from jsonrpc.dialects import GETH, GORILLA
-from jsonrpc.gate import Gate, GateConfig, RequestHead
+from jsonrpc.gate import Gate, GateConfig, RequestHead, is_possible_host, is_possible_origin
 
 JSON = {b"content-type": b"application/json"}
 
@@ -293,3 +293,57 @@ def test_of_a_long_line_of_proxies_the_last_are_read() -> None:
     assert client_key("10.0.0.1", b"a" * 5000, proxies) == "10.0.0.1"
     cut = b"19.9.9.9" + b", 10.0.0.2".ljust(1017)  # all but its first digit is in the last part
     assert client_key("10.0.0.1", cut, proxies) == "10.0.0.2"
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "*",
+        "localhost",
+        "Node.Example.com",
+        "node.example.com.",
+        "a_b",
+        "10.0.0.1",
+        "::1",
+        "[::1]",
+        "xn--bcher-kva.example",
+    ],
+)
+def test_an_entry_that_a_host_can_match_is_possible_and_matches(entry: str) -> None:
+    gate = Gate(GateConfig(allowed_hosts=(entry,)), GETH)
+    host = {"*": "any", "::1": "[::1]"}.get(entry, entry)
+
+    assert is_possible_host(entry)
+    assert gate.host_allowed(host.encode())
+    assert gate.host_allowed(f"{host}:9650".encode())
+
+
+@pytest.mark.parametrize(
+    "entry",
+    ["https://a.example", "a.example:9650", "a.example/", "*.a.example", ".a.example", "a..example", "a b", "bücher.example",
+     "user@a.example", "a" * 300],
+)  # fmt: skip
+def test_an_entry_that_no_host_can_match_is_found(entry: str) -> None:
+    gate = Gate(GateConfig(allowed_hosts=(entry,)), GETH)
+
+    assert not is_possible_host(entry)
+    assert not gate.host_allowed(b"a.example")
+    assert not gate.host_allowed(b"a.example:9650")
+
+
+@pytest.mark.parametrize(
+    "entry", ["*", "null", "https://a.example", "HTTPS://A.example:8443", "http://localhost:*", "chrome-extension://*", "https://*.a.example", "http://[::1]:3000"]
+)  # fmt: skip
+def test_an_entry_that_an_origin_can_match_is_possible_and_matches(entry: str) -> None:
+    gate = Gate(GateConfig(websocket_origins=(entry,)), GETH)
+
+    assert is_possible_origin(entry)
+    assert gate.websocket_origin_allowed(entry.replace("*", "3").encode())
+
+
+@pytest.mark.parametrize(
+    "entry",
+    ["a.example", "*.a.example", "https://a.example/", "https://a.example/app", "https://a.example:443", "http://a.example:80", "://a", "https://bücher.example"],
+)  # fmt: skip
+def test_an_entry_that_no_origin_can_match_is_found(entry: str) -> None:
+    assert not is_possible_origin(entry)

@@ -6,7 +6,17 @@ from ipaddress import ip_address
 import pytest
 
 from nodeproject.profile import PROFILES, UnknownProfile, choose_settings
-from nodeproject.settings.flags import OTHERS, BadSetting, Form, flag, read, table, unknown
+from nodeproject.settings.flags import (
+    OTHERS,
+    BadSetting,
+    Form,
+    flag,
+    is_service_link,
+    linked,
+    read,
+    table,
+    unknown,
+)
 from nodeproject.settings.node import NodeSettings
 
 
@@ -115,6 +125,35 @@ def test_variables_of_other_programs_are_passed_over() -> None:
     )  # fmt: skip
 
     assert unknown(NodeSettings, dict.fromkeys((*theirs, "PATH", "XNODE_MINNG"), "")) == {}
+
+
+def test_addresses_of_services_are_neither_settings_nor_mistakes() -> None:
+    link = "tcp://10.0.0.1:9650"
+    environ = {
+        "NODE_HTTP_PORT": link, "NODE_STAKING_PORT": " tcp://[fd00::1]:9651", "NODE_PORT": link,
+        "NODE_HTTP_SERVICE_HOST": "10.0.0.1", "NODE_HTTP_SERVICE_PORT": "9650",
+        "NODE_HTTP_SERVICE_PORT_RPC": "9650", "NODE_HTTP_PORT_9650_TCP": link,
+        "NODE_HTTP_PORT_9650_TCP_PROTO": "tcp", "NODE_HTTP_PORT_9650_TCP_PORT": "9650",
+        "NODE_HTTP_PORT_9650_TCP_ADDR": "10.0.0.1",
+    }  # fmt: skip
+
+    assert read(NodeSettings, environ) == NodeSettings()
+    assert linked(NodeSettings, environ) == ["NODE_HTTP_PORT", "NODE_STAKING_PORT"]
+    assert unknown(NodeSettings, environ) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("NODE_HTTP_PORT", "tcp:9650"), ("NODE_HTTP_PORT", "http://10.0.0.1:9650"), ("NODE_RPC_THREADS", "tcp://10.0.0.1:1")],
+)  # fmt: skip
+def test_other_values_of_a_number_are_still_refused(name: str, value: str) -> None:
+    with pytest.raises(BadSetting, match=f"^{name} is "):
+        read(NodeSettings, {name: value})
+    assert linked(NodeSettings, {name: value}) == []
+
+
+def test_no_setting_has_the_name_of_a_variable_that_only_a_service_has() -> None:
+    assert not [name for name, _, _ in table(NodeSettings) if is_service_link(name, "")]
 
 
 def test_no_setting_has_a_name_that_another_program_reads() -> None:
