@@ -198,6 +198,10 @@ system-packages:
 lock: $(STAMPS)/dev  ## Compile the lock files anew; they hold hashes and no address
 	scripts/lock.sh
 
+.PHONY: images
+images:  ## Pin the images of deploy/ to the digests that their tags have now; needs docker and a registry
+	scripts/pin_images.sh
+
 .PHONY: licences
 licences: $(STAMPS)/dev  ## List the licences of what is used anew
 	$(PYTHON) scripts/licences.py
