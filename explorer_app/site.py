@@ -52,6 +52,10 @@ class Settings(Protocol):
         """Where Solidity's compilers are; empty: there are none."""
 
     @property
+    def solc_socket(self) -> str:
+        """The socket of the process that runs the compilers; empty: each process runs them itself."""
+
+    @property
     def solc_seconds(self) -> float:
         """For a verification, with all its compilations."""
 

@@ -1,7 +1,7 @@
 """How the log is written: lines for people, with colours on a terminal, or one JSON object per line.
 
-Both are safe against strangers whose text is in a record: the text cannot begin a line of its own, move a terminal's
-cursor, reorder what is shown, or colour the lines that follow.
+Text of strangers in a record cannot begin a line, move a terminal's cursor, reorder the characters on the screen, or
+colour the lines that follow.
 """
 
 import logging
@@ -82,7 +82,7 @@ def json_formatter() -> logging.Formatter:
 
 @dataclass(slots=True)
 class _Place:
-    """What was written of one place in the code."""
+    """The records of one place in the code within a minute."""
 
     until: float
     written: int = 0

@@ -26,7 +26,7 @@ def printable(text: str, *, colours: bool = False) -> str:
     """Return a text with characters escaped that control a terminal or reorder the text; lines stay lines.
 
     Args:
-        text: What a stranger may have written.
+        text: Text that a stranger may have written.
         colours: Whether colours stay.
     """
     pattern = _ESCAPED_BUT_COLOURS if colours else _ESCAPED

@@ -34,7 +34,7 @@ _SCRIPT: Final = Path(__file__).with_name("compile.cjs")
 _PACKAGE: Final = "solc"
 _LOOK: Final = 0.05
 """Seconds between looks at how much a compiler has."""
-_MOST_OUTPUT: Final = 16 * 1024 * 1024
+MOST_OUTPUT: Final = 16 * 1024 * 1024
 _MOST_WORDS: Final = 500
 _NICE: Final = 10
 _HEAP: Final = 512
@@ -63,11 +63,6 @@ class NpmCompilers:
         self._limits = limits
         self._path = path
 
-    @property
-    def can_run(self) -> bool:
-        """Whether there is any compiler, and Node.js to run it."""
-        return self._node() is not None and any(True for _ in self._packages())
-
     def versions(self) -> list[Version]:
         """Return the versions that are installed, the newest first, without their commits."""
         if self._node() is None:
@@ -87,32 +82,21 @@ class NpmCompilers:
         raise UnknownCompiler(version.short)
 
     def compile(self, version: Version, text: bytes, *, until: float) -> Output:
-        """Run a compiler.
+        """Run a compiler; see `verification.port.Compilers`. The limit of one compilation holds too."""
+        return output_of(self.run(version, text, until=until), version)
 
-        Args:
-            version: Which one.
-            text: Its standard JSON input.
-            until: When it has to be done, on the monotonic clock: no later than the limit of one compilation.
+    def run(self, version: Version, text: bytes, *, until: float) -> bytes:
+        """Run a compiler and return its answer, which `output_of` reads.
 
         Raises:
             UnknownCompiler: The version is not installed.
-            WrongCommit: What is installed is another build of it.
             CompilerStopped: It took too long or too much, or ended without an answer.
-            NoCompilerOutput: Its answer cannot be read.
         """
         package = self.require(version)
         node = self._node()
         assert node is not None
         command = [node, f"--max-old-space-size={_HEAP}", str(_SCRIPT), str(package)]
-        answer = _run(command, text, self._limits, until)
-        try:
-            found = msgspec.json.decode(answer)
-            output = Output(Version.parse(found["version"]), found["output"])
-        except (ValueError, KeyError, TypeError, RecursionError, MalformedVersion) as error:
-            raise NoCompilerOutput from error
-        if not output.version.is_built_as(version):
-            raise WrongCommit(version.long, output.version.long)
-        return output
+        return _run(command, text, self._limits, until)
 
     def _node(self) -> str | None:
         return shutil.which("node", path=self._path)
@@ -126,6 +110,27 @@ class NpmCompilers:
                 found = json.loads(manifest.read_text())
                 if found["name"] == _PACKAGE:
                     yield Version.parse(found["version"]), manifest.parent
+
+
+def output_of(answer: bytes, version: Version) -> Output:
+    """Return the output in a compiler's answer.
+
+    Args:
+        answer: See `NpmCompilers.run`.
+        version: Which compiler was asked for.
+
+    Raises:
+        WrongCommit: It is another build of the version.
+        NoCompilerOutput: The answer cannot be read.
+    """
+    try:
+        found = msgspec.json.decode(answer)
+        output = Output(Version.parse(found["version"]), found["output"])
+    except (ValueError, KeyError, TypeError, RecursionError, MalformedVersion) as error:
+        raise NoCompilerOutput from error
+    if not output.version.is_built_as(version):
+        raise WrongCommit(version.long, output.version.long)
+    return output
 
 
 def _run(command: list[str], text: bytes, limits: Limits, until: float) -> bytes:
@@ -152,8 +157,8 @@ def _run(command: list[str], text: bytes, limits: Limits, until: float) -> bytes
             process.kill()  # nothing is done where it has ended
     if process.returncode:
         raise CompilerStopped(f"The compiler failed: {_last_words(words)}")
-    if len(answer) > _MOST_OUTPUT:
-        raise CompilerStopped(f"The compiler's output is longer than {_MOST_OUTPUT} bytes")
+    if len(answer) > MOST_OUTPUT:
+        raise CompilerStopped(f"The compiler's output is longer than {MOST_OUTPUT} bytes")
     return answer
 
 

@@ -4,9 +4,11 @@ import logging
 from pathlib import Path
 from typing import Final
 
+from explorer_app.services.compiler_socket import SocketCompilers
 from explorer_app.services.compiling import Limits, NpmCompilers
 from explorer_app.services.faucet import Faucet, read_key
 from explorer_app.site import Explorer
+from explorer_app.verification.port import Compilers
 from primitives.keys import EWOQ_KEY
 from primitives.networks import LOCAL
 
@@ -15,11 +17,18 @@ _log: Final = logging.getLogger(__name__)
 
 def compose(site: Explorer) -> Explorer:
     """Give an explorer its compilers and its faucet, and return it."""
-    settings = site.settings
-    directory = Path(settings.solc_directory) if settings.solc_directory else None
     site.faucet = _faucet(site)
-    site.compilers = NpmCompilers(directory, Limits(settings.solc_seconds, settings.solc_memory))
+    site.compilers = _compilers(site)
     return site
+
+
+def _compilers(site: Explorer) -> Compilers:
+    """Return the compilers behind NODE_SOLC_SOCKET, else those of NODE_SOLC_DIRECTORY."""
+    settings = site.settings
+    if settings.solc_socket:
+        return SocketCompilers(Path(settings.solc_socket))
+    directory = Path(settings.solc_directory) if settings.solc_directory else None
+    return NpmCompilers(directory, Limits(settings.solc_seconds, settings.solc_memory))
 
 
 def _faucet(site: Explorer) -> Faucet | None:

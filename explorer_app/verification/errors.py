@@ -4,7 +4,7 @@ Refusal
 ├── BadSubmission              refused at once, nothing is compiled
 │   ├── NoJson, NotAnObject, NoSources, SourceElsewhere
 │   ├── UnsupportedLanguage, UnknownCodeFormat
-│   ├── NoContractName, MalformedVersion, UnknownCompiler
+│   ├── NoContractName, MalformedVersion, UnknownCompiler, CompilersAway
 │   └── MalformedArguments, TooLarge, TooManyStrings
 └── VerificationFailed         the job has ended without a match
     ├── NotDeployed, AlreadyVerified, GivenUp, StateUnknown
@@ -120,6 +120,15 @@ class UnknownCompiler(BadSubmission):
             f"Invalid or not supported solc version {version}, see /solcversions for list: it is not installed. "
             f"An operator installs it with: npm install solc-{version}@npm:solc@{version} in NODE_SOLC_DIRECTORY"
         )
+
+
+class CompilersAway(BadSubmission):
+    """The process that runs the compilers does not answer."""
+
+    code = "internal_error"
+
+    def __init__(self) -> None:
+        super().__init__("The compilers of this node do not answer: try again later")
 
 
 class MalformedArguments(BadSubmission):

@@ -17,10 +17,6 @@ class Output(NamedTuple):
 class Compilers(Protocol):
     """The compilers of a node."""
 
-    @property
-    def can_run(self) -> bool:
-        """Whether there is any."""
-
     def versions(self) -> list[Version]:
         """Return the versions that are installed, the newest first, without their commits."""
 

@@ -26,6 +26,11 @@ class ExplorerSettings(PoolSettings):
         "Directory with Solidity's compilers, npm's packages `solc` in its `node_modules`, also by other names: "
         "`npm install solc-0.8.20@npm:solc@0.8.20`. Empty: contracts are not verified, ABIs can be given.",
     )
+    solc_socket: str = flag(
+        "",
+        "Unix socket of the process that runs the compilers, `python -m nodeproject.compilers`; it and the node's other "
+        "processes have the same. Empty: these run the compilers of NODE_SOLC_DIRECTORY themselves.",
+    )
     solc_seconds: float = flag(
         120.0,
         "Most seconds for the verification of a contract, with all its compilations.",

@@ -34,7 +34,7 @@ _LINK: Final = re.compile(
 )
 """Names of variables that Kubernetes sets for each service of a namespace, besides `_PORT`."""
 _LINK_VALUE: Final = re.compile(r"(?:tcp|udp|sctp)://\S+:[0-9]+")
-"""What it sets `_PORT` to."""
+"""Values that Kubernetes gives `_PORT`."""
 
 T = TypeVar("T")
 

@@ -36,11 +36,6 @@ class RecordedCompilers(NpmCompilers):
         self.compiled = 0
         """So many compilations were asked for."""
 
-    @property
-    def can_run(self) -> bool:
-        """Whether there is any compiler."""
-        return bool(self._versions)
-
     def versions(self) -> list[Version]:
         """Return the versions that are there."""
         return sorted((one._replace(commit="") for one in self._versions), reverse=True)

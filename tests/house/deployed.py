@@ -9,6 +9,8 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
+COMPILERS = "compilers"
+"""The container that runs foreign input, and has nothing of the node's."""
 
 
 class Container(NamedTuple):
@@ -26,11 +28,11 @@ def compose() -> dict[str, Any]:
 
 
 def composed() -> list[Container]:
-    """Return the node's containers of the compose file."""
+    """Return the node's containers of the compose file, without the compilers'."""
     return [
         Container(name, tuple(one["command"]), one["environment"])
         for name, one in compose()["services"].items()
-        if one["image"] == "nunatak"
+        if one["image"] == "nunatak" and name != COMPILERS
     ]
 
 
@@ -56,10 +58,15 @@ def pod() -> dict[str, Any]:
 
 
 def in_pod() -> list[Container]:
-    """Return the containers of the node's pod, those that run before the others first."""
+    """Return the containers of the node's pod without the compilers', those that run before the others first."""
     settings = of_kind("ConfigMap")["data"]
-    found = [*pod()["initContainers"], *pod()["containers"]]
+    found = [one for one in all_in_pod() if one["name"] != COMPILERS]
     return [Container(one["name"], tuple(one["command"]), settings) for one in found]
+
+
+def all_in_pod() -> list[dict[str, Any]]:
+    """Return all containers of the node's pod, those that run before the others first."""
+    return [*pod()["initContainers"], *pod()["containers"]]
 
 
 def dockerfile() -> list[tuple[str, str]]:

@@ -48,6 +48,13 @@ CONTAINER: Final = thing(
     image=STRING,
     command=several(STRING),
     envFrom=several(thing(configMapRef=thing("name", name=NAME), secretRef=thing("name", name=NAME))),
+    env=several(
+        thing(
+            "name", "valueFrom",
+            name=STRING,
+            valueFrom=thing("configMapKeyRef", configMapKeyRef=thing("name", "key", name=NAME, key=STRING)),
+        )
+    ),
     securityContext=thing(
         allowPrivilegeEscalation=TRUTH,
         readOnlyRootFilesystem=TRUTH,

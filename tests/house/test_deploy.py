@@ -3,6 +3,7 @@
 import re
 import subprocess
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from nodeproject.settings.databases import database
 from nodeproject.settings.flags import table
 from nodeproject.settings.node import NodeSettings
 from tests.house import deployed
-from tests.house.deployed import DEPLOY, ROOT, Container
+from tests.house.deployed import COMPILERS, DEPLOY, ROOT, Container
 from tests.house.kubernetes_schema import KINDS
 
 SETTINGS = {name for name, _, _ in table(NodeSettings)}
@@ -74,7 +75,7 @@ def test_compose_knows_all_that_it_names() -> None:
     services, volumes = found["services"], found["volumes"]
     assert {"postgresql", "redis", "prometheus", "grafana"} <= set(services)
     for name, one in services.items():
-        assert set(one["networks"]) <= set(found["networks"]), name
+        assert set(one.get("networks", ())) <= set(found["networks"]), name
         assert set(one.get("depends_on", ())) <= set(services), name
         for mount in one.get("volumes", ()):
             source, target, *_ = mount.split(":")
@@ -203,23 +204,53 @@ def test_the_image_can_run_compilers_that_are_put_into_its_volume() -> None:
     place = deployed.image_environment()["NODE_SOLC_DIRECTORY"]
     (volume,) = [rest for word, rest in steps if word == "VOLUME"]
     assert Path(place).parent == Path(volume)
-    told = (ROOT / "docs/verification.md").read_text()
-    assert f"--prefix {place} " in told
-    assert f"kubectl cp {Path(place).name} node-0:{volume} " in told
-    assert all(f"node:{volume}" in one["volumes"] for one in _composed_nodes())
-    for one in deployed.in_pod():
-        assert int(one.environment["NODE_SOLC_MEMORY"]) < _memory_of_worker() // 2
+    text = (ROOT / "docs/verification.md").read_text()
+    assert f"--prefix {place} " in text
+    assert f"kubectl cp {Path(place).name} node-0:{volume} " in text
+    assert f"--volume deploy_compilers:{place} " in text
 
 
-def _composed_nodes() -> list[dict[str, Any]]:
-    return [one for one in deployed.compose()["services"].values() if one["image"] == "nunatak"]
+def test_compilers_have_containers_without_keys_passwords_and_data() -> None:
+    place = deployed.image_environment()["NODE_SOLC_DIRECTORY"]
+    command = ["python", "-m", "nodeproject.compilers"]
+    assert find_spec(command[-1]) is not None
 
+    composed = deployed.compose()["services"][COMPILERS]
+    assert composed["command"] == command
+    assert (composed["network_mode"], composed["read_only"], composed["cap_drop"]) == (
+        "none",
+        True,
+        ["ALL"],
+    )
+    assert composed["environment"].keys() == {"NODE_SOLC_SOCKET"}
+    socket = composed["environment"]["NODE_SOLC_SOCKET"]
+    mounts = f"compiler-socket:{Path(socket).parent}"
+    assert composed["volumes"] == [f"compilers:{place}:ro", mounts]
 
-def _memory_of_worker() -> int:
-    (worker,) = [one for one in deployed.pod()["containers"] if one["name"] == "worker"]
-    size = worker["resources"]["limits"]["memory"]
-    assert size.endswith("Gi")
-    return int(size.removesuffix("Gi")) << 30
+    (in_pod,) = [one for one in deployed.all_in_pod() if one["name"] == COMPILERS]
+    assert in_pod["command"] == command
+    assert "envFrom" not in in_pod
+    (given,) = in_pod["env"]
+    assert given["name"] == given["valueFrom"]["configMapKeyRef"]["key"] == "NODE_SOLC_SOCKET"
+    assert {one["name"] for one in in_pod["volumeMounts"]} == {
+        "compilers",
+        "compiler-socket",
+        "temporary",
+    }
+    (installed,) = [one for one in in_pod["volumeMounts"] if one["name"] == "compilers"]
+    assert (installed["mountPath"], installed["readOnly"]) == (place, True)
+    assert in_pod["resources"]["limits"]["memory"] == "3Gi"
+    assert composed["mem_limit"] == "3g"
+    assert NodeSettings().solc_memory < (3 << 30) * 3 // 4
+
+    assert all(one.environment["NODE_SOLC_SOCKET"] == socket for one in NODE_CONTAINERS)
+    nodes = [deployed.compose()["services"][one.name] for one in deployed.composed()]
+    assert all(mounts in one["volumes"] for one in nodes)
+    asking = {"web", "worker"}
+    for one in deployed.all_in_pod():
+        mounted = {(mount["name"], mount["mountPath"]) for mount in one["volumeMounts"]}
+        has_socket = ("compiler-socket", str(Path(socket).parent)) in mounted
+        assert has_socket == (one["name"] in {*asking, COMPILERS})
 
 
 def test_the_compiler_of_the_image_is_new_enough_for_the_engine() -> None:
@@ -245,8 +276,11 @@ def test_the_pod_is_one_and_finds_all_that_it_names() -> None:
     services = {one["metadata"]["name"] for one in deployed.manifests() if one["kind"] == "Service"}
     assert spec["serviceName"] in services
     told = (DEPLOY / "kubernetes" / "README.md").read_text()
-    for one in [*pod["initContainers"], *pod["containers"]]:
-        assert {mount["name"] for mount in one["volumeMounts"]} == volumes
+    for one in deployed.all_in_pod():
+        if one["name"] == COMPILERS:
+            continue
+        mounted = {mount["name"] for mount in one["volumeMounts"]}
+        assert {"data", "identity", "temporary"} <= mounted <= volumes
         for source in one["envFrom"]:
             if "secretRef" in source:
                 assert f"create secret generic {source['secretRef']['name']} " in told

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from nodeproject.identity import make_identity
 from nodeproject.settings.node import NodeSettings
 from tests.house import deployed
 from tests.house.deployed import ROOT
+from tests.integration.jsonrpc.guarded import until
+from tests.integration.patience import SECONDS
 
 ENVIRONMENT = Path(sys.executable).parent.parent
 
@@ -92,17 +95,45 @@ for version in found.versions():
 """
 
 
-def test_a_compiler_that_is_put_into_the_volume_is_found_and_runs(
-    image: Path, tmp_path: Path
-) -> None:
-    environment = deployed.image_environment()
-    volume = environment["NODE_DATA_DIR"]
-    place = tmp_path / Path(environment["NODE_SOLC_DIRECTORY"]).relative_to(volume)
+@pytest.fixture
+def compilers(tmp_path: Path) -> Path:
+    """The volume of the compilers, with one of them in it."""
+    place = tmp_path / "compilers"
     (place / "node_modules").mkdir(parents=True)
     (place / "node_modules/solc").symlink_to(ROOT / "tests/clients/node_modules/solc-0.8.28")
-    settings = {"NODE_DATA_DIR": str(tmp_path), "NODE_SOLC_DIRECTORY": str(place)}
+    return place
 
-    done = run(image, f"python manage.py shell -c {shlex.quote(_COMPILE)}", **settings)
+
+@contextmanager
+def compiling(image: Path, compilers: Path, socket: Path) -> Iterator[None]:
+    """Run the container of the compilers, with nothing but its own settings."""
+    process = subprocess.Popen(
+        [f"{ENVIRONMENT}/bin/python", "-m", "nodeproject.compilers"],
+        cwd=image,
+        env={
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "NODE_SOLC_DIRECTORY": str(compilers),
+            "NODE_SOLC_SOCKET": str(socket),
+        },
+        stderr=subprocess.PIPE,
+    )
+    try:
+        until(lambda: socket.exists() or process.poll() is not None)
+        yield
+    finally:
+        process.terminate()
+        _, words = process.communicate(timeout=SECONDS)
+    assert (process.returncode, words) == (0, b"")
+
+
+def test_the_container_of_the_compilers_compiles_for_the_others(
+    image: Path, compilers: Path, tmp_path: Path
+) -> None:
+    socket = tmp_path / "socket"
+    settings = {"NODE_DATA_DIR": str(tmp_path / "data"), "NODE_SOLC_SOCKET": str(socket)}
+
+    with compiling(image, compilers, socket):
+        done = run(image, f"python manage.py shell -c {shlex.quote(_COMPILE)}", **settings)
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == (

@@ -98,6 +98,7 @@ def test_flags_win_over_the_environment() -> None:
         (["--port", "8545"], {}, 0),
         (["--port", "8545", "--staking-port", "8546"], {}, 8546),
         (["--port", "8545"], {"NODE_STAKING_PORT": "8546"}, 8546),
+        (["--port", "8545"], {"NODE_STAKING_PORT": "tcp://10.0.0.1:9651"}, 0),
         ([], {}, 9651),
         ([], {"NODE_HTTP_PORT": "8545"}, 9651),
     ],

@@ -1,4 +1,4 @@
-"""Text of strangers cannot control a terminal, reorder what is shown, or begin a line."""
+"""Text of strangers cannot control a terminal, reorder the characters on it, or begin a line."""
 
 import pytest
 

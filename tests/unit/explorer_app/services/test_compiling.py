@@ -58,7 +58,6 @@ def test_the_packages_of_the_compiler_are_offered(installed: Installed) -> None:
     installed.node("exit 1")
 
     assert [one.short for one in installed.compilers().versions()] == ["0.8.37", "0.4.26"]
-    assert installed.compilers().can_run
 
 
 def test_without_node_or_a_directory_nothing_is_offered(tmp_path: Path) -> None:
@@ -67,7 +66,6 @@ def test_without_node_or_a_directory_nothing_is_offered(tmp_path: Path) -> None:
         NpmCompilers(None, Limits(1, 1)),
     ):
         assert compilers.versions() == []
-        assert not compilers.can_run
         with pytest.raises(UnknownCompiler, match=r"npm install solc-0\.8\.37@npm:solc@0\.8\.37"):
             compilers.require(VERSION)
 

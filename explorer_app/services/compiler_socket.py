@@ -1,0 +1,192 @@
+"""Compilers that run in another process, behind a Unix socket.
+
+Sources are foreign input. In a container without network, keys and database a faulty compiler can reach none of them.
+A connection carries one request and its answer, each a MessagePack value that ends where its sender stops writing.
+"""
+
+import logging
+import socket
+import socketserver
+import stat
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from typing_extensions import override
+
+from explorer_app.services.compiling import MOST_OUTPUT, NpmCompilers, output_of
+from explorer_app.verification.errors import (
+    BadSubmission,
+    CompilersAway,
+    CompilerStopped,
+    UnknownCompiler,
+)
+from explorer_app.verification.port import Output
+from explorer_app.verification.versions import Version
+
+ENOUGH_SECONDS: Final = 10.0
+"""For what needs no compiler: to connect, to send a request, and to list the versions."""
+_MOST_REQUEST: Final = 64 * 1024 * 1024
+_MOST_ANSWER: Final = MOST_OUTPUT + 65_536
+_PIECE: Final = 65_536
+_WAITING: Final = 16
+"""Connections that may wait to be accepted."""
+
+_log: Final = logging.getLogger(__name__)
+
+
+class _Request(msgspec.Struct):
+    """A compilation, or without a version a question for the versions."""
+
+    version: str = ""
+    seconds: float = 0.0
+    text: bytes = b""
+
+
+class _Answer(msgspec.Struct):
+    """The versions, the compiler's output, or the reason why it is missing."""
+
+    versions: list[str] = []
+    output: bytes = b""
+    is_unknown: bool = False
+    stopped: str = ""
+
+
+class SocketCompilers:
+    """The compilers behind a socket (`verification.port.Compilers`).
+
+    Args:
+        path: The socket.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def versions(self) -> list[Version]:
+        """Return the versions that are installed, the newest first; none while the process does not answer."""
+        try:
+            return self._installed()
+        except CompilersAway:
+            return []
+
+    def require(self, version: Version) -> None:
+        """Return if a version is installed.
+
+        Raises:
+            UnknownCompiler: It is not.
+            CompilersAway: The process does not answer.
+        """
+        if version.number not in {one.number for one in self._installed()}:
+            raise UnknownCompiler(version.short)
+
+    def compile(self, version: Version, text: bytes, *, until: float) -> Output:
+        """Have a compiler run; see `verification.port.Compilers`.
+
+        Raises:
+            CompilersAway: The process does not answer.
+        """
+        seconds = max(until - time.monotonic(), 0.0)
+        answer = self._ask(_Request(version.long, seconds, text), seconds + ENOUGH_SECONDS)
+        if answer.is_unknown:
+            raise UnknownCompiler(version.short)
+        if answer.stopped:
+            raise CompilerStopped(answer.stopped)
+        return output_of(answer.output, version)
+
+    def _installed(self) -> list[Version]:
+        return [Version.parse(text) for text in self._ask(_Request(), ENOUGH_SECONDS).versions]
+
+    def _ask(self, request: _Request, seconds: float) -> _Answer:
+        try:
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.settimeout(seconds)
+                connection.connect(str(self._path))
+                connection.sendall(msgspec.msgpack.encode(request))
+                connection.shutdown(socket.SHUT_WR)
+                found = _read(connection, _MOST_ANSWER, time.monotonic() + seconds)
+            return msgspec.msgpack.decode(found, type=_Answer)
+        except (OSError, msgspec.DecodeError, BadSubmission) as error:
+            raise CompilersAway from error
+
+
+class CompilerServer(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    """Runs compilers for other processes, one at a time.
+
+    Args:
+        path: The socket. One that a killed process left is replaced.
+        compilers: Those that are installed.
+
+    Raises:
+        OSError: The socket cannot be made, or something else is at its path.
+    """
+
+    daemon_threads = True
+    request_queue_size = _WAITING
+
+    def __init__(self, path: Path, compilers: NpmCompilers) -> None:
+        self.compilers = compilers
+        self.compiling = threading.Lock()
+        with suppress(FileNotFoundError):
+            if stat.S_ISSOCK(path.lstat().st_mode):
+                path.unlink()
+        super().__init__(str(path), _Handler)
+
+    @override
+    def handle_error(self, request: object, client_address: object) -> None:
+        del request, client_address
+        _log.exception("a request for a compiler could not be answered")
+
+    def answer(self, request: _Request) -> _Answer:
+        """Return the answer to a request."""
+        if not request.version:
+            return _Answer([one.short for one in self.compilers.versions()])
+        until = time.monotonic() + request.seconds
+        if not self.compiling.acquire(timeout=request.seconds):
+            return _Answer(stopped="The compilation took too long")
+        try:
+            version = Version.parse(request.version)
+            return _Answer(output=self.compilers.run(version, request.text, until=until))
+        except BadSubmission:
+            return _Answer(is_unknown=True)
+        except CompilerStopped as error:
+            return _Answer(stopped=str(error))
+        finally:
+            self.compiling.release()
+
+
+class _Handler(socketserver.BaseRequestHandler):
+    server: CompilerServer
+
+    @override
+    def handle(self) -> None:
+        connection: socket.socket = self.request
+        try:
+            found = _read(connection, _MOST_REQUEST, time.monotonic() + ENOUGH_SECONDS)
+            request = msgspec.msgpack.decode(found, type=_Request)
+        except (OSError, msgspec.DecodeError) as error:
+            _log.warning("a request for a compiler cannot be read: %s", error)
+            return
+        answer = msgspec.msgpack.encode(self.server.answer(request))
+        with suppress(OSError):  # the client did not wait
+            connection.settimeout(ENOUGH_SECONDS)
+            connection.sendall(answer)
+
+
+def _read(connection: socket.socket, most: int, until: float) -> bytearray:
+    """Return all that a peer sends before it stops writing.
+
+    Raises:
+        OSError: It is too much, or takes too long.
+    """
+    found = bytearray()
+    while True:
+        connection.settimeout(max(until - time.monotonic(), 0.001))
+        piece = connection.recv(_PIECE)
+        if not piece:
+            return found
+        found += piece
+        if len(found) > most:
+            raise OSError(f"it has more than {most} bytes")
