@@ -44,6 +44,9 @@ class NetworkConfig:
     clock_tolerance: int = 60
     """Seconds by which a peer's clock may differ."""
 
+    dials_private: bool = True
+    """Whether private addresses that validators claim are dialled."""
+
     # throttling
     peer_rate: int = 4 * MIB
     """Bytes a second that are read from a validator, or from whom we dialled. Unspecified: eight

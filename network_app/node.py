@@ -51,6 +51,10 @@ class Settings(addresses.Settings, producer.Settings, voting.Settings, Protocol)
         """The network's number."""
 
     @property
+    def dials_private(self) -> bool:
+        """Whether private addresses that validators claim are dialled."""
+
+    @property
     def chains(self) -> tuple[str, ...]:
         """The chains that this node takes part in."""
 

@@ -60,7 +60,11 @@ class RunningNetwork:
 
     def __init__(self, node: NodeNetwork) -> None:
         self._node, settings = node, node.settings
-        config = NetworkConfig(network_id=settings.network_id, upgrade_time=UPGRADE_TIME)
+        config = NetworkConfig(
+            network_id=settings.network_id,
+            upgrade_time=UPGRADE_TIME,
+            dials_private=settings.dials_private,
+        )
         self._directory = ValidatorDirectory(node.platform_chain)
         self._addresses = addresses.bootstrappers(settings)
         advertised = addresses.advertised(settings)

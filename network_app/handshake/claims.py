@@ -4,7 +4,7 @@ Which claims are kept and told to whom is in `network_app.gossip.addresses`.
 """
 
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TypeAlias
 
 from network_app.handshake.errors import (
@@ -30,6 +30,8 @@ TOLERANCE = 60
 
 _IPV4_PREFIX = bytes(10) + b"\xff\xff"
 _GOSSIP_PADDING = bytes(12)
+_BROADCAST = IPv4Address("255.255.255.255")
+_PRIVATE = tuple(map(ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,16 @@ def read_ip(raw: bytes) -> IPAddress:
     if len(raw) not in {4, 16}:
         raise InvalidAddress(len(raw))
     return ip_address(raw.removeprefix(_IPV4_PREFIX) if len(raw) == 16 else raw)
+
+
+def is_public(ip: IPAddress) -> bool:
+    """Return whether an address is one of the internet, by the reference's rule (p2p.md 5.1).
+
+    A global unicast address that is not private: RFC 1918 and RFC 4193 name the private ones. Shared,
+    documentation and reserved addresses count as public.
+    """
+    special = ip.is_unspecified or ip.is_loopback or ip.is_multicast or ip.is_link_local
+    return not (special or ip == _BROADCAST or any(ip in network for network in _PRIVATE))
 
 
 def read_port(number: int) -> int:

@@ -15,6 +15,7 @@ from network_app.handshake.claims import (
     NodeClaim,
     SignedIP,
     claimed_ip_port,
+    is_public,
     parse_claimed_ip_port,
     verify_bls,
 )
@@ -168,9 +169,13 @@ class Introductions:
         return told if told.peer_list.claimed_ip_ports else None
 
     def addresses(self) -> dict[NodeID, Address]:
-        """Return where validators are to be dialled, as far as that is known."""
+        """Return where validators are to be dialled, as far as that is known and allowed.
+
+        A claim of an address that must not be dialled is kept and passed on, since other nodes may reach it.
+        """
         return {
             node_id: Address(str(claimed.claim.ip), claimed.claim.port)
             for node_id in self._directory.validators()
             if (claimed := self._book.get(node_id)) is not None
+            and (self._config.dials_private or is_public(claimed.claim.ip))
         }

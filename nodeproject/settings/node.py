@@ -115,6 +115,12 @@ class NodeSettings(ExplorerSettings):
     public_ip: str = flag(
         "", "Address that this node tells its peers, IP or IP:PORT. Default: where it listens."
     )
+    network_allow_private_ips: str = flag(
+        "auto",
+        "Whether private addresses that validators claim are dialled (10.0.0.0/8, 127.0.0.0/8 and so on); those of "
+        "NODE_BOOTSTRAP always are. `auto`: on all networks but 1 and 5.",
+        choices=("auto", "true", "false"),
+    )
     bootstrap: tuple[str, ...] = flag(
         (), "Nodes (IP:PORT) from which this one fetches the chains and which it follows."
     )
@@ -464,6 +470,13 @@ class NodeSettings(ExplorerSettings):
         if self.rate_limit >= 0:
             return self.rate_limit
         return 40 if self.network_id in (1, 5) else 0
+
+    @property
+    def dials_private(self) -> bool:
+        """Whether private addresses that validators claim are dialled."""
+        if self.network_allow_private_ips == "auto":
+            return self.network_id not in (1, 5)
+        return self.network_allow_private_ips == "true"
 
     @property
     def own_bootstrap(self) -> tuple[str, ...]:

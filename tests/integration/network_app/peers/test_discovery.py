@@ -61,6 +61,21 @@ async def test_a_follower_is_told_of_validators_and_not_passed_on_itself() -> No
         assert known.network.known_addresses() == 1
 
 
+async def test_a_private_address_that_the_operator_has_named_is_dialled() -> None:
+    validators = Validators.of(node(0), node(1), node(2))
+    async with (
+        running(node(0), validators, dials_private=False) as known,
+        running(node(1), validators, tracked=(known.address,), dials_private=False) as one,
+        stranger(one.address) as peer,
+    ):
+        await eventually(lambda: one.knows(known))
+        await peer.finish_handshake()
+        peer.send(peer_list(passed_on(node(2))))
+        await eventually(lambda: one.network.known_addresses() == 2)
+        one.network._dial_validators()
+        assert len(one.network._dialer) == 1, "the tracked address alone"
+
+
 async def test_tracked_nodes_are_passed_on_although_they_do_not_validate() -> None:
     async with (
         running(node(0)) as bootstrapper,
