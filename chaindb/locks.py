@@ -30,6 +30,8 @@ class Lock(IntEnum):
     """Making the P-Chain's blocks, likewise."""
     VERIFICATION = 0x6E6F6465_0D
     """Writing verified contracts, and who verifies which."""
+    FAUCET = 0x6E6F6465_0E
+    """Counting the faucet's payments."""
 
 
 class NotInTransaction(Exception):

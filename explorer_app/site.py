@@ -44,6 +44,10 @@ class Settings(Protocol):
         """Coins that the faucet gives at once; 0: there is none."""
 
     @property
+    def faucet_hourly(self) -> int:
+        """Most coins that the faucet gives in an hour; 0: any."""
+
+    @property
     def faucet_key_file(self) -> str:
         """The file with the key that it pays with; empty: the local network's own."""
 

@@ -6,6 +6,7 @@ from explorer_app.models.contracts import (
     VerificationState,
     VerifiedContract,
 )
+from explorer_app.models.faucet import FaucetPayment
 from explorer_app.models.tokens import (
     Token,
     TokenBalance,
@@ -16,6 +17,7 @@ from explorer_app.models.tokens import (
 )
 
 __all__ = [
+    "FaucetPayment",
     "SuppliedAbi",
     "Token",
     "TokenBalance",

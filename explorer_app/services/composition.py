@@ -45,4 +45,12 @@ def _faucet(site: Explorer) -> Faucet | None:
         except (OSError, ValueError) as error:
             _log.error("there is no faucet: %s", error)
             return None
-    return Faucet(evm, site.platform, key, settings.faucet) if key and settings.faucet else None
+    if not (key and settings.faucet):
+        return None
+    return Faucet(
+        evm,
+        site.platform,
+        key,
+        coins=settings.faucet,
+        hourly=settings.faucet_hourly,
+    )

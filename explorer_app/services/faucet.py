@@ -2,15 +2,15 @@
 
 FaucetError
 ├── NoAddress       a text that is no address of either chain
-├── TooOften        the address, or the client, has had some a moment ago
+├── TooOften        a limit is reached: of the address, of the client, or of all payments in an hour
 └── NotGiven        the chain did not take the transaction, and why
 """
 
 import threading
-import time
-from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from math import ceil
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +24,10 @@ from cchain_app.services import transactions
 from cchain_app.txs.signing import UnsignedTransaction, sign_transaction
 from cchain_app.txs.transaction import LEGACY
 from chaindb import clock
+from chaindb.locks import Lock
 from explorer_app.site import Given
+from explorer_app.store import faucet as rows
+from explorer_app.store.faucet import Recent
 from platform_app.chain import PlatformChain
 from platform_app.selectors import coins
 from platform_app.services.errors import RefusedIssue
@@ -44,15 +47,15 @@ TIP: Final = 10**9
 """Wei for each gas."""
 GAS: Final = 21_000
 GAS_OF_CONTRACTS: Final = 100_000
-PAUSE: Final = 60.0
-"""Seconds after which an address may have some again."""
+PAUSE: Final = timedelta(minutes=1)
+"""The time after which an address gets coins again."""
 OF_CLIENT: Final = 10
-"""Times an hour that a client may ask with success."""
-_HOUR: Final = 3600.0
+"""Payments in an hour that a client may ask for."""
+HOUR: Final = timedelta(hours=1)
+"""The time for which a payment counts."""
 _ATTEMPTS: Final = 5
 """Further nonces that are tried where other processes send for the same account."""
 _TAKEN: Final = (AlreadyKnown, NonceTooLow, ReplacementUnderpriced)
-_MOST_REMEMBERED: Final = 10_000
 _MOST_COINS: Final = 1024
 """Outputs that are read to pay with: the largest."""
 
@@ -69,65 +72,16 @@ class NoAddress(FaucetError):
 
 
 class TooOften(FaucetError):
-    """The address, or the client, has had some a moment ago."""
+    """A limit is reached: of the address, of the client, or of all payments in an hour."""
 
-    def __init__(self, seconds: float) -> None:
-        super().__init__(f"there was some a moment ago: ask again in {seconds:.0f} s")
-        self.seconds = seconds
+    def __init__(self, words: str, wait: timedelta) -> None:
+        self.seconds = max(1, ceil(wait.total_seconds()))
+        """Seconds after which the limit has room again."""
+        super().__init__(f"{words}: ask again in {self.seconds} s")
 
 
 class NotGiven(FaucetError):
     """The chain did not take the transaction."""
-
-
-class Turns:
-    """Who has had some lately, in this process: addresses and clients.
-
-    Unspecified: each process counts for itself.
-    """
-
-    def __init__(self) -> None:
-        self._given: dict[bytes, float] = {}
-        self._clients: dict[str, deque[float]] = {}
-
-    def take(self, address: bytes, client: str, now: float) -> None:
-        """Note that an address gets some now.
-
-        Args:
-            address: Twenty bytes, and which chain.
-            client: Who asks.
-            now: Seconds of a clock that does not go back.
-
-        Raises:
-            TooOften: It is too early.
-        """
-        self._forget(now)
-        times = self._clients.setdefault(client, deque())
-        last = self._given.get(address)
-        if last is not None:
-            raise TooOften(max(1.0, last + PAUSE - now))
-        if len(times) >= OF_CLIENT:
-            raise TooOften(max(1.0, times[0] + _HOUR - now))
-        if len(self._given) >= _MOST_REMEMBERED:
-            raise TooOften(PAUSE)
-        times.append(now)
-        self._given[address] = now
-
-    def give_back(self, address: bytes, client: str) -> None:
-        """Note that it came to nothing."""
-        self._given.pop(address, None)
-        if times := self._clients.get(client):
-            times.pop()
-
-    def _forget(self, now: float) -> None:
-        over = [one for one, at in self._given.items() if at + PAUSE <= now]
-        for address in over:
-            del self._given[address]
-        for client, times in list(self._clients.items()):
-            while times and times[0] + _HOUR <= now:
-                times.popleft()
-            if not times:
-                del self._clients[client]
 
 
 class Faucet:
@@ -137,17 +91,24 @@ class Faucet:
         evm: The C-Chain; None where the node takes no part in it.
         platform: The P-Chain.
         key: Pays, 32 bytes.
-        coins: So many at once.
+        coins: Coins of one payment.
+        hourly: Most coins of all payments in an hour; 0: any.
     """
 
     def __init__(
-        self, evm: EvmChain | None, platform: PlatformChain, key: bytes, coins: int
+        self,
+        evm: EvmChain | None,
+        platform: PlatformChain,
+        key: bytes,
+        *,
+        coins: int,
+        hourly: int = 0,
     ) -> None:
         self.coins = coins
+        self._hourly = hourly
         self._evm = evm
         self._platform = platform
         self._key = key
-        self._turns = Turns()
         self._one_at_a_time = threading.Lock()
 
     def give(self, text: str, client: str) -> Given:
@@ -167,12 +128,48 @@ class Faucet:
 
     def _in_turn(self, key: bytes, client: str, text: str, pay: Callable[[], str]) -> Given:
         with self._one_at_a_time:
-            self._turns.take(key, client, time.monotonic())
+            payment = self.count(key, client, datetime.now(UTC))
             try:
                 return Given(key[:1].decode(), text, pay(), self.coins)
             except BaseException:
-                self._turns.give_back(key, client)
+                with self._platform.db.atomic(durable=True):
+                    rows.remove(self._platform.db, payment)
                 raise
+
+    def count(self, recipient: bytes, client: str, now: datetime) -> int:
+        """Count a payment before it is made, and return the key of its row.
+
+        The limits are those of all processes together, and of both chains; a restart changes nothing.
+
+        Args:
+            recipient: The letter of the chain, and the address of 20 bytes.
+            client: The client that asks.
+            now: The time of the payment. Not the node's clock, which callers may move.
+
+        Raises:
+            TooOften: A limit is reached.
+        """
+        db = self._platform.db
+        with db.atomic(durable=True):
+            db.acquire(Lock.FAUCET)
+            # Clocks of machines differ, and a clock that was wrong must not close the faucet for long.
+            rows.forget_outside(db, now - HOUR, now + HOUR)
+            self._verify(rows.recent(db, recipient, client), now)
+            return rows.add(db, recipient, client, self.coins, now)
+
+    def _verify(self, recent: Recent, now: datetime) -> None:
+        if recent.of_recipient is not None and recent.of_recipient + PAUSE > now:
+            raise TooOften("this address got coins a moment ago", recent.of_recipient + PAUSE - now)
+        if recent.first_of_client is not None and recent.of_client >= OF_CLIENT:
+            raise TooOften(
+                f"this client has asked {OF_CLIENT} times in an hour",
+                recent.first_of_client + HOUR - now,
+            )
+        if self._hourly and recent.coins + self.coins > self._hourly:
+            raise TooOften(
+                f"the faucet gives {self._hourly} coins an hour (NODE_FAUCET_HOURLY)",
+                (recent.first or now) + HOUR - now,
+            )
 
     def _on_cchain(self, to: Address) -> str:
         chain = self._evm

@@ -41,7 +41,7 @@ def faucet(site: Explorer, request: HttpRequest) -> HttpResponse:
             context |= {"address": address, "error": str(error)}
             response = rendered(site, request, "faucet.html", context, status)
         if isinstance(error, TooOften):
-            response["Retry-After"] = f"{error.seconds:.0f}"
+            response["Retry-After"] = str(error.seconds)
         return response
     if wants_json:
         return JsonResponse(given._asdict())

@@ -23,12 +23,13 @@ _OF_PEOPLE: Final = frozenset(
         "auth_user_groups",
         "auth_user_user_permissions",
         "django_admin_log",
+        "explorer_app_faucetpayment",
         "explorer_app_verification",
         "platform_app_keystoreuser",
         "platform_app_keystorekey",
     }
 )
-"""Tables with what passwords and keys become, and with addresses of those who submitted sources."""
+"""Tables with what passwords and keys become, and with addresses of clients that submitted sources or used the faucet."""
 
 
 def all_tables(*, keys: bool = True) -> list[Table]:

@@ -17,6 +17,12 @@ class ExplorerSettings(PoolSettings):
         least=0,
         most=1_000_000,
     )
+    faucet_hourly: int = flag(
+        1000,
+        "Most coins that the faucet gives in an hour, on both chains and by all processes together; 0: any.",
+        least=0,
+        most=10**9,
+    )
     faucet_key_file: str = flag(
         "",
         "File with the private key, in hex, that the faucet pays with. Default: the local network's own.",

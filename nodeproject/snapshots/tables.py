@@ -26,6 +26,7 @@ _KEPT: Final = frozenset(
         "explorer_app.VerifiedContract",
         "explorer_app.SuppliedAbi",
         "explorer_app.Verification",
+        "explorer_app.FaucetPayment",
     }
 )
 

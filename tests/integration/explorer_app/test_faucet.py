@@ -1,17 +1,22 @@
 """The faucet: coins on both chains, by a form and by JSON, and not too often."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connections
 from django.test import Client
 
 from chaindb import clock
 from explorer_app.services import faucet
 from explorer_app.services.composition import compose
-from explorer_app.services.faucet import OF_CLIENT, PAUSE, TooOften, Turns
+from explorer_app.services.faucet import HOUR, OF_CLIENT, PAUSE, Faucet, TooOften
 from nodeproject.apps import this_node
 from nodeproject.node import Node
 from platform_app.apps import platform_chain
@@ -24,13 +29,27 @@ from tests.integration.conftest import Chain
 from tests.integration.platform_app.conftest import PChain
 
 SOMEBODY = ShortID(b"\x11" * 20)
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
 
 
 @pytest.fixture(autouse=True)
-def opened(pchain: PChain, chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A faucet that nobody has asked yet, and the chains' clock."""
-    monkeypatch.setattr(clock, "now", lambda *_: pchain.now)
+def opened(request: pytest.FixtureRequest) -> None:
+    """Begin both chains, with the clock of one of them, unless the test has committed chains."""
+    if "shared_chain" in request.fixturenames:
+        return
+    pchain = request.getfixturevalue("pchain")
+    request.getfixturevalue("chain")
+    request.getfixturevalue("monkeypatch").setattr(clock, "now", lambda *_: pchain.now)
     compose(this_node().explorer)
+
+
+@pytest.fixture
+def tap(opened: None) -> Faucet:
+    """The faucet of this process."""
+    found = this_node().explorer.faucet
+    assert isinstance(found, Faucet)
+    return found
 
 
 def ask(client: Client, address: object) -> Any:
@@ -83,22 +102,65 @@ def test_an_address_gets_some_once_a_minute(client: Client) -> None:
     again = ask(client, checksum_address(RECIPIENT))
 
     assert again.status_code == HTTPStatus.TOO_MANY_REQUESTS
-    assert 0 < int(again["Retry-After"]) <= PAUSE
+    assert 0 < int(again["Retry-After"]) <= PAUSE.total_seconds()
     assert "ask again in" in again.json()["error"]
 
 
-def test_turns_are_counted_for_addresses_and_clients() -> None:
-    turns = Turns()
+def test_limits_are_of_addresses_and_clients(tap: Faucet) -> None:
     for number in range(OF_CLIENT):
-        turns.take(b"C%d" % number, "somebody", float(number))
-    with pytest.raises(TooOften) as failure:
-        turns.take(b"another", "somebody", 20.0)
+        tap.count(b"C%d" % number, "client", BEGIN + number * SECOND)
+    with pytest.raises(TooOften, match="this client has asked 10 times") as failure:
+        tap.count(b"another", "client", BEGIN + 20 * SECOND)
     assert failure.value.seconds == 3580
-    turns.take(b"another", "else", 20.0)
-    with pytest.raises(TooOften):
-        turns.take(b"another", "third", 20.0 + PAUSE - 1)
-    turns.take(b"another", "third", 20.0 + PAUSE)
-    turns.take(b"C0", "somebody", 3600.0)
+    tap.count(b"another", "else", BEGIN + 20 * SECOND)
+    with pytest.raises(TooOften, match="this address"):
+        tap.count(b"another", "third", BEGIN + 20 * SECOND + PAUSE - SECOND)
+    tap.count(b"another", "third", BEGIN + 20 * SECOND + PAUSE)
+    tap.count(b"C0", "client", BEGIN + HOUR + SECOND)
+
+
+@pytest.mark.node_settings(faucet_hourly=35)
+def test_all_payments_of_an_hour_have_a_limit_together(tap: Faucet) -> None:
+    for number in range(3):
+        tap.count(b"C%d" % number, f"client {number}", BEGIN + number * SECOND)
+    with pytest.raises(TooOften, match="gives 35 coins an hour") as failure:
+        tap.count(b"P3", "client 3", BEGIN + 3 * SECOND)
+    assert failure.value.seconds == 3597
+    tap.count(b"P3", "client 3", BEGIN + HOUR + SECOND)
+
+
+@pytest.mark.node_settings(faucet_hourly=0)
+def test_there_need_be_no_limit_of_all(tap: Faucet) -> None:
+    for number in range(200):
+        tap.count(b"C%d" % number, f"client {number}", BEGIN)
+
+
+def test_a_clock_that_was_wrong_closes_the_faucet_for_an_hour_at_most(tap: Faucet) -> None:
+    tap.count(b"C0", "client", BEGIN + 24 * HOUR)
+    tap.count(b"C0", "client", BEGIN)
+
+
+def test_processes_share_the_limits(shared_chain: Chain, node_settings: Any) -> None:
+    """All explorers are of one database; each has its own connection and none knows the others."""
+    explorers = [compose(Node(node_settings).explorer) for _ in range(4)]
+    ready = threading.Barrier(len(explorers))
+
+    def take(number: int) -> int:
+        tap = explorers[number].faucet
+        assert isinstance(tap, Faucet)
+        ready.wait()
+        paid = 0
+        try:
+            for turn in range(OF_CLIENT):
+                with suppress(TooOften):
+                    tap.count(b"C%d" % (number * OF_CLIENT + turn), "client", BEGIN)
+                    paid += 1
+            return paid
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(explorers)) as threads:
+        assert sum(threads.map(take, range(len(explorers)))) == OF_CLIENT
 
 
 def test_what_came_to_nothing_takes_no_turn(
