@@ -18,8 +18,8 @@ from cchain_app.evm.select import is_native, select_engine, select_recovery, sel
 from cchain_app.evm.tracing import TracingEngine
 from cchain_app.evm.trie import StateTrie
 from cchain_app.filter_index import FilterIndex, MemoryIndex, RedisIndex
-from cchain_app.forking.client import ClientSettings, Upstream
-from cchain_app.forking.origin import Fork, read_headers, read_wanted
+from cchain_app.forking.client import Upstream, upstream_at
+from cchain_app.forking.origin import Fork, read_wanted
 from cchain_app.genesis import Genesis, built_in_text, fund_accounts, load_genesis
 from cchain_app.local_genesis import LocalChoices, local_text
 from cchain_app.memory import FEW, Memory, make_memory
@@ -214,7 +214,7 @@ class EvmChain:
         node = self.node
         if not (node.fork_url and self.is_development):
             return None
-        return Upstream(read_wanted(node.fork_url).urls, self.upstream_settings())
+        return upstream_at(node, read_wanted(node.fork_url).urls)
 
     @property
     def call_seconds(self) -> float:
@@ -224,16 +224,6 @@ class EvmChain:
             node.rpc_call_timeout
             if self.fork is None
             else node.rpc_call_timeout + node.fork_timeout
-        )
-
-    def upstream_settings(self) -> ClientSettings:
-        """Return how the remote node is asked, by the settings."""
-        node = self.node
-        return ClientSettings(
-            node.fork_retries,
-            node.fork_timeout,
-            node.fork_retry_backoff,
-            read_headers(node.fork_headers),
         )
 
     def is_named(self, name: str) -> bool:

@@ -7,7 +7,7 @@ import itertools
 import threading
 import time
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -23,7 +23,15 @@ from cchain_app.forking.errors import (
     UpstreamError,
     UpstreamRefused,
 )
-from cchain_app.forking.origin import shown
+from cchain_app.forking.origin import (
+    Server,
+    read_headers,
+    read_wanted,
+    server_of,
+    servers_of,
+    shown,
+)
+from cchain_app.settings import Settings
 
 AT_ONCE: Final = 8
 """Questions that are on their way at the same time, of those that one caller has."""
@@ -47,6 +55,9 @@ class ClientSettings(NamedTuple):
     backoff: float = 1.0
     """Seconds before each retry, unless the server names others."""
     headers: Mapping[str, str] = {}
+    """Headers that may hold the operator's keys: only `servers` get them."""
+    servers: Collection[Server] = frozenset()
+    """Servers that the operator has named."""
 
 
 class _Again(Exception):
@@ -82,7 +93,7 @@ class Upstream:
         *,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._urls = [_split(url, settings.headers) for url in urls]
+        self._urls = [_split(url, settings) for url in urls]
         self._secrets = _secrets_of(urls, settings.headers)
         self._settings = settings
         self._sleep = sleep
@@ -195,10 +206,32 @@ class Upstream:
         return text
 
 
-def _split(url: str, headers: Mapping[str, str]) -> _Url:
-    """Take user and password out of a URL: they travel in a header."""
+def upstream_at(node: Settings, urls: Sequence[str]) -> Upstream:
+    """Return a client of a fork's remote node; NODE_FORK_HEADERS go to servers of NODE_FORK_URL alone.
+
+    Args:
+        node: The node's settings.
+        urls: Where the remote node is asked, by the settings or by a caller.
+
+    Raises:
+        MalformedForkSetting: NODE_FORK_URL or NODE_FORK_HEADERS cannot be read.
+    """
+    settings = ClientSettings(
+        retries=node.fork_retries,
+        timeout=node.fork_timeout,
+        backoff=node.fork_retry_backoff,
+        headers=read_headers(node.fork_headers),
+        servers=servers_of(read_wanted(node.fork_url).urls),
+    )
+    return Upstream(urls, settings)
+
+
+def _split(url: str, settings: ClientSettings) -> _Url:
+    """Take user and password out of a URL, since they are sent in a header; choose the other headers."""
     parts = urlsplit(url)
-    sent = {"Content-Type": "application/json", **headers}
+    sent = {"Content-Type": "application/json"}
+    if server_of(url) in settings.servers:
+        sent |= settings.headers
     if parts.username is not None:
         login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
         sent["authorization"] = f"Basic {b64encode(login.encode()).decode()}"

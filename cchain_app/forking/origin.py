@@ -16,6 +16,21 @@ _HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}")
 _LATEST: Final = "latest"
 
 
+_PORTS: Final = {"http": 80, "https": 443}
+_AUTHORITY: Final = re.compile(
+    r"(?P<host>[^\s\\\[\]@:/?#]+|\[[0-9A-Fa-f:.]+\])(:(?P<port>[0-9]{0,5}))?", re.ASCII
+)
+"""Host and port of a URL, where they are plain."""
+
+
+class Server(NamedTuple):
+    """A server that is asked over HTTP, apart from the path."""
+
+    scheme: str
+    host: str
+    port: int
+
+
 @dataclass(frozen=True, slots=True)
 class Fork:
     """The block from which a chain goes on: the pin."""
@@ -105,6 +120,21 @@ def verify_url(url: str) -> None:
         raise MalformedForkSetting(
             "NODE_FORK_URL must be a URL like https://HOST/PATH, or URL@BLOCK"
         )
+
+
+def server_of(url: str) -> Server | None:
+    """Return the server of a URL; None where readers of URLs could differ about it."""
+    parts = urlsplit(url)
+    match = _AUTHORITY.fullmatch(parts.netloc.rpartition("@")[2])
+    if match is None:
+        return None
+    port = int(match["port"]) if match["port"] else _PORTS.get(parts.scheme, 0)
+    return Server(parts.scheme, match["host"].lower(), port)
+
+
+def servers_of(urls: Sequence[str]) -> frozenset[Server]:
+    """Return the servers of some URLs."""
+    return frozenset(server for url in urls if (server := server_of(url)) is not None)
 
 
 def _number(text: str) -> int | None:

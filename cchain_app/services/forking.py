@@ -12,7 +12,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.development.conditions import Conditions
 from cchain_app.development.errors import HasPeers
 from cchain_app.forking import questions
-from cchain_app.forking.client import Upstream
+from cchain_app.forking.client import Upstream, upstream_at
 from cchain_app.forking.errors import (
     BadUpstreamAnswer,
     ForkNeedsOwnChain,
@@ -217,9 +217,7 @@ def reset(chain: EvmChain, wanted: Wanted | None) -> None:
     if wanted is None or (not wanted.urls and is_this):
         _back_to_beginning(chain, fork)
         return
-    upstream = (
-        Upstream(wanted.urls, chain.upstream_settings()) if wanted.urls else upstream_of(chain)
-    )
+    upstream = upstream_at(chain.node, wanted.urls) if wanted.urls else upstream_of(chain)
     beginning = _prepare(chain, upstream, wanted)
     if (beginning.fork.hash, beginning.fork.transaction) == (fork.hash, fork.transaction):
         chain.upstream = upstream
@@ -271,4 +269,4 @@ def set_upstream(chain: EvmChain, url: str) -> None:
     """
     if chain.fork is None:
         raise NotAFork
-    chain.upstream = Upstream(read_wanted([url]).urls, chain.upstream_settings())
+    chain.upstream = upstream_at(chain.node, read_wanted([url]).urls)

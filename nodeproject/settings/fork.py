@@ -33,7 +33,8 @@ class ForkSettings:
     )
     fork_headers: tuple[str, ...] = flag(
         (),
-        "Headers for that URL, each `NAME: VALUE`.",
+        "Headers for that URL, each `NAME: VALUE`; no other scheme, host or port gets them, whatever URL "
+        "anvil_setRpcUrl or anvil_reset name.",
         form=HEADER,
         secret=True,
         options=("--fork-header",),

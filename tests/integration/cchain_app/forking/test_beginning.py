@@ -255,6 +255,22 @@ def test_another_url_can_be_asked(rpc, forked, remote):
         assert rpc("eth_getBalance", RICH, "latest") == "0x3"
 
 
+@pytest.mark.node_settings(fork_headers=("Authorization: Bearer sesame",))
+def test_another_servers_url_gets_no_headers(rpc, forked, remote):
+    assert all(headers["Authorization"] == "Bearer sesame" for headers in remote.headers)
+    with UpstreamServer(RemoteChain()) as server:
+        rpc("anvil_setRpcUrl", server.url)
+        rpc("eth_getBalance", RICH, "latest")
+        for method in ("anvil_reset", "hardhat_reset"):
+            rpc(method, {"forking": {"jsonRpcUrl": server.url, "blockNumber": PIN}})
+        assert server.headers
+        assert not any("sesame" in str(headers) for headers in server.headers)
+    remote.headers.clear()
+    rpc("anvil_setRpcUrl", remote.url.replace("/v2/", "/v3/"))
+    rpc("eth_getBalance", RICH, "earliest")
+    assert remote.headers[-1]["Authorization"] == "Bearer sesame"
+
+
 def test_it_goes_back_to_snapshots_and_blocks_as_any_chain(rpc, forked):
     rpc("anvil_setBalance", RICH, "0x7")
     first = forked.mine(

@@ -11,6 +11,7 @@ from cchain_app.forking.errors import (
     UpstreamAway,
     UpstreamRefused,
 )
+from cchain_app.forking.origin import servers_of
 from primitives.evm import Address
 from tests.servers.upstream import RemoteChain, UpstreamServer, error
 
@@ -137,7 +138,7 @@ def test_headers_and_passwords_are_sent_and_never_told(server):
         {},
         error(-32000, f"{url} with sesame2 and sesame1 is not known"),
     )
-    asked = client(url, headers={"X-Key": "sesame2"})
+    asked = client(url, headers={"X-Key": "sesame2"}, servers=servers_of([url]))
     with pytest.raises(UpstreamRefused) as refusal:
         asked.ask("eth_chainId", [])
     assert server.headers[-1]["X-Key"] == "sesame2"
@@ -145,6 +146,24 @@ def test_headers_and_passwords_are_sent_and_never_told(server):
     said = f"{refusal.value} {asked.host}"
     assert not any(secret in said for secret in SECRETS)
     assert "is not known" in said
+
+
+def test_headers_go_to_named_servers_alone(server):
+    with UpstreamServer(RemoteChain()) as other:
+        keys = {"headers": {"X-Key": "sesame2"}, "servers": servers_of([server.url])}
+        for url in (server.url, server.url.replace("127.0.0.1", "localhost"), other.url):
+            client(url, **keys).ask("eth_chainId", [])
+        assert ["X-Key" in headers for headers in server.headers] == [True, False]
+        assert ["X-Key" in headers for headers in other.headers] == [False]
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_not_followed(server, status):
+    with UpstreamServer(RemoteChain()) as other:
+        server.fails = lambda _: (status, {"Location": other.url}, b"")
+        with pytest.raises(BadUpstreamAnswer):
+            client(server.url).ask("eth_chainId", [])
+        assert other.headers == []
 
 
 def test_an_account_is_three_questions_unless_one_has_answered(server):

@@ -3,7 +3,13 @@
 import pytest
 
 from cchain_app.forking.errors import MalformedForkSetting
-from cchain_app.forking.origin import read_headers, read_wanted, shown
+from cchain_app.forking.origin import (
+    read_headers,
+    read_wanted,
+    server_of,
+    servers_of,
+    shown,
+)
 
 
 @pytest.mark.parametrize(
@@ -82,3 +88,35 @@ def test_what_is_no_header_is_refused_without_its_text(text):
 )
 def test_of_a_url_scheme_host_and_port_are_shown(url, said):
     assert shown(url) == said
+
+
+@pytest.mark.parametrize(
+    ("url", "is_the_same"),
+    [
+        ("https://rpc.example/v2/key", True),
+        ("https://RPC.example:443/other?key=1", True),
+        ("https://me:pass@rpc.example", True),
+        ("http://rpc.example/v2/key", False),
+        ("https://rpc.example:8443/v2/key", False),
+        ("https://rpc.example.evil.example/", False),
+        ("https://evil.example/rpc.example", False),
+        ("https://evil.example#@rpc.example/", False),
+        ("https://rpc.example@evil.example/", False),
+        ("https://rpc.example\\@evil.example/", False),
+        ("https://evil.example\\@rpc.example/", True),
+        ("https://evil.example\\.rpc.example/", False),
+        ("https://[::1]/", False),
+    ],
+)
+def test_a_server_is_scheme_host_and_port(url, is_the_same):
+    assert (server_of(url) in servers_of(["https://rpc.example/v2/key"])) is is_the_same
+
+
+def test_an_address_of_ipv6_is_a_server_too():
+    assert server_of("http://[::1]:8545/a") == server_of("http://[::1]:8545")
+    assert server_of("http://[::1]") != server_of("http://[::2]")
+
+
+def test_a_server_that_cannot_be_told_is_none():
+    assert server_of("http://rpc.example\\x/") is None
+    assert servers_of(["http://rpc.example\\x/"]) == frozenset()
