@@ -9,7 +9,14 @@ from typing import TypeVar
 
 from django.conf import settings
 
-from cchain_app.accounts.keyring import EWOQ, NO_KEYS, Derivation, Keyring, development_keyring
+from cchain_app.accounts.keyring import (
+    EWOQ,
+    NO_KEYS,
+    Derivation,
+    Keyring,
+    development_keyring,
+    is_public,
+)
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.evm_block import EvmBlock
 from cchain_app.blocks.receipt import EncodeLogs, select_encode_logs
@@ -342,6 +349,11 @@ class EvmChain:
             return NO_KEYS
         node = self.node
         return development_keyring(node.mnemonic, node.accounts, node.derivation_path)
+
+    @property
+    def has_private_keys(self) -> bool:
+        """Whether the node signs with keys of a mnemonic that is not the public one."""
+        return self.is_development and not is_public(self.node.mnemonic)
 
     @cached_property
     def derivation(self) -> Derivation:

@@ -104,6 +104,14 @@ class Settings(Protocol):
         """Headers that it is asked with."""
 
     @property
+    def fork_url_callers(self) -> str:
+        """Who may name another URL: `local` or `any`."""
+
+    @property
+    def allowed_origins(self) -> tuple[str, ...]:
+        """Origins of web pages that may call the node."""
+
+    @property
     def fork_retries(self) -> int:
         """Tries after one that failed."""
 

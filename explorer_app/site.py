@@ -48,6 +48,10 @@ class Settings(Protocol):
         """Most coins that the faucet gives in an hour; 0: any."""
 
     @property
+    def allowed_origins(self) -> tuple[str, ...]:
+        """Origins of web pages that may call the node."""
+
+    @property
     def faucet_key_file(self) -> str:
         """The file with the key that it pays with; empty: the local network's own."""
 
@@ -97,6 +101,8 @@ class Tap(Protocol):
 
     coins: int
     """So many at once."""
+    is_private: bool
+    """Whether it pays with the operator's own key."""
 
     def give(self, text: str, client: str) -> Given:
         """Give coins to an address of either chain.

@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from jsonrpc import errors
+from jsonrpc.caller import INTERNAL_CALLER, UNKNOWN_CALLER, Caller
 from jsonrpc.dialects import Dialect
 from jsonrpc.envelope import MAX_METHOD_LENGTH, NULL, Call
 from jsonrpc.errors import JsonRpcError
@@ -219,6 +220,8 @@ class Executor:
         return failure
 
     def _invoke(self, method: Method, arguments: Sequence[Any], connection: object) -> object:
+        if method.guard is not None:
+            method.guard(_caller_of(connection), arguments)
         if method.client:
             arguments = (getattr(connection, "client", ""), *arguments)
         if method.connection:
@@ -260,3 +263,11 @@ class Executor:
         except (TypeError, ValueError, RecursionError):
             _log.exception("an error object could not be encoded")
             return self.dialect.failure(identifier, errors.handler_crashed())
+
+
+def _caller_of(connection: object) -> Caller:
+    """Return the sender of a call; calls without a connection come from this process."""
+    if connection is None:
+        return INTERNAL_CALLER
+    caller: Caller = getattr(connection, "caller", UNKNOWN_CALLER)
+    return caller

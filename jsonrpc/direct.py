@@ -89,6 +89,9 @@ class DirectProtocol(GuardedProtocol):
         super().__init__(*arguments, **options)
         DirectProtocol._all = self.connections
         self._http: HttpConnection | None = None
+        """The connection as of the last request."""
+        self._known: Known | None = None
+        """The head of that request."""
         self._before: Body | None = None
         """The body of the request that is handed on, as long as that takes."""
         self._is_awaited = False
@@ -195,7 +198,7 @@ class DirectProtocol(GuardedProtocol):
 
     async def _answer_in_time(self, answering: Answering, known: Known, body: Body) -> None:
         """Wait for an answer and write it, unless the client has left; take up what came behind its request."""
-        connection = self._http or self._know(known)
+        connection = self._know(known)
         endpoint = known.endpoint
         reply = await answering.answer(endpoint, known.head, body, connection, missed=True)
         if not self.transport.is_closing() and not self._has_room(len(reply.body), connection):
@@ -341,7 +344,7 @@ class DirectProtocol(GuardedProtocol):
 
     def _answer(self, known: Known, body: Body) -> bool:
         """Answer a body if that can be done at once; whether it was."""
-        connection = self._http or self._know(known)
+        connection = self._know(known)
         endpoint = known.endpoint
         try:
             answer = endpoint.dispatcher.answer_hot(body, connection)
@@ -392,13 +395,16 @@ class DirectProtocol(GuardedProtocol):
             self._unread = None
 
     def _know(self, known: Known) -> HttpConnection:
-        """Return whose connection this is; heads are remembered for all connections alike.
+        """Return the connection with a request's own head: a browser sends requests of several pages on one.
 
-        No head that is read here says for whom it was forwarded.
+        Heads are remembered for all connections alike. None of them has an X-Forwarded-For header.
         """
+        if self._http is not None and self._known is known:
+            return self._http
         peer = self.client[0] if self.client else ""
         head = known.head._replace(peer=peer)
         is_gone = partial(has_hung_up, self.transport)
+        self._known = known
         self._http = HttpConnection(known.endpoint.gate, head, is_gone)
         return self._http
 

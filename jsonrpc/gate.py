@@ -12,6 +12,7 @@ from http import HTTPStatus
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final, NamedTuple
 
+from jsonrpc.caller import MAX_ORIGIN, Caller, caller_of, is_match
 from jsonrpc.client_address import NO_PROXIES, TrustedProxies, client_key
 from jsonrpc.dialects import Dialect
 
@@ -36,8 +37,6 @@ _WITH_DEFAULT_PORT: Final = re.compile(r"http://.*:80|https://.*:443")
 _MAX_HOST: Final = 262
 """Bytes of the longest host: a name of 253, and a port."""
 _MAX_CONTENT_TYPE: Final = 256
-_MAX_ORIGIN: Final = 512
-"""A scheme, a host and a port with room to spare."""
 
 
 class RequestHead(NamedTuple):
@@ -159,7 +158,7 @@ class Gate:
 
     def websocket_origin_allowed(self, origin: bytes) -> bool:
         """Whether a page of that origin may open a WebSocket; a client without one always may."""
-        return not origin or _matches(
+        return not origin or is_match(
             origin.decode("latin-1").lower(), self.config.websocket_origins
         )
 
@@ -213,7 +212,7 @@ class Gate:
         anyone = "*" in config.cors_origins
         if not anyone:
             headers += ((b"vary", b"origin"),)
-        if not origin or not _matches(origin.decode("latin-1").lower(), config.cors_origins):
+        if not origin or not is_match(origin.decode("latin-1").lower(), config.cors_origins):
             return headers
         headers += ((b"access-control-allow-origin", b"*" if anyone else origin),)
         if config.cors_credentials:
@@ -243,7 +242,7 @@ def is_possible_origin(entry: str) -> bool:
 def _origin(head: RequestHead) -> bytes:
     """The origin of a page; what is too long to be one is none, so it gets no permission."""
     origin = head.headers.get(b"origin", b"")
-    return origin if len(origin) <= _MAX_ORIGIN else b""
+    return origin if len(origin) <= MAX_ORIGIN else b""
 
 
 def _is_address(text: str, kind: type[IPv4Address | IPv6Address]) -> bool:
@@ -252,14 +251,6 @@ def _is_address(text: str, kind: type[IPv4Address | IPv6Address]) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _matches(origin: str, allowed: tuple[str, ...]) -> bool:
-    """Whether an origin is one of those; a `*` inside stands for what fits into a host and a port."""
-    return "*" in allowed or any(
-        re.fullmatch(r"[a-z0-9._:-]*".join(map(re.escape, pattern.lower().split("*"))), origin)
-        for pattern in allowed
-    )
 
 
 class HttpConnection:
@@ -282,3 +273,8 @@ class HttpConnection:
     def client(self) -> str:
         """The key under which the client is counted."""
         return self._gate.client(self._head)
+
+    @property
+    def caller(self) -> Caller:
+        """The sender of the request."""
+        return caller_of(self._head.headers, self._head.peer)

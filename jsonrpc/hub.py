@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from jsonrpc.caller import UNKNOWN_CALLER, Caller
 from jsonrpc.errors import LIMIT_EXCEEDED, JsonRpcError, TooManyConnections
 
 WORK_AT_ONCE: Final = 8_192
@@ -259,13 +260,16 @@ class Exchange:
     so no notification can overtake its confirmation.
     """
 
-    __slots__ = ("_hub", "_opened", "_sink", "client")
+    __slots__ = ("_hub", "_opened", "_sink", "caller", "client")
 
-    def __init__(self, hub: Hub, sink: Sink, client: str = "") -> None:
+    def __init__(
+        self, hub: Hub, sink: Sink, client: str = "", caller: Caller = UNKNOWN_CALLER
+    ) -> None:
         self._hub = hub
         self._sink = sink
         self._opened: dict[str, Subscription] = {}
         self.client = client
+        self.caller = caller
 
     def is_gone(self) -> bool:
         """Whether nobody is there any more who waits for an answer. May be asked in any thread."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
+from jsonrpc.caller import Guard
 from jsonrpc.errors import JsonRpcError, RegistrationError
 from jsonrpc.params import Param
 
@@ -31,7 +32,7 @@ class Method:
 
     `handler` answers one call, `vectorized` many at once; at least one of them is there.
     `hot` methods may be tried on the event loop, `computes`: nothing but Python; `connection` methods take the connection first,
-    `client` methods the client's key; `gathers`: which calls wait for others of the method.
+    `client` methods the client's key; `gathers`: which calls wait for others of the method; `guard` refuses callers.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Method:
     client: bool
     computes: bool
     gathers: Gathers | None
+    guard: Guard | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ class MethodRegistry:
         client: bool = False,
         computes: bool = False,
         gathers: Gathers | None = None,
+        guard: Guard | None = None,
     ) -> None:
         """Add a method.
 
@@ -99,6 +102,8 @@ class MethodRegistry:
                 threads run such ones at once.
             gathers: which calls, each a body of its own, are worked off together; else all of a method that is
                 vectorized and not hot, and none of another.
+            guard: refuses callers that may not call the method. Calls that are answered together, or from memory
+                on the event loop, have no caller, so such methods cannot have one.
 
         Raises:
             RegistrationError: the name is taken, or the options exclude each other.
@@ -111,10 +116,21 @@ class MethodRegistry:
             raise RegistrationError(f"{name} needs a connection, so it cannot be vectorized")
         if gathers is not None and vectorized is None:
             raise RegistrationError(f"{name} cannot answer calls together")
+        if guard is not None and (hot or vectorized is not None):
+            raise RegistrationError(f"{name} has a guard, so it can be neither hot nor vectorized")
         if connection and client:
             raise RegistrationError(f"{name} finds the client in its connection")
         self._methods[name] = Method(
-            name, tuple(params), handler, vectorized, hot, connection, client, computes, gathers
+            name,
+            tuple(params),
+            handler,
+            vectorized,
+            hot,
+            connection,
+            client,
+            computes,
+            gathers,
+            guard,
         )
 
     def replace(

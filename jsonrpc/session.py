@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 
 from jsonrpc.answering import charge, give_up
 from jsonrpc.asgi import Receive, Scope, read_head
+from jsonrpc.caller import UNKNOWN_CALLER, caller_of
 from jsonrpc.calls import LIMITED, OVERLOADED, STOP
 from jsonrpc.connection import TRY_AGAIN_LATER, Connection, OutboundLimits, Send
 from jsonrpc.delivery import PART, STALL_SECONDS, Message
@@ -86,6 +87,7 @@ class Session:
         self._connection = Connection(send, limits.outbound, self._abandon, memory.unread)
         self._client = ""
         """By which name the client is counted."""
+        self._caller = UNKNOWN_CALLER
         self._tried: tuple[bytes, Literal[Miss.MISS] | None] | None = None
         """The message for which the shortcut was asked where it arrived, and what it had to say."""
         self._main: asyncio.Task[Any] | None = None
@@ -103,6 +105,7 @@ class Session:
             await self._refuse(scope, head, *refusal)
             return
         self._client = self._endpoint.gate.client(head)
+        self._caller = caller_of(head.headers, head.peer)
         try:
             self._hub.connect(self._connection, self._client)
         except TooManyConnections:
@@ -170,7 +173,7 @@ class Session:
         if len(answer) <= SMALL:
             self._connection.push(answer)
         else:
-            exchange = Exchange(self._hub, self._connection, self._client)
+            exchange = Exchange(self._hub, self._connection, self._client, self._caller)
             self._spawn(
                 self._deliver(exchange, answer, text), Share(self._memory, lambda: self._client)
             )
@@ -227,7 +230,7 @@ class Session:
 
     async def _handle(self, head: RequestHead, body: Body) -> None:
         """Answer at once, or let a worker do it; the client's calls under way are bounded."""
-        exchange = Exchange(self._hub, self._connection, self._client)
+        exchange = Exchange(self._hub, self._connection, self._client, self._caller)
         share = Share(self._memory, lambda: self._client)
         try:
             share.grow(len(body.text))

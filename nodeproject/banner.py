@@ -5,6 +5,7 @@ from rich.markup import escape
 from cchain_app.selectors import blocks, development
 from chaindb.chains import Chain
 from explorer_app.selectors import known_accounts
+from jsonrpc.caller import naming
 from nodeproject.addresses import base_url
 from nodeproject.facts import print_facts
 from nodeproject.initialise import password_file
@@ -32,6 +33,11 @@ def print_banner(node: Node) -> None:
     }
     if (fork := evm.fork) is not None:
         facts["Fork"] = f"of block {fork.number} of {fork.url}; no other node follows"
+    if keys := _private_keys(node):
+        named = ", ".join(naming(settings.allowed_origins)) or "none"
+        facts["Web pages"] = (
+            f"may not use the keys of {keys}; origins named in NODE_ALLOWED_ORIGINS may: {named}"
+        )
     if not Chain.C.is_here:
         facts |= dict.fromkeys(("C-Chain RPC", "C-Chain WebSocket"), "none: " + Chain.C.absence)
     print_facts(f"{NAME} {VERSION}", {name: escape(value) for name, value in facts.items()})
@@ -44,6 +50,17 @@ def print_banner(node: Node) -> None:
             "Funded on the P-Chain, with their private keys (likewise)",
             dict(known_accounts.of_platform(platform)),
         )
+
+
+def _private_keys(node: Node) -> str:
+    """Return the settings that name private keys with which this node signs; empty if there are none."""
+    settings = node.settings
+    pays = settings.faucet and settings.faucet_key_file
+    signing = {
+        "NODE_MNEMONIC": node.evm_chain.has_private_keys,
+        "NODE_FAUCET_KEY_FILE": bool(pays),
+    }
+    return " and ".join(name for name, is_private in signing.items() if is_private)
 
 
 def print_listening(host: str, port: int) -> None:

@@ -108,6 +108,10 @@ class Settings(Protocol):
         """Whether the validators decide on blocks."""
 
     @property
+    def allowed_origins(self) -> tuple[str, ...]:
+        """Origins of web pages that may call the node."""
+
+    @property
     def keystore_users(self) -> int:
         """Most users of the keystore."""
 

@@ -126,7 +126,12 @@ def development_keyring(mnemonic: str, count: int, path: str) -> Keyring:
 
 def are_known(mnemonic: str, path: str) -> bool:
     """Say whether the keys of these accounts are known to everybody, so that showing them harms nobody."""
-    return _normal(mnemonic) == MNEMONIC and _closed(path) == DERIVATION_PATH
+    return is_public(mnemonic) and _closed(path) == DERIVATION_PATH
+
+
+def is_public(mnemonic: str) -> bool:
+    """Return whether a mnemonic is the default one, from which anybody can derive keys."""
+    return _normal(mnemonic) == MNEMONIC
 
 
 def _derived(mnemonic: str, count: int, path: str) -> dict[Address, bytes]:

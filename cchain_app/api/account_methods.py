@@ -6,6 +6,7 @@ None is hot: they read rows, sign or write.
 from typing import Final
 
 from cchain_app.api import accounts, impersonation, params, params_accounts, sending
+from cchain_app.api.callers import keys_guard
 from cchain_app.api.rpc import EvmRpc
 from jsonrpc.params import Param
 from jsonrpc.registry import MethodRegistry
@@ -25,34 +26,52 @@ def add(methods: MethodRegistry, rpc: EvmRpc) -> None:
 
 
 def _accounts(methods: MethodRegistry, rpc: EvmRpc) -> None:
+    guard = keys_guard(rpc)
     methods.add("eth_accounts", rpc.bind(accounts.accounts))
     methods.add("eth_requestAccounts", rpc.bind(accounts.request_accounts))
-    methods.add("personal_newAccount", rpc.bind(accounts.new_account), params=[_PASSWORD])
-    methods.add("eth_sign", rpc.bind(accounts.sign), params=[_ADDRESS, _DATA])
     methods.add(
-        "personal_sign", rpc.bind(accounts.personal_sign), params=[_DATA, _ADDRESS, _PASSWORD]
+        "personal_newAccount", rpc.bind(accounts.new_account), params=[_PASSWORD], guard=guard
+    )
+    methods.add("eth_sign", rpc.bind(accounts.sign), params=[_ADDRESS, _DATA], guard=guard)
+    methods.add(
+        "personal_sign",
+        rpc.bind(accounts.personal_sign),
+        params=[_DATA, _ADDRESS, _PASSWORD],
+        guard=guard,
     )
     methods.add(
         "eth_signTypedData_v4",
         rpc.bind(accounts.sign_typed_data),
         params=[_ADDRESS, Param("typedData", params_accounts.typed_data)],
+        guard=guard,
     )
 
 
 def _sending(methods: MethodRegistry, rpc: EvmRpc) -> None:
-    methods.add("eth_sendTransaction", rpc.bind(sending.send_transaction), params=[_TRANSACTION])
+    guard = keys_guard(rpc)
+    methods.add(
+        "eth_sendTransaction",
+        rpc.bind(sending.send_transaction),
+        params=[_TRANSACTION],
+        guard=guard,
+    )
     methods.add(
         "eth_sendTransactionSync",
         rpc.bind(sending.send_transaction_sync),
         params=[_TRANSACTION, Param("timeout", params.milliseconds, None)],
+        guard=guard,
     )
     methods.add(
-        "eth_signTransaction", rpc.bind(sending.sign_transaction_only), params=[_TRANSACTION]
+        "eth_signTransaction",
+        rpc.bind(sending.sign_transaction_only),
+        params=[_TRANSACTION],
+        guard=guard,
     )
     methods.add(
         "eth_sendUnsignedTransaction",
         rpc.bind(sending.send_unsigned_transaction),
         params=[Param("transaction", params_accounts.transaction_with_sender)],
+        guard=guard,  # it signs for accounts whose keys the node has
     )
 
 

@@ -16,7 +16,9 @@ from cchain_app.api import (
     params,
 )
 from cchain_app.api import params_development as read
+from cchain_app.api.callers import keys_guard, upstream_guard
 from cchain_app.api.rpc import EvmRpc
+from jsonrpc.caller import Guard
 from jsonrpc.params import Param
 from jsonrpc.registry import MethodRegistry
 
@@ -47,12 +49,18 @@ class _Table:
         self._rpc = rpc
 
     def __call__(
-        self, names: str, handler: Callable[..., Any], takes: Sequence[Param] = ()
+        self,
+        names: str,
+        handler: Callable[..., Any],
+        takes: Sequence[Param] = (),
+        guard: Callable[[EvmRpc], Guard] | None = None,
     ) -> None:
-        """Add a method under each of some names, which blanks part."""
+        """Add a method under each of some names, which blanks part; `guard` makes its guard."""
+        made = None if guard is None else guard(self._rpc)
         for name in names.split():
             nothing = True if name.startswith(HARDHAT) else None
-            self._methods.add(name, _named(name, self._rpc.bind(handler), nothing), params=takes)
+            answer = _named(name, self._rpc.bind(handler), nothing)
+            self._methods.add(name, answer, params=takes, guard=made)
 
 
 def _named(name: str, handler: Callable[..., Any], nothing: object) -> Callable[..., Any]:
@@ -156,7 +164,7 @@ def _environment(add_as: _Table) -> None:
     )
     add_as("anvil_setCoinbase hardhat_setCoinbase", mining.set_coinbase, [_ADDRESS])
     add_as("hardhat_setPrevRandao anvil_setNextBlockPrevRandao", mining.set_prev_randao, [_HASH])
-    add_as("anvil_setChainId", mining.set_chain_id, [Param("chainId", read.chain_id)])
+    add_as("anvil_setChainId", mining.set_chain_id, [Param("chainId", read.chain_id)], keys_guard)
 
 
 def _going_back(add_as: _Table) -> None:
@@ -168,14 +176,18 @@ def _going_back(add_as: _Table) -> None:
         [Param("id", read.amount64), Param("options", read.options("keep"), {})],
     )
     add_as(
-        "anvil_reset hardhat_reset", chain.reset, [Param("options", read.options("forking"), {})]
+        "anvil_reset hardhat_reset",
+        chain.reset,
+        [Param("options", read.options("forking"), {})],
+        upstream_guard,
     )
-    add_as("anvil_setRpcUrl", chain.set_rpc_url, [Param("url", forked.url)])
+    add_as("anvil_setRpcUrl", chain.set_rpc_url, [Param("url", forked.url)], upstream_guard)
     add_as("anvil_rollback", chain.rollback, [Param("depth", read.amount64, 1)])
     add_as(
         "anvil_reorg",
         chain.reorg,
         [Param("depth", read.amount64), Param("transactions", chain.pairs, [])],
+        keys_guard,  # transactions of the node's accounts are signed
     )
     add_as(
         "anvil_dumpState hardhat_dumpState",

@@ -53,4 +53,5 @@ def _faucet(site: Explorer) -> Faucet | None:
         key,
         coins=settings.faucet,
         hourly=settings.faucet_hourly,
+        is_private=bool(settings.faucet_key_file),
     )

@@ -3,6 +3,7 @@
 FaucetError
 ├── NoAddress       a text that is no address of either chain
 ├── TooOften        a limit is reached: of the address, of the client, or of all payments in an hour
+├── ForeignPage     a web page of another site asked
 └── NotGiven        the chain did not take the transaction, and why
 """
 
@@ -80,6 +81,15 @@ class TooOften(FaucetError):
         super().__init__(f"{words}: ask again in {self.seconds} s")
 
 
+class ForeignPage(FaucetError):
+    """A web page of another site asked, and the operator has not named it."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the faucet pays for pages of other sites only if NODE_ALLOWED_ORIGINS names their origin"
+        )
+
+
 class NotGiven(FaucetError):
     """The chain did not take the transaction."""
 
@@ -93,6 +103,7 @@ class Faucet:
         key: Pays, 32 bytes.
         coins: Coins of one payment.
         hourly: Most coins of all payments in an hour; 0: any.
+        is_private: Whether the key is the operator's own.
     """
 
     def __init__(
@@ -103,8 +114,10 @@ class Faucet:
         *,
         coins: int,
         hourly: int = 0,
+        is_private: bool = False,
     ) -> None:
         self.coins = coins
+        self.is_private = is_private
         self._hourly = hourly
         self._evm = evm
         self._platform = platform

@@ -7,9 +7,16 @@ from typing import Any, Final
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 
-from explorer_app.services.faucet import FaucetError, NoAddress, NotGiven, TooOften
+from explorer_app.services.faucet import (
+    FaucetError,
+    ForeignPage,
+    NoAddress,
+    NotGiven,
+    TooOften,
+)
 from explorer_app.site import Explorer
 from explorer_app.views.page import form_page, rendered
+from jsonrpc.caller import is_named
 from jsonrpc.http import read_head
 
 _JSON: Final = "application/json"
@@ -17,6 +24,7 @@ _MOST_TEXT: Final = 120
 _STATUS: Final[Mapping[type[FaucetError], HTTPStatus]] = {
     NoAddress: HTTPStatus.BAD_REQUEST,
     TooOften: HTTPStatus.TOO_MANY_REQUESTS,
+    ForeignPage: HTTPStatus.FORBIDDEN,
     NotGiven: HTTPStatus.SERVICE_UNAVAILABLE,
 }
 
@@ -32,6 +40,8 @@ def faucet(site: Explorer, request: HttpRequest) -> HttpResponse:
     wants_json = request.content_type == _JSON
     address = _address(request, wants_json=wants_json)
     try:
+        if site.faucet.is_private:
+            _verify_page(site, request)
         given = site.faucet.give(address, site.rpc().gate.client(read_head(request)))
     except FaucetError as error:
         status = _STATUS[type(error)]
@@ -46,6 +56,19 @@ def faucet(site: Explorer, request: HttpRequest) -> HttpResponse:
     if wants_json:
         return JsonResponse(given._asdict())
     return rendered(site, request, "faucet.html", {**context, "given": given})
+
+
+def _verify_page(site: Explorer, request: HttpRequest) -> None:
+    """Refuse web pages of other sites: they could have the operator's key pay through a visitor's browser.
+
+    Raises:
+        ForeignPage: The page is another site's, and NODE_ALLOWED_ORIGINS does not name its origin.
+    """
+    headers = read_head(request).headers
+    origin, host = headers.get(b"origin", b""), headers.get(b"host", b"")
+    is_own = bool(host) and origin.lower().partition(b"://")[2] == host.lower()
+    if origin and not is_own and not is_named(origin, site.settings.allowed_origins):
+        raise ForeignPage
 
 
 def _address(request: HttpRequest, *, wants_json: bool) -> str:

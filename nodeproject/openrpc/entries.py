@@ -124,6 +124,10 @@ def _faults(method: Method, told: Told, *, by_name: bool) -> Iterator[Fault]:
         yield Fault(SERVER_ERROR, "An argument cannot be read, or what is asked for cannot be done")
     elif method.params:
         yield Fault(INVALID_PARAMS, "An argument is missing or cannot be read, or is one too many")
+    if method.guard is not None:
+        yield Fault(
+            SERVER_ERROR, "The caller is a web page or another machine that may not call this"
+        )
     if method.connection:
         yield Fault(
             METHOD_NOT_FOUND, "Asked over HTTP: there are notifications over WebSocket alone"

@@ -39,6 +39,12 @@ class ForkSettings:
         secret=True,
         options=("--fork-header",),
     )
+    fork_url_callers: str = flag(
+        "local",
+        "Callers that may name another such URL (anvil_setRpcUrl, anvil_reset, hardhat_reset). `local`: programs on "
+        "this machine. `any`: web pages and other machines as well.",
+        choices=("local", "any"),
+    )
     fork_retries: int = flag(
         5, "Tries after one that failed and may work later.", least=0, options=("--retries",)
     )

@@ -9,7 +9,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 
 from nodeproject.installation import data_home
-from nodeproject.settings.explorer import ExplorerSettings
+from nodeproject.settings.accounts import AccountSettings
 from nodeproject.settings.flags import Form, flag
 from nodeproject.settings.forms import CLIENT_NAME, GAS_LIMIT, HARDFORK
 from primitives.networks import LOCAL
@@ -25,7 +25,7 @@ _REDIS = Form("a URL like redis://HOST:6379/0", _redis_url)
 
 
 @dataclass(frozen=True, slots=True)
-class NodeSettings(ExplorerSettings):
+class NodeSettings(AccountSettings):
     """What an operator can set, with its defaults."""
 
     profile: str = flag(
@@ -236,24 +236,6 @@ class NodeSettings(ExplorerSettings):
         "redis://127.0.0.1:6379/0", "Broker, channel layer and shared limits.", form=_REDIS
     )
 
-    accounts: int = flag(
-        10,
-        "Accounts of NODE_MNEMONIC that a local network has coins for and this node signs for.",
-        least=0,
-        most=1000,
-        options=("-a",),
-    )
-    mnemonic: str = flag(
-        "test test test test test test test test test test test junk",
-        "The words (BIP-39) that these accounts' keys are derived from.",
-        options=("-m",),
-    )
-    derivation_path: str = flag(
-        "m/44'/60'/0'/0/", "Where they are (BIP-32); an account's number is added."
-    )
-    balance: int = flag(
-        10_000, "Coins that each of them has when a local network begins.", least=0, most=10**15
-    )
     mining: str = flag(
         "auto",
         "When the C-Chain makes blocks: on a transaction's arrival, by the clock, or on command.",
@@ -285,7 +267,12 @@ class NodeSettings(ExplorerSettings):
         "Names by which the node may be asked, RPC and admin (the Host header); `*` for all. IP "
         "addresses always may.",
     )
-    allowed_origins: tuple[str, ...] = flag(("*",), "Origins that browsers may call from (CORS).")
+    allowed_origins: tuple[str, ...] = flag(
+        ("*",),
+        "Origins of web pages that may call the node (CORS), such as `http://localhost:3000` or `https://*.example.com`; "
+        "`*` for all. The keys of a NODE_MNEMONIC of your own, of NODE_FAUCET_KEY_FILE and, off the local network, of "
+        "the keystore serve only pages whose origin is named here: `*` names none.",
+    )
     trusted_proxies: tuple[str, ...] = flag(
         (), "Addresses of proxies whose X-Forwarded-For is believed.", form=_NETWORK
     )

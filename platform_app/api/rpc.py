@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 from jsonrpc.params import Param
 from jsonrpc.registry import MethodRegistry
 from platform_app.api.answers import Answers
+from platform_app.api.callers import keystore_guard, uses_keystore
 from platform_app.api.errors import to_error_object
 from platform_app.api.kept import KeptTexts
 from platform_app.api.presence import PresenceMemory
@@ -94,7 +95,8 @@ class Methods:
         """Add a method that answers one call; see `MethodRegistry.add`."""
         bound = self._bound(handler)
         answer = bound if hot else self._rpc.answers.followed(bound)
-        self.registry.add(name, answer, params=params, hot=hot)
+        guard = keystore_guard(self._rpc.chain) if uses_keystore(name, params) else None
+        self.registry.add(name, answer, params=params, hot=hot, guard=guard)
 
     def add_kept(
         self,

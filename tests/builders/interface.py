@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from jsonrpc.caller import Caller
 from jsonrpc.dispatch import Dispatcher, Limits
 from jsonrpc.envelope import Raw
 from jsonrpc.errors import InvalidParam, JsonRpcError
@@ -46,6 +47,12 @@ def quantity(value: object) -> int:
 
 def explain(error: Exception) -> JsonRpcError | None:
     return JsonRpcError(-32000, "nonce too low") if isinstance(error, NonceTooLow) else None
+
+
+def refuse_pages(caller: Caller, _arguments: object) -> None:
+    """Refuse web pages, and tell them how they are known."""
+    if caller.origin:
+        raise JsonRpcError(-32000, f"not for {caller.origin.decode()}")
 
 
 @pytest.fixture
@@ -104,6 +111,7 @@ def registry(calls: Calls, clock: Clock) -> MethodRegistry:
     registry.add("big", big, params=(Param("size", int),))
     registry.add("echo", lambda value: value, params=(Param("value", lambda value: value),))
     registry.add("null", lambda: None)
+    registry.add("guarded", lambda: "0x10", guard=refuse_pages)
     registry.add("raw", lambda: Raw(b'{"ready" : 1}'), hot=True)
     registry.add("sleep", time.sleep, params=(Param("seconds", float),))
     registry.add("whose", lambda client: client, hot=True, client=True)

@@ -24,6 +24,7 @@ from platform_app.selectors import outputs
 from primitives.addresses import format_address
 from primitives.hexadecimal import checksum_address
 from primitives.ids import ShortID
+from primitives.keys import EWOQ_KEY
 from tests.builders.transactions import RECIPIENT
 from tests.integration.conftest import Chain
 from tests.integration.platform_app.conftest import PChain
@@ -161,6 +162,48 @@ def test_processes_share_the_limits(shared_chain: Chain, node_settings: Any) -> 
 
     with ThreadPoolExecutor(len(explorers)) as threads:
         assert sum(threads.map(take, range(len(explorers)))) == OF_CLIENT
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        ("https://evil.example", HTTPStatus.FORBIDDEN),
+        ("null", HTTPStatus.FORBIDDEN),
+        ("http://localhost.evil.example", HTTPStatus.FORBIDDEN),
+        ("http://localhost", HTTPStatus.OK),
+        ("https://named.example", HTTPStatus.OK),
+        (None, HTTPStatus.OK),
+    ],
+)
+def test_the_operators_key_pays_for_named_pages_alone(
+    client: Client,
+    *,
+    node_settings: Any,
+    settings: Any,
+    tmp_path: Path,
+    origin: str | None,
+    status: int,
+) -> None:
+    key = tmp_path / "key"
+    key.write_text(EWOQ_KEY.hex())
+    settings.NODE = replace(
+        node_settings, faucet_key_file=str(key), allowed_origins=("*", "https://named.example")
+    )
+    headers = {"host": "localhost"} | ({} if origin is None else {"origin": origin})
+    for body, kind in (
+        ({"address": "0x" + "01" * 20}, "application/json"),
+        (f"address=0x{'02' * 20}", "application/x-www-form-urlencoded"),
+    ):
+        answer = client.post("/faucet", body, content_type=kind, headers=headers)
+        assert answer.status_code == status
+        assert (b"NODE_ALLOWED_ORIGINS" in answer.content) is (status == HTTPStatus.FORBIDDEN)
+
+
+def test_a_public_key_pays_for_every_page(client: Client) -> None:
+    body = {"address": "0x" + RECIPIENT.hex()}
+    headers = {"origin": "https://evil.example"}
+    answer = client.post("/faucet", body, content_type="application/json", headers=headers)
+    assert answer.status_code == HTTPStatus.OK
 
 
 def test_what_came_to_nothing_takes_no_turn(

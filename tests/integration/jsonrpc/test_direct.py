@@ -20,7 +20,7 @@ from jsonrpc.registry import MethodRegistry
 from jsonrpc.throttle import LocalThrottle, Rate
 from jsonrpc.turn import LoopTurn
 from jsonrpc.workers import Workers
-from tests.builders.interface import Clock
+from tests.builders.interface import Clock, refuse_pages
 from tests.integration.jsonrpc.two_doors import Served, exchange, two_doors
 from tests.integration.jsonrpc.two_doors import request as posted
 from tests.integration.patience import SECONDS
@@ -31,6 +31,7 @@ LONG = b'{"jsonrpc":"2.0","id":7,"method":"long"}'
 THREAD = b'{"jsonrpc":"2.0","id":7,"method":"thread"}'
 TOGETHER = b'{"jsonrpc":"2.0","id":7,"method":"together"}'
 LONG_THREAD = b'{"jsonrpc":"2.0","id":7,"method":"long_thread"}'
+GUARDED = b'{"jsonrpc":"2.0","id":7,"method":"guarded"}'
 NOTE_THREAD = b'{"jsonrpc":"2.0","method":"thread"}'
 NOTE = b'{"jsonrpc":"2.0","method":"number"}'
 
@@ -45,6 +46,7 @@ def served() -> Iterator[Served]:
     registry.add("together", vectorized=lambda calls: ["0x2"] * len(calls))
     registry.add("long_thread", lambda: "ab" * 50_000)
     registry.add("whose", lambda client: client, hot=True, client=True)
+    registry.add("guarded", lambda: "0x1", guard=refuse_pages)
     endpoint = Endpoint(["/rpc"], Dispatcher(registry))
     workers = Workers(2)
     answering = Answering(workers, Gatherers(workers))
@@ -92,6 +94,12 @@ REQUESTS = {
     "a web page": (request(CALL, b"Origin: http://a.example"),),
     "keep-alive": (request(CALL, b"Connection: keep-alive"),),
     "close": (request(CALL, b"Connection: close"),),
+    "pages of two sites on a connection": (
+        request(GUARDED),
+        request(GUARDED, b"Origin: http://a.example"),
+        request(b"[%b]" % GUARDED, b"Origin: http://b.example"),
+        request(GUARDED),
+    ),
     "in a thread": (request(THREAD), request()),
     "a notification in a thread": (request(NOTE_THREAD), request()),
     "a batch in a thread": (request(b"[%b,%b]" % (CALL, THREAD)), request()),

@@ -384,6 +384,16 @@ async def test_a_foreign_origin_or_host_is_refused(application, headers) -> None
     assert not connected
 
 
+async def test_a_guard_is_told_the_page_that_opened_the_socket(application) -> None:
+    async with opened(application(), origin="https://a.example") as ws:
+        for text in (request(1, "guarded"), f"[{request(1, 'guarded')}]"):
+            await ws.send_to(text_data=text)
+            assert "not for https://a.example" in await ws.receive_from()
+    async with opened(application()) as ws:
+        await ws.send_to(text_data=request(1, "guarded"))
+        assert await ws.receive_from() == NUMBER_ANSWER
+
+
 async def test_a_full_process_says_so(application) -> None:
     app = application()
     async with opened(app), opened(app), opened(app):

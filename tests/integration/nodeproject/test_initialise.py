@@ -28,6 +28,8 @@ from primitives.codec_errors import InputTooLarge
 from primitives.hexadecimal import checksum_address
 from primitives.keys import DEV_KEYS
 
+OTHER = "legal winner thank year wave sausage worth useful legal winner thank yellow"
+
 
 @pytest.fixture
 def empty_directory(
@@ -69,6 +71,47 @@ def test_accounts_with_coins_are_shown_with_their_keys(
     assert funded
     assert all(f"{checksum_address(one)}  {key}" in shown for one, key in funded.items())
     assert bool(evm_chain().keyring) == (consensus == "sole")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, ""),
+        (
+            {"mnemonic": OTHER},
+            "may not use the keys of NODE_MNEMONIC; origins named in NODE_ALLOWED_ORIGINS may: none",
+        ),
+        (
+            {"mnemonic": OTHER, "allowed_origins": ("*", "https://a.example")},
+            "NODE_MNEMONIC; origins named in NODE_ALLOWED_ORIGINS may: https://a.example",
+        ),
+        (
+            {"mnemonic": OTHER, "faucet_key_file": "key"},
+            "may not use the keys of NODE_MNEMONIC and NODE_FAUCET_KEY_FILE;",
+        ),
+        ({"mnemonic": OTHER, "development": False}, ""),
+        ({"faucet_key_file": "key", "faucet": 0}, ""),
+    ],
+)
+def test_the_start_says_which_keys_web_pages_may_not_use(
+    empty_directory: Path,
+    *,
+    settings: Any,
+    capsys: pytest.CaptureFixture[str],
+    changes: dict[str, Any],
+    said: str,
+) -> None:
+    settings.NODE = replace(settings.NODE, **changes)
+    initialise(this_node())
+    capsys.readouterr()
+
+    print_banner(this_node())
+
+    shown = capsys.readouterr().out
+    assert ("Web pages" in shown) is bool(said)
+    assert said in shown
+    assert OTHER not in shown
+    assert OTHER not in repr(settings.NODE)
 
 
 def test_a_second_start_changes_nothing(empty_directory: Path) -> None:

@@ -30,6 +30,12 @@ def test_a_method_gets_a_client_or_a_connection() -> None:
         MethodRegistry().add("a", print, connection=True, client=True)
 
 
+@pytest.mark.parametrize("fast", [{"hot": True}, {"vectorized": lambda calls: calls}])
+def test_a_method_with_a_guard_has_no_fast_path(fast) -> None:
+    with pytest.raises(RegistrationError, match=r"^a has a guard, so it can be neither hot nor"):
+        MethodRegistry().add("a", print, guard=print, **fast)
+
+
 def test_only_what_answers_calls_together_gathers_them() -> None:
     with pytest.raises(RegistrationError, match=r"^a cannot answer calls together$"):
         MethodRegistry().add("a", lambda: 1, gathers=lambda _: True)
