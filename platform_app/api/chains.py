@@ -60,7 +60,8 @@ def get_blockchains(rpc: PlatformRpc) -> Json:
     """platform.getBlockchains: all blockchains but the P-Chain itself.
 
     Unspecified: the X-Chain and the C-Chain come first, then those of subnets, in the order of their
-    creation (gaps.md 3).
+    creation (gaps.md 3). NODE_PARAMETERS=avalanchego selects the reference's order: the blockchains of subnets, by
+    subnet, then the C-Chain and the X-Chain.
     """
     return {"blockchains": [_to_json(one) for one in subnets.blockchains(rpc.chain)]}
 

@@ -55,7 +55,8 @@ def get_stake(
 ) -> Json:
     """platform.getStake: what addresses have staked, on any subnet, now or from a start ahead.
 
-    Unspecified: as everywhere in the reference an output of several owners counts whole.
+    Unspecified: as everywhere in the reference an output of several owners counts whole. Outputs come in the order
+    of their stakers, those that stake now before those that will, as in the reference.
     """
     if len(given) > MOST_ADDRESSES:
         raise refused(

@@ -1,6 +1,6 @@
 """What addresses own: balances, and their outputs page by page."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Final
 
@@ -15,11 +15,9 @@ from platform_app.memory.answers import Lifetime
 from platform_app.selectors import outputs
 from platform_app.selectors.outputs import Cursor, Funds
 from primitives.checksummed import Encoding
-from primitives.ids import EMPTY_ID, ID, PRIMARY_NETWORK_ID, ShortID
+from primitives.ids import ID, PRIMARY_NETWORK_ID, ShortID
 
 MOST_ADDRESSES: Final = 1024
-
-_NOWHERE = Cursor(ShortID(bytes(20)), EMPTY_ID)
 
 
 def get_balance(rpc: PlatformRpc, one: str, several: Sequence[str]) -> Json | Passing:
@@ -27,27 +25,29 @@ def get_balance(rpc: PlatformRpc, one: str, several: Sequence[str]) -> Json | Pa
 
     Unspecified: clients of several ages say `address` or `addresses`; both may be given. No address
     owns nothing. As many addresses as in getUTXOs are taken. Funds that others must sign for,
-    too, count whole. There are no pages: time and answer grow with the outputs (50,000 of them are
+    too, count whole. The maps leave out assets of which there is nothing, as in the reference; `utxoIDs` has
+    the order of getUTXOs. There are no pages: time and answer grow with the outputs (50,000 of them are
     4 MB), and getUTXOs is the method for owners of many.
     """
     given = [*([one] if one else []), *several]
     if len(given) > MOST_ADDRESSES:
         raise too_many("addresses", len(given), MOST_ADDRESSES)
-    found = outputs.balance(rpc.chain, params.read_all(rpc.chain, given), now=clock.now())
+    found = outputs.balance(
+        rpc.chain,
+        params.read_all(rpc.chain, given),
+        now=clock.now(),
+        newest_first=rpc.chain.answers_as_reference,
+    )
     coins = found.funds.get(rpc.chain.network().asset_id, Funds())
     shown = {
         "balance": str(coins.total),
         "unlocked": str(coins.unlocked),
         "lockedStakeable": str(coins.locked_stakeable),
         "lockedNotStakeable": str(coins.locked_not_stakeable),
-        "balances": rpc.amounts({one: funds.total for one, funds in found.funds.items()}),
-        "unlockeds": rpc.amounts({one: funds.unlocked for one, funds in found.funds.items()}),
-        "lockedStakeables": rpc.amounts(
-            {one: funds.locked_stakeable for one, funds in found.funds.items()}
-        ),
-        "lockedNotStakeables": rpc.amounts(
-            {one: funds.locked_not_stakeable for one, funds in found.funds.items()}
-        ),
+        "balances": _amounts(rpc, found.funds, "total"),
+        "unlockeds": _amounts(rpc, found.funds, "unlocked"),
+        "lockedStakeables": _amounts(rpc, found.funds, "locked_stakeable"),
+        "lockedNotStakeables": _amounts(rpc, found.funds, "locked_not_stakeable"),
         "utxoIDs": [
             {"txID": rpc.id_text(tx_id), "outputIndex": index} for tx_id, index in found.utxos
         ],
@@ -67,9 +67,10 @@ def get_utxos(  # noqa: PLR0917  # arguments come by position
 ) -> Json:
     """platform.getUTXOs: a page of what addresses own here, or what a chain has sent them.
 
-    Unspecified: where nothing is found from the beginning, it ends at the zero address and ID (gaps.md
-    3). A page has 1024 outputs at most, and without a limit. The order is that of
-    addresses, then of UTXO IDs. Of several owners' outputs each is on a page once.
+    Unspecified: `endIndex` is the last address searched and the last output found, as in the reference; before
+    the first output its ID is empty. A page has 1024 outputs at most, and without a limit. The order is that of
+    addresses, then of UTXO IDs; with NODE_PARAMETERS=avalanchego the newest outputs of an address come first, as
+    in the reference. An output of several owners is on a page once.
     """
     if not given:
         raise refused("no addresses provided")
@@ -81,14 +82,20 @@ def get_utxos(  # noqa: PLR0917  # arguments come by position
         after=_cursor(rpc, start) if start.is_given else None,
         limit=limit if 0 < limit <= outputs.PAGE else outputs.PAGE,
         source_chain=_source(rpc, source_chain),
+        newest_first=rpc.chain.answers_as_reference,
     )
-    end = page.end if page.utxos or start.is_given else _NOWHERE
     return {
         "numFetched": str(len(page.utxos)),
         "utxos": encoded(page.utxos, encoding),
-        "endIndex": {"address": rpc.address(end.address), "utxo": str(end.utxo_id)},
+        "endIndex": {"address": rpc.address(page.end.address), "utxo": str(page.end.utxo_id)},
         "encoding": encoding.value,
     }
+
+
+def _amounts(rpc: PlatformRpc, funds: Mapping[ID, Funds], kind: str) -> dict[str, str]:
+    """Return the amounts of one kind by asset, without assets of which there is nothing."""
+    found = {asset_id: getattr(of_asset, kind) for asset_id, of_asset in funds.items()}
+    return rpc.amounts({asset_id: amount for asset_id, amount in found.items() if amount})
 
 
 def _source(rpc: PlatformRpc, alias: str) -> ID | None:

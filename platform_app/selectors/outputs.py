@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from platform_app.chain import PlatformChain
+from platform_app.models import Phase
 from platform_app.store import rows
 from primitives.ids import EMPTY_ID, ID, PRIMARY_NETWORK_ID, ShortID
 from primitives.uint64 import MAX
@@ -21,6 +22,29 @@ _SHARED_KEYS = """
 SELECT utxo_id FROM platform_app_sharedutxoowner
 WHERE destination_chain = %s AND source_chain = %s AND address = %s AND utxo_id > %s
 ORDER BY utxo_id LIMIT %s
+"""
+# The reference lists an address's outputs from the latest one on: it puts each new one at the head of a list.
+_NEWEST_KEYS = """
+SELECT o.utxo_id, u.height FROM platform_app_utxoowner o
+JOIN platform_app_utxo u ON u.utxo_id = o.utxo_id
+WHERE o.address = %s AND (u.height < %s OR u.height = %s AND o.utxo_id > %s)
+ORDER BY u.height DESC, o.utxo_id LIMIT %s
+"""
+_NEWEST_SHARED_KEYS = """
+SELECT o.utxo_id, u.height FROM platform_app_sharedutxoowner o
+JOIN platform_app_sharedutxo u ON u.utxo_id = o.utxo_id
+WHERE o.destination_chain = %s AND o.source_chain = %s AND o.address = %s
+  AND (u.height < %s OR u.height = %s AND o.utxo_id > %s)
+ORDER BY u.height DESC, o.utxo_id LIMIT %s
+"""
+_HEIGHT = """
+SELECT u.height FROM platform_app_utxoowner o JOIN platform_app_utxo u ON u.utxo_id = o.utxo_id
+WHERE o.address = %s AND o.utxo_id = %s
+"""
+_SHARED_HEIGHT = """
+SELECT u.height FROM platform_app_sharedutxoowner o
+JOIN platform_app_sharedutxo u ON u.utxo_id = o.utxo_id
+WHERE o.destination_chain = %s AND o.source_chain = %s AND o.address = %s AND o.utxo_id = %s
 """
 _UTXOS = """
 SELECT utxo_id, tx_id, output_index, asset_id, output FROM platform_app_utxo
@@ -48,9 +72,12 @@ SELECT u.utxo_id, u.tx_id, u.output_index, u.asset_id, u.amount, u.locktime, u.s
 FROM platform_app_utxoowner o JOIN platform_app_utxo u ON u.utxo_id = o.utxo_id
 WHERE o.address IN ({keys}) ORDER BY o.address, o.utxo_id
 """
+_NEWEST_FUNDS = _FUNDS.replace("o.address, o.utxo_id", "o.address, u.height DESC, o.utxo_id")
 _STAKE = """
-SELECT staker_id, output_index, asset_id, amount, output, is_delegator
-FROM platform_app_stakeoutput WHERE address IN ({keys}) ORDER BY address, staker_id, output_index
+SELECT o.staker_id, o.output_index, o.asset_id, o.amount, o.output, o.is_delegator,
+       s.phase, s.start_time, s.end_time, s.priority
+FROM platform_app_stakeoutput o JOIN platform_app_staker s ON s.tx_id = o.staker_id
+WHERE o.address IN ({keys})
 """
 _REWARDS = """
 SELECT tx_id, output_index, asset_id, output FROM platform_app_rewardutxo
@@ -61,8 +88,12 @@ _FEW = 8
 """So many addresses are each asked for; of more, first those that own anything are found."""
 
 
+_TOP = 2**63 - 1
+"""Above every height."""
+
+
 class Cursor(NamedTuple):
-    """A place among the UTXOs of several addresses: they are in order of address, then of UTXO."""
+    """The last UTXO of a page. UTXOs are ordered by address, then within the address."""
 
     address: ShortID
     utxo_id: ID
@@ -115,8 +146,13 @@ def utxos_of(
     after: Cursor | None = None,
     limit: int = PAGE,
     source_chain: ID | None = None,
+    newest_first: bool = False,
 ) -> Page:
     """Return a page of what any of these addresses can sign for, behind the cursor.
+
+    The outputs of an address are ordered by ID, or with `newest_first` by block, the latest first, then by ID. A page
+    behind an output that was spent meanwhile then starts again with the address's first output. Both are rules of
+    the reference. Each such page costs a query that reads all outputs of the address.
 
     Args:
         chain: Where.
@@ -124,32 +160,40 @@ def utxos_of(
         after: The end of the page before; the start of everything without.
         limit: Most UTXOs, 1 to `PAGE`.
         source_chain: Of what this chain exported to the P-Chain; of the P-Chain's own without.
+        newest_first: Whether the latest block's outputs come first.
     """
     place = after or Cursor(ShortID(bytes(ShortID.SIZE)), EMPTY_ID)
     asked = sorted({address for address in addresses if address >= place.address})
     shared = () if source_chain is None else (PRIMARY_NETWORK_ID, source_chain)
-    walk = _owned(chain, asked, place, shared, limit)
+    walk = _owned(chain, asked, place, shared, limit, newest_first=newest_first)
     found: dict[ID, bytes] = {}
     last = place
     while len(found) < limit and (batch := list(islice(walk, limit - len(found)))):
         keys = [one.utxo_id for one in batch]
         found.update(_raws(chain, [key for key in keys if key not in found], shared))
         last = batch[-1]
-    if len(found) < limit and asked:
-        last = last._replace(address=asked[-1])
+    if len(found) < limit and asked and asked[-1] != last.address:
+        # The reference does the same: in shared memory the cursor names outputs of its address only.
+        last = Cursor(asked[-1], EMPTY_ID if shared else last.utxo_id)
     return Page(list(found.values()), last)
 
 
-def balance(chain: PlatformChain, addresses: Iterable[ShortID], *, now: int) -> Balance:
+def balance(
+    chain: PlatformChain,
+    addresses: Iterable[ShortID],
+    *,
+    now: int,
+    newest_first: bool = False,
+) -> Balance:
     """Return what these addresses own at the time `now`, a UTXO counted once (pchain.md 8.2).
 
-    One that needs signatures of others besides counts whole.
+    A UTXO that needs signatures of other owners too counts whole. The UTXOs have the order of `utxos_of`.
     """
     sums: dict[bytes, list[int]] = {}
     utxos: dict[bytes, tuple[ID, int]] = {}
     locks: set[int] = set()
     for utxo_id, tx_id, index, asset_id, amount, locktime, stakeable in chain.db.rows_by_keys(
-        _FUNDS, sorted(set(addresses))
+        _NEWEST_FUNDS if newest_first else _FUNDS, sorted(set(addresses))
     ):
         if utxo_id not in utxos:
             utxos[utxo_id] = (ID(tx_id), index)
@@ -165,16 +209,22 @@ def balance(chain: PlatformChain, addresses: Iterable[ShortID], *, now: int) -> 
 def stake_of(
     chain: PlatformChain, addresses: Iterable[ShortID], *, validators_only: bool = False
 ) -> list[StakedOutput]:
-    """Return staked outputs of which any of these addresses is an owner, each once."""
-    found: dict[tuple[bytes, int], StakedOutput] = {}
-    for tx_id, index, asset_id, amount, output, is_delegator in chain.db.rows_by_keys(
-        _STAKE, sorted(set(addresses))
-    ):
-        if not (validators_only and is_delegator):
-            found[bytes(tx_id), index] = StakedOutput(
-                ID(bytes(asset_id)), int(amount), rows.raw_stake(asset_id, output)
-            )
-    return list(found.values())
+    """Return staked outputs of which any of these addresses is an owner, each once.
+
+    Current stakers come first, by end time, then pending ones, by start time (the order of pchain.md 5.4).
+    """
+    found: dict[tuple[Any, ...], StakedOutput] = {}
+    for (
+        tx_id, index, asset_id, amount, output, is_delegator, phase, start, end, priority
+    ) in chain.db.rows_by_keys(_STAKE, sorted(set(addresses))):  # fmt: skip
+        if validators_only and is_delegator:
+            continue
+        pending = phase == Phase.PENDING
+        place = pending, start if pending else end, priority, bytes(tx_id), index
+        found[place] = StakedOutput(
+            ID(bytes(asset_id)), int(amount), rows.raw_stake(asset_id, output)
+        )
+    return [found[place] for place in sorted(found)]
 
 
 def reward_utxos(chain: PlatformChain, tx_id: ID) -> list[bytes]:
@@ -188,17 +238,48 @@ def _owned(
     place: Cursor,
     shared: tuple[ID, ...],
     limit: int,
+    *,
+    newest_first: bool,
 ) -> Iterator[Cursor]:
-    """Walk the UTXOs of addresses behind a place, reading `limit` keys at a time."""
-    question = _SHARED_KEYS if shared else _KEYS
+    """Iterate over the UTXOs of addresses behind a place, reading `limit` keys at a time."""
+    keys_of = _newest_keys if newest_first else _keys
     for address in _owners_among(chain, addresses, shared):
         start = place.utxo_id if address == place.address else EMPTY_ID
-        more = True
-        while more:
-            keys = [ID(key) for (key,) in chain.db.rows(question, (*shared, address, start, limit))]
-            yield from (Cursor(address, key) for key in keys)
-            more = len(keys) == limit
-            start = keys[-1] if more else start
+        for key in keys_of(chain, address, start, shared, limit):
+            yield Cursor(address, key)
+
+
+def _keys(
+    chain: PlatformChain, address: ShortID, start: ID, shared: tuple[ID, ...], limit: int
+) -> Iterator[ID]:
+    """Iterate over the UTXOs of an address behind one of them, by ID."""
+    query = _SHARED_KEYS if shared else _KEYS
+    more = True
+    while more:
+        keys = [ID(key) for (key,) in chain.db.rows(query, (*shared, address, start, limit))]
+        yield from keys
+        more = len(keys) == limit
+        start = keys[-1] if more else start
+
+
+def _newest_keys(
+    chain: PlatformChain, address: ShortID, start: ID, shared: tuple[ID, ...], limit: int
+) -> Iterator[ID]:
+    """Iterate over the UTXOs of an address behind one of them, the latest first.
+
+    If that one is not, or no longer, the address's, iterate over all.
+    """
+    query = _NEWEST_SHARED_KEYS if shared else _NEWEST_KEYS
+    found = chain.db.row(_SHARED_HEIGHT if shared else _HEIGHT, (*shared, address, start))
+    height, last = (_TOP, EMPTY_ID) if found is None else (found[0], start)
+    more = True
+    while more:
+        page = chain.db.rows(query, (*shared, address, height, height, last, limit))
+        yield from (ID(key) for key, _ in page)
+        more = len(page) == limit
+        if more:
+            key, height = page[-1]
+            last = ID(key)
 
 
 def _raws(

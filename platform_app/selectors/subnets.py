@@ -1,4 +1,4 @@
-"""Subnets with their owners, and blockchains, in the order in which they were created."""
+"""Subnets with their owners, and blockchains."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -6,13 +6,18 @@ from typing import Any, NamedTuple
 from platform_app.chain import PlatformChain
 from platform_app.store import rows
 from platform_app.txs.components import OutputOwners
-from primitives.ids import ID
+from primitives.ids import ID, PRIMARY_NETWORK_ID
 
 _SUBNETS = "SELECT subnet_id, locktime, threshold, owner FROM platform_app_subnet "
 _ALL_SUBNETS = _SUBNETS + "ORDER BY position"
 _SOME_SUBNETS = _SUBNETS + "WHERE subnet_id IN ({keys})"
 _BLOCKCHAINS = "SELECT blockchain_id, subnet_id, name, vm_id FROM platform_app_blockchain "
 _ALL_BLOCKCHAINS = _BLOCKCHAINS + "ORDER BY position"
+_BY_SUBNET = """
+SELECT b.blockchain_id, b.subnet_id, b.name, b.vm_id FROM platform_app_blockchain b
+LEFT JOIN platform_app_subnet s ON s.subnet_id = b.subnet_id
+ORDER BY CASE WHEN s.position IS NULL THEN 1 ELSE 0 END, s.position, b.position
+"""
 _OF_SUBNET = _BLOCKCHAINS + "WHERE subnet_id = %s ORDER BY position"
 _ONE_BLOCKCHAIN = _BLOCKCHAINS + "WHERE blockchain_id = %s"
 
@@ -59,10 +64,22 @@ def subnet(chain: PlatformChain, subnet_id: ID) -> Subnet | None:
 
 
 def blockchains(chain: PlatformChain, subnet_id: ID | None = None) -> list[Blockchain]:
-    """Return the blockchains that a subnet validates, or all; the P-Chain itself is not there."""
-    if subnet_id is None:
-        return [_blockchain(row) for row in chain.db.rows(_ALL_BLOCKCHAINS)]
-    return [_blockchain(row) for row in chain.db.rows(_OF_SUBNET, (subnet_id,))]
+    """Return the blockchains that a subnet validates, or all; the P-Chain itself is not there.
+
+    They come in the order of their creation. NODE_PARAMETERS=avalanchego selects the reference's order: the
+    blockchains of subnets, by subnet, then the C-Chain and the X-Chain. The reference reads the last two from a
+    linked list that begins with the newest entry. Unspecified: within a subnet, and among subnets, the reference's
+    order depends on when the node was started; here it is the order of creation.
+    """
+    if subnet_id is not None:
+        rows = chain.db.rows(_OF_SUBNET, (subnet_id,))
+    else:
+        rows = chain.db.rows(_BY_SUBNET if chain.answers_as_reference else _ALL_BLOCKCHAINS)
+    found = list(map(_blockchain, rows))
+    if not chain.answers_as_reference:
+        return found
+    primary = [one for one in found if one.subnet_id == PRIMARY_NETWORK_ID]
+    return [*found[: len(found) - len(primary)], *reversed(primary)]
 
 
 def blockchain(chain: PlatformChain, blockchain_id: ID) -> Blockchain | None:

@@ -31,7 +31,22 @@ def test_amounts_of_each_asset_are_there_too(pchain: PChain, rpc: Rpc) -> None:
 
     asset = str(pchain.asset_id)
     assert balance["balances"] == balance["unlockeds"] == {asset: "30000000000000"}
-    assert balance["lockedStakeables"] == balance["lockedNotStakeables"] == {asset: "0"}
+    assert balance["lockedStakeables"] == balance["lockedNotStakeables"] == {}
+
+
+def test_the_maps_leave_out_assets_of_which_there_is_nothing(pchain: PChain, rpc: Rpc) -> None:
+    later = pchain.now + 100
+    pchain.do(pchain.make(BaseTx, pchain.output(UNIT, FIRST, locktime=later)))
+
+    def maps() -> list[dict[str, str]]:
+        balance = rpc("platform.getBalance", address=text(FIRST))
+        names = ("balances", "unlockeds", "lockedStakeables", "lockedNotStakeables")
+        return [balance[name] for name in names]
+
+    amount = {str(pchain.asset_id): "1000000"}
+    assert maps() == [amount, {}, {}, amount]
+    pchain.now = later
+    assert maps() == [amount, amount, {}, {}]
 
 
 def test_locks_are_judged_by_the_nodes_clock(pchain: PChain, rpc: Rpc) -> None:

@@ -50,13 +50,41 @@ def test_encodings(pchain: PChain, rpc: Rpc, name: str, shown: str) -> None:
     assert len(ids_of(answer, Encoding(shown))) == 2
 
 
-def test_nothing_ends_at_the_zero_address(pchain: PChain, rpc: Rpc) -> None:
-    assert rpc("platform.getUTXOs", addresses=[text(NOBODY)], startIndex=None, limit=None) == {
+@pytest.mark.parametrize("source", ["P", "X"])
+def test_a_search_without_outputs_ends_at_the_last_address(
+    pchain: PChain, rpc: Rpc, source: str
+) -> None:
+    both = sorted([NOBODY, SECOND])
+    asked = {"addresses": [text(one) for one in reversed(both)], "sourceChain": source}
+    nothing = {
         "numFetched": "0",
         "utxos": [],
-        "endIndex": {"address": text(ShortID(bytes(20))), "utxo": str(EMPTY_ID)},
+        "endIndex": {"address": text(both[1]), "utxo": str(EMPTY_ID)},
         "encoding": "hex",
     }
+
+    assert rpc("platform.getUTXOs", **asked, startIndex=None, limit=None) == nothing
+    assert rpc("platform.getUTXOs", **asked, startIndex=nothing["endIndex"]) == nothing
+
+
+def test_a_search_that_ends_at_an_address_without_outputs_names_it(
+    pchain: PChain, rpc: Rpc
+) -> None:
+    """Of this chain's own outputs with the last one found, of shared ones with none, as in the reference."""
+    owner, other = sorted([NOBODY, SECOND])
+    sent = utxo(5, owner, number=3, asset_id=pchain.asset_id)
+    pchain.do(pchain.make(BaseTx, pchain.output(UNIT, owner)))
+    with transaction.atomic():
+        receive(platform_chain().db, pchain.network.x_chain_id, [sent], height=7)
+
+    def end_of(source: str) -> dict[str, str]:
+        asked = {"addresses": [text(owner), text(other)], "sourceChain": source}
+        end: dict[str, str] = rpc("platform.getUTXOs", **asked)["endIndex"]
+        return end
+
+    (own,) = pchain.coins(owner)
+    assert end_of("P") == {"address": text(other), "utxo": str(own.utxo_id)}
+    assert end_of("X") == {"address": text(other), "utxo": str(EMPTY_ID)}
 
 
 def test_pages_follow_one_another_until_one_is_not_full(pchain: PChain, rpc: Rpc) -> None:

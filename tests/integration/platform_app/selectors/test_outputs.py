@@ -16,9 +16,17 @@ from platform_app.state.staker import Priority
 from platform_app.store import outputs as rows
 from platform_app.txs.codec import CODEC
 from platform_app.txs.components import UTXO
-from primitives.ids import EMPTY_ID, ShortID
+from primitives.ids import EMPTY_ID, NodeID, ShortID
 from tests.builders import platform
-from tests.builders.platform_rows import accept, adding, begin, producing, raw_utxo, reward
+from tests.builders.platform_rows import (
+    Change,
+    accept,
+    adding,
+    begin,
+    producing,
+    raw_utxo,
+    reward,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -235,6 +243,27 @@ def test_stake_is_that_of_pending_and_current_stakers_of_the_owner() -> None:
     (left,) = outputs.stake_of(platform_chain(), [FIRST])
     assert (left.amount, left.asset_id) == (pending.weight, platform.ASSET_ID)
     assert left.raw == CODEC.marshal(platform.output(25_000_000, FIRST))
+
+
+def test_stake_comes_in_the_order_of_its_stakers() -> None:
+    """Current ones by end, then pending ones by start; each one's outputs as its transaction has them."""
+
+    def staking(priority: Priority, number: int, amounts: Sequence[int], **period: int) -> Change:
+        stake = tuple(platform.output(amount, FIRST) for amount in amounts)
+        node_id = NodeID(number.to_bytes(20, "big"))
+        of_tx = {"stake": stake}
+        return adding(priority, node_id=node_id, weight=sum(amounts), of_tx=of_tx, **period)[1]
+
+    now = platform.NOW
+    delegator, validator = Priority.PRIMARY_DELEGATOR_PENDING, Priority.PRIMARY_VALIDATOR_CURRENT
+    begin(
+        *(staking(delegator, 9 - n, [100 + n], start=now + n, end=now + 99) for n in (4, 2, 3)),
+        *(staking(validator, 9 - n, [n, 50 + n], start=now, end=now + n) for n in (7, 5, 8, 6)),
+    )
+
+    found = outputs.stake_of(platform_chain(), [FIRST, SECOND])
+
+    assert [one.amount for one in found] == [5, 55, 6, 56, 7, 57, 8, 58, 102, 103, 104]
 
 
 def test_rewards_stay_when_they_are_spent() -> None:
