@@ -108,6 +108,12 @@ ALL: Final = (
         "see NODE_BOOTSTRAP, NODE_PUBLIC_IP, and that the staking port can be reached",
     ),
     Advice(
+        "bootstrapped, network",
+        "bootstrapper …: …",
+        "this node cannot connect to a node of NODE_BOOTSTRAP; the words give the reason of the last attempt",
+        "the words say what to correct: a clock, an address or port, NODE_NETWORK_ID, a version",
+    ),
+    Advice(
         "network",
         "no messages received from network…",
         "the connection is there, and nothing comes",

@@ -188,6 +188,7 @@ class Checks:
             has_sent=reported.last_sent_at is not None,
             has_received=reported.last_received_at is not None,
             silent=self._too_long(_age(reported.heartbeat_at, now)),
+            failures=tuple(map(str, network.dial_failures(reported))),
         )
         return rules.network(traffic, in_network=network.in_network())
 

@@ -70,6 +70,8 @@ class Traffic(NamedTuple):
     has_received: bool
     silent: float | None
     """Since its last report, if that is too long; None: it reports, or there is to be none."""
+    failures: tuple[str, ...] = ()
+    """Why bootstrappers are not connected, one text for each."""
 
 
 def c_chain(
@@ -215,6 +217,7 @@ def _isolated(traffic: Traffic) -> list[str]:
         faults.append(
             f"not connected to a minimum of {LEAST_PEERS} peer(s) only {traffic.connected}"
         )
+        faults += traffic.failures
     faults += _silence("received from", traffic.since_received, ever=traffic.has_received)
     faults += _silence("sent to", traffic.since_sent, ever=traffic.has_sent)
     if traffic.send_fail_rate > MOST_FAILED_SENDS:

@@ -8,7 +8,7 @@ NODE_PLATFORM_GENESIS, NODE_GENESIS and NODE_PRODUCER.
 import asyncio
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from django.conf import settings
@@ -36,13 +36,18 @@ PATIENCE = 60.0
 
 
 class NobodyAnswers(Exception):
-    """None of the nodes to bootstrap from has told the network's genesis."""
+    """None of the nodes to bootstrap from has sent the network's genesis.
 
-    def __init__(self) -> None:
+    Args:
+        reasons: Why each of them could not be used, as far as that is known.
+    """
+
+    def __init__(self, reasons: Sequence[object] = ()) -> None:
         names = ", ".join(settings.NODE.bootstrap)
+        known = "".join(f"\n  {reason}" for reason in reasons)
         super().__init__(
-            f"none of {names} has told the network's genesis within {PATIENCE:.0f} s: see that they "
-            "run and are on this network, or give NODE_PLATFORM_GENESIS and NODE_GENESIS"
+            f"none of {names} has sent the network's genesis within {PATIENCE:.0f} s: check that they "
+            f"run and are on this network, or set NODE_PLATFORM_GENESIS and NODE_GENESIS{known}"
         )
 
 
@@ -144,7 +149,7 @@ async def _ask() -> GenesisAnswer:
         async with asyncio.timeout(PATIENCE):
             return await fetcher.fetch(network)
     except TimeoutError:
-        raise NobodyAnswers from None
+        raise NobodyAnswers([*network.dial_failures(), *fetcher.refused.values()]) from None
     finally:
         await network.stop()
 

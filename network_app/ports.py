@@ -294,6 +294,23 @@ class Gathering(NamedTuple):
         )
 
 
+class DialFailure(NamedTuple):
+    """Why a bootstrapper is not connected."""
+
+    address: str
+    """host:port as it is dialled."""
+    reason: str
+    """One word for metrics: "clock", "network_id", "wrong_port", "tls" and so on."""
+    message: str
+    """The fault, and how to correct it."""
+    clock_offset: int | None = None
+    """Seconds by which this node's clock is ahead of the bootstrapper's, if it was refused for that."""
+
+    @override
+    def __str__(self) -> str:
+        return f"bootstrapper {self.address}: {self.message}"
+
+
 class SyncState(NamedTuple):
     """How far a chain is; what `Records.sync` stores."""
 
@@ -322,8 +339,9 @@ class Records(Protocol):
         totals: Totals,
         benched: Mapping[NodeID, Collection[str]],
         known: int,
+        failures: Sequence[DialFailure] = (),
     ) -> None:
-        """Store who is connected now; those that are not any more keep their last values."""
+        """Store who is connected now, and which bootstrappers are not; peers that are gone keep their last values."""
 
     def sync(self, alias: str, state: SyncState) -> None:
         """Store how far a chain is."""

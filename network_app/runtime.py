@@ -171,6 +171,7 @@ class RunningNetwork:
             self._network.totals(),
             self._router.benched(),
             self._network.known_addresses(),
+            self._network.dial_failures(),
         )
         self._reports.done(len(connected), now)
 

@@ -112,6 +112,10 @@ HELP: Final[Mapping[str, str]] = {
     "one since the start.",
     "network_time_since_last_msg_received": "Nanoseconds since the last message from a peer, before the "
     "first one since the start.",
+    "network_bootstrapper_failing": "1 for each bootstrapper of NODE_BOOTSTRAP that is not connected, by the reason of "
+    "the last attempt.",
+    "network_bootstrapper_clock_offset_seconds": "Seconds by which this node's clock is ahead of a bootstrapper's, where "
+    "the connection failed for that.",
     "network_connected_stake_ratio": "Part of the stake that is connected, with this node's own.",
     "network_node_uptime_weighted_average": "This node's uptime as its peers see it, in percent, "
     "weighted by stake.",

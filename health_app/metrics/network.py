@@ -34,6 +34,7 @@ def of_network() -> Iterator[Metric]:
     if reported is None:
         return
     yield from _traffic(reported, now)
+    yield from _dial_failures(reported)
     connected = selectors.peers()
     yield from _peers(connected)
     yield from _stake(connected)
@@ -72,6 +73,16 @@ def _traffic(reported: selectors.Status, now: datetime) -> Iterator[Metric]:
     yield gauge("network_time_since_last_msg_sent", sent)
     received = _since(reported.last_received_at or reported.started_at, now)
     yield gauge("network_time_since_last_msg_received", received)
+
+
+def _dial_failures(reported: selectors.Status) -> Iterator[Metric]:
+    for failure in selectors.dial_failures(reported):
+        address = failure.address
+        yield gauge("network_bootstrapper_failing", 1, address=address, reason=failure.reason)
+        if failure.clock_offset is not None:
+            yield gauge(
+                "network_bootstrapper_clock_offset_seconds", failure.clock_offset, address=address
+            )
 
 
 def _peers(connected: Sequence[Any]) -> Iterator[Metric]:

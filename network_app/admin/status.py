@@ -16,6 +16,7 @@ from adminkit.overview import Card, Overview
 from network_app import selectors
 from network_app.admin import display
 from network_app.models import ChainSync, NetworkStatus, SyncPhase
+from network_app.ports import DialFailure
 from platform_app.admin.display import round_coins
 from platform_app.chain import NoGenesis
 
@@ -28,7 +29,7 @@ class NetworkStatusAdmin(IdentifierAdmin):
     ordering = ("id",)
     fieldsets = (
         (None, {"fields": ("own_address", "heartbeat", "reported", "started")}),
-        ("Peers", {"fields": ("peers", "came", "went")}),
+        ("Peers", {"fields": ("peers", "not_connected", "came", "went")}),
         ("Messages", {"fields": ("out", "last_out", "into", "last_into", "failures")}),
     )
 
@@ -71,6 +72,14 @@ class NetworkStatusAdmin(IdentifierAdmin):
         """Return how many are connected, and how many addresses are kept, whoever is connected."""
         known = display.faint(display.format_known(row.known))  # may be broken: it is long
         return display.stack(display.unbroken(f"{row.connected:,} connected"), known)
+
+    @admin.display(description="Bootstrappers not connected")
+    def not_connected(self, row: NetworkStatus) -> SafeString:
+        """Return why bootstrappers are not connected, a line for each."""
+        failures = [DialFailure(**failure) for failure in row.dial_failures]
+        if not failures:
+            return display.faint("none")
+        return display.stack(*(f"{one.address}: {one.message}" for one in failures))
 
     @admin.display(description="Connections so far")
     def came(self, row: NetworkStatus) -> str:

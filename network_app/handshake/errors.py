@@ -32,6 +32,7 @@ class WrongNetwork(HandshakeError):
     def __init__(self, theirs: int, ours: int) -> None:
         super().__init__(f"network ID {theirs} is not ours, {ours}")
         self.theirs = theirs
+        self.ours = ours
 
 
 class ClocksDiffer(HandshakeError):

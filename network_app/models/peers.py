@@ -72,6 +72,9 @@ class NetworkStatus(models.Model):
     last_received_at = models.DateTimeField(null=True)
     times_connected = models.BigIntegerField()
     times_disconnected = models.BigIntegerField()
+    dial_failures = models.JSONField(
+        default=list, help_text="Why bootstrappers are not connected: `ports.DialFailure`"
+    )
 
     class Meta:
         verbose_name_plural = "network status"

@@ -8,15 +8,17 @@ import asyncio
 import math
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
 from network_app.config import NetworkConfig
+from network_app.peers.dial_failures import DialFailures
 from network_app.peers.errors import SelfConnection
 from network_app.peers.throttle import TokenBucket
+from network_app.ports import DialFailure
 from primitives.ids import NodeID
 
 LONGEST_SHARE = 0.75
@@ -50,6 +52,11 @@ class Address(NamedTuple):
 
     host: str
     port: int
+
+    @property
+    def text(self) -> str:
+        """host:port, an IPv6 address in brackets."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 class Lived(NamedTuple):
@@ -94,6 +101,7 @@ class Dialer:
         self._turns = TokenBucket(
             config.dials_per_second, config.dials_per_second, time.monotonic()
         )
+        self._failures = DialFailures()
         self._tracked: list[Target] = []
         self._validators: dict[NodeID, Target] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -112,6 +120,15 @@ class Dialer:
     def found(self) -> dict[tuple[str, int], NodeID]:
         """The tracked addresses at which somebody was found, and the latest there."""
         return {one.address: one.node_id for one in self._tracked if one.node_id is not None}
+
+    def failures(self, connected: Collection[NodeID]) -> list[DialFailure]:
+        """Return why tracked addresses failed at the last dial, without those whose node is connected."""
+        latest = self._failures.latest()
+        return [
+            latest[target.address.text]
+            for target in self._tracked
+            if target.address.text in latest and target.node_id not in connected
+        ]
 
     def is_tracked(self, node_id: NodeID) -> bool:
         """Say whether a node was found at a tracked address."""
@@ -165,6 +182,8 @@ class Dialer:
                 continue
             await self._turn()
             lived = await self._dial(target.address, partial(self._met, target))
+            if target in self._tracked:
+                self._failures.ended(target.address.text, lived.reason, finished=lived.finished)
             if isinstance(lived.reason, SelfConnection):
                 return
             if lived.finished:

@@ -8,6 +8,7 @@ A class stands for one reason. Others come from the rooms whose rules they are: 
     ├── NotReached            dialled, and nobody answered
     ├── ConnectionLost        the other side closed it, or it broke
     ├── TlsFailed             no TLS came up, or it broke a rule of TLS
+    │   └── HttpInsteadOfTls  the other side is an HTTP server
     ├── TimedOut
     │   ├── TlsTooSlow        TLS was not up in time
     │   ├── HandshakeTooSlow  the handshake was not finished in time
@@ -53,6 +54,13 @@ class TlsFailed(PeerError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"TLS failed: {reason}")
+
+
+class HttpInsteadOfTls(TlsFailed):
+    """An HTTP response arrived where TLS was expected."""
+
+    def __init__(self) -> None:
+        super().__init__("an HTTP server answers")
 
 
 class TimedOut(PeerError):

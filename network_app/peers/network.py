@@ -27,7 +27,7 @@ from network_app.peers.roster import Roster
 from network_app.peers.strangers import Strangers
 from network_app.peers.stream import CHUNK, Stream
 from network_app.peers.throttle import BytePool, Shares
-from network_app.ports import Directory, MessageHandler, PeerInfo, Totals
+from network_app.ports import DialFailure, Directory, MessageHandler, PeerInfo, Totals
 from network_app.wire import framing
 from network_app.wire.framing import Packed
 from network_app.wire.p2p_pb2 import Message
@@ -147,6 +147,10 @@ class Network:
     def tracked_peers(self) -> set[NodeID]:
         """Return those that are connected of the nodes at tracked addresses."""
         return {node_id for node_id in self._dialer.tracked if self.roster.get(node_id)}
+
+    def dial_failures(self) -> list[DialFailure]:
+        """Return why tracked addresses cannot be connected to; nothing for those that are."""
+        return self._dialer.failures(self.connected())
 
     def known_addresses(self) -> int:
         """Return of how many nodes an address is known."""

@@ -17,7 +17,7 @@ from typing_extensions import override
 
 from network_app.config import NetworkConfig
 from network_app.peers import tls
-from network_app.peers.errors import ConnectionLost, PeerError
+from network_app.peers.errors import ConnectionLost, HttpInsteadOfTls, PeerError
 from primitives.identity import CertificateError
 
 CHUNK = 64 * 1024
@@ -30,6 +30,8 @@ HIGH_WATER = 256 * 1024
 """Bytes that the socket's own queue may hold before frames wait here."""
 PROGRESS = 16 * 1024
 """Bytes that a peer must take of what waits for it to be one that takes something."""
+HTTP = b"HTTP/"
+"""The first bytes of an HTTP response."""
 MOST_ANSWERED = 64 * 1024
 """Bytes that TLS may answer to a peer that takes nothing; what it makes by itself is in no queue."""
 
@@ -52,6 +54,8 @@ class Stream(asyncio.BufferedProtocol):
         self._opened = opened
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
+        self._first = b""
+        """The first bytes that came, as many as `HTTP` has."""
         self._plain = bytearray()
         self._dry = False
         """Whether TLS has said that it needs more bytes, and got none since."""
@@ -101,7 +105,10 @@ class Stream(asyncio.BufferedProtocol):
 
     @override
     def buffer_updated(self, nbytes: int) -> None:
-        self._tls.bio_write(bytes(memoryview(self._buffer)[:nbytes]))
+        came = bytes(memoryview(self._buffer)[:nbytes])
+        if len(self._first) < len(HTTP):
+            self._first += came[: len(HTTP) - len(self._first)]
+        self._tls.bio_write(came)
         self._dry = False
         if self._reader is None:
             self._rest()
@@ -139,6 +146,7 @@ class Stream(asyncio.BufferedProtocol):
         Raises:
             ConnectionLost: The other side went away.
             TlsFailed: It does not speak TLS 1.3, or refuses us.
+            HttpInsteadOfTls: It is an HTTP server.
             CertificateError: Nodes have no such certificate.
         """
         while True:
@@ -148,6 +156,8 @@ class Stream(asyncio.BufferedProtocol):
                 await self._more()
             except SSL.Error as error:
                 self._flush()
+                if self._first == HTTP:
+                    raise HttpInsteadOfTls from None
                 raise tls.failure(error) from None
             except CertificateError:
                 self._flush()  # the alert tells the other side

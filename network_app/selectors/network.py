@@ -1,10 +1,12 @@
 """The network's process: when it reported last, and what."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from django.conf import settings
 
 from network_app.models import NetworkStatus, Peer
+from network_app.ports import DialFailure
 from platform_app.apps import platform_chain
 from platform_app.selectors import stakers
 from primitives.ids import PRIMARY_NETWORK_ID
@@ -24,6 +26,13 @@ def is_fresh(reported: Status, tolerance: float = HEARTBEAT_TOLERANCE) -> bool:
     """Say whether a report is recent enough to be believed: no older than so many seconds."""
     age = datetime.now(UTC) - reported.heartbeat_at
     return age.total_seconds() <= tolerance
+
+
+def dial_failures(reported: Status | None) -> Sequence[DialFailure]:
+    """Return why bootstrappers are not connected, as `status` has it; nothing if that report is old or missing."""
+    if reported is None or not is_fresh(reported):
+        return []
+    return [DialFailure(**failure) for failure in reported.dial_failures]
 
 
 def follows() -> bool:

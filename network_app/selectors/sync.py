@@ -6,7 +6,7 @@ from django.conf import settings
 
 from chaindb.chains import Chain, present
 from network_app.models import ChainSync, SyncPhase
-from network_app.selectors.network import is_fresh, status
+from network_app.selectors.network import dial_failures, is_fresh, status
 
 Sync = ChainSync
 
@@ -17,15 +17,18 @@ def syncs() -> Mapping[str, Sync]:
 
 
 def waiting() -> str:
-    """Say for whom the chains wait before they begin, or what keeps them from going on.
+    """Return the reasons why chains have not started, or cannot continue.
 
-    Nothing when they do not wait, or nobody knows.
+    The text is empty if they do not wait, or if the network's process does not report.
     """
     reported = status()
     if reported is None or not is_fresh(reported):
         return ""
-    words = (row.obstacle or row.waiting for row in syncs().values())
-    return ", ".join(dict.fromkeys(str(one) for one in words if one is not None))
+    rows = syncs().values()
+    reasons: list[object] = [row.obstacle or row.waiting for row in rows]
+    if any(row.waiting is not None for row in rows):
+        reasons += dial_failures(reported)
+    return ", ".join(dict.fromkeys(str(one) for one in reasons if one is not None))
 
 
 def is_bootstrapped(alias: str) -> bool:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from chaindb.database import Database
 from network_app.consensus.report import ConsensusReport, DecidedBlock
-from network_app.ports import PeerInfo, SyncState, Totals
+from network_app.ports import DialFailure, PeerInfo, SyncState, Totals
 from network_app.selectors import Sync
 from network_app.store import consensus, peers, sync
 from primitives.ids import NodeID
@@ -42,8 +42,9 @@ class DatabaseRecords:
         totals: Totals,
         benched: Mapping[NodeID, Collection[str]],
         known: int,
+        failures: Sequence[DialFailure] = (),
     ) -> None:
-        """Store who is connected now, and the counters."""
+        """Store who is connected now, which bootstrappers are not, and the counters."""
         with self._db.atomic(durable=True):
             now = datetime.now(UTC)
             peers.write_connected(connected, benched, now)
@@ -54,6 +55,7 @@ class DatabaseRecords:
                 connected=len(connected),
                 known=known,
                 totals=totals,
+                failures=failures,
             )
 
     def pardons(self, benched: Collection[NodeID]) -> list[NodeID]:

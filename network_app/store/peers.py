@@ -8,7 +8,7 @@ from django.db.models import DurationField, ExpressionWrapper, F, Q, QuerySet
 from django.db.models.functions import Now
 
 from network_app.models import NetworkStatus, Peer
-from network_app.ports import PeerInfo, Totals
+from network_app.ports import DialFailure, PeerInfo, Totals
 from primitives.ids import NodeID
 
 _UPDATED = (
@@ -124,7 +124,14 @@ def prune(now: datetime) -> int:
 
 
 def write_status(
-    *, ip: str, started: datetime, now: datetime, connected: int, known: int, totals: Totals
+    *,
+    ip: str,
+    started: datetime,
+    now: datetime,
+    connected: int,
+    known: int,
+    totals: Totals,
+    failures: Sequence[DialFailure] = (),
 ) -> None:
     """Store what the network's process says of itself."""
     NetworkStatus.objects.update_or_create(
@@ -147,6 +154,7 @@ def write_status(
             ),
             "times_connected": totals.times_connected,
             "times_disconnected": totals.times_disconnected,
+            "dial_failures": [failure._asdict() for failure in failures],
         },
     )
 

@@ -5,6 +5,7 @@ import logging
 import math
 
 from network_app.config import NetworkConfig
+from network_app.log_limit import LogLimit
 from network_app.peers.dialer import BackOff
 from network_app.ports import Accepted, BlockRef, Gathering
 from network_app.sync.choosing import Choice
@@ -61,6 +62,7 @@ class Bootstrap:
         self._config = config
         self._progress = progress
         self._witnesses = witnesses
+        self._log_limit = LogLimit()
         self._reached = False
         """Whether the frontier was reached since this process began."""
         self._executor = Executor(last_accepted, config, self._executed)
@@ -122,6 +124,7 @@ class Bootstrap:
         if (
             not self._last_accepted.obstacle.is_resting
             and self._last_accepted.obstacle.words != str(error)
+            and self._log_limit.allows(type(error).__name__)
         ):
             _log.warning("%s-Chain: %s", self._last_accepted.chain.alias, error)
 

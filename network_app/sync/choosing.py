@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
+from network_app.log_limit import LogLimit
 from network_app.peers.bench import Bench
 from network_app.ports import Directory, PeerNetwork
 from primitives.ids import NodeID
@@ -89,6 +90,7 @@ class Choice:
         self._bench = bench
         self._clock = clock
         self.aside = Aside(clock)
+        self._log_limit = LogLimit(clock)
         self._chance = random.Random()  # noqa: S311 spreads load, guards nothing
 
     @property
@@ -126,15 +128,21 @@ class Choice:
         return self._chance.sample(sorted(among), min(count, len(among)))
 
     def set_aside(self, node_id: NodeID, alias: str, reason: str) -> None:
-        """Ask a peer no more about a chain for a while, since what it said of that cannot be."""
+        """Stop asking a peer about a chain for a while, because of an answer that cannot be right.
+
+        Args:
+            node_id: The peer.
+            alias: "P" or "C".
+            reason: Its fault, as a predicate: "sent bytes that are no block".
+        """
         seconds = self.aside.put(node_id, alias, reason)
-        if seconds is not None:
+        if seconds is not None and self._log_limit.allows((node_id, alias)):
             _log.warning(
-                "%s is not asked about the %s-Chain for %g s: it %s",
+                "%s %s: it is not asked about the %s-Chain for %g s",
                 node_id,
+                reason,
                 alias,
                 seconds,
-                reason,
             )
 
     def _is_benched(self, node_id: NodeID, alias: str) -> bool:

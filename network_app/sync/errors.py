@@ -83,9 +83,8 @@ class OtherGenesis(RoundFailed):
             who += f" and {others} other{'s' if others > 1 else ''} follow"
         else:
             who += " follows"
-        super().__init__(
-            f"{who} a {alias}-Chain with another genesis than this node's, which is {ours}"
-        )
+        self.difference = f"a {alias}-Chain with another genesis than this node's, which is {ours}"
+        super().__init__(f"{who} {self.difference}")
         self.nodes = tuple(nodes)
         self.ours = ours
 

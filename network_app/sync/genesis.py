@@ -40,7 +40,8 @@ class GenesisFetcher(MessageHandler):
 
     def __init__(self, check: Callable[[GenesisAnswer], None]) -> None:
         self._check = check
-        self._useless: set[NodeID] = set()
+        self.refused: dict[NodeID, str] = {}
+        """Why the genesis that a node sent cannot be used; it is not asked again."""
         self._connected = asyncio.Event()
         self._numbers = itertools.count(1, 2)
         self._open: dict[tuple[NodeID, int], asyncio.Future[GenesisAnswer | None]] = {}
@@ -52,7 +53,7 @@ class GenesisFetcher(MessageHandler):
             asking = [
                 asyncio.ensure_future(self.ask(network, node_id))
                 for node_id in network.connected()
-                if node_id not in self._useless
+                if node_id not in self.refused
             ]
             try:
                 for answered in asyncio.as_completed(asking):
@@ -92,8 +93,9 @@ class GenesisFetcher(MessageHandler):
         try:
             self._check(answer)
         except UnusableGenesis as error:
-            self._useless.add(node_id)
-            _log.warning("the genesis that %s told cannot be used: %s", node_id, error)
+            reason = f"the genesis that {node_id} sent cannot be used: {error}"
+            self.refused[node_id] = reason
+            _log.warning("%s", reason)
             return False
         return True
 

@@ -1,6 +1,7 @@
 """The node on the network: routes what peers say to the chains, and starts the chains one after another."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 from typing_extensions import override
 
 from network_app.config import NetworkConfig
+from network_app.log_limit import LogLimit
 from network_app.peers.bench import Bench
 from network_app.ports import (
     DONE,
@@ -49,6 +51,8 @@ from primitives.ids import ID, P_CHAIN_ID, NodeID
 
 __all__ = ["Beacons", "ChainRouter", "GenesisBytes"]
 
+_log = logging.getLogger(__name__)
+
 
 class ChainRouter(MessageHandler):
     """All chains of this node on the network.
@@ -85,6 +89,9 @@ class ChainRouter(MessageHandler):
         take_part: TakePart | None = None,
         producer: NodeID | None = None,
     ) -> None:
+        self._config = config
+        self._beacons = beacons
+        self._log_limit = LogLimit()
         self._genesis = None if genesis is None else GenesisTeller(genesis, serve)
         self._bench = Bench(config)
         self._gate = PeerSlots()
@@ -167,8 +174,23 @@ class ChainRouter(MessageHandler):
 
     @override
     def connected(self, peer: PeerInfo) -> None:
+        self._compare_upgrades(peer)
         for line in self._in_order:
             line.connected(peer.node_id)
+
+    def _compare_upgrades(self, peer: PeerInfo) -> None:
+        """Warn of a bootstrapper with another upgrade schedule; like the reference, stay connected."""
+        ours = self._config.upgrade_time
+        if peer.upgrade_time == ours or peer.node_id not in self._beacons().connected:
+            return
+        if self._log_limit.allows(peer.node_id):
+            _log.warning(
+                "bootstrapper %s has its latest upgrade at %d, this node at %d (Unix seconds): compare the genesis "
+                "and the version of both nodes",
+                peer.node_id,
+                peer.upgrade_time,
+                ours,
+            )
 
     @override
     def disconnected(self, node_id: NodeID) -> None:

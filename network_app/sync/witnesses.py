@@ -100,7 +100,8 @@ class Witnesses:
         named = {as_id(one) for one in answer.container_ids}
         if genesis not in named:
             self._foreign.add(node_id)
-            self._choice.set_aside(node_id, self._alias, str(self._differs({node_id})))
+            reason = f"follows {self._differs({node_id}).difference}"
+            self._choice.set_aside(node_id, self._alias, reason)
             return ()
         self._foreign.discard(node_id)
         return [block_id for block_id in asked if block_id in named]

@@ -63,9 +63,11 @@ def _silence() -> str | None:
 
 
 def _obstacles() -> list[str]:
-    """Say what keeps chains from going on."""
+    """Return what keeps chains from continuing, and why bootstrappers are not connected."""
     rows = selectors.syncs()
-    return [f"{alias}-Chain: {row.obstacle}" for alias, row in rows.items() if row.obstacle]
+    obstacles = [f"{alias}-Chain: {row.obstacle}" for alias, row in rows.items() if row.obstacle]
+    failures = selectors.dial_failures(selectors.status())
+    return [*obstacles, *(f"Not connected to {failure}" for failure in failures)]
 
 
 def _show(bars: Progress, tasks: dict[str, TaskID]) -> bool:

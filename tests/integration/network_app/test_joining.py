@@ -8,7 +8,9 @@ import pytest
 
 from network_app import joining
 from network_app.wire.node_pb2 import GenesisAnswer
+from nodeproject import identity
 from primitives.networks import LOCAL
+from tests.servers.ports import free_port
 
 FOLLOWING = {"bootstrap": ("127.0.0.1:1",), "network_id": LOCAL}
 
@@ -45,6 +47,23 @@ def test_any_other_is(
     with pytest.raises(joining.NobodyAnswers):
         joining.fetch_genesis()
     assert asked == ["asked"]
+
+
+@pytest.mark.usefixtures("db")
+def test_the_reason_why_nobody_answers_is_given(
+    settings: Any, data_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = free_port()
+    settings.NODE = replace(
+        settings.NODE, data_dir=data_dir, network_id=LOCAL, bootstrap=(f"127.0.0.1:{port}",)
+    )
+    identity.make_identity(settings.NODE, 0)
+    monkeypatch.setattr(joining, "PATIENCE", 0.5)
+
+    with pytest.raises(joining.NobodyAnswers) as refused:
+        joining.fetch_genesis()
+
+    assert f"\n  bootstrapper 127.0.0.1:{port}: not reached: " in str(refused.value)
 
 
 @pytest.mark.parametrize(

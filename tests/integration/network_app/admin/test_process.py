@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from network_app.models import ChainSync
+from network_app.ports import DialFailure
 from network_app.store import sync
 from tests.builders import network_rows
 from tests.builders.network_rows import ago
@@ -89,6 +90,14 @@ def test_the_process_says_how_it_is_in_sizes_that_people_read(browse: Browse) ->
             assert shown in text, shown
     assert "140" in text
     assert "75" in text
+
+
+def test_it_says_why_bootstrappers_are_not_connected(browse: Browse) -> None:
+    path = detail("networkstatus", 1)
+    assert "Bootstrappers not connected" in browse(path).text
+    failure = DialFailure("10.0.0.1:9651", "clock", "this node's clock is 90 s ahead", 90)
+    network_rows.report(dial_failures=[failure._asdict()])
+    assert "10.0.0.1:9651: this node&#x27;s clock is 90 s ahead" in browse(path).text
 
 
 def test_one_address_is_one(browse: Browse) -> None:

@@ -1,14 +1,20 @@
 """A node that waits for bootstrappers says for how many, wherever its progress is shown."""
 
 import logging
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 
+from chaindb.database import Database
+from health_app import advice
+from health_app.metrics import network as metrics
 from network_app import selectors, tasks
 from network_app.management.commands import bootstrap_progress
-from network_app.ports import Gathering, SyncState
+from network_app.ports import DialFailure, Gathering, SyncState, Totals
+from network_app.services.records import DatabaseRecords
 from network_app.store import sync
 from tests.builders import health_checks as checks
 from tests.builders import network_rows
@@ -18,6 +24,8 @@ pytestmark = [
     pytest.mark.node_settings(bootstrap=("10.0.0.1:1", "10.0.0.2:1")),
 ]
 WORDS = "connected to 2 of 4 bootstrappers, 3 needed"
+FAILURE = DialFailure("10.0.0.1:1", "clock", "this node's clock is 90 s ahead", 90)
+TOTALS = Totals(0, 0, 0, 0, 0, None, None, 0, 0, 0.0)
 WAITING = SyncState(False, waiting=Gathering(2, 3, 4))
 
 
@@ -34,6 +42,75 @@ def test_health_says_why_nothing_is_bootstrapped(
     assert checks.measure_bootstrapped().error == f"subnets not bootstrapped: {WORDS}"
     write(SyncState(False))
     assert checks.measure_bootstrapped().error == "subnets not bootstrapped"
+
+
+def report_failure() -> None:
+    """Report that a bootstrapper is not connected, and that the P-Chain waits for bootstrappers."""
+    reports = DatabaseRecords(Database(), "203.0.113.7:9651")
+    reports.peers([], TOTALS, {}, 0, [FAILURE])
+    write(WAITING)
+
+
+def test_health_gives_the_reason_why_bootstrappers_are_not_connected(
+    node_settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "BEGAN", 0.0)
+    report_failure()
+
+    assert checks.measure_bootstrapped().error == f"subnets not bootstrapped: {WORDS}, {FAILURE}"
+    assert f"only 0, {FAILURE}, no messages received" in checks.measure_network().error
+    for check, error in (
+        ("bootstrapped", checks.measure_bootstrapped().error),
+        ("network", checks.measure_network().error),
+    ):
+        assert "bootstrapper …: …" in [known.says for known in advice.find(check, error)]
+
+    # A chain that is done needs no bootstrapper; that a peer is connected is enough.
+    write(SyncState(True))
+    network_rows.report(connected=1, dial_failures=[FAILURE._asdict()])
+    assert checks.measure_network().error == ""
+    assert "clock" not in checks.measure_bootstrapped().error
+
+
+def test_a_reason_that_nobody_reports_any_more_is_not_shown(node_settings: Any) -> None:
+    network_rows.report(heartbeat_at=network_rows.ago(60), dial_failures=[FAILURE._asdict()])
+    assert selectors.dial_failures(selectors.status()) == []
+
+
+def test_bootstrap_progress_prints_the_reason_once(
+    node_settings: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps: list[Callable[[], Any]] = [lambda: None, lambda: None, _finish]
+    sleep = type("Time", (), {"sleep": lambda _seconds: steps.pop(0)()})
+    monkeypatch.setattr(bootstrap_progress, "time", sleep)
+    report_failure()
+
+    call_command("bootstrap_progress")
+
+    shown = " ".join(capsys.readouterr().err.split())
+    assert shown.count(f"Not connected to {FAILURE}") == 1
+
+
+def _finish() -> None:
+    network_rows.report()
+    for alias in "PC":
+        network_rows.sync(alias)
+
+
+def test_the_metrics_have_the_reason_and_the_offset_of_the_clock(node_settings: Any) -> None:
+    report_failure()
+
+    samples = {
+        sample.name: (sample.labels, sample.value)
+        for metric in metrics.of_network()
+        for sample in metric.samples
+        if "bootstrapper" in sample.name
+    }
+
+    assert samples == {
+        "svc_network_bootstrapper_failing": ({"address": "10.0.0.1:1", "reason": "clock"}, 1),
+        "svc_network_bootstrapper_clock_offset_seconds": ({"address": "10.0.0.1:1"}, 90),
+    }
 
 
 def test_what_a_silent_process_said_is_said_no_more(node_settings: Any) -> None:

@@ -4,6 +4,8 @@ The peers are as nodes of the reference implementation are for this one: one cha
 other blocks, or another genesis.
 """
 
+from dataclasses import replace
+
 import pytest
 
 from network_app.config import NetworkConfig
@@ -12,7 +14,15 @@ from network_app.sync.errors import BlockRefused
 from network_app.wire.p2p_pb2 import Message, PushQuery
 from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import BAD, GENESIS, SEAL, MemoryChain, block_bytes, id_of
-from tests.builders.memory_network import Node, World, quick_config, running, until
+from tests.builders.memory_network import (
+    Node,
+    World,
+    node_id,
+    peer_info,
+    quick_config,
+    running,
+    until,
+)
 
 NAMES = ["one", "two", "three", "four", "five"]
 OTHER_GENESIS = block_bytes(ID(bytes(32)), 0, b"another genesis")
@@ -82,7 +92,9 @@ async def test_another_genesis_is_told_as_that() -> None:
     assert obstacle(joining, "P") is None
 
 
-async def test_a_single_bootstrapper_with_another_genesis_is_outvoted() -> None:
+async def test_a_single_bootstrapper_with_another_genesis_is_outvoted(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     _, five, joining = network_of_five()
     odd = five[2]
     odd.chains["C"].raws[0] = OTHER_GENESIS
@@ -92,7 +104,26 @@ async def test_a_single_bootstrapper_with_another_genesis_is_outvoted() -> None:
         assert joining.chains["C"].height == 10
         ((who, reason),) = joining.aside("C")
     assert who == odd.node_id
-    assert reason.startswith(f"{odd.node_id} follows a C-Chain with another genesis")
+    assert reason == (
+        f"follows a C-Chain with another genesis than this node's, which is {id_of(GENESIS)}"
+    )
+    assert f"{odd.node_id} {reason}: it is not asked about the C-Chain for 10 s" in caplog.messages
+
+
+async def test_a_bootstrapper_with_another_upgrade_time_is_logged_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """As in the reference it stays connected: only the genesis and the blocks decide."""
+    _, five, joining = network_of_five()
+    other = peer_info(five[0].node_id), peer_info(node_id("a validator"))
+    for info in other:
+        joining.engine.connected(replace(info, upgrade_time=1_700_000_000))
+    joining.engine.connected(replace(other[0], upgrade_time=1_700_000_000))
+
+    (words,) = caplog.messages
+    assert words.startswith(
+        f"bootstrapper {five[0].node_id} has its latest upgrade at 1700000000, this node at 0"
+    )
 
 
 async def test_who_comes_over_to_our_genesis_is_asked_again() -> None:

@@ -54,7 +54,8 @@ async def test_garbage_is_passed_over_and_its_sender_asked_no_more(
     wires.fetcher.connected(None)  # type: ignore[arg-type]
     assert await asyncio.wait_for(fetching, 60) == GOOD
     assert wires.asked == [LIAR, HONEST]
-    assert caplog.messages == [f"the genesis that {LIAR} told cannot be used: it is garbage"]
+    assert caplog.messages == [f"the genesis that {LIAR} sent cannot be used: it is garbage"]
+    assert list(wires.fetcher.refused.values()) == caplog.messages
 
 
 async def test_a_question_whose_deadline_has_passed_is_not_answered() -> None:

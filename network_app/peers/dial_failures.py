@@ -1,0 +1,149 @@
+"""Reasons why a bootstrapper cannot be reached, as text for logs and health and as a label for metrics.
+
+Unspecified: the reference logs a clock that is too far off as a warning when the peer is a bootstrapper, and
+everything else for debugging only.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+
+from network_app.handshake.claims import TOLERANCE
+from network_app.handshake.errors import (
+    ClocksDiffer,
+    HandshakeError,
+    IncompatibleVersion,
+    SignedInTheFuture,
+    WrongNetwork,
+)
+from network_app.log_limit import LogLimit
+from network_app.peers.errors import (
+    ConnectionLost,
+    HttpInsteadOfTls,
+    NotReached,
+    NotWanted,
+    TimedOut,
+    TlsFailed,
+)
+from network_app.ports import DialFailure
+from network_app.wire.errors import WireError
+from primitives.identity import CertificateError
+
+JITTER = 2
+"""Seconds by which measured clock offsets may differ before the message changes."""
+GRACE = 10.0
+"""Seconds before failures are logged that are normal while the nodes of a network start."""
+OUTDATED = 120.0
+"""Seconds after which a precise reason gives way to a closed connection, twice the longest wait between dials."""
+TRANSIENT = frozenset({"unreachable", "closed", "timeout"})
+"""Reasons that may be over with the next dial."""
+
+STAKING_PORT = (
+    "NODE_BOOTSTRAP needs the staking port (9651 by default), not the HTTP port (9650 by default)"
+)
+
+_log = logging.getLogger(__name__)
+
+
+def explain(address: str, error: Exception) -> DialFailure:
+    """Return the reason why a dialled connection failed, and how to correct it. Pure."""
+    offset = None
+    match error:
+        case ClocksDiffer():
+            offset = error.ours - error.theirs
+            reason, message = "clock", _clock_message(offset)
+        case SignedInTheFuture():
+            reason = "clock"
+            message = (
+                f"it signed its address {error.timestamp - error.now} s ahead of this node's clock: synchronize both "
+                "clocks (NTP), then restart the bootstrapper if its clock was wrong"
+            )
+        case WrongNetwork():
+            reason = "network_id"
+            message = (
+                f"it is on network {error.theirs}, this node is on network {error.ours}: correct NODE_BOOTSTRAP or "
+                "NODE_NETWORK_ID"
+            )
+        case IncompatibleVersion():
+            reason, message = "version", f"its {error}: update the older of both nodes"
+        case HandshakeError():
+            reason, message = "handshake", f"its handshake is invalid: {error}"
+        case HttpInsteadOfTls():
+            reason, message = "wrong_port", f"an HTTP server answers: {STAKING_PORT}"
+        case TlsFailed() | CertificateError():
+            reason, message = "tls", f"its TLS is not that of a node ({error}): {STAKING_PORT}"
+        case WireError():
+            reason = "wrong_port"
+            message = f"it does not speak the peer protocol ({error}): {STAKING_PORT}"
+        case NotReached():
+            reason = "unreachable"
+            message = f"{error}: check that the node runs and that its staking port is open"
+        case ConnectionLost():
+            reason = "closed"
+            message = (
+                "it closed the connection before the handshake was finished: check its log, its clock and that the "
+                "port is its staking port"
+            )
+        case TimedOut():
+            reason = "timeout"
+            message = f"{error}: check that the node responds and that the port is its staking port"
+        case _:
+            reason, message = "other", str(error) or type(error).__name__
+    return DialFailure(address, reason, message, offset)
+
+
+class DialFailures:
+    """The latest failure of each dialled bootstrapper; logs one line a minute for each address and reason."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._log_limit = LogLimit(clock)
+        self._latest: dict[str, tuple[DialFailure, float]] = {}
+        """The failure of each address, and when it happened."""
+        self._since: dict[str, float] = {}
+        """When each address began to fail."""
+
+    def ended(self, address: str, error: Exception, *, finished: bool) -> None:
+        """Note the end of a connection, or of the attempt at one.
+
+        Args:
+            address: The bootstrapper's, as host:port.
+            error: Why it ended.
+            finished: Whether the handshake was finished: the bootstrapper was reached then.
+        """
+        if finished or isinstance(
+            error, NotWanted
+        ):  # this node's own decision, for example a second connection
+            self._latest.pop(address, None)
+            self._since.pop(address, None)
+            return
+        now = self._clock()
+        failure = explain(address, error)
+        known, at = self._latest.get(address, (failure, now))
+        if failure.reason == "closed" and known.reason not in TRANSIENT and now - at < OUTDATED:
+            return  # peers close early connections that follow each other too soon
+        if _is_same_clock(known, failure):
+            failure = known
+        self._latest[address] = failure, now
+        since = self._since.setdefault(address, now)
+        if failure.reason in TRANSIENT and now - since < GRACE:
+            return
+        if self._log_limit.allows((address, failure.reason)):
+            _log.warning("cannot connect to %s", failure)
+
+    def latest(self) -> dict[str, DialFailure]:
+        """Return the failures by address."""
+        return {address: failure for address, (failure, _) in self._latest.items()}
+
+
+def _is_same_clock(known: DialFailure, failure: DialFailure) -> bool:
+    offsets = known.clock_offset, failure.clock_offset
+    return None not in offsets and abs(offsets[0] - offsets[1]) <= JITTER  # type: ignore[operator]
+
+
+def _clock_message(offset: int) -> str:
+    where = "ahead of" if offset > 0 else "behind"
+    return (
+        f"this node's clock is {abs(offset)} s {where} the bootstrapper's, at most {TOLERANCE} s are accepted: "
+        "synchronize the clocks (NTP)"
+    )

@@ -1,0 +1,33 @@
+"""A log line about one thing is repeated once a minute at most."""
+
+from network_app.log_limit import MOST_KEYS, LogLimit
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_one_line_a_minute_for_each_key() -> None:
+    clock = Clock()
+    limit = LogLimit(clock)
+
+    assert limit.allows("clock")
+    assert limit.allows("port")
+    clock.now = 59.9
+    assert not limit.allows("clock")
+    clock.now = 60.0
+    assert limit.allows("clock")
+    assert not limit.allows("clock")
+
+
+def test_keys_without_end_are_not_kept() -> None:
+    limit = LogLimit(Clock())
+
+    for number in range(2 * MOST_KEYS):
+        assert limit.allows(number)
+
+    assert len(limit._logged) == MOST_KEYS
+    assert not limit.allows(2 * MOST_KEYS - 1)
