@@ -7,6 +7,12 @@ from enum import StrEnum
 
 from django.conf import settings
 
+MISSING_VOTES = (
+    "this node is a validator and does not take part in the C-Chain (NODE_CHAINS=P): the network's C-Chain and "
+    "X-Chain miss the votes of its stake, and may stop for that; see docs/network.md"
+)
+"""Warning about a validator on a network whose validators vote."""
+
 
 class Chain(StrEnum):
     """The two chains of a node, by the letter of their paths."""

@@ -15,7 +15,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.selectors import development, figures
 from cchain_app.selectors import figures as cchain
 from chaindb import clock
-from chaindb.chains import Chain
+from chaindb.chains import MISSING_VOTES, Chain
 from health_app import rules
 from health_app.result import Finding
 from health_app.rules import Limits, Outstanding, Standstill, Traffic
@@ -26,6 +26,7 @@ from network_app.selectors import HEARTBEAT_TOLERANCE
 from network_app.selectors.network import is_fresh
 from platform_app.chain import PlatformChain
 from platform_app.selectors import mempool as platform
+from platform_app.selectors import stakers
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 
 APPLICATION: Final = "application"
@@ -132,7 +133,7 @@ class Checks:
     def measure_c_chain(self) -> Finding:
         """Look at the blocks that the C-Chain makes or accepts, and why the database takes none."""
         if Chain.C not in self.node.chains:
-            return rules.absent(Chain.C.absence)
+            return rules.absent(Chain.C.absence, self._missing_votes())
         return rules.c_chain(
             self._outstanding(Chain.C),
             self.writes.refusal(),
@@ -191,6 +192,13 @@ class Checks:
             failures=tuple(map(str, network.dial_failures(reported))),
         )
         return rules.network(traffic, in_network=network.in_network())
+
+    def _missing_votes(self) -> str:
+        """Return a warning if this node's stake counts on a chain that it does not vote on; empty otherwise."""
+        if not self.node.votes:
+            return ""
+        validators = stakers.current_validators(self.platform).by_node
+        return MISSING_VOTES if self.platform.node_id in validators else ""
 
     def _outstanding(self, chain: Chain) -> Outstanding:
         """Return the blocks that this node makes or should make, and undecided ones that peers made."""

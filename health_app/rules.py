@@ -93,12 +93,14 @@ def c_chain(
     return Finding(message, _because("consensus is not healthy", faults))
 
 
-def absent(words: str) -> Finding:
-    """Say of a chain that this node does not take part in that it does not: nothing can be wrong with it.
+def absent(words: str, warning: str = "") -> Finding:
+    """Return the result for a chain that this node does not take part in: the check passes.
 
-    Unspecified: the reference has no check for such a chain; here all six are always there.
+    Unspecified: the reference has no check for such a chain; here all six are always there. For a validator with
+    partial sync the reference has a check that fails (`validation`); here the message contains a warning.
     """
-    return Finding({"consensus": words, "vm": None})
+    message = {"consensus": words, "vm": None}
+    return Finding({**message, "warning": warning} if warning else message)
 
 
 def p_chain(

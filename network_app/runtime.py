@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from cchain_app import notifications as cchain_notifications
 from cchain_app.services.genesis import genesis_text
 from chaindb import clock
-from chaindb.chains import Chain
+from chaindb.chains import MISSING_VOTES, Chain
 from chaindb.connections import in_thread, release
 from network_app import addresses
 from network_app.addresses import Address
@@ -79,6 +79,8 @@ class RunningNetwork:
             tracked=self._addresses,
         )
         self._reports = _Reports()
+        self._warned = False
+        """Whether the log has the warning about missing votes."""
         self._serving = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="serving")
         self._bootstrappers = _Bootstrappers(self._addresses, own.node_id)
         if len(self._addresses) < len(settings.bootstrap):
@@ -193,6 +195,16 @@ class RunningNetwork:
 
     async def _read_directory(self) -> None:
         await in_thread(self._directory.read)
+        self._warn_of_missing_votes()
+
+    def _warn_of_missing_votes(self) -> None:
+        """Log once if this node's stake counts on a chain that it does not vote on."""
+        settings = self._node.settings
+        if self._warned or not settings.votes or Chain.C in settings.chains:
+            return
+        if self._network.node_id in self._directory.validators():
+            self._warned = True
+            _log.warning("%s", MISSING_VOTES)
 
 
 def _begin(reports: DatabaseRecords, node: NodeNetwork) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from chaindb.chains import MISSING_VOTES
 from network_app.wire import p2p_pb2 as p2p
 from nodeproject.local_network import make_keys
 from platform_app.genesis.built_in import reference_local_network
@@ -176,3 +177,9 @@ def test_it_asks_whoever_names_a_block_that_it_does_not_know(network: Mixed) -> 
     wait_for(lambda: unknown in first.asked_for.get(node.node_id, ()), "it asks for the block")
     assert [one for one in others if unknown in one.asked_for.get(node.node_id, ())] == []
     assert validators.wrong == []
+
+
+def test_it_warns_that_the_other_chains_miss_its_votes(network: Mixed) -> None:
+    node, _ = network
+    assert node.checks()["C"]["message"]["warning"] == MISSING_VOTES
+    assert node.log().count(MISSING_VOTES) == 1

@@ -18,10 +18,15 @@ from jsonrpc.workers import Workers
 from nodeproject import plain
 from nodeproject.apps import this_node
 from tests.builders import health_checks as checks
-from tests.integration.platform_app.conftest import PChain, nothing_remembered, pchain
+from tests.integration.platform_app.conftest import (
+    PChain,
+    nothing_remembered,
+    pchain,
+    reference_pchain,
+)
 from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
 
-__all__ = ["nothing_remembered", "pchain"]
+__all__ = ["nothing_remembered", "pchain", "reference_pchain"]
 
 FOLLOWING = ("127.0.0.1:9651",)
 """NODE_BOOTSTRAP of a node that belongs to a network."""

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from chaindb.chains import MISSING_VOTES, Chain
+from health_app import rules
 from health_app.metrics import chains, network
 from network_app import selectors
 from network_app.apps import node_network
@@ -34,6 +36,21 @@ def test_its_check_says_that_it_is_not_there() -> None:
         "consensus": "this node does not take part in the C-Chain (NODE_CHAINS)",
         "vm": None,
     }
+
+
+@pytest.mark.usefixtures("pchain")
+def test_a_validator_is_warned_that_its_votes_are_missing(settings: Any) -> None:
+    settings.NODE = replace(settings.NODE, consensus="snowman")
+    found = checks.measure_c_chain()
+    assert found.error == ""
+    assert isinstance(found.message, dict)
+    assert found.message["warning"] == MISSING_VOTES
+
+
+@pytest.mark.usefixtures("reference_pchain")
+def test_a_node_that_does_not_validate_is_not(settings: Any) -> None:
+    settings.NODE = replace(settings.NODE, consensus="snowman", chains=("P",))
+    assert checks.measure_c_chain() == rules.absent(Chain.C.absence)
 
 
 @pytest.mark.usefixtures("pchain")
