@@ -1,20 +1,15 @@
 """Celery's door to the C-Chain: each task calls a service and says what it did."""
 
-import logging
 import time
 from typing import Final
 
 from celery import shared_task
 
 from cchain_app.apps import evm_chain
-from cchain_app.chain import EvmChain
-from cchain_app.forking.errors import UpstreamError
-from cchain_app.selectors import development, pool
-from cchain_app.services import admissions, calls, manual_mining, pruning
-from cchain_app.services.acceptance import SetOtherwise
+from cchain_app.selectors import development
+from cchain_app.services import admissions, calls, pruning
+from cchain_app.services.production import produce
 from chaindb import clock
-
-_log: Final = logging.getLogger(__name__)
 
 TURN = 1.0
 """Seconds after which a worker that makes blocks lets other tasks in, and a shutdown."""
@@ -38,7 +33,7 @@ def produce_blocks() -> dict[str, int]:
     until = time.monotonic() + TURN
     with chain.producer.attending():
         while True:
-            if _produce(chain, "auto"):
+            if produce(chain, "auto"):
                 made += 1
             elif not made or not chain.producer.wait(LINGER):
                 break
@@ -67,37 +62,8 @@ def beat() -> dict[str, int]:
         made: dict[str, int] = produce_blocks()
         return made
     if mining == "interval":
-        return {"blocks": int(_produce(chain, "interval", allow_empty=True))}
+        return {"blocks": int(produce(chain, "interval", allow_empty=True))}
     return {"blocks": 0}
-
-
-def _produce(chain: EvmChain, mining: str, *, allow_empty: bool = False) -> bool:
-    """Make a block where blocks are made so; say whether there is one.
-
-    Of a fork none is made while the state that it needs is not told.
-    """
-    while True:
-        try:
-            with pool.read_ahead(chain), chain.while_mining(mining):
-                return _make(chain, mining, allow_empty=allow_empty)
-        except SetOtherwise:
-            continue  # another process has set something since it was looked
-        except UpstreamError as error:
-            _log.warning("no block is made: %s", error)
-            return False
-
-
-def _make(chain: EvmChain, mining: str, *, allow_empty: bool) -> bool:
-    development.see_conditions(chain)
-    # What asks for a block may be older than what was set since.
-    if development.mining(chain) != mining:
-        return False
-    if mining == "interval" and not manual_mining.interval_is_over(chain):
-        return False
-    if not allow_empty and pool.is_empty(chain):
-        return False
-    now = clock.cchain_now(chain.db)
-    return chain.consensus.produce(now=now, allow_empty=allow_empty) is not None
 
 
 @shared_task(name="cchain_app.expire_pool")

@@ -19,8 +19,8 @@ B_co = TypeVar("B_co", bound=Block, covariant=True)
 class VMLock(AbstractContextManager[object], Protocol):
     """A `threading.RLock`: held by whoever works on a chain's VM; the thread that has it may take it again."""
 
-    def acquire(self, *, blocking: bool = True) -> bool:
-        """Take it; say whether it was to be had."""
+    def acquire(self, *, blocking: bool = True, timeout: float = -1) -> bool:
+        """Take it, waiting so many seconds at most (-1: any time); return whether it was taken."""
 
     def release(self) -> None:
         """Give it back."""

@@ -15,7 +15,7 @@ from cchain_app.api.params_accounts import TransactionRequest
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.pool import errors as pool_errors
 from cchain_app.pool.admission import Outcome
-from cchain_app.selectors import development, impersonation, pool, signers
+from cchain_app.selectors import blocks, development, impersonation, pool, signers
 from cchain_app.services import transactions
 from cchain_app.txs.errors import BlobTransactionRefused
 from cchain_app.txs.impersonation import impersonate
@@ -81,11 +81,16 @@ def send_unsigned(rpc: EvmRpc, request: TransactionRequest) -> Hash:
 def _mined(rpc: EvmRpc, sent: Hash) -> str:
     """Return a hash once its transaction is in a block, where blocks are made on a transaction's arrival.
 
-    Unspecified: tools for Hardhat ask for the receipt at once (devnet.md 2). What waits behind a nonce that is missing,
-    or for lower fees, is answered at once, and whatever takes longer than `PATIENCE` then.
+    Unspecified: tools for Hardhat ask for the receipt immediately (devnet.md 2). The hash of a transaction that waits
+    behind a missing nonce, or for a lower base fee, is returned immediately; others after `PATIENCE` at the latest. In
+    the embedded profile the transaction is in its block already (`services.automine`).
     """
     chain = rpc.chain
-    if development.mining(chain) == "auto" and sent in pool.pending_hashes(chain):
+    if (
+        development.mining(chain) == "auto"
+        and blocks.find_transaction(chain, sent) is None
+        and sent in pool.pending_hashes(chain)
+    ):
         with suppress(JsonRpcError):  # no block in that time: it waits in the pool
             wait_for_receipt(rpc, sent, PATIENCE)
     return encode_data(sent)

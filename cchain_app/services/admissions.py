@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 from cchain_app import notifications
 from cchain_app.blocks.accepted import AcceptedBlock
@@ -33,7 +34,21 @@ _NOT_YET_STORED = 1 << 62
 """Arrival numbers of newcomers: after all stored ones, whose numbers are their rows' keys."""
 
 
+class Admitted(NamedTuple):
+    """The outcome of a batch."""
+
+    outcomes: list[Outcome]
+    """One for each, same order."""
+    pending: Sequence[Hash]
+    """Transactions that became executable: of the batch, and those in the pool for whose nonces it filled the gap."""
+
+
 def admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> list[Outcome]:
+    """Store the transactions that the pool takes, and return the outcome of each. As `add_to_pool`."""
+    return add_to_pool(chain, newcomers).outcomes
+
+
+def add_to_pool(chain: EvmChain, newcomers: Sequence[Newcomer]) -> Admitted:
     """Store what the pool takes, in one commit; then tell about it and ask for a block.
 
     Raises:
@@ -56,7 +71,7 @@ def to_pool(chain: EvmChain) -> Iterator[None]:
         chain.admissions = straight
 
 
-def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> list[Outcome]:
+def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> Admitted:
     memory = chain.memory.transactions
     admissions: Admissions | None = None
     try:
@@ -83,7 +98,7 @@ def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> list[Outcome]:
     chain.memory.pool.changed()
     if admissions.pending:
         notifications.pending_transactions(chain, admissions.pending)
-    return outcomes
+    return Admitted(outcomes, admissions.pending)
 
 
 def _questions(

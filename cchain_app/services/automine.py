@@ -5,14 +5,20 @@ milliseconds: it would be committed, read, and deleted with the block. So what a
 can all run at once, is executed where it arrives, and its block is what is committed. Whatever is in the way
 (something waits, somebody else is at a block, a part of it is refused or cannot run) leaves it to the pool, as everywhere else.
 
+On a development chain of the embedded profile an executable transaction is mined before its hash is returned, also by
+way of the pool, because clients ask for the receipt immediately.
+
 Unspecified: the design's "one writer for each chain, whoever holds that chain's lock" (docs/protocol/design.md, "Who writes")
 is any process. In the production profile web processes write such blocks, beside the producer.
 """
 
+import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from time import monotonic
 from typing import Final
+
+from django.db import DatabaseError
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
@@ -22,16 +28,24 @@ from cchain_app.pool.ordering import select
 from cchain_app.selectors import blocks, development
 from cchain_app.selectors.blocks import base_fee_after
 from cchain_app.services.acceptance import GoesToPool, SetOtherwise
-from cchain_app.services.admissions import Admissions, admit
+from cchain_app.services.admissions import Admissions, add_to_pool
+from cchain_app.services.production import produce
 from cchain_app.services.vm import EvmVM
 from cchain_app.store import pool as rows
 from cchain_app.store import questions
 from cchain_app.txs.transaction import Transaction
 from chaindb import clock
 from chaindb.group_commit import GroupCommit
+from primitives.evm import Hash
+
+_log: Final = logging.getLogger(__name__)
 
 MOST_GAS: Final = 5_000_000
-"""Of the gas limits of what goes straight into a block. Who brings more is answered before it is executed."""
+"""Sum of the gas limits of transactions that bypass the pool."""
+
+BLOCK_SECONDS: Final = 5.0
+"""How long an answer waits for the blocks with its transactions, and for the lock of the chain's consensus, which a call
+that makes many blocks holds. Afterwards the transactions stay in the pool, and the producer mines them."""
 
 COMPANY_SECONDS: Final = 1.0
 """For so long all goes to the pool where other processes make blocks as well and somebody else has sent something."""
@@ -65,22 +79,57 @@ class Automine:
             UpstreamError: As `admissions.admit`.
         """
         outcomes = self._mined(newcomers) if self._is_soon_done(newcomers) else None
-        return admit(self._chain, newcomers) if outcomes is None else outcomes
+        if outcomes is not None:
+            return outcomes
+        admitted = add_to_pool(self._chain, newcomers)
+        if admitted.pending and self._mines_before_answer():
+            self._mine_pool(admitted.pending)
+        return admitted.outcomes
 
     def _is_soon_done(self, newcomers: Sequence[Newcomer]) -> bool:
         """Say whether this process may decide on their block at once, and it will not take long.
 
         Of a fork the state may have to be fetched first, and the pool knows how.
         """
+        return (
+            self._chain.fork is None
+            and self._may_mine()
+            and sum(one.transaction.gas for one in newcomers) <= MOST_GAS
+            and self._come_alone(newcomers)
+        )
+
+    def _may_mine(self) -> bool:
+        """Return whether blocks are made on arrival, and this node alone makes them."""
         chain = self._chain
         return (
             chain.consensus.decides_alone
-            and chain.fork is None
             and development.mining(chain) == "auto"
-            and sum(one.transaction.gas for one in newcomers) <= MOST_GAS
-            and self._come_alone(newcomers)
             and chain.consensus.may_produce(blocks.head(chain).number + 1, clock.wall())
         )
+
+    def _mines_before_answer(self) -> bool:
+        """Return whether clients may rely on the receipt as soon as they have the hash."""
+        chain = self._chain
+        return chain.is_development and chain.node.profile == "embedded" and self._may_mine()
+
+    def _mine_pool(self, pending: Sequence[Hash]) -> None:
+        """Make blocks until they contain these transactions, or until no block can be made.
+
+        The producer may have mined them already. Errors are logged only: the transactions are stored, and the producer
+        tries again.
+        """
+        chain, left = self._chain, set(pending)
+        deadline = monotonic() + BLOCK_SECONDS
+        if not chain.consensus.lock.acquire(timeout=BLOCK_SECONDS):
+            return
+        try:
+            while left and monotonic() < deadline and produce(chain, "auto"):
+                left.difference_update(one.hash for one in blocks.head(chain).transactions)
+        except Exception as error:
+            is_unexpected = not isinstance(error, DatabaseError)
+            _log.warning("no block is made on arrival: %s", error, exc_info=is_unexpected)
+        finally:
+            chain.consensus.lock.release()
 
     def _come_alone(self, newcomers: Sequence[Newcomer]) -> bool:
         """Say whether no other process has anything for the same block, as far as this one knows.

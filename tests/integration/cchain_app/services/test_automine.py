@@ -2,14 +2,17 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.db import DatabaseError
 
 from cchain_app import models, notifications
 from cchain_app.apps import evm_chain
 from cchain_app.blocks import receipt
+from cchain_app.chain import EvmChain
 from cchain_app.development.conditions import Conditions
 from cchain_app.evm.engine import Log
 from cchain_app.pool import errors
@@ -151,39 +154,85 @@ def test_refusals_are_those_of_the_pool(mining: Chain) -> None:
     assert (height(), waiting()) == (1, 0)
 
 
-def test_what_is_refused_is_refused_by_the_rows_and_all_beside_it_goes_to_the_pool(
-    mining: Chain,
-) -> None:
+def mined(*sent: Transaction) -> bool:
+    """Return whether all of the transactions are in blocks."""
+    return all(blocks.find_transaction(evm_chain(), one.hash) for one in sent)
+
+
+def test_a_transaction_beside_a_refused_one_is_mined_by_way_of_the_pool(mining: Chain) -> None:
     good, poor = signed(nonce=0), signed(nonce=1, value=10**30)
 
     outcomes = submit(good, poor)
 
     assert outcomes[0] == good.hash
     assert isinstance(outcomes[1], errors.FundsBelowCost)
-    assert (height(), waiting()) == (0, 1)
+    assert mined(good)
+    assert waiting() == 0
 
 
-def test_what_has_to_wait_goes_to_the_pool_with_all_beside_it(mining: Chain) -> None:
-    submit(signed(nonce=0), signed(nonce=2))
+def test_a_transaction_beside_a_queued_one_is_mined_by_way_of_the_pool(mining: Chain) -> None:
+    submit(good := signed(nonce=0), signed(nonce=2))
 
-    assert (height(), waiting()) == (0, 2)
-
-
-def test_while_something_waits_all_goes_to_the_pool(mining: Chain) -> None:
-    submit(signed(nonce=7))
-
-    submit(signed(nonce=0))
-
-    assert (height(), waiting()) == (0, 2)
+    assert mined(good)
+    assert (height(), waiting()) == (1, 1)
 
 
-def test_much_gas_goes_to_the_pool(mining: Chain) -> None:
+def low_fee() -> Transaction:
+    """Return a transaction that can be mined once the base fee is lower."""
+    return signed(key=OTHER_KEY, nonce=0, max_fee_per_gas=26 * 10**9)
+
+
+@pytest.mark.parametrize("blocking", [lambda: signed(key=OTHER_KEY, nonce=7), low_fee])
+def test_a_transaction_is_mined_before_its_hash_is_returned_while_another_one_waits(
+    mining: Chain, monkeypatch: pytest.MonkeyPatch, blocking: Any
+) -> None:
+    monkeypatch.setattr(evm_chain().producer, "request", lambda: None)
+    set_by_hand(mining="auto", next_base_fee=30 * 10**9)
+    other = blocking()
+    submit(other)
+    assert waiting() == 1
+    sent = [mining.make() for _ in range(3)]
+
+    for one in sent:
+        assert submit(one) == [one.hash]
+        assert mined(one)
+        set_by_hand(mining="auto", next_base_fee=30 * 10**9)
+
+    assert waiting() == 1
+    assert not mined(other)
+
+
+def test_much_gas_is_mined_by_way_of_the_pool(mining: Chain) -> None:
     submit(mining.make(gas=automine.MOST_GAS))
     assert (height(), waiting()) == (1, 0)
 
     submit(mining.make(gas=automine.MOST_GAS + 1))
 
-    assert (height(), waiting()) == (1, 1)
+    assert (height(), waiting()) == (2, 0)
+
+
+def test_a_transaction_that_nobody_signed_is_mined_before_its_hash_is_returned(
+    mining: Chain, rpc: Rpc
+) -> None:
+    submit(signed(key=OTHER_KEY, nonce=7))
+    impersonated = "0x" + "77" * 20
+    rpc("anvil_setBalance", impersonated, hex(10**18))
+    rpc("anvil_impersonateAccount", impersonated)
+
+    for sender in (impersonated, rpc("eth_accounts")[0]):
+        sent = rpc("eth_sendTransaction", {"from": sender, "to": impersonated, "gas": "0x5208"})
+        assert rpc("eth_getTransactionReceipt", sent) is not None
+
+
+def test_all_that_follows_a_transaction_that_fills_a_gap_is_mined(mining: Chain) -> None:
+    first, second, third = (signed(nonce=nonce) for nonce in range(3))
+    submit(second, third)
+    assert (height(), waiting()) == (0, 2)
+
+    submit(first)
+
+    assert mined(first, second, third)
+    assert waiting() == 0
 
 
 @pytest.mark.parametrize(
@@ -199,29 +248,85 @@ def test_who_makes_blocks_otherwise_has_it_in_the_pool(
     assert (height(), waiting()) == (0, 1)
 
 
-def test_what_a_block_has_no_room_for_goes_to_the_pool_whole(mining: Chain) -> None:
+def test_transactions_for_which_a_block_has_no_room_are_mined_in_several(mining: Chain) -> None:
     set_by_hand(mining="auto", gas_limit=30_000)
 
-    submit(mining.make(), mining.make())
+    submit(first := mining.make(), second := mining.make())
 
-    assert (height(), waiting()) == (0, 2)
-    first = mining.mine()
-    assert [len(one.transactions) for one in (first, mining.mine())] == [1, 1]
+    assert (height(), waiting()) == (2, 0)
+    assert mined(first, second)
 
 
-def test_while_somebody_is_at_a_block_it_goes_to_the_pool(
+class BusyLock(AbstractContextManager[None]):
+    """A lock that another thread holds, for long or for a moment."""
+
+    def __init__(self, *, is_released: bool) -> None:
+        self.is_released = is_released
+        self.calls: list[object] = []
+
+    def acquire(self, *, blocking: bool = True, timeout: float = -1) -> bool:
+        self.calls.append(timeout if blocking else "non-blocking")
+        return blocking and self.is_released
+
+    def release(self) -> None:
+        self.calls.append("release")
+
+    def __exit__(self, *_: object) -> None:
+        """Let the block be made whose maker has the lock already."""
+
+
+def test_while_another_thread_makes_a_block_the_answer_waits_for_it(
     mining: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Held:
-        def acquire(self, *, blocking: bool) -> bool:
-            assert not blocking, "who brings a transaction would wait for a block"
-            return False
+    lock = BusyLock(is_released=True)
+    monkeypatch.setattr(evm_chain().consensus, "lock", lock)
 
-    monkeypatch.setattr(evm_chain().consensus, "lock", Held())
+    submit(made := mining.make())
+
+    assert mined(made)
+    assert lock.calls == ["non-blocking", automine.BLOCK_SECONDS, "release"]
+
+
+def test_while_another_thread_makes_blocks_for_long_the_transaction_waits_in_the_pool(
+    mining: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evm_chain().consensus, "lock", BusyLock(is_released=False))
 
     submit(mining.make())
 
     assert (height(), waiting()) == (0, 1)
+
+
+@pytest.mark.parametrize("error", [DatabaseError("database is locked"), RuntimeError("a fault")])
+def test_a_stored_transaction_is_acknowledged_although_its_block_cannot_be_made(
+    mining: Chain,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+) -> None:
+    submit(signed(key=OTHER_KEY, nonce=7))
+
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(automine, "produce", fail)
+    made = mining.make()
+
+    assert submit(made) == [made.hash]
+    assert waiting() == 2
+    (record,) = (one for one in caplog.records if "no block is made on arrival" in one.message)
+    assert bool(record.exc_info) is isinstance(error, RuntimeError)
+
+
+def test_outside_development_the_answer_does_not_wait_for_the_block(
+    mining: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit(signed(key=OTHER_KEY, nonce=7))
+    monkeypatch.setattr(EvmChain, "is_development", False)
+
+    submit(mining.make())
+
+    assert (height(), waiting()) == (0, 2)
 
 
 def test_where_validators_vote_it_goes_to_the_pool(

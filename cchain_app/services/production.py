@@ -1,0 +1,42 @@
+"""Blocks of the pool's transactions that are made without a command: on a transaction's arrival, or by the clock."""
+
+import logging
+from typing import Final
+
+from cchain_app.chain import EvmChain
+from cchain_app.forking.errors import UpstreamError
+from cchain_app.selectors import development, pool
+from cchain_app.services import manual_mining
+from cchain_app.services.acceptance import SetOtherwise
+from chaindb import clock
+
+_log: Final = logging.getLogger(__name__)
+
+
+def produce(chain: EvmChain, mining: str, *, allow_empty: bool = False) -> bool:
+    """Make a block if blocks are made in this mode (`auto` or `interval`); return whether there is one.
+
+    On a fork none is made while the upstream does not return the state that it needs.
+    """
+    while True:
+        try:
+            with pool.read_ahead(chain), chain.while_mining(mining):
+                return _produce(chain, mining, allow_empty=allow_empty)
+        except SetOtherwise:
+            continue  # another process has changed the mode or the next block's conditions meanwhile
+        except UpstreamError as error:
+            _log.warning("no block is made: %s", error)
+            return False
+
+
+def _produce(chain: EvmChain, mining: str, *, allow_empty: bool) -> bool:
+    development.see_conditions(chain)
+    # The request for a block may be older than the last change of the mode.
+    if development.mining(chain) != mining:
+        return False
+    if mining == "interval" and not manual_mining.interval_is_over(chain):
+        return False
+    if not allow_empty and pool.is_empty(chain):
+        return False
+    now = clock.cchain_now(chain.db)
+    return chain.consensus.produce(now=now, allow_empty=allow_empty) is not None
