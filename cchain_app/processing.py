@@ -172,6 +172,17 @@ class ProcessingBlocks:
         entry = self._tree.get(block_id)
         return None if entry is None else entry.made
 
+    def executed(self, block_id: ID) -> tuple[VerifiedBlock, PendingState]:
+        """Return a processing block with its changes, and the state after it.
+
+        Raises:
+            NotProcessing: It is not processing.
+        """
+        entry = self._tree.get(block_id)
+        if entry is None:
+            raise NotProcessing(block_id)
+        return entry.made, entry.state
+
     def line(self, block_id: ID) -> list[AcceptedBlock]:
         """Return the undecided blocks from the head's child down to this one, that one included.
 

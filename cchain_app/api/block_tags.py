@@ -1,6 +1,7 @@
-"""From a block parameter to the accepted block it means, in geth's words when there is none.
+"""Find the block that a parameter names; the errors are geth's.
 
-Every accepted block is final, so latest, safe, finalized and pending are the head, as on coreth.
+Every accepted block is final, so latest, safe and finalized are the head, as on coreth. `services.pending` defines
+`pending`; all methods that take a block get it from this module.
 """
 
 from cchain_app.api.errors import server_error
@@ -14,7 +15,10 @@ FIRST = 0
 
 
 def height_of(rpc: EvmRpc, number: BlockNumber) -> int:
-    """Return the height that a number or tag means, which may be above the head."""
+    """Return the height that a number or tag means, which may be above the head.
+
+    Callers that search accepted blocks handle `pending` themselves; here it is the head.
+    """
     if isinstance(number, Tag):
         return FIRST if number is Tag.EARLIEST else blocks.head(rpc.chain).number
     return number
@@ -23,10 +27,14 @@ def height_of(rpc: EvmRpc, number: BlockNumber) -> int:
 def find(rpc: EvmRpc, param: BlockParam) -> AcceptedBlock | None:
     """Return the block, or None when the chain has none there.
 
-    Unspecified: `pending` is the head, as coreth has it; geth builds a block of the pool.
+    Raises:
+        WouldBlock: It is the pending block, and this is the event loop.
+        PendingBlockNotBuilt: Likewise, and the head moved each time it was built.
     """
     if isinstance(param, BlockHash):
         return blocks.by_hash(rpc.chain, param.hash)
+    if param is Tag.PENDING:
+        return rpc.pending.current() or blocks.head(rpc.chain)
     if isinstance(param, Tag):
         return (
             blocks.by_number(rpc.chain, FIRST) if param is Tag.EARLIEST else blocks.head(rpc.chain)
@@ -35,7 +43,7 @@ def find(rpc: EvmRpc, param: BlockParam) -> AcceptedBlock | None:
 
 
 def require(rpc: EvmRpc, param: BlockParam) -> AcceptedBlock:
-    """Return the block that a state method is asked about.
+    """Return the block that a state method is asked about. Raises as `find`.
 
     Unspecified: `requireCanonical` never refuses a block that is there, since the chain keeps
     accepted blocks only, and they do not fork.

@@ -13,11 +13,12 @@ from cchain_app.api.errors import server_error
 from cchain_app.api.params import BlockHash, BlockNumber, BlockParam, Tag
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.pending import PendingBlock
 from cchain_app.chain import EvmChain
 from cchain_app.evm.pending_state import PendingState
 from cchain_app.selectors import blocks, state_ranges, tries
 from cchain_app.selectors import tracing as traces
-from cchain_app.selectors.state import code_at, state_at
+from cchain_app.selectors.state import code_at, state_after
 from cchain_app.selectors.state_ranges import FoundAccount
 from jsonrpc.errors import JsonRpcError, response_too_large
 from primitives.evm import Address, Hash
@@ -72,10 +73,17 @@ def _before(rpc: EvmRpc, block: AcceptedBlock, index: int) -> tuple[int, Pending
     if index < 0 or index >= max(len(block.transactions), 1):
         raise traces.TransactionIndexOutOfRange(index, block.hash)
     if not block.transactions:
-        return block.number, None
+        return _stored(block)
     with tracing.tracing(rpc):
         above = traces.state_before(rpc.chain, block, index, time_limit=tracing.seconds(rpc))
     return block.number - 1, above
+
+
+def _stored(block: AcceptedBlock) -> tuple[int, PendingState | None]:
+    """Return the height of the stored state, and the changes of the pending block on top of it."""
+    if isinstance(block, PendingBlock):
+        return block.parent.number, block.state
+    return block.number, None
 
 
 def _named(block: BlockParam) -> str:
@@ -186,12 +194,12 @@ def _dump(
     chain = rpc.chain
     seconds = chain.node.rpc_call_timeout
     deadline = time.monotonic() + seconds
-    found = state_ranges.account_range(chain, block.number, start, most, seconds=seconds)
+    found = state_ranges.account_range(chain, block, start, most, seconds=seconds)
     room, accounts = chain.node.trace_bytes, []
     for one in found.accounts:
-        shown = _account(chain, one, block.number, code=code)
+        shown = _account(chain, one, block, code=code)
         if storage:
-            shown |= _storage(chain, one, block.number, deadline - time.monotonic())
+            shown |= _storage(chain, one, block, deadline - time.monotonic())
         text = tracing.encode(shown)
         room -= len(text)
         if room < 0:
@@ -206,7 +214,9 @@ def _dump(
     return Raw(answer + b"}")
 
 
-def _account(chain: EvmChain, one: FoundAccount, number: int, *, code: bool) -> dict[str, Any]:
+def _account(
+    chain: EvmChain, one: FoundAccount, block: AcceptedBlock, *, code: bool
+) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "balance": str(one.state.balance),
         "nonce": one.state.nonce,
@@ -216,15 +226,18 @@ def _account(chain: EvmChain, one: FoundAccount, number: int, *, code: bool) -> 
         "key": encode_data(one.hash),
     }
     if code and one.state.code_hash != EMPTY_HASH:
-        shown["code"] = encode_data(code_at(state_at(chain, number), one.address))
+        shown["code"] = encode_data(code_at(state_after(chain, block), one.address))
     return shown
 
 
-def _storage(chain: EvmChain, one: FoundAccount, number: int, seconds: float) -> dict[str, Any]:
+def _storage(
+    chain: EvmChain, one: FoundAccount, block: AcceptedBlock, seconds: float
+) -> dict[str, Any]:
     if one.storage_root == EMPTY_ROOT:
         return {}
+    number, above = _stored(block)
     found = state_ranges.storage_range(
-        chain, number, None, one.address, start=b"", most=MOST_SLOTS, seconds=seconds
+        chain, number, above, one.address, start=b"", most=MOST_SLOTS, seconds=seconds
     )
     words = {encode_data(slot.slot): slot.value.lstrip(b"\0").hex() for slot in found.slots}
     return {"storage": words}

@@ -45,13 +45,9 @@ def trace_transaction(rpc: EvmRpc, transaction_hash: Hash, config: TraceConfig) 
 def trace_block_by_number(rpc: EvmRpc, number: BlockNumber, config: TraceConfig) -> Raw:
     """debug_traceBlockByNumber: what all transactions of a block did.
 
-    Unspecified: `pending` has no transactions, since no block is shown before it is accepted.
-
     Raises:
         JsonRpcError: -32000, there is no such block, or it is the genesis block.
     """
-    if number is Tag.PENDING:
-        return Raw(b"[]")
     return _block(rpc, _require(rpc, number), config)
 
 
@@ -124,6 +120,8 @@ def trace_call(
     rpc: EvmRpc, request: CallRequest, block: BlockParam, options: CallTraceOptions
 ) -> Raw:
     """debug_traceCall: what a call would do on a block's state, in that block's environment.
+
+    Unspecified: `pending` is refused, as in geth, also where it names the last accepted block.
 
     Raises:
         JsonRpcError: -32000, there is no such block, or the call could not begin.

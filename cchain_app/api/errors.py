@@ -16,7 +16,7 @@ from cchain_app.evm.reverts import reason_of
 from cchain_app.forking import errors as forking
 from cchain_app.pool import errors as pool
 from cchain_app.selectors import logs, state_ranges, tracing, tries
-from cchain_app.services import poll_filters
+from cchain_app.services import pending, poll_filters
 from cchain_app.services import tracing as traced
 from cchain_app.simulation import errors as simulation
 from cchain_app.store import history
@@ -121,6 +121,7 @@ CODES: Final[Mapping[type[Exception], int]] = {
     simulation.NotEnoughFunds: NOT_ENOUGH_FUNDS,
     simulation.NotEnoughGas: NOT_ENOUGH_GAS,
     simulation.InitCodeTooLarge: INIT_CODE_TOO_LARGE,
+    pending.PendingBlockNotBuilt: SERVER_ERROR,
     poll_filters.FilterNotFound: SERVER_ERROR,
     tracing.GenesisNotTraceable: SERVER_ERROR,
     tracing.TransactionIndexOutOfRange: SERVER_ERROR,

@@ -1,25 +1,18 @@
 """Blocks, headers and what is counted in them; and as RLP, the debug_getRaw family."""
 
-from dataclasses import replace
-from typing import Final
-
-import msgspec
 from msgspec import Raw
 
 from cchain_app.api import block_tags, wire
 from cchain_app.api.errors import server_error
-from cchain_app.api.execution import next_env
-from cchain_app.api.params import BlockHash, BlockNumber, BlockParam, Tag
+from cchain_app.api.params import BlockHash, BlockNumber, BlockParam
 from cchain_app.api.rpc import EvmRpc
-from cchain_app.blocks.accepted import AcceptedBlock, make_block
+from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.header import encode_header
+from cchain_app.blocks.pending import PendingBlock
 from cchain_app.blocks.receipt import encode_receipt
 from cchain_app.selectors import blocks
 from primitives.evm import Hash
-from primitives.hashing import EMPTY_ROOT
 from primitives.hexadecimal import encode_data, encode_quantity
-
-_encode: Final = msgspec.json.Encoder().encode
 
 
 def block_number(rpc: EvmRpc) -> str:
@@ -30,11 +23,11 @@ def block_number(rpc: EvmRpc) -> str:
 def get_block_by_number(rpc: EvmRpc, number: BlockNumber, full: bool) -> Raw | None:  # noqa: FBT001
     """eth_getBlockByNumber: a block with its transactions or their hashes, null above the head.
 
-    Unspecified: `pending` is the head, but on a chain to develop against the block that would be made now: with
-    its time and fees, nothing in it, and null for hash, nonce and miner, as go-ethereum has them.
+    Unspecified: where this node alone makes the blocks, `pending` is the block that it would build now, with null
+    for hash, nonce and miner, as go-ethereum has them; elsewhere it is the head, as on coreth. The same holds for all
+    methods that take a block. Transactions, receipts and logs of the pending block name the hash that it would have
+    now, as in go-ethereum.
     """
-    if number is Tag.PENDING and rpc.chain.is_development:
-        return Raw(_encode(_pending(rpc)))
     epoch = rpc.epoch
     return _block(rpc, epoch, block_tags.find(rpc, number), full=full)
 
@@ -91,34 +84,14 @@ def get_uncle_by_hash(rpc: EvmRpc, block_hash: Hash, index: int) -> wire.Json | 
     return _uncle(block_tags.find(rpc, BlockHash(block_hash)), index)
 
 
-def _pending(rpc: EvmRpc) -> wire.Json:
-    """Return the next block as far as it is known (devnet.md 2)."""
-    head = blocks.head(rpc.chain)
-    env = next_env(rpc, head)
-    header = replace(
-        head.header,
-        parent_hash=head.hash,
-        number=env.number,
-        timestamp=env.timestamp,
-        coinbase=env.coinbase,
-        gas_limit=env.gas_limit,
-        gas_used=0,
-        base_fee=env.base_fee,
-        mix_hash=env.prev_randao,
-        logs_bloom=bytes(256),
-        transactions_root=EMPTY_ROOT,
-        receipts_root=EMPTY_ROOT,
-        extra_data=b"",
-    )
-    unknown = dict.fromkeys(("hash", "nonce", "miner"))
-    return {**wire.block(make_block(header, (), ()), []), **unknown}
-
-
 def _block(rpc: EvmRpc, epoch: int, found: AcceptedBlock | None, *, full: bool) -> Raw | None:
     """Return a block that was found in this epoch as it is shown."""
     if found is None:
         return None
-    return rpc.keep_block(epoch, found, rpc.rendered.of(found).block(full=full), full=full)
+    shown = rpc.rendered.of(found).block(full=full)
+    if isinstance(found, PendingBlock):
+        return shown
+    return rpc.keep_block(epoch, found, shown, full=full)
 
 
 def _header(rpc: EvmRpc, found: AcceptedBlock | None) -> Raw | None:

@@ -6,7 +6,7 @@ from typing import Any, Final
 from cchain_app import feemarket
 from cchain_app.api import block_tags
 from cchain_app.api.errors import server_error
-from cchain_app.api.params import BlockNumber
+from cchain_app.api.params import BlockNumber, Tag
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.header import Header
@@ -67,8 +67,8 @@ def fee_history(
 ) -> dict[str, Any]:
     """eth_feeHistory: base fees, fullness and tips of consecutive blocks.
 
-    Unspecified: at most 1024 blocks, as in geth; fewer where the chain is shorter. Blob fields are
-    left out, since this node makes no blocks with blobs.
+    Unspecified: at most 1024 blocks, as in geth; fewer where the chain is shorter. The pending block counts as one of
+    them. Blob fields are left out, since this node makes no blocks with blobs.
 
     Raises:
         JsonRpcError: -32000, the newest block is above the head.
@@ -78,21 +78,21 @@ def fee_history(
     if count < 1:
         return {"oldestBlock": "0x0", "gasUsedRatio": None}
     feemarket.check_percentiles(percentiles or ())
-    last, head = block_tags.height_of(rpc, newest), blocks.head(rpc.chain).number
-    if last > head:
+    pending = rpc.pending.current() if newest is Tag.PENDING else None
+    head = blocks.head(rpc.chain).number
+    last = block_tags.height_of(rpc, newest) if pending is None else pending.number
+    if last > head and pending is None:
         raise server_error(f"request beyond head block: requested {last}, head {head}")
     first = max(last - min(count, MAX_HISTORY) + 1, rpc.chain.first_number)
-    if last - first >= HISTORY_ON_EVENT_LOOP and on_event_loop():
-        raise WouldBlock
-    if percentiles is None and last - first >= HISTORY_ON_EVENT_LOOP:
-        fees = [_fees_without_tips(header) for header in blocks.headers(rpc.chain, first, last)]
-    else:
-        fees = [_fees_at(rpc, number) for number in range(first, last + 1)]
+    accepted = range(first, last + 1 if pending is None else last)
+    fees = _fees_of_blocks(rpc, accepted, with_tips=percentiles is not None)
+    if pending is not None:
+        fees.append(_fees_of(pending))
     history = feemarket.fee_history(
         fees, percentiles, rpc.chain.config.floor_after(fees[-1].base_fee)
     )
     given = development.conditions(rpc.chain).next_base_fee
-    if given is not None and last == head:
+    if given is not None and last == head and pending is None:
         history = history._replace(base_fees=(*history.base_fees[:-1], given))
     answer: dict[str, Any] = {
         "oldestBlock": encode_quantity(history.oldest_block),
@@ -102,6 +102,21 @@ def fee_history(
     if history.rewards is not None:
         answer["reward"] = [[encode_quantity(tip) for tip in tips] for tips in history.rewards]
     return answer
+
+
+def _fees_of_blocks(rpc: EvmRpc, numbers: range, *, with_tips: bool) -> list[BlockFees]:
+    """Return the fees of accepted blocks.
+
+    Raises:
+        WouldBlock: They are too many for the event loop.
+    """
+    are_many = len(numbers) > HISTORY_ON_EVENT_LOOP
+    if are_many and on_event_loop():
+        raise WouldBlock
+    if are_many and not with_tips:
+        found = blocks.headers(rpc.chain, numbers.start, numbers.stop - 1)
+        return [_fees_without_tips(header) for header in found]
+    return [_fees_at(rpc, number) for number in numbers]
 
 
 def _option(tip: int, base: int) -> Tips:

@@ -6,7 +6,7 @@ from typing import Any
 from cchain_app.api import block_tags
 from cchain_app.api.params import BlockParam, StorageKey, Tag
 from cchain_app.api.rpc import EvmRpc, outcome
-from cchain_app.evm.engine import AccountState
+from cchain_app.evm.engine import AccountState, StateReader
 from cchain_app.selectors import pool, proofs, state
 from jsonrpc.errors import invalid_params
 from primitives.evm import Address
@@ -63,17 +63,17 @@ def get_transaction_counts(
 
 def get_code(rpc: EvmRpc, address: Address, block: BlockParam) -> str:
     """eth_getCode: code of an account, `0x` when it has none."""
-    return encode_data(state.code_at(state.state_at(rpc.chain, _number(rpc, block)), address))
+    return encode_data(state.code_at(_state(rpc, block), address))
 
 
 def get_storage_at(rpc: EvmRpc, address: Address, key: StorageKey, block: BlockParam) -> str:
     """eth_getStorageAt: the value of a slot, always 32 bytes."""
-    return encode_data(state.state_at(rpc.chain, _number(rpc, block)).storage(address, key.slot))
+    return encode_data(_state(rpc, block).storage(address, key.slot))
 
 
 def get_account_info(rpc: EvmRpc, address: Address, block: BlockParam) -> dict[str, str]:
     """eth_getAccountInfo: balance, nonce and code in one answer."""
-    at = state.state_at(rpc.chain, _number(rpc, block))
+    at = _state(rpc, block)
     account = at.account(address) or _NOBODY
     return {
         "balance": encode_quantity(account.balance),
@@ -96,7 +96,8 @@ def get_proof(
     """
     if len(keys) > MAX_PROOF_KEYS:
         raise invalid_params(f"too many slots (max {MAX_PROOF_KEYS})")
-    proof = proofs.prove(rpc.chain, address, [key.slot for key in keys], _number(rpc, block))
+    found = block_tags.require(rpc, block)
+    proof = proofs.prove(rpc.chain, address, [key.slot for key in keys], found)
     account = proof.account or _NOBODY
     return {
         "address": encode_data(address),
@@ -124,8 +125,8 @@ def _echo(key: StorageKey) -> str:
 
 
 def _account(rpc: EvmRpc, address: Address, block: BlockParam) -> AccountState:
-    return state.state_at(rpc.chain, _number(rpc, block)).account(address) or _NOBODY
+    return _state(rpc, block).account(address) or _NOBODY
 
 
-def _number(rpc: EvmRpc, block: BlockParam) -> int:
-    return block_tags.require(rpc, block).number
+def _state(rpc: EvmRpc, block: BlockParam) -> StateReader:
+    return state.state_after(rpc.chain, block_tags.require(rpc, block))

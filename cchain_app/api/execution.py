@@ -40,7 +40,6 @@ from cchain_app.selectors import blocks, development, state
 from cchain_app.services.transaction_log import RECORDING, SECONDS_A_TRANSACTION
 from cchain_app.transaction_log.console import WatchedState
 from cchain_app.txs.transaction import Authorization
-from chaindb import clock
 from chaindb.connections import WouldBlock, on_event_loop
 from jsonrpc.errors import JsonRpcError
 from primitives import rlp
@@ -216,9 +215,6 @@ def make_context(
 ) -> CallContext:
     """Return where a call at a block is run, with its overrides.
 
-    Unspecified: at `pending` it is the head's environment, but on a chain where PREVRANDAO differs from block
-    to block that of the block to come.
-
     Raises:
         JsonRpcError: -32000, there is no such block.
         BadOverride: The overrides contradict each other.
@@ -226,18 +222,8 @@ def make_context(
     """
     share = _share_of_event_loop(rpc)
     found = block_tags.require(rpc, block)
-    reader = state.state_at(rpc.chain, found.number)
-    context = context_on(rpc, found, reader, accounts, None, share=share)
-    if block is Tag.PENDING and has_next_env(rpc):
-        context = context._replace(env=_with_moves(context.env, next_env(rpc, found)))
-    if block_override is not None:
-        context = context._replace(env=block_override.apply(context.env))
-    return context
-
-
-def has_next_env(rpc: EvmRpc) -> bool:
-    """Say whether calls on `pending` see the next block's environment: where it tells something."""
-    return rpc.chain.is_development or rpc.chain.config.fresh_prev_randao
+    reader = state.state_after(rpc.chain, found)
+    return context_on(rpc, found, reader, accounts, block_override, share=share)
 
 
 def next_or_latest(rpc: EvmRpc) -> Tag:
@@ -247,22 +233,6 @@ def next_or_latest(rpc: EvmRpc) -> Tag:
     head = blocks.head(rpc.chain)
     by_hand = development.conditions(rpc.chain).of_next_block(head.header.timestamp)
     return Tag.LATEST if by_hand is None else Tag.PENDING
-
-
-def next_env(rpc: EvmRpc, head: AcceptedBlock) -> BlockEnv:
-    """Return what the next block will see, with what was set for it by hand (devnet.md 2).
-
-    Unspecified: on other chains `pending` is the head, as coreth has it.
-    """
-    chain = rpc.chain
-    env = chain.rules().env_after(head, max(clock.cchain_now(), head.header.timestamp))
-    override = development.conditions(chain).of_next_block(head.header.timestamp)
-    return env if override is None else override.apply(env)
-
-
-def _with_moves(moved: BlockEnv, env: BlockEnv) -> BlockEnv:
-    """Return an environment in which precompiles are where another one has them."""
-    return replace(env, precompile_moves=moved.precompile_moves)
 
 
 def context_on(

@@ -143,6 +143,8 @@ class _Heights:
     def _height(self, fork: Fork, named: Any) -> int | None:
         """Return the height of a named block; None: it is none of upstream's that is in this chain."""
         chain = self._rpc.chain
+        if named is Tag.PENDING:
+            return None  # a fork makes its own blocks
         if isinstance(named, Tag):
             return 0 if named is Tag.EARLIEST else blocks.head(chain).number
         if isinstance(named, int):

@@ -50,7 +50,7 @@ def has_code(rpc: EvmRpc, address: Address, number: BlockNumber) -> bool:
         JsonRpcError: -32000, there is no such block.
     """
     block = block_tags.require(rpc, number)
-    return bool(state.code_at(state.state_at(rpc.chain, block.number), address))
+    return bool(state.code_at(state.state_after(rpc.chain, block), address))
 
 
 def block_details(rpc: EvmRpc, number: BlockNumber) -> wire.Json | None:

@@ -21,7 +21,7 @@ from cchain_app.api.params_call import CallRequest
 from cchain_app.api.params_tracing import STATE_DIFF, TRACE, VM_TRACE, TracedCall, TraceTypes
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.evm.engine import BlockEnv, CallMessage, CallRejected, StateReader
+from cchain_app.evm.engine import BlockEnv, CallMessage, CallRejected
 from cchain_app.evm.overrides import BlockOverride
 from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.tracing import Recording, TransactionTrace
@@ -287,5 +287,4 @@ def _results(
 
 
 def _codes_at(rpc: EvmRpc, block: AcceptedBlock) -> Callable[[Hash], bytes]:
-    reader: StateReader = state.state_at(rpc.chain, block.number)
-    return reader.code
+    return state.state_after(rpc.chain, block).code

@@ -16,6 +16,7 @@ from msgspec import Raw
 from cchain_app.api import wire
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.header import Header
+from cchain_app.blocks.pending import PendingBlock
 from cchain_app.evm.engine import Log
 from cchain_app.filters import LogFilter
 from cchain_app.selectors.logs import FoundLog
@@ -324,6 +325,8 @@ class RenderedBlocks:
         self._lock = threading.Lock()
         self._blocks: dict[Hash, RenderedBlock] = {}
         self._bytes = 0
+        self._pending: tuple[PendingBlock, RenderedBlock] | None = None
+        """The last pending block that was asked for: apart, because an accepted block with its hash looks different."""
 
     @property
     def weight(self) -> int:
@@ -332,6 +335,8 @@ class RenderedBlocks:
 
     def of(self, block: AcceptedBlock) -> RenderedBlock:
         """Return what is kept of a block, new if nothing is."""
+        if isinstance(block, PendingBlock):
+            return self._of_pending(block)
         found = self._blocks.get(block.hash)
         if found is not None:
             return found
@@ -341,6 +346,14 @@ class RenderedBlocks:
             if kept is rendered:
                 self._add(rendered.weight)
         return kept
+
+    def _of_pending(self, block: PendingBlock) -> RenderedBlock:
+        known = self._pending
+        if known is not None and known[0] is block:
+            return known[1]
+        rendered = RenderedBlock(block, self._blob_price, self.renderer)
+        self._pending = block, rendered
+        return rendered
 
     def _grow(self, rendered: RenderedBlock, size: int) -> None:
         """Count what was rendered of a block; of one that is not kept any more nothing counts."""

@@ -20,6 +20,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import BlockEnv
 from cchain_app.feemarket import BlockFees
 from cchain_app.selectors.blocks import blob_base_fee
+from cchain_app.services.pending import PendingBlocks
 from cchain_app.services.transaction_log import TransactionLog
 from cchain_app.transaction_log.console import CONSOLE
 from chaindb.connections import WOULD_BLOCK
@@ -66,6 +67,8 @@ class EvmRpc:
             blob_price=partial(blob_base_fee, chain), renderer=_log_renderer_of(chain)
         )
         self.environments: Remembered[BlockEnv] = Remembered(16)
+        self.pending = PendingBlocks(chain)
+        """Builds the block that `pending` names."""
         self.tips: Remembered[int] = Remembered(1)
         self.fees: Remembered[BlockFees] = Remembered(4 * feemarket.SAMPLED_BLOCKS)
         turn = turn or LoopTurn()

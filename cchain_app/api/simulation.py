@@ -20,7 +20,7 @@ from cchain_app.evm.engine import CallResult, InvalidBlock
 from cchain_app.evm.tracing import TraceTimedOut
 from cchain_app.selectors import development
 from cchain_app.selectors.logs import FoundLog
-from cchain_app.selectors.state import state_at
+from cchain_app.selectors.state import state_after
 from cchain_app.selectors.tries import RootsAfter
 from cchain_app.simulation.assembly import SimulatedBlock, SimulatedCall
 from cchain_app.simulation.execution import Budget, Simulation
@@ -56,7 +56,7 @@ def simulate(rpc: EvmRpc, payload: Payload, block: BlockParam) -> Raw:
             chain.engine,
             RootsAfter(chain, base),
             base,
-            state_at(chain, base.number),
+            state_after(chain, base),
             options=replace(payload.options, signers=development.signers(chain)),
             budget=Budget(
                 gas=rpc.gas_cap(base.header.gas_limit),

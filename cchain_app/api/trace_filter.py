@@ -15,6 +15,7 @@ from msgspec import Raw
 
 from cchain_app.api import block_tags, parity_traces, tracing
 from cchain_app.api.errors import server_error
+from cchain_app.api.params import Tag
 from cchain_app.api.params_tracing import TraceSearch
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
@@ -72,9 +73,14 @@ def trace_filter(rpc: EvmRpc, search: TraceSearch) -> Raw:
 
 
 def _range(rpc: EvmRpc, search: TraceSearch) -> tuple[int, int]:
-    """Return the heights that are searched; the first may be above the last, where that is the head."""
+    """Return the heights that are searched; the first may be above the last, where that is the head.
+
+    Unspecified: the pending block is not searched, as by eth_getLogs; trace_block has its entries.
+    """
     first = block_tags.height_of(rpc, search.first)
     last = block_tags.height_of(rpc, search.last)
+    if Tag.PENDING in (search.first, search.last) and rpc.pending.current() is not None:
+        raise invalid_params("pending traces are not supported")
     if first > last:
         raise invalid_params("invalid block range params")
     return max(first, rpc.chain.first_number), min(last, blocks.head(rpc.chain).number)

@@ -13,6 +13,7 @@ from cchain_app.blocks import bloom
 from cchain_app.blocks.accepted import AcceptedBlock, make_block
 from cchain_app.blocks.body import Withdrawal
 from cchain_app.blocks.header import Header
+from cchain_app.blocks.pending import PendingBlock
 from cchain_app.blocks.receipt import Receipt
 from cchain_app.selectors.logs import FoundLog
 from cchain_app.txs.transaction import (
@@ -37,8 +38,14 @@ def hexed(data: bytes) -> str:
 
 
 def header(block: AcceptedBlock) -> Json:
-    """Return a block's header: what newHeads sends."""
-    return {"hash": hexed(block.hash), **_header_fields(block.header)}
+    """Return a block's header: what newHeads sends.
+
+    Unspecified: of the pending block hash, nonce and miner are null, as in geth.
+    """
+    fields = {"hash": hexed(block.hash), **_header_fields(block.header)}
+    if isinstance(block, PendingBlock):
+        return fields | dict.fromkeys(("hash", "nonce", "miner"))
+    return fields
 
 
 def block(accepted: AcceptedBlock, transactions: list[Any]) -> Json:

@@ -70,6 +70,10 @@ class PendingState:
             before.code_hash != EMPTY_HASH or self.account(address) is not None
         )
 
+    def accounts(self) -> dict[Address, AccountState | None]:
+        """Return the accounts that are on top; None where they do not exist any more."""
+        return dict(self._accounts)
+
     def slots_of(self, address: Address) -> dict[Slot, Word]:
         """Return the slots of an account that are on top, those that are zero now too."""
         return {slot: word for (owner, slot), word in self._slots.items() if owner == address}

@@ -221,7 +221,12 @@ class PoolMemory:
 
     def tag(self, state: StateMemory) -> tuple[int, int | None]:
         """Return what a nonce must be read and remembered with: taken before it is read."""
-        return self._changes + self.changed_elsewhere(), state.number
+        return self.changes, state.number
+
+    @property
+    def changes(self) -> int:
+        """How often the pool has changed."""
+        return self._changes + self.changed_elsewhere()
 
     def changed(self) -> None:
         """Note that the pool is another one: to be called after each commit that changed it."""

@@ -1,7 +1,7 @@
 """The pool as clients see it: what waits, what can run now, which nonce comes next."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -38,6 +38,13 @@ def read_ahead(chain: EvmChain) -> Iterator[None]:
         asked = questions.of_building(head.number, memory, is_development=by_hand)
     with chain.db.read_ahead([*asked, *clock.questions(chain.db)]):
         yield
+
+
+def version(chain: EvmChain) -> Hashable:
+    """Return a value that differs when the pool has changed."""
+    if chain.node.profile == "embedded":
+        return chain.memory.pool.changes
+    return rows.version(chain.db)
 
 
 def is_empty(chain: EvmChain) -> bool:

@@ -5,6 +5,8 @@ from typing import Final
 
 from typing_extensions import override
 
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.pending import PendingBlock
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import AccountState, NativeMemory, StateReader
 from cchain_app.memory import MISSING, Missing
@@ -150,8 +152,15 @@ def state_at(chain: EvmChain, number: int) -> StateAt:
     return StateAt(chain, number)
 
 
+def state_after(chain: EvmChain, block: AcceptedBlock) -> StateReader:
+    """Return state after an accepted block or the pending one."""
+    if isinstance(block, PendingBlock):
+        return block.state
+    return state_at(chain, block.number)
+
+
 def state_before_block(chain: EvmChain, number: int) -> StateBefore:
-    """Return state before block `number`, which is an accepted one, for executing it again."""
+    """Return state before block `number`, an accepted one or the pending one, for executing it again."""
     return states_before_blocks(chain, number, number)[0]
 
 

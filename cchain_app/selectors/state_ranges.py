@@ -11,11 +11,13 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple, TypeVar
 
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.pending import PendingBlock
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import AccountState
 from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.trie import NodeReader
-from cchain_app.selectors.tries import at_height
+from cchain_app.selectors.tries import after_block
 from cchain_app.store import evm_state, state_ranges
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import keccak256
@@ -111,13 +113,13 @@ def _slots(
 
 
 def account_range(
-    chain: EvmChain, number: int, start: bytes, most: int, *, seconds: float
+    chain: EvmChain, block: AcceptedBlock, start: bytes, most: int, *, seconds: float
 ) -> AccountRange:
-    """Return accounts after block `number` in the order of their hashes.
+    """Return accounts after an accepted block or the pending one, in the order of their hashes.
 
     Args:
         chain: The chain.
-        number: Height of the block.
+        block: The block.
         start: The first hash, or what it begins with.
         most: How many.
         seconds: How long it may take.
@@ -127,16 +129,26 @@ def account_range(
         ProofWindowPassed: The height is further below the head than NODE_PROOF_WINDOW.
     """
     hashed = _within(
-        ((keccak256(address), address) for address in state_ranges.addresses_at(chain.db, number)),
-        seconds,
+        ((keccak256(address), address) for address in _addresses(chain, block)), seconds
     )
     found = heapq.nsmallest(most + 1, (one for one in hashed if one[0] >= start))
-    accounts = _with_roots(chain, number, found[:most])
+    accounts = _with_roots(chain, block, found[:most])
     return AccountRange(accounts, found[most][0] if len(found) > most else None)
 
 
+def _addresses(chain: EvmChain, block: AcceptedBlock) -> Iterator[Address]:
+    if not isinstance(block, PendingBlock):
+        yield from state_ranges.addresses_at(chain.db, block.number)
+        return
+    changed = block.state.accounts()
+    for address in state_ranges.addresses_at(chain.db, block.parent.number):
+        if address not in changed:
+            yield address
+    yield from (address for address, account in changed.items() if account is not None)
+
+
 def _with_roots(
-    chain: EvmChain, number: int, found: list[tuple[Hash, Address]]
+    chain: EvmChain, block: AcceptedBlock, found: list[tuple[Hash, Address]]
 ) -> list[FoundAccount]:
     def read(root: Hash, nodes: NodeReader) -> list[FoundAccount]:
         accounts = []
@@ -146,7 +158,7 @@ def _with_roots(
             accounts.append(FoundAccount(digest, address, proof.account, proof.storage_root))
         return accounts
 
-    return at_height(chain, number, read)
+    return after_block(chain, block, read)
 
 
 def modified_accounts(chain: EvmChain, start: int, end: int, *, seconds: float) -> list[Address]:

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 
 from cchain_app import models
 from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.pending import PendingBlock
 from cchain_app.chain import EvmChain
 from cchain_app.development.changes import STORAGE, Change, as_state_changes, before
 from cchain_app.evm.changes import with_owners
@@ -16,7 +17,7 @@ from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, State
 from cchain_app.evm.select import select_trie
 from cchain_app.evm.trie import NodeReader, OverlayReader, TrieError, TrieUpdate, overlay
 from cchain_app.selectors import blocks
-from cchain_app.selectors.state import state_at
+from cchain_app.selectors.state import state_after, state_at
 from cchain_app.selectors.tracing import GenesisNotTraceable, changes_in
 from cchain_app.store import development, evm_state, forked, history
 from cchain_app.tracing.deadline import Deadline
@@ -76,6 +77,17 @@ def at_height(chain: EvmChain, number: int, ask: Callable[[Hash, NodeReader], T]
     raise AssertionError  # the loop returns or raises
 
 
+def after_block(chain: EvmChain, block: AcceptedBlock, ask: Callable[[Hash, NodeReader], T]) -> T:
+    """Ask the state trie after an accepted block or the pending one. As `at_height`."""
+    if not isinstance(block, PendingBlock):
+        return at_height(chain, block.number, ask)
+
+    def ask_above(_: Hash, nodes: NodeReader) -> T:
+        return ask(Hash(block.header.state_root), overlay(nodes, block.trie))
+
+    return at_height(chain, block.parent.number, ask_above)
+
+
 def root_after(chain: EvmChain, block: AcceptedBlock) -> Hash:
     """Return the root of the trie as it is here after a block: a fork's begins empty after its pin."""
     fork = chain.fork
@@ -85,13 +97,13 @@ def root_after(chain: EvmChain, block: AcceptedBlock) -> Hash:
 
 
 class RootsAfter:
-    """The roots of states that follow an accepted block's, one after another; nothing is stored.
+    """The roots of states that follow that of an accepted block or the pending one; nothing is stored.
 
     What was changed by hand on the block is in its state, and in the trie with the next one.
 
     Args:
         chain: The chain.
-        block: The accepted block.
+        block: The block.
 
     Raises:
         TrieError: As `at_height`.
@@ -99,7 +111,7 @@ class RootsAfter:
 
     def __init__(self, chain: EvmChain, block: AcceptedBlock) -> None:
         self._chain = chain
-        self._number = block.number
+        self._block = block
         self._root = root_after(chain, block)
         self._accounts: dict[Address, AccountState | None] = {}
         """Of a fork: those that changed since the block."""
@@ -107,6 +119,8 @@ class RootsAfter:
         self._trie = select_trie(chain.node.engine, cached=False)
         self._changed: dict[bytes, bytes | None] = {}
         self._below: NodeReader | None = None
+        if isinstance(block, PendingBlock):
+            return  # state edits apply to accepted blocks
         if changes := _by_hand(chain, block.number + 1):
             self.after(_effect(state_at(chain, block.number), changes))
 
@@ -127,7 +141,7 @@ class RootsAfter:
     def _account(self, address: Address) -> AccountState | None:
         if address in self._accounts:
             return self._accounts[address]
-        return state_at(self._chain, self._number).account(address)
+        return state_after(self._chain, self._block).account(address)
 
     def _update(self, changes: StateChanges) -> TrieUpdate:
         def update(_: Hash, below: NodeReader) -> TrieUpdate:
@@ -140,7 +154,7 @@ class RootsAfter:
                 return update(self._root, self._below)
             except TrieError:
                 pass  # a block was committed since: below, on the new head
-        return at_height(self._chain, self._number, update)
+        return after_block(self._chain, self._block, update)
 
 
 def intermediate_roots(chain: EvmChain, block: AcceptedBlock, *, time_limit: float) -> list[Hash]:

@@ -23,9 +23,10 @@ from cchain_app.config import ChainConfig
 from cchain_app.evm.cached_trie import Tries
 from cchain_app.evm.engine import StateChanges
 from cchain_app.evm.overrides import BlockOverride
+from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.select import select_trie
 from cchain_app.evm.trie import TrieError
-from cchain_app.processing import ProcessingBlocks
+from cchain_app.processing import ProcessingBlocks, VerifiedBlock
 from cchain_app.selectors import blocks, development, state
 from cchain_app.selectors.development import effect_of
 from cchain_app.services import transactions
@@ -47,10 +48,13 @@ class EvmVM:
 
     Args:
         chain: Which chain.
+        previews: Whether it only shows the block that could be built, and accepts none. Such a VM may work beside
+            the chain's own: it leaves the trie's cache alone, which follows the accepted blocks and serves one thread.
     """
 
-    def __init__(self, chain: EvmChain) -> None:
+    def __init__(self, chain: EvmChain, *, previews: bool = False) -> None:
         self._chain = chain
+        self._previews = previews
         self._known: ProcessingBlocks | None = None
         self._config: ChainConfig | None = None
         """By which the tree executes blocks: anvil_setChainId changes it, while nothing is processing."""
@@ -159,7 +163,7 @@ class EvmVM:
             if built.made is not None:
                 tree.reject(ID(built.made.block.hash))
             return None
-        refused = () if line else invalid(chosen, built.skipped)
+        refused = () if line or self._previews else invalid(chosen, built.skipped)
         if built.made is None:
             drop(self._chain, refused)
             return None
@@ -168,6 +172,14 @@ class EvmVM:
         if by_hand is not None:
             self._by_hand_of[block.block_id] = by_hand.counted
         return block
+
+    def executed(self, block_id: ID) -> tuple[VerifiedBlock, PendingState]:
+        """Return a processing block with its changes, and the state after it.
+
+        Raises:
+            NotProcessing: It is not processing.
+        """
+        return self._blocks().executed(block_id)
 
     def verify(self, block: EvmBlock, *, now: int) -> None:
         """Execute a block on its parent; from then on it is processing.
@@ -281,7 +293,8 @@ class EvmVM:
         if self._known is None or self._config is not chain.config:
             self._config = chain.config
             pin = None if chain.fork is None else chain.fork.hash
-            tries = Tries(chain.trie, select_trie(chain.node.engine, cached=False))
+            uncached = select_trie(chain.node.engine, cached=False)
+            tries = Tries(uncached if self._previews else chain.trie, uncached)
             self._known = ProcessingBlocks(chain.rules(pin), tries, head, *self._ground(head))
             self._built.clear()
         elif self._known.head.hash != head.hash:

@@ -40,6 +40,8 @@ EXTENT_QUESTION: Final[Question] = (
 
 ANY_QUESTION: Final[Question] = ("SELECT 1 FROM cchain_app_pooltransaction LIMIT 1", ())
 
+_VERSION = "SELECT count(*), max(id), sum(id) FROM cchain_app_pooltransaction"
+
 _ADDRESS_BYTES = 20
 
 
@@ -98,6 +100,12 @@ def extent(db: Database) -> Extent:
     (found,) = db.rows(*EXTENT_QUESTION)
     slots, with_authorities = found
     return Extent(int(slots or 0), with_authorities)
+
+
+def version(db: Database) -> tuple[int | None, ...]:
+    """Return numbers of the rows and their keys, which differ when a row was added or deleted."""
+    (found,) = db.rows(_VERSION)
+    return tuple(found)
 
 
 def is_empty(db: Database) -> bool:

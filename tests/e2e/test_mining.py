@@ -94,6 +94,17 @@ def test_by_hand_nothing_is_mined_before_the_command(make_node: MakeNode, sender
         assert client.call("eth_getTransactionCount", sender.address, "latest") == "0x0"
         assert client.call("txpool_status") == {"pending": "0x3", "queued": "0x0"}
         assert client.call("eth_blockNumber") == "0x0"
+        with connect(node.ws_url, compression=None, open_timeout=PATIENCE) as socket:
+            call = {
+                "jsonrpc": "2.0",
+                "id": 1,
+                "method": "eth_getBalance",
+                "params": [STRANGER, "pending"],
+            }
+            socket.send(json.dumps(call))
+            assert json.loads(socket.recv(PATIENCE))["result"] == "0xf"
+        assert client.call("eth_getBalance", STRANGER, "pending") == "0xf"
+        assert client.call("eth_getBalance", STRANGER, "latest") == "0x0"
 
         assert node.manage("produce_block") == "Block 1 with 3 transactions.\n"
         assert (told(heads)["number"], client.call("eth_blockNumber")) == ("0x1", "0x1")

@@ -130,9 +130,11 @@ def test_a_transaction_by_the_readers_port_is_known_to_both(
         assert not two.is_readers(sending)  # the connection went over, and goes on
         assert sending.call("eth_getTransactionByHash", sent)["hash"] == sent
         sending.call("evm_setAutomine", False)
-        for _ in range(5):
+        for count in range(1, 6):
             sent = sending.call("eth_sendRawTransaction", sender.transfer(STRANGER))
             for client in (reading, writing):
+                block = client.call("eth_getBlockByNumber", "pending", False)
+                assert (len(block["transactions"]), block["transactions"][-1]) == (count, sent)
                 assert client.call("eth_getTransactionByHash", sent)["blockHash"] is None
                 pending = client.call("eth_getTransactionCount", sender.address, "pending")
                 assert int(pending, 16) == sender.nonce
@@ -182,7 +184,10 @@ def test_what_is_changed_by_hand_both_see_at_once(
         balance = hex(number * 10**18)
         writing.call("anvil_setBalance", STRANGER, balance)
         assert reading.call("eth_getBalance", STRANGER, "latest") == balance
+        assert reading.call("eth_getBalance", STRANGER, "pending") == balance
     writing.call("anvil_setNextBlockBaseFeePerGas", hex(7 * 10**9))
+    pending = reading.call("eth_getBlockByNumber", "pending", False)
+    assert int(pending["baseFeePerGas"], 16) == 7 * 10**9
     assert reading.call("eth_gasPrice") == writing.call("eth_gasPrice")
     assert two.is_readers(reading)
 
@@ -203,6 +208,9 @@ def test_going_back_and_time_travel_both_see_at_once(
         assert reading.call("eth_blockNumber") == before
         assert reading.call("eth_getBlockByNumber", latest["number"], False) is None
         assert reading.call("eth_getBalance", STRANGER, "latest") != "0x1234"
+        assert reading.call("eth_getBalance", STRANGER, "pending") != "0x1234"
+        pending = reading.call("eth_getBlockByNumber", "pending", False)
+        assert int(pending["number"], 16) == int(before, 16) + 1
     assert two.is_readers(reading)
 
 

@@ -2,11 +2,10 @@
 
 import json
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
-from cchain_app.api import eth_state, registry
+from cchain_app.api import registry
 from cchain_app.selectors import state
 from cchain_app.store.history import StatePruned
 from jsonrpc.dispatch import Dispatcher
@@ -128,15 +127,14 @@ def test_each_count_of_a_batch_has_its_own_outcome(chain):
 @pytest.mark.parametrize("method", ["eth_getTransactionCount", "eth_getBalance"])
 def test_a_height_whose_state_is_gone_fails_its_own_calls(chain, monkeypatch, method):
     chain.do()
+    stored = state.state_at
 
     def state_at(of, number):
         if number == 0:
             raise StatePruned(number, bytes(32))
-        return state.state_at(of, number)
+        return stored(of, number)
 
-    monkeypatch.setattr(
-        eth_state, "state", SimpleNamespace(**{**vars(state), "state_at": state_at})
-    )
+    monkeypatch.setattr(state, "state_at", state_at)
     asked = [
         {**one, "method": method}
         for one in _counts(

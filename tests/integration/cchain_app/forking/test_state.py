@@ -229,3 +229,30 @@ def test_an_error_has_its_own_class(forked, remote):
     remote.stop()
     with pytest.raises(UpstreamAway):
         state.state_at(forked.evm, PIN).account(address(RICH))
+
+
+@pytest.mark.parametrize("own_blocks", [0, 1])
+def test_the_pending_block_is_the_forks_own(forked, rpc, own_blocks):
+    for _ in range(own_blocks):
+        forked.mine()
+    made = forked.make(to=address(RICH), value=7)
+    rpc("eth_sendRawTransaction", "0x" + made.raw.hex())
+
+    block = rpc("eth_getBlockByNumber", "pending", False)
+
+    assert int(block["number"], 16) == PIN + own_blocks + 1
+    assert block["transactions"] == ["0x" + made.hash.hex()]
+    assert rpc("eth_getBalance", RICH, "pending") == hex(10**20 + 7)
+    assert rpc("eth_getBlockTransactionCountByNumber", "pending") == "0x1"
+    simulated = rpc("eth_simulateV1", {"blockStateCalls": [{}]}, "pending")
+    assert int(simulated[0]["number"], 16) == PIN + own_blocks + 2
+
+
+def test_on_a_fork_a_transaction_is_mined_before_its_hash_is_returned(forked, rpc):
+    forked.evm.mine_on_arrival()
+    rpc("evm_setAutomine", True)
+
+    sent = rpc("eth_sendRawTransaction", "0x" + count(forked).raw.hex())
+
+    assert rpc("eth_getTransactionReceipt", sent)["status"] == "0x1"
+    assert counter(rpc) == 8

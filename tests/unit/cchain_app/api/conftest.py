@@ -14,6 +14,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.development.conditions import Conditions
 from cchain_app.selectors import blocks, pool, state
 from cchain_app.selectors.pool import PoolContent
+from cchain_app.services.pending import PendingBlocks
 from cchain_app.txs.transaction import Transaction
 from chaindb import clock
 from jsonrpc.dispatch import Dispatcher
@@ -28,7 +29,7 @@ from tests.conformance.openrpc import assert_conforms
 
 @dataclass
 class MemoryChain:
-    """Blocks, one state for all of them, and a pool."""
+    """Blocks, one state for all of them, and a pool. No pending block is built."""
 
     blocks: list[AcceptedBlock] = field(default_factory=lambda: [accepted(0)])
     state: MemoryState = field(default_factory=genesis_state)
@@ -94,6 +95,7 @@ def memory_chain(monkeypatch: pytest.MonkeyPatch) -> MemoryChain:
     monkeypatch.setattr(clock, "cchain_now", lambda: chain.head().header.timestamp + 1)
     monkeypatch.setattr(state, "state_at", lambda _, _number: chain.state)
     monkeypatch.setattr(state, "prefetch_accounts", lambda _, _addresses, _number: None)
+    monkeypatch.setattr(PendingBlocks, "current", lambda _: None)
     monkeypatch.setattr(pool, "transactions", _of_chain(chain.waiting))
     monkeypatch.setattr(pool, "transaction", lambda _, wanted: chain.waiting([wanted]).get(wanted))
     monkeypatch.setattr(pool, "content", _of_chain(chain.content))

@@ -19,6 +19,7 @@ from cchain_app.selectors.tracing import (
     TransactionIndexOutOfRange,
 )
 from cchain_app.selectors.tries import ProofWindowPassed
+from cchain_app.services.pending import PendingBlockNotBuilt
 from cchain_app.services.poll_filters import FilterNotFound
 from cchain_app.services.tracing import BlockNotTraceable
 from cchain_app.simulation.errors import SimulationRefused
@@ -31,7 +32,7 @@ ROOTS = (
     InvalidTransaction, PoolRejection, BadOverride, InvalidPercentiles, FilterNotFound, CallRejected,
     TooManyLogs, ProofWindowPassed, RangeTimedOut, SimulationRefused, GenesisNotTraceable, TransactionIndexOutOfRange, TraceDiffers,
     BlockNotTraceable, BadTraceConfig, TraceTimedOut, UnknownAccount, BadTypedData, TooManyAccounts,
-    ForkRefused, UpstreamError, NoForkedProof, HistoryPruned,
+    ForkRefused, UpstreamError, NoForkedProof, HistoryPruned, PendingBlockNotBuilt,
 )  # fmt: skip
 
 

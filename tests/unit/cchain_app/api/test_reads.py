@@ -7,7 +7,6 @@ import pytest
 from cchain_app.api import registry
 from cchain_app.apps import evm_chain
 from cchain_app.blocks.header import decode_header
-from cchain_app.chain import EvmChain
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
@@ -38,18 +37,10 @@ def test_tags_of_accepted_blocks_are_the_head(rpc, block, tag):
     assert rpc("eth_getBlockByNumber", tag, False)["number"] == "0x2"
 
 
-def test_pending_is_the_head(rpc, block, monkeypatch):
-    monkeypatch.setattr(EvmChain, "is_development", False)
+def test_pending_is_the_head_where_no_pending_block_is_built(rpc, block):
     assert rpc("eth_getBlockByNumber", "pending", False) == rpc(
         "eth_getBlockByNumber", "latest", False
     )
-
-
-def test_pending_is_the_next_block_on_a_development_chain(rpc, block):
-    shown = rpc("eth_getBlockByNumber", "pending", True)
-    assert (shown["number"], shown["transactions"]) == ("0x3", [])
-    assert shown["parentHash"] == rpc("eth_getBlockByNumber", "latest", False)["hash"]
-    assert [shown[name] for name in ("hash", "nonce", "miner")] == [None] * 3
 
 
 def test_earliest_is_the_genesis_block(rpc, block):
