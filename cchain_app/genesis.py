@@ -18,7 +18,6 @@ from cchain_app.genesis_fields import (
     parse_address,
     parse_word,
     read_bytes,
-    read_number,
     read_object,
     read_optional_number,
 )
@@ -27,6 +26,9 @@ from primitives.hashing import keccak256
 
 INITIAL_BASE_FEE = 1_000_000_000
 """Wei; the base fee of block 0 when the file names none (EIP-1559)."""
+
+DEFAULT_GAS_LIMIT = 4_712_388
+"""Gas limit of block 0 where the file says 0, as in geth."""
 
 BUILT_IN = ("local", "mainnet", "testnet")
 """Names of the files that come with the node."""
@@ -77,8 +79,8 @@ class Genesis:
         return self.config.fork_at(self.number, self.timestamp, self.difficulty)
 
     def with_timestamp(self, timestamp: int) -> "Genesis":
-        """Return the same chain beginning at another time: a local network begins when it starts."""
-        return replace(self, timestamp=timestamp)
+        """Return the same chain beginning at another time, with the header fields of the fork of that time."""
+        return _with_fields_of_fork(replace(self, timestamp=timestamp))
 
     def with_chain_id(self, chain_id: int) -> "Genesis":
         """Return the same chain with another chain ID; its block 0 is the same."""
@@ -127,8 +129,8 @@ def load_genesis(
 def complete_text(text: str | bytes, *, timestamp: int, config: ChainConfig) -> str:
     """Return a genesis file with all that a node elsewhere needs to begin the same chain.
 
-    That is what files may leave to the first start and to settings: timestamp, chain ID and floor
-    of the base fee. The rest stays as it is.
+    It names the timestamp, which a local chain's file leaves to the first start, and the chain ID and the floor
+    of the base fee, which settings may give. The rest stays as it is.
 
     Args:
         text: A file that `load_genesis` takes.
@@ -186,7 +188,11 @@ def built_in_text(name: str) -> bytes:
 def parse_genesis(
     document: Document, *, min_base_fee: int = 0, coinbase: Address = BLACKHOLE
 ) -> Genesis:
-    """Return the chain that a decoded genesis file describes; errors as `load_genesis`."""
+    """Return the chain that a decoded genesis file describes; errors as `load_genesis`.
+
+    Unspecified: a header field of a later fork than block 0's is dropped. geth writes `baseFeePerGas` and
+    `excessBlobGas` into block 0 in that case too.
+    """
     for name in ("config", "gasLimit", "alloc"):
         if document.get(name) is None:
             raise MissingFieldError(f"{name}: missing")
@@ -196,38 +202,55 @@ def parse_genesis(
     extra_data = read_bytes(document, "extraData")
     if len(extra_data) > 32:
         raise MalformedFieldError(f"extraData: {len(extra_data)} bytes, want at most 32")
+    if number := _read_quantity(document, "number"):
+        raise MalformedFieldError(f"number: {number}, want 0")
     genesis = Genesis(
         config=config,
         alloc=_parse_alloc(read_object(document, "alloc")),
-        timestamp=read_number(document, "timestamp", default=0),
-        gas_limit=read_number(document, "gasLimit"),
-        difficulty=read_number(document, "difficulty", default=0, bits=256),
+        timestamp=_read_quantity(document, "timestamp"),
+        gas_limit=_read_quantity(document, "gasLimit") or DEFAULT_GAS_LIMIT,
+        difficulty=_read_quantity(document, "difficulty", bits=256),
         extra_data=extra_data,
         mix_hash=Hash(read_bytes(document, "mixHash", length=32)),
-        nonce=read_number(document, "nonce", default=0).to_bytes(8),
+        nonce=_read_quantity(document, "nonce").to_bytes(8),
         coinbase=Address(read_bytes(document, "coinbase", length=20)),
-        base_fee=read_optional_number(document, "baseFeePerGas", bits=256),
-        number=read_number(document, "number", default=0),
-        gas_used=read_number(document, "gasUsed", default=0),
+        base_fee=_read_optional_quantity(document, "baseFeePerGas", bits=256),
+        gas_used=_read_quantity(document, "gasUsed"),
         parent_hash=Hash(read_bytes(document, "parentHash", length=32)),
-    )
-    return _with_fields_of_fork(genesis, document)
-
-
-def _with_fields_of_fork(genesis: Genesis, document: Document) -> Genesis:
-    """Fill in what the fork of block 0 demands, and drop what it does not know."""
-    base_fee: int | None = None
-    if at_least(genesis.fork, "london"):
-        base_fee = INITIAL_BASE_FEE if genesis.base_fee is None else genesis.base_fee
-    genesis = replace(genesis, base_fee=base_fee)
-    if not at_least(genesis.fork, "cancun"):
-        return genesis
-    return replace(
-        genesis,
-        excess_blob_gas=read_number(document, "excessBlobGas", default=0),
-        blob_gas_used=read_number(document, "blobGasUsed", default=0),
+        excess_blob_gas=_read_optional_quantity(document, "excessBlobGas"),
+        blob_gas_used=_read_optional_quantity(document, "blobGasUsed"),
         parent_beacon_block_root=Hash(read_bytes(document, "parentBeaconBlockRoot", length=32)),
     )
+    return _with_fields_of_fork(genesis)
+
+
+def _with_fields_of_fork(genesis: Genesis) -> Genesis:
+    """Fill in the header fields that the fork of block 0 demands, and drop those of later forks."""
+    has_base_fee, has_blobs = (at_least(genesis.fork, fork) for fork in ("london", "cancun"))
+    base_fee = INITIAL_BASE_FEE if genesis.base_fee is None else genesis.base_fee
+    return replace(
+        genesis,
+        base_fee=base_fee if has_base_fee else None,
+        excess_blob_gas=genesis.excess_blob_gas or 0 if has_blobs else None,
+        blob_gas_used=genesis.blob_gas_used or 0 if has_blobs else None,
+        parent_beacon_block_root=genesis.parent_beacon_block_root or ZERO_HASH
+        if has_blobs
+        else None,
+    )
+
+
+def _read_quantity(document: Document, name: str, path: str = "", *, bits: int = 64) -> int:
+    """Return a number as `_read_optional_quantity` does; an absent one is 0."""
+    return _read_optional_quantity(document, name, path, bits=bits) or 0
+
+
+def _read_optional_quantity(
+    document: Document, name: str, path: str = "", *, bits: int = 64
+) -> int | None:
+    """Return a number as geth's math.HexOrDecimal64 and HexOrDecimal256 read it: empty text is 0."""
+    if document.get(name) == "":
+        return 0
+    return read_optional_number(document, name, path, bits=bits)
 
 
 def _parse_alloc(document: Document) -> dict[Address, GenesisAccount]:
@@ -247,8 +270,8 @@ def _parse_account(entry: Document, path: str) -> GenesisAccount:
         for slot, word in read_object(entry, "storage", path).items()
     }
     return GenesisAccount(
-        balance=read_number(entry, "balance", path, default=0, bits=256),
-        nonce=read_number(entry, "nonce", path, default=0),
+        balance=_read_quantity(entry, "balance", path, bits=256),
+        nonce=_read_quantity(entry, "nonce", path),
         code=read_bytes(entry, "code", path),
         storage={slot: word for slot, word in storage.items() if word != ZERO_WORD},
     )

@@ -55,9 +55,12 @@ class OtherChainId(GenesisMismatch):
 def load_genesis(chain: EvmChain) -> AcceptedBlock:
     """Write the genesis block and its state, unless they are there; return the block.
 
-    A genesis file without a timestamp (the local network's) begins at the first start; beside a P-Chain
-    whose genesis comes with the node, when the reference's does. A local network's own file is kept in the
-    data directory where settings change who has coins in it: a later start with others goes on with that.
+    The genesis file is taken as it is, whatever its timestamp. A local chain that is given no file begins at the
+    first start; beside a P-Chain whose genesis comes with the node, when the reference's does. Its file is kept
+    in the data directory and used at later starts, even if the settings then name other accounts.
+
+    Unspecified: older versions began every chain whose file has timestamp 0 at the first start. Their data
+    directories keep the block 0 that they have.
 
     Raises:
         OtherGenesis: Another chain's genesis block is there.
@@ -74,7 +77,8 @@ def load_genesis(chain: EvmChain) -> AcceptedBlock:
     with chain.db.atomic(durable=True):
         chain.db.acquire(Lock.CCHAIN)
         if stored.head_number(chain.db) is None:
-            return _write(chain, chain.genesis)
+            genesis = chain.genesis.with_timestamp(_first_time(chain))
+            return _begin(chain, genesis, makes_blocks=True)
         genesis = chain.genesis
         first = stored.load_block(chain.db, 0)
         if not genesis.timestamp:
@@ -140,38 +144,44 @@ def _keep(chain: EvmChain, text: str) -> None:
 def genesis_text(chain: EvmChain) -> str:
     """Return the genesis file from which another node makes the very block 0 of this one.
 
-    Of a fork it is the file whose rules and balances it has. Before the first start of a chain whose file
-    leaves its time open, that time is now. The chain ID is the one that transactions are signed for now, which
-    block 0 does not say.
+    Of a fork it is the file whose rules and balances it has. Before the first start of a local chain its time
+    is now. The chain ID is the one that transactions are signed for now, which block 0 does not say.
     """
+    text = chain.genesis_file()
     if chain.fork is not None:
         # anvil_reset may make it another fork; the P-Chain's genesis, which has this text, stays.
         own = chain.own_genesis
         return complete_text(
-            chain.genesis_file(),
-            timestamp=own.timestamp or REFERENCE_LOCAL_TIME,
-            config=own.config,
+            text, timestamp=begin_time(chain, REFERENCE_LOCAL_TIME), config=own.config
         )
     began = stored.head_number(chain.db) is not None
-    text = chain.genesis_file()
-    timestamp = chain.genesis.timestamp
-    if not timestamp:
-        timestamp = stored.load_block(chain.db, 0).header.timestamp if began else _first_time(chain)
+    timestamp = stored.load_block(chain.db, 0).header.timestamp if began else _first_time(chain)
     return complete_text(text, timestamp=timestamp, config=chain.config)
 
 
-def _first_time(chain: EvmChain) -> int:
-    """Return when a chain begins whose genesis leaves that open (Unix seconds).
+def begin_time(chain: EvmChain, now: int) -> int:
+    """Return the timestamp of block 0, in Unix seconds, if the chain begins now.
 
-    Nodes of a network that comes with them ask nobody, and have to begin alike.
+    It is the genesis file's, even if that is 0. Only a local chain's own file leaves it open.
+
+    Args:
+        chain: Which chain.
+        now: When a chain begins whose file leaves that open.
+
+    Raises:
+        GenesisFileError: The file cannot be used.
     """
-    return REFERENCE_LOCAL_TIME if chain.node.has_built_in_network else clock.now()
+    named = chain.own_genesis.timestamp
+    return now if chain.is_local_genesis and not named else named
 
 
-def _write(chain: EvmChain, genesis: Genesis) -> AcceptedBlock:
-    if not genesis.timestamp:
-        genesis = genesis.with_timestamp(_first_time(chain))
-    return _begin(chain, genesis, makes_blocks=True)
+def _first_time(chain: EvmChain) -> int:
+    """Return the timestamp of block 0 at the first start, in Unix seconds.
+
+    Nodes of a network that comes with them fetch no genesis, and have to begin alike.
+    """
+    now = REFERENCE_LOCAL_TIME if chain.node.has_built_in_network else clock.now()
+    return begin_time(chain, now)
 
 
 def _begin(chain: EvmChain, genesis: Genesis, *, makes_blocks: bool) -> AcceptedBlock:

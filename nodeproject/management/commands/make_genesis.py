@@ -12,6 +12,7 @@ from cchain_app.accounts.errors import KeyringError
 from cchain_app.apps import evm_chain
 from cchain_app.genesis import complete_text
 from cchain_app.genesis_fields import GenesisFileError
+from cchain_app.services.genesis import begin_time
 from nodeproject.founders import founder
 from platform_app.apps import platform_chain
 from platform_app.genesis.built_in import own_network
@@ -49,7 +50,7 @@ class Command(BaseCommand):
         try:
             c_chain = complete_text(
                 evm_chain().genesis_file(),
-                timestamp=evm_chain().genesis.timestamp or start,
+                timestamp=begin_time(evm_chain(), start),
                 config=evm_chain().config,
             )
             config = own_network(

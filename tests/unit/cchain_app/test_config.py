@@ -8,6 +8,7 @@ import pytest
 
 from cchain_app.config import FORKS, BlobParameters, at_least, parse_config
 from cchain_app.evm.trie_python import PythonStateTrie
+from cchain_app.first_block import first_block
 from cchain_app.genesis import BUILT_IN, built_in_text, complete_text, load_genesis
 from cchain_app.genesis_fields import (
     ForkOrderError,
@@ -206,6 +207,11 @@ def test_a_configuration_that_cannot_be_is_refused(
         (genesis(extraData="0x" + "00" * 33), MalformedFieldError,
          r"^extraData: 33 bytes, want at most 32$"),
         (genesis(mixHash="0x00"), MalformedFieldError, r"^mixHash: 1 bytes, want 32$"),
+        (genesis(number="0x5"), MalformedFieldError, r"^number: 5, want 0$"),
+        (genesis(config=config(chainId="")), MalformedFieldError,
+         r"^config\.chainId: not a whole number: ''$"),
+        (genesis(config=config(shanghaiTime="")), MalformedFieldError,
+         r"^config\.shanghaiTime: not a whole number: ''$"),
     ],
 )  # fmt: skip
 def test_a_file_that_cannot_be_is_refused(
@@ -226,6 +232,66 @@ def test_header_fields_are_read_and_filled_in_by_fork() -> None:
     )
     assert (cancun.base_fee, cancun.excess_blob_gas, cancun.blob_gas_used) == (7, 9, 0)
     assert cancun.parent_beacon_block_root == bytes(32)
+
+
+def test_empty_text_is_zero_in_every_number_outside_of_config() -> None:
+    names = (
+        "nonce",
+        "timestamp",
+        "difficulty",
+        "number",
+        "gasUsed",
+        "excessBlobGas",
+        "blobGasUsed",
+    )
+    rules = config(shanghaiTime=0, cancunTime=0)
+    account = {"balance": "", "nonce": ""}
+    text = genesis(config=rules, alloc={"11" * 20: account}, **dict.fromkeys(names, ""))
+    assert load_genesis(text) == load_genesis(genesis(config=rules, alloc={"11" * 20: {}}))
+    assert load_genesis(genesis(baseFeePerGas="")).base_fee == 0
+    assert load_genesis(genesis(gasLimit="")).gas_limit == 4_712_388
+
+
+HEADER_FIELDS = (
+    "base_fee", "withdrawals_root", "blob_gas_used", "excess_blob_gas", "parent_beacon_block_root",
+    "requests_hash",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "timestamp", "counts"),
+    [
+        ({}, 0, [1, 2, 5, 6, 6]),
+        ({"timestamp": "0x0"}, 0, [1, 2, 5, 6, 6]),
+        ({"timestamp": None}, 0, [1, 2, 5, 6, 6]),
+        ({"timestamp": 1500}, 1500, [6, 6, 6, 6, 6]),
+    ],
+)
+def test_block_0_has_the_header_fields_of_the_fork_at_its_own_time(
+    given: dict[str, Any], timestamp: int, counts: list[int]
+) -> None:
+    """As go-ethereum's Genesis.ToBlock: an absent timestamp is 0, and forks at a later time do not count."""
+    forks = ("shanghaiTime", "cancunTime", "pragueTime", "osakaTime")
+    headers = []
+    for begun in range(len(forks) + 1):
+        times = {key: 0 if place < begun else 1000 + place for place, key in enumerate(forks)}
+        made, _ = first_block(
+            PythonStateTrie(), load_genesis(genesis(config=config(**times), **given))
+        )
+        headers.append(made.header)
+    assert {header.timestamp for header in headers} == {timestamp}
+    assert counts == [
+        sum(getattr(header, name) is not None for name in HEADER_FIELDS) for header in headers
+    ]
+
+
+def test_another_time_brings_the_header_fields_of_its_fork() -> None:
+    rules = config(shanghaiTime=1, cancunTime=2, pragueTime=3)
+    given = load_genesis(genesis(config=rules, excessBlobGas="0x9"))
+    assert (given.excess_blob_gas, given.blob_gas_used) == (None, None)
+    later = given.with_timestamp(3)
+    assert (later.fork, later.excess_blob_gas, later.blob_gas_used) == ("prague", 0, 0)
+    assert first_block(PythonStateTrie(), later)[0].header.requests_hash is not None
 
 
 def test_allocations_become_the_first_state() -> None:

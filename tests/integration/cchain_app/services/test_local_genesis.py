@@ -15,10 +15,12 @@ from cchain_app.config import CHOSEN_FORKS, at_least
 from cchain_app.genesis import built_in_text
 from cchain_app.local_genesis import LocalChoices, local_text
 from cchain_app.services import local_genesis
-from cchain_app.services.genesis import OtherChainId, OtherGenesis, load_genesis
+from cchain_app.services.genesis import OtherChainId, OtherGenesis, genesis_text, load_genesis
 from cchain_app.store.chain import first_block
 from cchain_app.txs.transaction import LEGACY
 from primitives.evm import ZERO_HASH
+from primitives.hashing import EMPTY_ROOT
+from tests.builders.platform import NOW
 from tests.builders.process import begin_anew
 from tests.integration.conftest import Chain, Rpc
 from tests.integration.recomputed import assert_recomputes
@@ -144,6 +146,69 @@ def test_a_given_file_is_taken_as_it_is(begin: Begin, tmp_path: Path) -> None:
     assert [remark.split(",")[0] for remark in local_genesis.remarks(evm_chain())] == [
         "NODE_GAS_LIMIT is 9000000"
     ]
+
+
+@pytest.fixture
+def begin_at_zero(begin: Begin, tmp_path: Path) -> Begin:
+    """Begin a chain whose given file has timestamp 0, and forks that a later time brings."""
+    path = tmp_path / "mine.json"
+    document = json.loads(built_in_text("local"))
+    document["config"] |= {"cancunTime": 1000, "pragueTime": 2000}
+    path.write_text(json.dumps(document | {"timestamp": "0x0"}))
+    begin(genesis=str(path))
+    return begin
+
+
+def test_a_given_file_keeps_timestamp_0(begin_at_zero: Begin) -> None:
+    first = load_genesis(evm_chain())
+
+    assert first.header.timestamp == 0
+    assert (first.header.withdrawals_root, first.header.excess_blob_gas) == (EMPTY_ROOT, None)
+    assert json.loads(genesis_text(evm_chain()))["timestamp"] == "0x0"
+    begin_at_zero()
+    assert load_genesis(evm_chain()) == first
+
+
+def test_the_first_block_after_timestamp_0_has_the_time_and_the_fork_of_the_clock(
+    begin_at_zero: Begin, rpc: Rpc
+) -> None:
+    chain = Chain()
+    chain.now = NOW
+
+    block = chain.do()[1]
+
+    assert block.header.timestamp == NOW + 1
+    assert (block.header.excess_blob_gas, block.header.requests_hash is None) == (0, False)
+    assert rpc("eth_getBlockByNumber", "0x0", False)["timestamp"] == "0x0"
+    assert_recomputes(chain.evm)
+
+
+def test_a_directory_of_an_older_version_that_began_with_timestamp_0_is_kept(
+    begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mine.json"
+    path.write_bytes(built_in_text("local"))
+    begin(genesis=str(path))
+    with monkeypatch.context() as older:
+        older.setattr("cchain_app.services.genesis.begin_time", lambda _chain, now: now)
+        first = load_genesis(evm_chain())
+    assert first.header.timestamp > 0
+
+    begin()
+
+    assert load_genesis(evm_chain()) == first
+    assert int(json.loads(genesis_text(evm_chain()))["timestamp"], 16) == first.header.timestamp
+
+
+def test_another_chain_than_that_of_a_file_with_timestamp_0_is_refused(
+    begin: Begin, begin_at_zero: Begin
+) -> None:
+    begin(genesis="")
+    load_genesis(evm_chain())
+    begin_at_zero(genesis=str(evm_chain().kept_genesis.with_name("mine.json")))
+
+    with pytest.raises(OtherGenesis):
+        load_genesis(evm_chain())
 
 
 def test_a_database_without_tables_is_one_without_a_chain(
