@@ -13,6 +13,7 @@ from cchain_app.genesis_fields import (
     ForkOrderError,
     MalformedFieldError,
     UnsupportedForkError,
+    parse_address,
     read_flag,
     read_number,
     read_object,
@@ -36,6 +37,9 @@ _OTHER_NAMES = {
     "tangerine": "tangerinewhistle",
 }
 
+DEPOSIT_CONTRACT = Address(bytes.fromhex("00000000219ab540356cbb839cbe05303d7705fa"))
+"""Mainnet's deposit contract, from whose logs deposits are read unless the file names another (EIP-6110)."""
+
 BLACKHOLE = Address(bytes.fromhex("0100000000000000000000000000000000000000"))
 """Where tips go on a C-Chain: nobody has the key."""
 
@@ -55,6 +59,13 @@ _BLOCK_FORKS = (
     ("berlin", "berlinBlock"),
     ("london", "londonBlock"),
 )
+_PETERSBURG = ("petersburg", "petersburgBlock")
+_ORDERED_BLOCK_FORKS = tuple(
+    entry
+    for fork in _BLOCK_FORKS
+    for entry in ((fork, _PETERSBURG) if fork[0] == "constantinople" else (fork,))
+)
+"""The forks by block in the order that they have to have, with Petersburg, which is part of Constantinople here."""
 _TIME_FORKS = (
     ("shanghai", "shanghaiTime"),
     ("cancun", "cancunTime"),
@@ -74,7 +85,8 @@ _QUIET_WITH = {
 }  # fmt: skip
 """With which rule set those begin that a chain without a past has."""
 _TERMINAL_DIFFICULTY = "terminalTotalDifficulty"
-_OPTIONAL_FORKS = frozenset({"bpo1", "bpo2"})
+_DEPOSITS = "depositContractAddress"
+_OPTIONAL_FORKS = frozenset({"petersburg", "bpo1", "bpo2"})
 _UNKNOWN_TIMES = ("bpo3Time", "bpo4Time", "bpo5Time", "amsterdamTime", "verkleTime", "ubtTime")
 
 
@@ -124,14 +136,25 @@ class ForkSchedule:
     """`terminalTotalDifficulty`; zero means merged from the start, None means not by difficulty."""
     quiet_blocks: tuple[int, ...] = ()
     """First blocks of forks that begin no rule set of their own here."""
+    petersburg_block: int | None = None
+    """`petersburgBlock`, when the file has it. Without it Petersburg begins with Constantinople."""
 
     @property
     def named_blocks(self) -> tuple[int, ...]:
         """Every first block of a fork that the file names, several at one block among them."""
         return (*self.blocks.values(), *self.quiet_blocks)
 
+    @property
+    def has_eip_1283(self) -> bool:
+        """Whether there are blocks of Constantinople before Petersburg: they meter SSTORE by EIP-1283."""
+        first, last = self.blocks.get("constantinople"), self.petersburg_block
+        return first is not None and last is not None and first < last
+
     def fork_at(self, number: int, timestamp: int, difficulty: int = 0) -> str:
         """Return the name of the rule set of a block, one of `FORKS`.
+
+        Unspecified: blocks of Constantinople before Petersburg count as Petersburg's, since no engine here has
+        EIP-1283. An import refuses a block in which that makes a difference, by its gas.
 
         Total difficulty is not known here, so for a chain with a terminal one above zero a block
         counts as merged when its own difficulty is zero.
@@ -179,6 +202,8 @@ class ChainConfig:
     develop against."""
     fresh_prev_randao: bool = False
     """Whether PREVRANDAO is another number in each block; the file's `freshPrevRandao`."""
+    deposit_contract: Address = DEPOSIT_CONTRACT
+    """Whose logs are deposits (EIP-6110); the file's `depositContractAddress`."""
 
     def floor_after(self, base_fee: int | None) -> int:
         """Return the floor under the base fee of the block after one with this base fee, in wei."""
@@ -211,7 +236,8 @@ def parse_config(
     known that geth does not have, since all nodes of a network must agree on them: `minBaseFee` and
     `freshPrevRandao`.
     Unspecified: geth refuses a blob fork without an entry in `blobSchedule`; files written before
-    that key existed are taken here with Ethereum's own figures.
+    that key existed are taken here with Ethereum's own figures. Without `depositContractAddress`
+    deposits are read from mainnet's contract, where geth reads them from the zero address.
 
     Raises:
         MissingFieldError: There is no chainId.
@@ -228,7 +254,13 @@ def parse_config(
         min_base_fee=min_base_fee if floor is None else floor,
         coinbase=coinbase,
         fresh_prev_randao=read_flag(document, FRESH_PREV_RANDAO, "config."),
+        deposit_contract=_parse_deposit_contract(document),
     )
+
+
+def _parse_deposit_contract(document: Document) -> Address:
+    value = document.get(_DEPOSITS)
+    return DEPOSIT_CONTRACT if value is None else parse_address(value, f"config.{_DEPOSITS}")
 
 
 def with_fork_from_start(document: Document, fork: str) -> Document:
@@ -256,14 +288,13 @@ def _parse_schedule(document: Document) -> ForkSchedule:
             raise UnsupportedForkError(f"config.{key}: this fork is not supported")
     blocks = _read_starts(document, _BLOCK_FORKS)
     times = _read_starts(document, _TIME_FORKS)
-    _check_order(_BLOCK_FORKS, blocks)
+    _check_order(_ORDERED_BLOCK_FORKS, _read_starts(document, _ORDERED_BLOCK_FORKS))
     _check_order(_TIME_FORKS, times)
     if times and "london" not in blocks:
         raise ForkOrderError(
             f"unsupported fork ordering: londonBlock not enabled, but {_key_of(next(iter(times)))} "
             f"enabled at timestamp {next(iter(times.values()))}"
         )
-    _check_petersburg(document, blocks)
     return ForkSchedule(
         blocks=blocks,
         times=times,
@@ -272,6 +303,7 @@ def _parse_schedule(document: Document) -> ForkSchedule:
             document, _TERMINAL_DIFFICULTY, "config.", bits=256
         ),
         quiet_blocks=tuple(_read_starts(document, [(key, key) for key in _QUIET_FORKS]).values()),
+        petersburg_block=read_optional_number(document, "petersburgBlock", "config."),
     )
 
 
@@ -297,15 +329,6 @@ def _check_order(forks: tuple[tuple[str, str], ...], starts: Mapping[str, int]) 
                 f"unsupported fork ordering: {earlier_key} enabled at {unit} {starts[earlier]}, "
                 f"but {later_key} enabled at {unit} {starts[later]}"
             )
-
-
-def _check_petersburg(document: Document, blocks: Mapping[str, int]) -> None:
-    """Refuse blocks between Constantinople and Petersburg: EIP-1283 lived there alone."""
-    petersburg = read_optional_number(document, "petersburgBlock", "config.")
-    if petersburg is not None and petersburg != blocks.get("constantinople"):
-        raise UnsupportedForkError(
-            "config.petersburgBlock: Constantinople without Petersburg is not supported"
-        )
 
 
 def _key_of(fork: str) -> str:

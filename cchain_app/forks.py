@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Final
 
-from cchain_app.config import ForkSchedule, at_least
+from cchain_app.config import DEPOSIT_CONTRACT, ForkSchedule, at_least
 from primitives.evm import Address, Hash
 
 _PRECOMPILES: Final = (
@@ -33,7 +33,7 @@ _PRECOMPILES: Final = (
 _SYSTEM_CONTRACTS: Final = (
     ("cancun", "BEACON_ROOTS_ADDRESS", "000f3df6d732807ef1319fb7b8bb8522d0beac02"),
     ("prague", "HISTORY_STORAGE_ADDRESS", "0000f90827f1c53a10cb7a02335b175320002935"),
-    ("prague", "DEPOSIT_CONTRACT_ADDRESS", "00000000219ab540356cbb839cbe05303d7705fa"),
+    ("prague", "DEPOSIT_CONTRACT_ADDRESS", DEPOSIT_CONTRACT.hex()),
     ("prague", "WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS", "00000961ef480eb55e80d19ad83579a64c007002"),
     (
         "prague",

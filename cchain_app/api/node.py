@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.config import FRESH_PREV_RANDAO, BlobParameters, ChainConfig
+from cchain_app.config import DEPOSIT_CONTRACT, FRESH_PREV_RANDAO, BlobParameters, ChainConfig
 from cchain_app.forks import fork_id, precompiles, system_contracts
 from cchain_app.selectors import blocks, development
 from primitives.evm import Address
@@ -127,6 +127,10 @@ def chain_config(rpc: EvmRpc) -> dict[str, Any]:
     answer.update({f"{fork}Time": first for fork, first in schedule.times.items()})
     if config.fresh_prev_randao:
         answer[FRESH_PREV_RANDAO] = True
+    if schedule.petersburg_block is not None:
+        answer["petersburgBlock"] = schedule.petersburg_block
+    if config.deposit_contract != DEPOSIT_CONTRACT:
+        answer["depositContractAddress"] = encode_data(config.deposit_contract)
     if config.blobs:
         answer["blobSchedule"] = {fork: _to_json(blobs) for fork, blobs in config.blobs.items()}
     return answer
@@ -164,8 +168,15 @@ def _fork(config: ChainConfig, genesis: AcceptedBlock, time: int) -> dict[str, A
         "chainId": encode_quantity(config.chain_id),
         "forkId": encode_data(fork_id(config.schedule, genesis.hash, began, time=time)),
         "precompiles": _addresses(precompiles(fork)),
-        "systemContracts": _addresses(system_contracts(fork)),
+        "systemContracts": _addresses(_system_contracts(config, fork)),
     }
+
+
+def _system_contracts(config: ChainConfig, fork: str) -> Mapping[str, Address]:
+    found = dict(system_contracts(fork))
+    if "DEPOSIT_CONTRACT_ADDRESS" in found:
+        found["DEPOSIT_CONTRACT_ADDRESS"] = config.deposit_contract
+    return found
 
 
 def _addresses(named: Mapping[str, Address]) -> dict[str, str]:

@@ -57,6 +57,7 @@ def next_env(
         blob_base_fee_update_fraction=None if blobs is None else blobs.update_fraction,
         parent_hash=parent.hash,
         parent_beacon_block_root=ZERO_HASH if at_least(fork, "cancun") else None,
+        deposit_contract=config.deposit_contract,
     )
 
 
@@ -87,6 +88,7 @@ def env_of(header: Header, config: ChainConfig) -> BlockEnv:
         blob_base_fee_update_fraction=None if blobs is None else blobs.update_fraction,
         parent_hash=header.parent_hash,
         parent_beacon_block_root=header.parent_beacon_block_root,
+        deposit_contract=config.deposit_contract,
     )
 
 

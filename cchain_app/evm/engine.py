@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol, Self
 
+from cchain_app.config import DEPOSIT_CONTRACT
 from cchain_app.txs.transaction import Transaction
 from primitives.evm import ZERO_HASH, Address, Hash, Slot, Word
 
@@ -90,6 +91,8 @@ class BlockEnv:
     signers: tuple[tuple[bytes, Address], ...] = ()
     """(signature, signer): whom ecrecover answers for 65 bytes of r, s and v, whatever was signed and at its
     usual price; none twice. Only a chain to develop against has any (devnet.md 4)."""
+    deposit_contract: Address = DEPOSIT_CONTRACT
+    """Whose logs are deposits (EIP-6110)."""
 
 
 class Log(NamedTuple):

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import cchain_native
 
+from cchain_app.evm import native_deposits
 from cchain_app.evm.engine import (
     BlockEnv,
     CallInterrupted,
@@ -47,7 +48,8 @@ class NativeEngine:
 
     Unspecified: a block reward is never paid; a transaction whose fee is 2^128 wei or more cannot
     be read; a contract of EIP-4788, 2935, 7002 or 7251 that was never deployed is not called and
-    makes no requests; deposits (EIP-6110) are read from mainnet's deposit contract.
+    makes no requests; the crate reads deposits (EIP-6110) from mainnet's deposit contract, so another one's logs
+    are handed to it as that one's.
     """
 
     name = "revm"
@@ -78,7 +80,7 @@ class NativeEngine:
             )
         except cchain_native.InvalidBlock as refusal:
             raise InvalidBlock(str(refusal)) from None
-        return ExecutedBlock(
+        executed = ExecutedBlock(
             included=tuple(included),
             results=tuple(map(_result, outcomes)),
             skipped=tuple(SkippedTransaction(*values) for values in skipped),
@@ -86,6 +88,7 @@ class NativeEngine:
             changes=changes_of(changes),
             requests_hash=None if requests_hash is None else Hash(requests_hash),
         )
+        return native_deposits.corrected(self, env, transactions, state, executed)
 
     def close_block(self, env: BlockEnv, state: StateReader, logs: Sequence[Log]) -> ClosedBlock:
         """Make the fork's system calls that follow a block's transactions.
@@ -94,7 +97,9 @@ class NativeEngine:
             InvalidBlock: A system call failed, or a deposit cannot be read.
         """
         try:
-            changes, requests_hash = cchain_native.close_block(env, state, logs)
+            changes, requests_hash = cchain_native.close_block(
+                env, state, native_deposits.as_mainnets(env, logs)
+            )
         except cchain_native.InvalidBlock as refusal:
             raise InvalidBlock(str(refusal)) from None
         return ClosedBlock(

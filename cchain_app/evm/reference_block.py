@@ -146,7 +146,7 @@ class BlockExecution:
         deposits = b"".join(
             bytes(requests.extract_deposit_data(log.data))
             for log in logs
-            if log.address == requests.DEPOSIT_CONTRACT_ADDRESS and log.topics[:1] == (topic,)
+            if log.address == self._env.deposit_contract and log.topics[:1] == (topic,)
         )
         return [self._fork.fork.DEPOSIT_REQUEST_TYPE + deposits] if deposits else []
 

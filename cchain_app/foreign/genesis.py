@@ -4,26 +4,17 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
-from cchain_app.genesis_fields import (
-    UnsupportedForkError,
-    parse_address,
-    read_number,
-    read_object,
-)
+from cchain_app.genesis_fields import UnsupportedForkError, read_number, read_object
 
 _SEALS: Final = ("clique", "parlia", "bor", "istanbul", "ibft", "qbft")
 """Keys of consensus engines that pay somebody whom only a block's seal names."""
-
-_DEPOSITS: Final = "depositContractAddress"
-_DEPOSIT_CONTRACT: Final = bytes.fromhex("00000000219ab540356cbb839cbe05303d7705fa")
-"""Mainnet's: engines read deposits there (EIP-6110)."""
 
 
 def verify_supported(text: bytes) -> None:
     """Check that nothing in a genesis file, which `load_genesis` takes, asks for rules that there are not.
 
     Raises:
-        UnsupportedForkError: Proof of authority, the DAO fork, or deposits to another contract than mainnet's.
+        UnsupportedForkError: Proof of authority, or the DAO fork.
         GenesisFileError: By another subclass: a field is malformed.
     """
     document = json.loads(text)
@@ -37,7 +28,3 @@ def verify_supported(text: bytes) -> None:
         raise UnsupportedForkError(
             "config.daoForkBlock: the DAO fork's irregular state change is not supported"
         )
-    deposits = config.get(_DEPOSITS)
-    path = f"config.{_DEPOSITS}"
-    if deposits is not None and parse_address(deposits, path) != _DEPOSIT_CONTRACT:
-        raise UnsupportedForkError(f"{path}: deposits are read from mainnet's contract alone")

@@ -63,7 +63,7 @@ DEPOSITS = Address(bytes.fromhex("00000000219ab540356cbb839cbe05303d7705fa"))
 """What takes requests for the consensus layer (EIP-7002, EIP-7251, EIP-6110)."""
 
 _DEPOSITED = 0x649BBC62D0E31342AFEA4E5CD82D4049E7E1EE912FC0889AA790803BE39038C5
-_DEPOSIT_LOGGER = assemble("CALLDATASIZE 0 0 CALLDATACOPY", _DEPOSITED, "CALLDATASIZE 0 LOG1 STOP")
+DEPOSIT_LOGGER = assemble("CALLDATASIZE 0 0 CALLDATACOPY", _DEPOSITED, "CALLDATASIZE 0 LOG1 STOP")
 """Stands for the deposit contract: it logs what it is told."""
 
 _COUNTER = assemble("0 SLOAD 1 ADD 0 SSTORE 0 0 LOG0 STOP")
@@ -93,7 +93,7 @@ def history() -> History:
     """Return the history; it is always the same."""
     alloc = {
         bytes(SENDER): Account(balance=10**24),
-        bytes(DEPOSITS): Account(nonce=1, code=_DEPOSIT_LOGGER),
+        bytes(DEPOSITS): Account(nonce=1, code=DEPOSIT_LOGGER),
         **_system_contracts(),
     }
     chain = SpecChain(FORKS, alloc)
@@ -154,7 +154,7 @@ class _Sender:
         return [
             self._sign(number, to=EXITS, value=1, data=key + (7).to_bytes(8, "big")),
             self._sign(number, to=CONSOLIDATIONS, value=1, data=key + b"\x02" * 48),
-            self._sign(number, to=DEPOSITS, value=0, data=_deposit(key)),
+            self._sign(number, to=DEPOSITS, value=0, data=deposit_event(key)),
         ]
 
     def _sign(self, number: int, **fields: Any) -> bytes:
@@ -193,7 +193,7 @@ class _Sender:
         return b"\x03" + rlp.encode(whole)
 
 
-def _deposit(key: bytes) -> bytes:
+def deposit_event(key: bytes) -> bytes:
     """Return what the deposit contract logs: five fields, each behind its offset and length."""
     fields = (key, b"\x02" * 32, (32 * 10**9).to_bytes(8, "little"), b"\x03" * 96, bytes(8))
     heads, tails = b"", b""

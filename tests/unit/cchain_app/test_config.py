@@ -93,6 +93,25 @@ def test_keys_of_other_chains_are_ignored() -> None:
     assert chain.fork_at(0, 0) == "paris"
 
 
+def test_petersburg_may_begin_after_constantinople() -> None:
+    blocks = dict(zip(BLOCK_KEYS, (0, 0, 0, 0, 0, 4, 9, 9, 9, 9), strict=True))
+    chain = parse_config(config(**blocks))
+    assert [chain.fork_at(number, 0) for number in (3, 4, 8)] == [
+        "byzantium", "constantinople", "constantinople",
+    ]  # fmt: skip
+    assert (chain.schedule.petersburg_block, chain.schedule.has_eip_1283) == (9, True)
+    assert not parse_config(config(**{**blocks, "petersburgBlock": 4})).schedule.has_eip_1283
+    assert not parse_config(config(**{**blocks, "petersburgBlock": None})).schedule.has_eip_1283
+
+
+def test_deposits_are_read_from_the_contract_that_the_file_names() -> None:
+    assert (
+        parse_config(config()).deposit_contract.hex() == "00000000219ab540356cbb839cbe05303d7705fa"
+    )
+    named = parse_config(config(depositContractAddress="0x" + "42" * 20))
+    assert named.deposit_contract == b"\x42" * 20
+
+
 def test_blob_parameters_follow_the_schedule() -> None:
     blobs = {
         "cancun": {"target": 3, "max": 6, "baseFeeUpdateFraction": 3338477},
@@ -162,8 +181,14 @@ def test_forks_are_ordered_by_name() -> None:
         ({"londonBlock": None, "shanghaiTime": 5}, ForkOrderError,
          r"^unsupported fork ordering: londonBlock not enabled, but shanghaiTime enabled at "
          r"timestamp 5$"),
-        ({"petersburgBlock": 5}, UnsupportedForkError,
-         r"^config\.petersburgBlock: Constantinople without Petersburg is not supported$"),
+        ({"petersburgBlock": 5}, ForkOrderError,
+         r"^unsupported fork ordering: petersburgBlock enabled at block 5, but istanbulBlock enabled "
+         r"at block 0$"),
+        ({"constantinopleBlock": 5, "istanbulBlock": 5, "berlinBlock": 5, "londonBlock": 5}, ForkOrderError,
+         r"^unsupported fork ordering: constantinopleBlock enabled at block 5, but petersburgBlock "
+         r"enabled at block 0$"),
+        ({"depositContractAddress": "0x12"}, MalformedFieldError,
+         r"^config\.depositContractAddress: not an address: '0x12'$"),
         ({"amsterdamTime": 5}, UnsupportedForkError,
          r"^config\.amsterdamTime: this fork is not supported$"),
         ({"blobSchedule": 5}, MalformedFieldError, r"^config\.blobSchedule: not an object$"),

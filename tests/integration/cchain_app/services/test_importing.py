@@ -77,6 +77,15 @@ def test_a_chain_of_go_ethereum_is_imported_and_goes_out_again(directory: Path) 
     assert exported(evm_chain()) == file
 
 
+def test_petersburg_after_constantinople_is_taken(directory: Path, rpc: Rpc) -> None:
+    later = history().genesis.replace(b'"petersburgBlock": 9', b'"petersburgBlock": 10')
+
+    done = bring(later, history().file)
+
+    assert done.blocks == LAST
+    assert rpc("eth_chainConfig")["petersburgBlock"] == 10
+
+
 def test_the_state_is_right_at_every_height(directory: Path) -> None:
     bring(history().genesis, history().file)
     forget()

@@ -274,7 +274,6 @@ def test_another_genesis_than_the_chains_is_refused(directory: Path) -> None:
     [
         b'"clique": {"period": 0},',
         b'"daoForkSupport": true, "daoForkBlock": 4,',
-        b'"depositContractAddress": "0x4242424242424242424242424242424242424242",',
     ],
 )
 def test_chains_by_other_rules_are_refused(directory: Path, config: bytes) -> None:

@@ -13,6 +13,7 @@ from cchain_app.apps import evm_chain
 from cchain_app.blocks.assembly import fresh_prev_randao
 from cchain_app.config import CHOSEN_FORKS, at_least
 from cchain_app.genesis import built_in_text
+from cchain_app.genesis_fields import UnsupportedForkError
 from cchain_app.local_genesis import LocalChoices, local_text
 from cchain_app.services import local_genesis
 from cchain_app.services.genesis import OtherChainId, OtherGenesis, genesis_text, load_genesis
@@ -208,6 +209,18 @@ def test_another_chain_than_that_of_a_file_with_timestamp_0_is_refused(
     begin_at_zero(genesis=str(evm_chain().kept_genesis.with_name("mine.json")))
 
     with pytest.raises(OtherGenesis):
+        load_genesis(evm_chain())
+
+
+def test_no_chain_is_begun_that_would_need_eip_1283(begin: Begin, tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    document = json.loads(built_in_text("local"))
+    document["config"] |= dict.fromkeys(("petersburgBlock", "istanbulBlock", "berlinBlock"), 5)
+    document["config"] |= {"londonBlock": 5}
+    path.write_text(json.dumps(document))
+    begin(genesis=str(path))
+
+    with pytest.raises(UnsupportedForkError, match="EIP-1283"):
         load_genesis(evm_chain())
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cchain_app.config import FORKS
+from cchain_app.config import DEPOSIT_CONTRACT, FORKS
 from cchain_app.evm.engine import (
     AccountChange,
     AccountState,
@@ -17,6 +17,7 @@ from cchain_app.evm.engine import (
     TransactionResult,
 )
 from cchain_app.evm.native import NativeEngine
+from cchain_app.evm.reference import ReferenceEngine
 from cchain_app.txs.transaction import ACCESS_LIST, LEGACY, SET_CODE
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_HASH, keccak256
@@ -32,6 +33,7 @@ from tests.builders.cchain import (
     genesis_state,
     transaction,
 )
+from tests.builders.spec_history import DEPOSIT_LOGGER, deposit_event
 
 ENGINE = NativeEngine()
 GWEI = 10**9
@@ -290,9 +292,31 @@ def test_contracts_that_were_never_deployed_are_not_called() -> None:
     assert block.requests_hash == EMPTY_REQUESTS
 
 
+EXITS = Address(bytes.fromhex("00000961ef480eb55e80d19ad83579a64c007002"))
+OTHER_DEPOSITS = Address(b"\x42" * 20)
+
+
+@pytest.mark.parametrize("engine", [ENGINE, ReferenceEngine()], ids=["native", "reference"])
+def test_deposits_are_read_from_the_contract_that_the_chain_names(engine: Any) -> None:
+    hashes = {}
+    for reads in (DEPOSIT_CONTRACT, OTHER_DEPOSITS):
+        for deposits_to in (DEPOSIT_CONTRACT, OTHER_DEPOSITS):
+            state = genesis_state()
+            state.put(deposits_to, code=DEPOSIT_LOGGER, nonce=1)
+            transactions = [
+                transaction(to=EXITS, value=1, gas=500_000, data=b"\x07" * 48 + bytes(7) + b"\x09"),
+                transaction(nonce=1, to=deposits_to, value=0, gas=500_000, data=deposit_event(b"\x05" * 48)),
+            ]  # fmt: skip
+            env = block_env(deposit_contract=reads)
+            block = engine.execute_block(env, transactions, state, skip_invalid=False)
+            hashes[reads, deposits_to] = block.requests_hash
+    assert hashes[DEPOSIT_CONTRACT, DEPOSIT_CONTRACT] == hashes[OTHER_DEPOSITS, OTHER_DEPOSITS]
+    assert hashes[DEPOSIT_CONTRACT, OTHER_DEPOSITS] == hashes[OTHER_DEPOSITS, DEPOSIT_CONTRACT]
+    assert len({*hashes.values(), EMPTY_REQUESTS}) == 3
+
+
 def test_a_withdrawal_request_is_in_the_requests_hash() -> None:
-    queue = Address(bytes.fromhex("00000961ef480eb55e80d19ad83579a64c007002"))
-    request = transaction(to=queue, value=1, gas=500_000, data=b"\x07" * 48 + bytes(7) + b"\x09")
+    request = transaction(to=EXITS, value=1, gas=500_000, data=b"\x07" * 48 + bytes(7) + b"\x09")
     block = run(genesis_state(), request)
     assert block.results[0].succeeded
     assert block.requests_hash not in {None, EMPTY_REQUESTS}
