@@ -118,6 +118,7 @@ def _logs(simulated: SimulatedBlock, index: int, first: int) -> list[wire.Json]:
             )
         )
         for log_index, log in enumerate(simulated.calls[index].logs, first)
+        if log is not None
     ]
 
 
@@ -126,7 +127,9 @@ def _error(call: SimulatedCall) -> wire.Json | None:
     failed = errors.failure(CallResult(trace.output, trace.gas_used, trace.gas_peak, trace.error))
     if failed is None:
         return None
-    words = failed.message + (CAPPED if call.prepared.capped else "")
     if failed.code == SERVER_ERROR:
-        return {"message": words, "code": VM_ERROR}
-    return {"message": words, "code": failed.code, "data": failed.data}
+        return {
+            "message": failed.message + (CAPPED if call.prepared.capped else ""),
+            "code": VM_ERROR,
+        }
+    return {"message": failed.message, "code": failed.code, "data": failed.data}

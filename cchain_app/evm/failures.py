@@ -53,6 +53,14 @@ def fee_below_base_fee(sender: Address, fee: int, base_fee: int) -> str:
     )
 
 
+def blob_fee_below_price(sender: Address, fee: int, price: int) -> str:
+    """Return the words for a fee cap of blobs that the block's price of blob gas exceeds."""
+    return (
+        f"max fee per blob gas less than block blob gas fee: address {checksum_address(sender)} "
+        f"blobGasFeeCap: {fee}, blobBaseFee: {price}"
+    )
+
+
 def tip_above_fee(sender: Address, tip: int, fee: int) -> str:
     """Return the words for a tip that is higher than the fee it is part of."""
     return (

@@ -26,11 +26,18 @@ class Reward(NamedTuple):
     of_uncle: bool
 
 
+def block_reward(fork: str) -> int:
+    """Return the reward of a block without uncles, in wei; 0 since Paris."""
+    if at_least(fork, "paris"):
+        return 0
+    return next(coins for since, coins in _REWARDS if at_least(fork, since)) * _COIN
+
+
 def rewards_of(header: Header, ommers: Sequence[Header], fork: str) -> list[Reward]:
     """Return what a block pays for work, its own miner first; nothing since Paris."""
-    if at_least(fork, "paris"):
+    reward = block_reward(fork)
+    if not reward:
         return []
-    reward = next(coins for since, coins in _REWARDS if at_least(fork, since)) * _COIN
     whole = reward + len(ommers) * (reward // 32)
     return [
         Reward(header.coinbase, whole, of_uncle=False),

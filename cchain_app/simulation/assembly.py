@@ -28,8 +28,9 @@ class SimulatedCall(NamedTuple):
 
     prepared: PreparedCall
     trace: TransactionTrace
-    logs: tuple[Log, ...]
-    """With movements of value, if they were asked for; the receipt has those of the trace."""
+    logs: tuple[Log | None, ...]
+    """With movements of value, if they were asked for, None for one that was undone; the receipt has the logs of
+    the trace."""
 
 
 class SimulatedBlock(NamedTuple):

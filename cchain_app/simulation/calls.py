@@ -6,6 +6,7 @@ What was left out is chosen, and what speaks against the call before it runs is 
 
 from typing import Final, NamedTuple
 
+from cchain_app.blocks.blobs import blob_base_fee
 from cchain_app.evm import failures
 from cchain_app.evm.engine import AccountState, BlockEnv, CallMessage
 from cchain_app.simulation.errors import BlockGasLimitReached, not_applied
@@ -37,6 +38,8 @@ class PreparedCall(NamedTuple):
     message: CallMessage
     capped: bool
     """Whether it was given less gas than it wants, for what all calls may use together."""
+    blob_fee: int
+    """Wei that its blobs cost, which the engine does not charge."""
 
 
 def prepare(
@@ -70,11 +73,22 @@ def prepare(
     gas = min(wanted, left.request)
     nonce = account.nonce if request.nonce is None else request.nonce
     transaction = unsigned(request, chain_id=env.chain_id, nonce=nonce, gas=gas)
-    words = _refusal(transaction, account, env, validate=validate)
+    blob_price = _blob_price(env)
+    words = _refusal(transaction, account, env, blob_price, validate=validate)
     if words is not None:
         raise not_applied(words, gas)
     message = _message(transaction, request, env, validate=validate)
-    return PreparedCall(request, transaction, message, gas < wanted)
+    blob_fee = transaction.blob_gas * blob_price
+    return PreparedCall(request, transaction, message, gas < wanted, blob_fee)
+
+
+def _blob_price(env: BlockEnv) -> int:
+    """Return the price of a blob gas in a block, in wei; 0 before Cancun."""
+    if env.blob_base_fee is not None:
+        return env.blob_base_fee
+    if env.excess_blob_gas is None or env.blob_base_fee_update_fraction is None:
+        return 0
+    return blob_base_fee(env.excess_blob_gas, env.blob_base_fee_update_fraction)
 
 
 def _message(
@@ -96,7 +110,12 @@ def _message(
 
 
 def _refusal(
-    transaction: Transaction, account: AccountState, env: BlockEnv, *, validate: bool
+    transaction: Transaction,
+    account: AccountState,
+    env: BlockEnv,
+    blob_price: int,
+    *,
+    validate: bool,
 ) -> str | None:
     """Return what speaks against a call, in geth's words."""
     if validate and (words := _wrong_nonce(transaction, account)) is not None:
@@ -108,6 +127,9 @@ def _refusal(
             return failures.tip_above_fee(sender, tip, cap)
         if cap < env.base_fee:
             return failures.fee_below_base_fee(sender, cap, env.base_fee)
+    blob_cap = transaction.max_fee_per_blob_gas
+    if transaction.blob_hashes and blob_cap < blob_price and (validate or blob_cap):
+        return failures.blob_fee_below_price(sender, blob_cap, blob_price)
     return _unpaid(sender, account.balance, transaction.cost)
 
 

@@ -14,6 +14,8 @@ from cchain_app.blocks.body import Withdrawal
 from cchain_app.blocks.header import Header
 from cchain_app.config import ChainConfig, at_least
 from cchain_app.evm.engine import (
+    AccountChange,
+    AccountState,
     BlockEnv,
     CallRejected,
     Log,
@@ -30,7 +32,7 @@ from cchain_app.evm.tracing import (
     TransactionTrace,
 )
 from cchain_app.feemarket import next_base_fee
-from cchain_app.foreign.credits import pay
+from cchain_app.foreign.credits import block_reward, pay
 from cchain_app.simulation.assembly import (
     SimulatedBlock,
     SimulatedCall,
@@ -38,7 +40,7 @@ from cchain_app.simulation.assembly import (
     assemble_block,
     executed_block,
 )
-from cchain_app.simulation.calls import GasLeft, PreparedCall, prepare
+from cchain_app.simulation.calls import MAXIMUM_NONCE, GasLeft, PreparedCall, prepare
 from cchain_app.simulation.errors import PriceTooHigh, not_applied
 from cchain_app.simulation.plan import BlockRequest, PlannedBlock, plan
 from cchain_app.simulation.transfers import logs_with_transfers
@@ -98,8 +100,8 @@ class Budget:
 class Simulation:
     """Runs blocks on an accepted one. For one request: it goes on from where it is.
 
-    Unspecified: no block reward is paid; a blob costs nothing; a precompile that is moved is back at its
-    place in the next block, as in geth.
+    Unspecified: a precompile that is moved is back at its place in the next block, as in geth. Blobs cost their
+    block's price also without validation, at most the sender's balance.
 
     Args:
         config: The chain's rules.
@@ -154,7 +156,7 @@ class Simulation:
         withdrawals = request.withdrawals if at_least(env.fork, "shanghai") else ()
         closed = engine.close_block(env, state, logs)
         state.put(closed.changes)
-        state.put(pay(_credits(withdrawals), StateChanges(), state, env.fork))
+        state.put(pay(_credits(withdrawals, env), StateChanges(), state, env.fork))
         changes = state.changes()
         executed = executed_block(calls, changes, closed.requests_hash)
         block = assemble_block(env, calls, executed, withdrawals, self._roots)
@@ -208,7 +210,11 @@ class Simulation:
             left = GasLeft(gas_left, self._budget.gas)
             account = state.account(request.sender)
             call = prepare(request, account, env, left, validate=self._options.validate)
+            if account is not None and call.blob_fee:
+                rest = max(account.balance - call.blob_fee, 0)
+                state.put(_changed(request.sender, account, account._replace(balance=rest)))
             trace = self._execute(call, env, state)
+            _overflow_nonce(request, account, state)
             gas_left -= trace.gas_used
             told = replace(trace, state=None, frames=())
             calls.append(SimulatedCall(call, told, self._logs(trace)))
@@ -235,7 +241,7 @@ class Simulation:
         state.put(trace.state.changes)
         return trace
 
-    def _logs(self, trace: TransactionTrace) -> tuple[Log, ...]:
+    def _logs(self, trace: TransactionTrace) -> tuple[Log | None, ...]:
         if not self._options.transfers:
             return trace.logs
         return tuple(logs_with_transfers(trace.frames))
@@ -252,9 +258,25 @@ def _readable(env: BlockEnv) -> BlockEnv:
     return env
 
 
-def _credits(withdrawals: Sequence[Withdrawal]) -> dict[Address, int]:
-    """Return how much wei withdrawals give to whom."""
-    paid: dict[Address, int] = {}
+def _overflow_nonce(
+    request: CallRequest, account: AccountState | None, state: PendingState
+) -> None:
+    """Set the nonce of a caller that had the highest one to 0, as geth does without validation."""
+    after = state.account(request.sender)
+    if account is None or after is None or request.to is None:
+        return
+    if account.nonce == MAXIMUM_NONCE:
+        state.put(_changed(request.sender, after, after._replace(nonce=0)))
+
+
+def _changed(address: Address, before: AccountState, after: AccountState) -> StateChanges:
+    return StateChanges(accounts={address: AccountChange(before, after)})
+
+
+def _credits(withdrawals: Sequence[Withdrawal], env: BlockEnv) -> dict[Address, int]:
+    """Return how much wei a block's reward and withdrawals give to whom."""
+    reward = block_reward(env.fork)
+    paid: dict[Address, int] = {env.coinbase: reward} if reward else {}
     for one in withdrawals:
         paid[one.address] = paid.get(one.address, 0) + one.wei
     return paid

@@ -5,7 +5,7 @@ from typing import Final
 
 from cchain_app.evm.engine import Log
 from cchain_app.evm.tracing import Frame, FrameLog
-from primitives.evm import Address, Word
+from primitives.evm import ZERO_ADDRESS, Address, Word
 
 TRANSFER_ADDRESS: Final = Address(b"\xee" * 20)
 """Who seems to have emitted them: nobody."""
@@ -18,10 +18,14 @@ TRANSFER_TOPIC: Final = Word(
 _MOVING: Final = frozenset({"CALL", "CREATE", "CREATE2", "SELFDESTRUCT"})
 
 
-def logs_with_transfers(frames: Sequence[Frame]) -> Iterator[Log]:
-    """Yield the logs of a call that worked in order, each movement of value where it happened.
+def logs_with_transfers(frames: Sequence[Frame]) -> Iterator[Log | None]:
+    """Yield the logs of a call in order, each movement of value where it happened.
 
-    What a frame moved that failed, or is inside one that did, is left out with its logs.
+    A movement that was undone, because its frame or one around it failed, is None: it counts for the indices of
+    the logs after it, as in geth.
+
+    Unspecified: a log that a contract emitted in a failed frame is left out and does not count, since engines
+    forget it. In geth it counts.
 
     Args:
         frames: Of the whole call, depth first, with their logs.
@@ -29,7 +33,10 @@ def logs_with_transfers(frames: Sequence[Frame]) -> Iterator[Log]:
     open_frames: list[_OpenFrame] = []
     failed: int | None = None
     for frame in frames:
+        moves = frame.value and frame.type in _MOVING and frame.to is not None
         if failed is not None and frame.depth > failed:
+            if moves:
+                yield None
             continue
         failed = None
         while len(open_frames) > frame.depth:
@@ -37,11 +44,13 @@ def logs_with_transfers(frames: Sequence[Frame]) -> Iterator[Log]:
         if open_frames:
             yield from open_frames[-1].next_call()
         if frame.error is None:
-            if frame.value and frame.type in _MOVING and frame.to is not None:
-                yield _transfer(frame.sender, frame.to, frame.value)
+            if moves:
+                yield _transfer(frame)
             open_frames.append(_OpenFrame(frame.logs))
         else:
             failed = frame.depth
+            if moves:
+                yield None
     while open_frames:
         yield from open_frames.pop().logs_before(None)
 
@@ -69,6 +78,7 @@ class _OpenFrame:
             yield found.log
 
 
-def _transfer(sender: Address, recipient: Address, wei: int) -> Log:
-    topics = (TRANSFER_TOPIC, Word(sender.rjust(32, b"\0")), Word(recipient.rjust(32, b"\0")))
-    return Log(TRANSFER_ADDRESS, topics, wei.to_bytes(32, "big"))
+def _transfer(frame: Frame) -> Log:
+    parties = (frame.sender, frame.to or ZERO_ADDRESS)
+    topics = (TRANSFER_TOPIC, *(Word(party.rjust(32, b"\0")) for party in parties))
+    return Log(TRANSFER_ADDRESS, topics, (frame.value or 0).to_bytes(32, "big"))

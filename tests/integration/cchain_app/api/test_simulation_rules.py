@@ -199,6 +199,41 @@ def test_a_call_with_blobs_sees_them(simulate: Any) -> None:
     assert transaction["blobVersionedHashes"] == [blob]
 
 
+def test_blobs_are_paid_before_the_call_runs(simulate: Any) -> None:
+    balance = {
+        "balance": hex(10**9),
+        "code": hexed(assemble("ORIGIN BALANCE 0 MSTORE 32 0 RETURN")),
+    }
+    blob = call(to=C0, maxFeePerBlobGas="0xa", blobVersionedHashes=["0x01" + "00" * 31])
+    free = block(blob, blockOverrides={"blobBaseFee": "0x0"}, **overrides(c0=balance))
+    dear = block(blob, blockOverrides={"blobBaseFee": "0x3"})
+
+    seen = [int(answer, 16) for ((_, answer),) in results(simulate(free, dear))]
+
+    assert seen == [10**9, 10**9 - 3 * 2**17]
+
+
+def test_an_undone_movement_counts_for_the_indices_of_logs(simulate: Any) -> None:
+    rich = overrides(c0={"balance": "0x64"}, c1={"code": hexed(assemble("0 0 REVERT"))})
+    calls = [call(to=C1, value="0x1"), call(to=C2, value="0x1"), call(to=C2, value="0x1")]
+
+    (found,) = simulate(block(*calls, **rich), traceTransfers=True)
+
+    assert [[log["logIndex"] for log in one["logs"]] for one in found["calls"]] == [
+        [],
+        ["0x1"],
+        ["0x2"],
+    ]
+
+
+def test_the_highest_nonce_overflows_without_validation(simulate: Any) -> None:
+    highest = overrides(c0={"nonce": hex(2**64 - 1)})
+
+    (found,) = simulate(block(call(), call(), **highest), returnFullTransactions=True)
+
+    assert [one["nonce"] for one in found["transactions"]] == [hex(2**64 - 1), "0x0"]
+
+
 def test_the_last_call_has_what_gas_is_left(simulate: Any) -> None:
     """A gas limit that is overridden is that of the blocks behind it, too."""
     spend = assemble("JUMPDEST GAS 500000 LT 0 JUMPI STOP")  # until half a million is left

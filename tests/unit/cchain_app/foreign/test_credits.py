@@ -8,7 +8,7 @@ from cchain_app.blocks.body import Withdrawal
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.header import Header
 from cchain_app.evm.engine import AccountChange, AccountState, StateChanges
-from cchain_app.foreign.credits import credits_of, pay
+from cchain_app.foreign.credits import block_reward, credits_of, pay
 from primitives.evm import Address, Hash
 from primitives.hashing import EMPTY_HASH
 from tests.builders.accepted import header
@@ -33,6 +33,7 @@ def block(ommers: Sequence[Header] = (), withdrawals: Sequence[Withdrawal] = ())
 )  # fmt: skip
 def test_a_block_is_worth_what_its_fork_says(fork: str, coins: int) -> None:
     assert credits_of(block(), fork) == {MINER: coins * COIN}
+    assert block_reward(fork) == coins * COIN
 
 
 def test_uncles_share_by_their_age() -> None:

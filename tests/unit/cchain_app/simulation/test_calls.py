@@ -115,6 +115,37 @@ def test_the_sender_must_have_what_it_sends_and_the_fee_cap():
         prepared(gas=21_000, gas_price=2**255)
 
 
+BLOBS = (Hash(b"\x01" * 32),) * 2
+BLOB_GAS = 2 * 2**17
+
+
+def test_blobs_cost_the_price_of_their_block():
+    assert prepared(blob_hashes=BLOBS, max_fee_per_blob_gas=1).blob_fee == BLOB_GAS
+    overridden = block_env(base_fee=0, blob_base_fee=7)
+    assert (
+        prepared(env=overridden, blob_hashes=BLOBS, max_fee_per_blob_gas=9).blob_fee == 7 * BLOB_GAS
+    )
+    dear = block_env(
+        base_fee=0, excess_blob_gas=10 * 5007716, blob_base_fee_update_fraction=5007716
+    )
+    assert prepared(env=dear, blob_hashes=BLOBS).blob_fee == 22026 * BLOB_GAS
+    before_cancun = block_env("shanghai", base_fee=0, excess_blob_gas=None)
+    assert prepared(env=before_cancun, blob_hashes=BLOBS).blob_fee == 0
+    assert prepared().blob_fee == 0
+
+
+def test_a_cap_of_blobs_must_pay_their_price_and_be_paid():
+    env = block_env(base_fee=0, blob_base_fee=7)
+    words = f"address {checksum_address(SENDER)} blobGasFeeCap: 6, blobBaseFee: 7"
+    with pytest.raises(errors.CallNotApplied, match=words):
+        prepared(env=env, blob_hashes=BLOBS, max_fee_per_blob_gas=6)
+    with pytest.raises(errors.CallNotApplied, match="blobGasFeeCap: 0, blobBaseFee: 7"):
+        prepared(env=env, blob_hashes=BLOBS, validate=True)
+    poor = AccountState(7, 9 * BLOB_GAS - 1, EMPTY_HASH)
+    with pytest.raises(errors.NotEnoughFunds, match=f"want {9 * BLOB_GAS}"):
+        prepared(env=env, account=poor, blob_hashes=BLOBS, max_fee_per_blob_gas=9)
+
+
 @pytest.mark.parametrize(
     ("words", "kind"),
     [

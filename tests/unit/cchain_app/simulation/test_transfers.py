@@ -15,11 +15,16 @@ def emitted(*positions: int) -> tuple[FrameLog, ...]:
     return tuple(FrameLog(said(place), place, position) for place, position in enumerate(positions))
 
 
-def told(*frames: Frame) -> list[int | tuple[bytes, bytes, int]]:
-    """Return for each log what it says, or for a movement who gave whom how much."""
-    found: list[int | tuple[bytes, bytes, int]] = []
+UNDONE = "undone"
+
+
+def read_logs(*frames: Frame) -> list[int | str | tuple[bytes, bytes, int]]:
+    """Return each log as its first byte, a movement as (sender, recipient, wei), or that it was undone."""
+    found: list[int | str | tuple[bytes, bytes, int]] = []
     for log in logs_with_transfers(frames):
-        if log.address == TRANSFER_ADDRESS:
+        if log is None:
+            found.append(UNDONE)
+        elif log.address == TRANSFER_ADDRESS:
             topic, sender, recipient = log.topics
             assert topic == TRANSFER_TOPIC
             found.append((sender[12:], recipient[12:], int.from_bytes(log.data, "big")))
@@ -29,15 +34,15 @@ def told(*frames: Frame) -> list[int | tuple[bytes, bytes, int]]:
 
 
 def test_the_call_itself_moves_value() -> None:
-    assert told(frame(value=5)) == [(CALLER, CALLEE, 5)]
-    assert told(frame(value=0)) == []
+    assert read_logs(frame(value=5)) == [(CALLER, CALLEE, 5)]
+    assert read_logs(frame(value=0)) == []
 
 
 def test_logs_stand_around_the_calls_in_between() -> None:
     top = frame(value=1, logs=emitted(0, 1, 1, 2))
     inner = frame(1, sender=CALLEE, to=OTHER, value=7)
     last = frame(1, sender=CALLEE, to=CALLER, value=9)
-    assert told(top, inner, last) == [
+    assert read_logs(top, inner, last) == [
         (CALLER, CALLEE, 1), 0, (CALLEE, OTHER, 7), 1, 2, (CALLEE, CALLER, 9), 3,
     ]  # fmt: skip
 
@@ -46,23 +51,24 @@ def test_logs_of_inner_calls_are_told_before_those_after_them() -> None:
     top = frame(logs=emitted(0, 1))
     inner = frame(1, logs=(FrameLog(said(8), 1, 0), FrameLog(said(9), 2, 1)))
     deepest = frame(2, value=3)
-    assert told(top, inner, deepest) == [0, 8, (CALLER, CALLEE, 3), 9, 1]
+    assert read_logs(top, inner, deepest) == [0, 8, (CALLER, CALLEE, 3), 9, 1]
 
 
-def test_what_is_undone_is_not_told() -> None:
+def test_what_is_undone_only_counts() -> None:
     undone = frame(1, value=5, error="execution reverted")
     inside = frame(2, value=6)
     after = frame(1, value=7)
-    assert told(frame(logs=emitted(1, 2)), undone, inside, after) == [
-        0, (CALLER, CALLEE, 7), 1,
+    assert read_logs(frame(logs=emitted(1, 2)), undone, inside, after) == [
+        UNDONE, UNDONE, 0, (CALLER, CALLEE, 7), 1,
     ]  # fmt: skip
-    assert told(frame(value=1, error="out of gas"), frame(1, value=2)) == []
+    assert read_logs(frame(value=1, error="out of gas"), frame(1, value=2)) == [UNDONE, UNDONE]
+    assert read_logs(frame(error="out of gas"), frame(1, type="DELEGATECALL", value=2)) == []
 
 
 def test_delegated_calls_move_nothing_and_the_end_of_a_contract_does() -> None:
     delegated = frame(1, type="DELEGATECALL", value=4)
     copied = frame(1, type="CALLCODE", value=4)
     created = frame(1, type="CREATE2", to=OTHER, value=2)
-    assert told(frame(), delegated, copied, created, selfdestruct(1)) == [
+    assert read_logs(frame(), delegated, copied, created, selfdestruct(1)) == [
         (CALLER, OTHER, 2), (CALLEE, OTHER, 12),
     ]  # fmt: skip
