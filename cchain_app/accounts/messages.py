@@ -11,6 +11,8 @@ from primitives.recursion import recursion_limit_kept
 
 _V: Final = 27
 _DOMAIN: Final = "EIP712Domain"
+_EMPTY: Final = "Empty"
+"""A type without fields: the message where the domain alone is signed."""
 
 _MOST_WORK: Final = 100_000
 """Fields of all types times values. A struct's fields are hashed for each value of it, even where they are missing."""
@@ -28,7 +30,8 @@ def typed_data_digest(document: Mapping[str, Any]) -> Hash:
     """Return what is signed of typed data.
 
     Unspecified: types that the primary one does not reach are left out, as wallets do; where `types` has the
-    domain's own, the domain has just its fields.
+    domain's own, the domain has just its fields. If the primary type is the domain's, the digest covers the
+    domain and no message, as in wallets; the document may have none.
 
     Args:
         document: With `types`, `primaryType`, `domain` and `message`.
@@ -38,6 +41,9 @@ def typed_data_digest(document: Mapping[str, Any]) -> Hash:
     """
     types, primary = _types(document), document.get("primaryType")
     domain, message = document.get("domain"), document.get("message")
+    signs_domain = primary == _DOMAIN
+    if signs_domain:
+        types, primary, message = {**_reached(types, _DOMAIN), _EMPTY: []}, _EMPTY, {}
     if not isinstance(primary, str) or primary not in types:
         raise BadTypedData("primaryType names none of the types")
     if not isinstance(domain, dict) or not isinstance(message, dict):
@@ -58,7 +64,8 @@ def typed_data_digest(document: Mapping[str, Any]) -> Hash:
         signable = encode_typed_data(full_message=given)
     except Exception as error:  # by many classes, whatever is wrong with what was given
         raise BadTypedData(str(error)[:_MOST_WORDS] or type(error).__name__) from None
-    return keccak256(b"\x19" + signable.version + signable.header + signable.body)
+    body = b"" if signs_domain else signable.body
+    return keccak256(b"\x19" + signable.version + signable.header + body)
 
 
 def sign_digest(digest: Hash, private_key: bytes) -> bytes:

@@ -108,6 +108,27 @@ def test_members_of_the_domain_that_are_null_are_not_there() -> None:
     assert typed_data_digest(more) == typed_data_digest(MAIL)
 
 
+def domain_digest(document: dict[str, Any]) -> bytes:
+    return keccak256(b"\x19\x01" + encode_typed_data(full_message=document).header)
+
+
+@pytest.mark.parametrize("message", [{}, None, {"ignored": 1}, MAIL["domain"]])
+@pytest.mark.parametrize(
+    "types", [MAIL["types"], {"EIP712Domain": MAIL["types"]["EIP712Domain"]}, {}]
+)
+def test_a_domain_alone_is_signed_without_a_message(types: Any, message: Any) -> None:
+    document = {**MAIL, "types": types, "primaryType": "EIP712Domain", "message": message}
+    assert typed_data_digest(document) == domain_digest(MAIL)
+    del document["message"]
+    assert typed_data_digest(document) == domain_digest(MAIL)
+
+
+def test_a_domain_alone_must_have_the_fields_of_its_type() -> None:
+    document = {**MAIL, "primaryType": "EIP712Domain", "domain": {"name": "Ether Mail"}}
+    with pytest.raises(BadTypedData, match="fields provided in `domain` do not match"):
+        typed_data_digest(document)
+
+
 def changed(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
     document = deepcopy(MAIL)
     change(document)
