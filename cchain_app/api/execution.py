@@ -292,7 +292,7 @@ def make_message(rpc: EvmRpc, request: CallRequest, env: BlockEnv) -> CallMessag
         request.access_list,
         tuple(map(encode_authorization, request.authorizations)) if request.authorizations else (),
         request.max_priority_fee_per_gas,
-        request.blob_hashes,
+        request.blob_hashes or (),
     )
 
 
@@ -300,8 +300,13 @@ def check_request(rpc: EvmRpc, request: CallRequest) -> None:
     """Refuse what no block could make right.
 
     Raises:
-        JsonRpcError: -32000, two fee styles at once, or another chain's ID.
+        JsonRpcError: -32000: both fee styles, another chain's ID, or an empty list of authorizations or blobs.
     """
+    if request.authorizations == ():
+        sender = checksum_address(request.sender)
+        raise server_error(f"EIP-7702 transaction with empty auth list (sender {sender})")
+    if request.blob_hashes == ():
+        raise server_error("blob transaction missing blob hashes")
     if request.gas_price is not None and (
         request.max_fee_per_gas is not None or request.max_priority_fee_per_gas is not None
     ):

@@ -58,7 +58,7 @@ def _check_type(fields: CallRequest) -> None:
         "maxPriorityFeePerGas": wanted < DYNAMIC_FEE
         and fields.max_priority_fee_per_gas is not None,
         "accessList": wanted < ACCESS_LIST and bool(fields.access_list),
-        "authorizationList": wanted != SET_CODE and bool(fields.authorizations),
+        "authorizationList": wanted != SET_CODE and fields.authorizations is not None,
     }
     for member, is_there in unwanted.items():
         if is_there:

@@ -104,7 +104,7 @@ def _message(
         access_list=transaction.access_list,
         authorizations=tuple(map(encode_authorization, transaction.authorizations)),
         max_priority_fee=request.max_priority_fee_per_gas,
-        blob_hashes=request.blob_hashes,
+        blob_hashes=transaction.blob_hashes,
         nonce=transaction.nonce if validate else None,
     )
 

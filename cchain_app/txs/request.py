@@ -39,8 +39,8 @@ class CallRequest(NamedTuple):
     nonce: int | None = None
     chain_id: int | None = None
     access_list: AccessList = ()
-    authorizations: tuple[Authorization, ...] = ()
-    blob_hashes: tuple[Hash, ...] = ()
+    authorizations: tuple[Authorization, ...] | None = None
+    blob_hashes: tuple[Hash, ...] | None = None
     max_fee_per_blob_gas: int | None = None
     """Wei."""
     wanted_type: int | None = None
@@ -54,9 +54,9 @@ class CallRequest(NamedTuple):
         """
         if self.wanted_type is not None:
             return self.wanted_type
-        if self.authorizations:
+        if self.authorizations is not None:
             return SET_CODE
-        if self.blob_hashes:
+        if self.blob_hashes is not None:
             return BLOB
         if self.gas_price is None:
             return DYNAMIC_FEE
@@ -125,7 +125,7 @@ def to_be_signed(
         max_priority_fee_per_gas=tip,
         data=request.data,
         access_list=request.access_list,
-        authorizations=request.authorizations,
+        authorizations=request.authorizations or (),
         max_fee_per_blob_gas=request.max_fee_per_blob_gas or 0,
-        blob_hashes=request.blob_hashes,
+        blob_hashes=request.blob_hashes or (),
     )

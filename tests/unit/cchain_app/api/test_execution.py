@@ -46,6 +46,27 @@ def test_a_call_returns_what_the_contract_returns(call):
     assert call(bytecode.COUNTER) == word(8)
 
 
+@pytest.mark.parametrize(
+    "method", ["eth_call", "eth_estimateGas", "eth_createAccessList", "eth_fillTransaction"]
+)
+@pytest.mark.parametrize(
+    ("member", "words"),
+    [
+        (
+            "authorizationList",
+            "EIP-7702 transaction with empty auth list (sender 0x0000000000000000000000000000000000000000)",
+        ),
+        ("blobVersionedHashes", "blob transaction missing blob hashes"),
+    ],
+)
+def test_an_empty_list_is_no_list_that_was_left_out(rpc, memory_chain, method, member, words):
+    given = {"to": hexed(RECIPIENT), "value": "0x0"}
+    with pytest.raises(JsonRpcError) as refusal:
+        rpc(method, {**given, member: []})
+    assert (refusal.value.code, refusal.value.message) == (-32000, words)
+    assert rpc("eth_call", {**given, member: None}) == "0x"
+
+
 def test_a_call_changes_nothing(call):
     assert call(bytecode.COUNTER) == call(bytecode.COUNTER)
 
