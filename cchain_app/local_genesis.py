@@ -10,11 +10,17 @@ from typing import Any
 
 from cchain_app.config import FRESH_PREV_RANDAO, MIN_BASE_FEE, with_fork_from_start
 from cchain_app.genesis import built_in_text
+from primitives.evm import ZERO_ADDRESS
 from primitives.hashing import keccak256
 from primitives.hexadecimal import encode_data, encode_quantity
 
 OLD_NAME = "local"
 """The built-in file that local chains had begun with before they had predeployed contracts."""
+
+
+_ZERO = encode_data(ZERO_ADDRESS)
+_COINS_OF_ZERO = 10_000 * 10**18
+"""Wei."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +41,8 @@ def local_text(choices: LocalChoices | None = None) -> bytes:
     """Return the genesis file of a new local chain.
 
     It has the contracts that tools expect on every chain, a PREVRANDAO that is fresh in each block, and its
-    block 0 commits to its rules.
+    block 0 commits to its rules. The zero address has coins, so that calls and estimates that name no sender can
+    pay for gas and value.
 
     Unspecified: `extraData` is the Keccak-256 of the `config` object without its chain ID, with sorted keys
     and no blanks. So the hash of block 0 says by which rules a chain was begun, which its other fields do not.
@@ -57,8 +64,15 @@ def local_text(choices: LocalChoices | None = None) -> bytes:
             config[MIN_BASE_FEE] = choices.base_fee
     document["config"] = config
     document["extraData"] = encode_data(_fingerprint(config))
-    document["alloc"] |= predeployed()
+    document["alloc"] |= predeployed() | {_ZERO: {"balance": encode_quantity(_COINS_OF_ZERO)}}
     return json.dumps(document, indent=2).encode()
+
+
+def without_coins_of_zero(text: bytes) -> bytes:
+    """Return a local genesis file as older versions wrote it: the zero address has no coins."""
+    document: dict[str, Any] = json.loads(text)
+    document["alloc"].pop(_ZERO, None)
+    return json.dumps(document).encode()
 
 
 def predeployed() -> dict[str, Any]:

@@ -172,11 +172,14 @@ def _prepare(chain: EvmChain, upstream: Upstream, wanted: Wanted) -> _Beginning:
 
 
 def _funds(chain: EvmChain) -> Sequence[by_hand.Wanted]:
-    """Return the balances that the accounts of a local network's genesis get on a fork, too."""
+    """Return the balances that the accounts of a local network's genesis get on a fork, too.
+
+    The zero address keeps its balance of the other chain.
+    """
     return [
         by_hand.balance(address, account.balance)
         for address, account in chain.own_genesis.alloc.items()
-        if account.balance
+        if account.balance and address != ZERO_ADDRESS
     ]
 
 

@@ -4,7 +4,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.first_block import first_block
 from cchain_app.genesis import built_in_text, load_genesis
 from cchain_app.genesis_fields import GenesisFileError
-from cchain_app.local_genesis import OLD_NAME
+from cchain_app.local_genesis import OLD_NAME, without_coins_of_zero
 from cchain_app.store import chain as stored
 from primitives.evm import Hash
 from primitives.whole_files import write_whole
@@ -14,7 +14,7 @@ def local_file(chain: EvmChain) -> bytes:
     """Return a local chain's genesis file: the one that the chain there began with, else a new chain's.
 
     It is recognised by the hash of block 0, among the file that was kept at the first start, the one that the
-    settings give now, and the one of older versions. Where none fits it is the new one, which the start refuses.
+    settings give now, and those of older versions. If none fits, the new one is returned, and the start refuses it.
 
     Unspecified: a chain that is there goes on as it began, whatever hard fork, gas limit and base fee the
     settings name by now; the start says what differs (`remarks`).
@@ -29,7 +29,7 @@ def local_file(chain: EvmChain) -> bytes:
     if began is None:
         return new
     kept = [chain.kept_genesis.read_bytes()] if chain.kept_genesis.exists() else []
-    for text in (*kept, new, built_in_text(OLD_NAME)):
+    for text in (*kept, new, without_coins_of_zero(new), built_in_text(OLD_NAME)):
         if _makes(chain, text, *began):
             return text
     return new

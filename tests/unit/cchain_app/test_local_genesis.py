@@ -11,8 +11,13 @@ from cchain_app.evm.trie_python import PythonStateTrie
 from cchain_app.first_block import first_block
 from cchain_app.genesis import built_in_text, load_genesis
 from cchain_app.genesis_fields import MalformedFieldError
-from cchain_app.local_genesis import LocalChoices, local_text, predeployed
-from primitives.evm import ZERO_HASH, Address, Hash
+from cchain_app.local_genesis import (
+    LocalChoices,
+    local_text,
+    predeployed,
+    without_coins_of_zero,
+)
+from primitives.evm import ZERO_ADDRESS, ZERO_HASH, Address, Hash
 from primitives.hashing import keccak256
 
 CODE_HASHES = {
@@ -24,6 +29,9 @@ CODE_HASHES = {
     ),
 }
 """Of the contracts as they stand on public chains, by address."""
+
+
+ZERO = "0x" + "00" * 20
 
 
 def chosen(**choices: Any) -> dict[str, Any]:
@@ -50,9 +58,16 @@ def test_predeployed_contracts_have_the_code_of_public_chains() -> None:
 def test_all_else_is_as_in_older_versions() -> None:
     old, new = json.loads(built_in_text("local")), chosen()
     assert new["config"].pop("freshPrevRandao") is True
-    for address in predeployed():
+    for address in (*predeployed(), ZERO):
         del new["alloc"][address]
     assert new | {"extraData": "0x"} == old
+
+
+def test_the_zero_address_has_coins_but_in_the_files_of_older_versions() -> None:
+    new, old = load_genesis(local_text()), load_genesis(without_coins_of_zero(local_text()))
+    assert new.alloc[ZERO_ADDRESS] == (10_000 * 10**18, 0, b"", {})
+    assert new.alloc == {ZERO_ADDRESS: new.alloc[ZERO_ADDRESS], **old.alloc}
+    assert load_genesis(built_in_text("local")).alloc.keys() < old.alloc.keys()
 
 
 def test_the_file_of_older_versions_makes_their_block() -> None:

@@ -14,12 +14,12 @@ from cchain_app.blocks.assembly import fresh_prev_randao
 from cchain_app.config import CHOSEN_FORKS, at_least
 from cchain_app.genesis import built_in_text
 from cchain_app.genesis_fields import UnsupportedForkError
-from cchain_app.local_genesis import LocalChoices, local_text
+from cchain_app.local_genesis import LocalChoices, local_text, without_coins_of_zero
 from cchain_app.services import local_genesis
 from cchain_app.services.genesis import OtherChainId, OtherGenesis, genesis_text, load_genesis
 from cchain_app.store.chain import first_block
 from cchain_app.txs.transaction import LEGACY
-from primitives.evm import ZERO_HASH
+from primitives.evm import ZERO_ADDRESS, ZERO_HASH
 from primitives.hashing import EMPTY_ROOT
 from tests.builders.platform import NOW
 from tests.builders.process import begin_anew
@@ -83,6 +83,26 @@ def test_an_old_directory_goes_on_as_it_began() -> None:
     blocks = [chain.do()[1], chain.mine()]
     assert [block.header.mix_hash for block in blocks] == [ZERO_HASH, ZERO_HASH]
     assert local_genesis.remarks(evm_chain()) == []
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_directory_that_began_without_coins_of_the_zero_address_is_kept(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch, *, kept: bool
+) -> None:
+    begin(hardfork="osaka")
+    with monkeypatch.context() as older:
+        older.setattr(
+            "cchain_app.chain.local_text",
+            lambda choices: without_coins_of_zero(local_text(choices)),
+        )
+        first = load_genesis(evm_chain())
+    if not kept:
+        evm_chain().kept_genesis.unlink()
+
+    begin()
+
+    assert load_genesis(evm_chain()) == first
+    assert ZERO_ADDRESS not in evm_chain().genesis.alloc
 
 
 def test_what_settings_want_of_a_chain_that_is_there_is_said(begin: Begin) -> None:
