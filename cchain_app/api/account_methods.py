@@ -68,6 +68,15 @@ def _sending(methods: MethodRegistry, rpc: EvmRpc) -> None:
         guard=guard,
     )
     methods.add(
+        "eth_resend",
+        rpc.bind(sending.resend),
+        params=[
+            _TRANSACTION,
+            Param("gasPrice", params.quantity, None),
+            Param("gasLimit", params.uint64, None),
+        ],
+    )
+    methods.add(
         "eth_sendUnsignedTransaction",
         rpc.bind(sending.send_unsigned_transaction),
         params=[Param("transaction", params_accounts.transaction_with_sender)],

@@ -3,6 +3,7 @@
 What a client left out is chosen as eth_fillTransaction does (`fill`).
 """
 
+import dataclasses
 from contextlib import suppress
 from typing import Final
 
@@ -10,6 +11,7 @@ from msgspec import Raw
 
 from cchain_app.accounts.errors import UnknownAccount
 from cchain_app.api import fill
+from cchain_app.api.errors import server_error
 from cchain_app.api.eth_transactions import receipt_in_turn, wait_for_receipt
 from cchain_app.api.params_accounts import TransactionRequest
 from cchain_app.api.rpc import EvmRpc
@@ -20,10 +22,11 @@ from cchain_app.services import transactions
 from cchain_app.txs.errors import BlobTransactionRefused
 from cchain_app.txs.impersonation import impersonate
 from cchain_app.txs.request import CallRequest, to_be_signed
-from cchain_app.txs.signing import UnsignedTransaction, sign_transaction
-from cchain_app.txs.transaction import BLOB
+from cchain_app.txs.signing import UnsignedTransaction, encode_unsigned, sign_transaction
+from cchain_app.txs.transaction import BLOB, LEGACY, Transaction
 from jsonrpc.errors import JsonRpcError
 from primitives.evm import Address, Hash
+from primitives.hashing import keccak256
 from primitives.hexadecimal import encode_data
 
 MORE_ATTEMPTS: Final = 8
@@ -113,6 +116,48 @@ def sign_transaction_only(rpc: EvmRpc, request: TransactionRequest) -> str:
     key = signers.key_of(rpc.chain, fields.sender)
     priced, gas = _completed(rpc, fields)
     return encode_data(sign_transaction(_unsigned(rpc, priced, gas), key))
+
+
+def resend(rpc: EvmRpc, request: TransactionRequest, gas_price: int | None, gas: int | None) -> str:
+    """eth_resend: sign a pending transaction of an own account again, with another gas price or limit; its hash.
+
+    A gas price makes it a legacy transaction, as in geth. 0 leaves price or limit as it is.
+
+    Unspecified: the sender may be impersonated, as for eth_sendTransaction.
+
+    Raises:
+        UnknownAccount: The node has no key for the sender, and does not impersonate it.
+        JsonRpcError: -32000, no nonce is named, or no such transaction is pending; or as `send_transaction`.
+        PoolRejection: The pool does not take it.
+    """
+    fields = _with_sender(rpc, request, anybody=False)
+    if fields.nonce is None:
+        raise server_error("missing transaction nonce in transaction spec")
+    priced, limit = _completed(rpc, fields)
+    wanted = _unsigned(rpc, priced, limit)
+    pending = pool.content(rpc.chain, [fields.sender]).pending.get(fields.sender, [])
+    if not any(_is_same(transaction, wanted) for transaction in pending):
+        shown = encode_data(keccak256(encode_unsigned(wanted)))
+        raise server_error(f"transaction {shown} not found")
+    if gas_price:
+        priced = priced._replace(
+            gas_price=gas_price,
+            max_fee_per_gas=None,
+            max_priority_fee_per_gas=None,
+            wanted_type=LEGACY,
+        )
+    outcome = _submit(rpc, priced, _unsigned(rpc, priced, gas or limit))
+    if isinstance(outcome, Exception):
+        raise outcome
+    return _mined(rpc, outcome)
+
+
+def _is_same(transaction: Transaction, wanted: UnsignedTransaction) -> bool:
+    """Return whether two transactions have the same fields, apart from the signature."""
+    return all(
+        getattr(transaction, field.name) == getattr(wanted, field.name)
+        for field in dataclasses.fields(wanted)
+    )
 
 
 def _with_sender(rpc: EvmRpc, request: TransactionRequest, *, anybody: bool) -> CallRequest:

@@ -116,6 +116,7 @@ RESULTS: Final[Mapping[str, Schema]] = {
     "eth_signTypedData_v4": _SIGNATURE,
     "eth_signTransaction": DATA,
     "eth_sendTransaction": HASH,
+    "eth_resend": HASH,
     "eth_sendTransactionSync": RECEIPT,
     "eth_sendUnsignedTransaction": HASH,
 }  # fmt: skip

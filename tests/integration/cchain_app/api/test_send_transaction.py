@@ -1,5 +1,6 @@
 """eth_sendTransaction and its relatives: transactions that the node completes, signs and sends."""
 
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -134,6 +135,67 @@ def test_one_that_sets_code_carries_authorizations(rpc: Rpc, chain: Chain) -> No
     assert sent["type"] == "0x4"
     chain.mine()
     assert rpc("eth_getCode", f"0x{SENDERS[3].hex()}") == f"0xef0100{RECIPIENT.hex()}"
+
+
+def test_a_pending_transaction_is_sent_again_with_another_price_and_limit(
+    rpc: Rpc, chain: Chain
+) -> None:
+    members = {"from": FIRST, "to": TO, "gas": "0x5208", "nonce": "0x0"}
+    price = rpc("eth_gasPrice")
+    rpc("eth_sendTransaction", {**members, "gasPrice": price})
+
+    dearer = hex(2 * int(price, 16))
+    again = rpc("eth_resend", {**members, "gasPrice": price}, dearer, "0x7530")
+
+    sent = rpc("eth_getTransactionByHash", again)
+    assert (sent["type"], sent["gasPrice"], sent["gas"], sent["nonce"]) == (
+        "0x0", dearer, "0x7530", "0x0",
+    )  # fmt: skip
+    assert [f"0x{one.hash.hex()}" for one in chain.mine().transactions] == [again]
+
+
+def test_a_transaction_of_type_2_becomes_one_with_a_gas_price(rpc: Rpc, chain: Chain) -> None:
+    members = {
+        "from": FIRST,
+        "to": TO,
+        "gas": "0x5208",
+        "nonce": "0x0",
+        "maxFeePerGas": hex(5 * GWEI),
+    }
+    members |= {
+        "maxPriorityFeePerGas": hex(GWEI),
+        "accessList": [{"address": TO, "storageKeys": []}],
+    }
+    members["gas"] = "0x7530"
+    rpc("eth_sendTransaction", members)
+
+    again = rpc("eth_resend", members, hex(6 * GWEI))
+
+    assert rpc("eth_getTransactionByHash", again)["type"] == "0x0"
+    assert len(chain.mine().transactions) == 1
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"nonce": None}, "missing transaction nonce in transaction spec"),
+        ({"value": "0x2"}, "transaction 0x[0-9a-f]{64} not found"),
+        ({"nonce": "0x1"}, "transaction 0x[0-9a-f]{64} not found"),
+        ({"from": SECOND}, "transaction 0x[0-9a-f]{64} not found"),
+        ({"from": STRANGER}, "unknown account"),
+    ],
+)
+def test_only_what_is_pending_is_sent_again(
+    rpc: Rpc, chain: Chain, changed: dict[str, Any], words: str
+) -> None:
+    members = {"from": FIRST, "to": TO, "gas": "0x5208", "nonce": "0x0", "gasPrice": hex(3 * GWEI)}
+    rpc("eth_sendTransaction", members)
+
+    refusal = refused(rpc, "eth_resend", {**members, **changed}, hex(9 * GWEI))
+
+    assert refusal.code == -32000
+    assert re.search(words, refusal.message)
+    assert len(chain.mine().transactions) == 1
 
 
 @pytest.mark.parametrize("to", [{}, {"to": None}, {"to": ""}], ids=["absent", "null", "empty"])
