@@ -271,5 +271,17 @@ def db_get(_key: object) -> str:
     )
 
 
+def set_head(_number: object) -> None:
+    """debug_setHead: refused.
+
+    Raises:
+        JsonRpcError: -32000, always.
+    """
+    raise server_error(
+        "debug_setHead is not available: accepted blocks are final; on a development chain "
+        "anvil_rollback, evm_revert and anvil_reset go back"
+    )
+
+
 def _hexed(value: bytes) -> str:
     return "0x" + value.hex()

@@ -103,3 +103,6 @@ def _refused(methods: MethodRegistry) -> None:
     methods.add("debug_preimage", debug_state.preimage, params=[_HASH])
     methods.add("debug_getBadBlocks", debug_state.get_bad_blocks)
     methods.add("debug_dbGet", debug_state.db_get, params=key)
+    methods.add(
+        "debug_setHead", debug_state.set_head, params=[Param("number", params.anything, None)]
+    )

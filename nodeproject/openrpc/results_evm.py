@@ -7,6 +7,7 @@ from nodeproject.openrpc.schemas import (
     ANYTHING,
     BOOLEAN,
     COUNT,
+    NULL,
     NUMBER,
     TEXT,
     Schema,
@@ -207,4 +208,5 @@ RESULTS: Final[Mapping[str, Schema]] = {
     "debug_preimage": DATA,
     "debug_getBadBlocks": array(ANYTHING, maxItems=0),
     "debug_dbGet": DATA,
+    "debug_setHead": NULL,
 }  # fmt: skip

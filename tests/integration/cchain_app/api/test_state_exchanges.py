@@ -29,7 +29,7 @@ SUM_OF_THREE = {
 """The contract adds up what it is called with, here 1, 2 and 3 before the fourth transaction."""
 
 REFUSED = {"debug_setHead"}
-"""Accepted blocks are final here: there is no such method."""
+"""Accepted blocks are final here."""
 
 pytestmark = pytest.mark.node_settings(genesis=GENESIS, min_base_fee=0, mining="manual")
 
@@ -49,8 +49,11 @@ def answer(rpc: Any, exchange: dict[str, Any]) -> dict[str, Any]:
 def expected(exchange: dict[str, Any]) -> dict[str, Any]:
     """Return go-ethereum's answer, without its fault (README), with our words where it prints values of Go's."""
     if exchange["method"] in REFUSED:
-        words = f"the method {exchange['method']} does not exist/is not available"
-        return {"error": {"code": -32601, "message": words}}
+        words = (
+            "debug_setHead is not available: accepted blocks are final; on a development chain "
+            "anvil_rollback, evm_revert and anvil_reset go back"
+        )
+        return {"error": {"code": -32000, "message": words}}
     if exchange["method"] == "debug_storageRangeAt" and exchange["params"][1] == 3:
         return {"result": SUM_OF_THREE}
     if "result" in exchange:
