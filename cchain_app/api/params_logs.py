@@ -52,6 +52,20 @@ def log_criteria(value: Any) -> LogCriteria:
     )
 
 
+def transaction_hashes(value: Any) -> list[Hash]:
+    """Read the argument of a subscription to receipts: an object with `transactionHashes`, or nothing.
+
+    Raises:
+        InvalidParam: It is something else.
+    """
+    if value is None:
+        return []
+    if not isinstance(value, dict):
+        raise params.cannot_unmarshal(params.kind_of(value), "filters.input")
+    hashes = value.get("transactionHashes")
+    return [] if hashes is None else params.list_of(params.hash32)(hashes)
+
+
 def _addresses(value: Any) -> frozenset[Address]:
     if value is None:
         return frozenset()

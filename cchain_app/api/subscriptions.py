@@ -30,6 +30,10 @@ LOGS: Final = "logs"
 PENDING: Final = "newPendingTransactions"
 ACCEPTED: Final = "newAcceptedTransactions"
 SYNCING: Final = "syncing"
+RECEIPTS: Final = "transactionReceipts"
+
+MOST_HASHES: Final = 200
+"""Of one subscription to receipts, as in geth."""
 
 LOGS_AT_ONCE: Final = 20_000
 """So many logs of one block, counted for each filter, are matched in a thread before their subscribers are told."""
@@ -44,11 +48,12 @@ def subscribe(rpc: EvmRpc, exchange: Exchange, kind: object, argument: object) -
     """eth_subscribe: listen to a kind of event; returns the ID of the subscription.
 
     Raises:
-        JsonRpcError: -32601, there is no such kind; -32602, its argument cannot be read.
+        JsonRpcError: -32601, there is no such kind; -32602, its argument cannot be read; -32000, it names too many
+            transactions.
     """
     if not isinstance(kind, str):
         raise invalid_params("expected subscription name as first argument")
-    if kind not in {HEADS, LOGS, PENDING, ACCEPTED, SYNCING}:
+    if kind not in {HEADS, LOGS, PENDING, ACCEPTED, SYNCING, RECEIPTS}:
         raise JsonRpcError(METHOD_NOT_FOUND, f'no "{kind[:200]}" subscription in eth namespace')
     try:
         topic, payload = _topic(kind, argument)
@@ -69,12 +74,19 @@ def unsubscribe(exchange: Exchange, identifier: str) -> bool:
     return True
 
 
-def _topic(kind: str, argument: object) -> tuple[str, LogFilter | None]:
-    """Return the topic of a subscription, and what its logs must match."""
+def _topic(kind: str, argument: object) -> tuple[str, LogFilter | frozenset[Hash] | None]:
+    """Return the topic of a subscription, and its filter: of logs, or the hashes of transactions, none for all."""
     if kind == LOGS:
         if argument is None:
             raise invalid_params("missing value for required argument 1")
         return LOGS, params_logs.log_criteria(argument).log_filter
+    if kind == RECEIPTS:
+        hashes = params_logs.transaction_hashes(argument)
+        if len(hashes) > MOST_HASHES:
+            raise server_error(
+                "exceed max number of transaction hashes allowed per transactionReceipts subscription"
+            )
+        return RECEIPTS, frozenset(hashes)
     if kind in {PENDING, ACCEPTED}:
         full = argument is not None and params.boolean(argument)
         return (kind + FULL if full else kind), None
@@ -146,6 +158,7 @@ async def _send(rpc: EvmRpc, block: AcceptedBlock) -> None:
     if listeners.subscriptions(HEADS):
         await listeners.publish(HEADS, bytes(kept.header()))
     await _send_logs(rpc, block)
+    await _send_receipts(rpc, block)
     for index, transaction in enumerate(block.transactions):
         if listeners.subscriptions(ACCEPTED):
             await listeners.publish(ACCEPTED, _encode(wire.hexed(transaction.hash)))
@@ -171,6 +184,40 @@ async def _send_logs(rpc: EvmRpc, block: AcceptedBlock) -> None:
         found = await in_thread(_match_each, rpc, block, some)
         for log_filter, matches in zip(some, found, strict=True):
             await _send_matches(rpc, groups[log_filter], matches)
+
+
+async def _send_receipts(rpc: EvmRpc, block: AcceptedBlock) -> None:
+    """Send each subscription the receipts of its transactions, those of a block in one notification.
+
+    A thread groups subscriptions and renders receipts: a block, or the connections, may have many.
+    """
+    subscriptions = rpc.hub.subscriptions(RECEIPTS)
+    if subscriptions and block.transactions:
+        for members, receipts in await in_thread(_receipts_for, rpc, block, subscriptions):
+            await rpc.hub.send(members, [receipts])
+
+
+def _receipts_for(
+    rpc: EvmRpc, block: AcceptedBlock, subscriptions: Sequence[Subscription]
+) -> list[tuple[list[Subscription], bytes]]:
+    """Return which subscriptions get which receipts of a block, each as an encoded list."""
+    hashes = frozenset(transaction.hash for transaction in block.transactions)
+    groups: defaultdict[frozenset[Hash], list[Subscription]] = defaultdict(list)
+    for subscription in subscriptions:
+        assert isinstance(subscription.payload, frozenset)
+        wanted = subscription.payload & hashes if subscription.payload else hashes
+        if wanted:
+            groups[wanted].append(subscription)
+    kept = rpc.rendered.of(block)
+    return [
+        (
+            members,
+            _encode(
+                [kept.receipt(i) for i, one in enumerate(block.transactions) if one.hash in wanted]
+            ),
+        )
+        for wanted, members in groups.items()
+    ]
 
 
 def _by_filter(subscriptions: Sequence[Subscription]) -> dict[LogFilter, list[Subscription]]:

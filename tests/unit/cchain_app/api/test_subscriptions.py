@@ -256,6 +256,32 @@ async def test_accepted_transactions_are_hashes_or_objects(hub, memory_chain):
     assert [one["blockNumber"] for one in whole.heard()] == ["0x1", "0x1"]
 
 
+async def test_receipts_of_a_block_come_in_one_notification(hub, memory_chain, rpc):
+    sent = [signed(nonce=number) for number in range(3)]
+    every, nothing_named, two, none = (Socket(hub) for _ in range(4))
+    every.call("eth_subscribe", "transactionReceipts")
+    nothing_named.call("eth_subscribe", "transactionReceipts", {"transactionHashes": None})
+    chosen = [hexed(sent[2].hash), hexed(sent[0].hash), hexed(bytes(32))]
+    two.call("eth_subscribe", "transactionReceipts", {"transactionHashes": chosen})
+    none.call("eth_subscribe", "transactionReceipts", {"transactionHashes": chosen[2:]})
+    memory_chain.accept(*sent, logs=[[log(TOPIC)], [], [log(TOPIC)]])
+    memory_chain.accept()
+    await reach(memory_chain)
+    receipts = rpc("eth_getBlockReceipts", "0x1")
+    assert every.heard() == nothing_named.heard() == [receipts]
+    assert two.heard() == [[receipts[0], receipts[2]]]
+    assert none.heard() == []
+
+
+async def test_receipts_are_rendered_in_a_thread(socket, memory_chain, monkeypatch):
+    on_event_loop_at_most(1, monkeypatch)
+    socket.call("eth_subscribe", "transactionReceipts", {})
+    memory_chain.accept(signed(), logs=[[log(TOPIC)] * 3])
+    await reach(memory_chain)
+    ((receipt,),) = socket.heard()
+    assert len(receipt["logs"]) == 3
+
+
 async def test_syncing_is_silent_while_nothing_changes(socket, memory_chain):
     assert socket.call("eth_subscribe", "syncing").startswith("0x")
     memory_chain.accept()
@@ -293,6 +319,19 @@ def test_another_connections_subscription_is_not_found(hub, memory_chain):
             ["newPendingTransactions", "yes"],
             -32602,
             "invalid argument 1: json: cannot unmarshal string into Go value of type bool",
+        ),
+        (
+            ["transactionReceipts", ["0x" + "00" * 32]],
+            -32602,
+            "invalid argument 1: json: cannot unmarshal array into Go value of type filters.input",
+        ),
+        (
+            [
+                "transactionReceipts",
+                {"transactionHashes": [f"0x{number:064x}" for number in range(201)]},
+            ],
+            -32000,
+            "exceed max number of transaction hashes allowed per transactionReceipts subscription",
         ),
     ],
 )

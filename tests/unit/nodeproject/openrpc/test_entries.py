@@ -93,7 +93,7 @@ def test_errors_that_only_the_inside_knows_are_not_told() -> None:
     assert codes["eth_call"] == {3, -32000, -32602}
     assert codes["eth_blockNumber"] == set()
     assert codes["info.getNodeID"] == {-32000}
-    assert codes["eth_subscribe"] == {-32601, -32602}
+    assert codes["eth_subscribe"] == {-32601, -32602, -32000}
 
 
 @pytest.mark.parametrize(
