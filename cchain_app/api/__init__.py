@@ -25,6 +25,7 @@ from cchain_app.api import (
     params,
     params_call,
     params_logs,
+    params_state,
     state_methods,
     subscriptions,
     tracing_methods,
@@ -84,6 +85,7 @@ def _node(methods: MethodRegistry, rpc: EvmRpc) -> None:
     methods.add("eth_chainId", rpc.bind_kept("eth_chainId", node.chain_id), hot=True, computes=True)
     methods.add("eth_chainConfig", rpc.bind(node.chain_config), hot=True, computes=True)
     methods.add("eth_getChainConfig", rpc.bind(node.chain_config), hot=True, computes=True)
+    methods.add("eth_capabilities", rpc.bind(node.capabilities))
     methods.add("eth_config", rpc.bind(node.fork_config), hot=True, computes=True)
     methods.add("eth_syncing", rpc.bind(node.syncing), hot=True, computes=True)
     if not rpc.chain.is_development:
@@ -257,6 +259,11 @@ def _state(methods: MethodRegistry, rpc: EvmRpc) -> None:
         rpc.bind(eth_state.get_storage_at),
         params=[_ADDRESS, Param("key", params.storage_key), _BLOCK],
         hot=True,
+    )
+    methods.add(
+        "eth_getStorageValues",
+        rpc.bind(eth_state.get_storage_values),
+        params=[Param("requests", params_state.storage_requests), _BLOCK],
     )
     methods.add("eth_getAccountInfo", rpc.bind(eth_state.get_account_info), params=at, hot=True)
     methods.add(

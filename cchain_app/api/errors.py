@@ -43,7 +43,7 @@ BLOCK_GAS_LIMIT_REACHED: Final = -38015
 BLOCK_NUMBER_INVALID: Final = -38020
 BLOCK_TIMESTAMP_INVALID: Final = -38021
 INIT_CODE_TOO_LARGE: Final = -38025
-TOO_MUCH_SIMULATED: Final = -38026
+LIMIT_OF_CLIENT: Final = -38026
 """Codes of eth_simulateV1 alone (tracing.md 14)."""
 
 CODES: Final[Mapping[type[Exception], int]] = {
@@ -106,8 +106,8 @@ CODES: Final[Mapping[type[Exception], int]] = {
     state_ranges.RangeTimedOut: SERVER_ERROR,
     simulation.SimulationRefused: SERVER_ERROR,
     simulation.NoBlocks: INVALID_PARAMS,
-    simulation.TooManyBlocks: TOO_MUCH_SIMULATED,
-    simulation.TooManyCalls: TOO_MUCH_SIMULATED,
+    simulation.TooManyBlocks: LIMIT_OF_CLIENT,
+    simulation.TooManyCalls: LIMIT_OF_CLIENT,
     simulation.BlockNumberNotAscending: BLOCK_NUMBER_INVALID,
     simulation.TimestampNotAscending: BLOCK_TIMESTAMP_INVALID,
     simulation.TimestampTooHigh: BLOCK_TIMESTAMP_INVALID,

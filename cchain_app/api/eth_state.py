@@ -1,19 +1,22 @@
 """Accounts at a block: balance, nonce, code, storage, proofs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cchain_app.api import block_tags
+from cchain_app.api.errors import LIMIT_OF_CLIENT
 from cchain_app.api.params import BlockParam, StorageKey, Tag
 from cchain_app.api.rpc import EvmRpc, outcome
 from cchain_app.evm.engine import AccountState, StateReader
 from cchain_app.selectors import pool, proofs, state
-from jsonrpc.errors import invalid_params
-from primitives.evm import Address
+from jsonrpc.errors import JsonRpcError, invalid_params
+from primitives.evm import Address, Hash, Slot
 from primitives.hashing import EMPTY_HASH
 from primitives.hexadecimal import encode_data, encode_quantity
 
 MAX_PROOF_KEYS = 1024
+MAX_STORAGE_SLOTS = 1024
+"""Of all accounts that one eth_getStorageValues names, as in geth."""
 
 _NOBODY = AccountState(nonce=0, balance=0, code_hash=EMPTY_HASH)
 
@@ -69,6 +72,26 @@ def get_code(rpc: EvmRpc, address: Address, block: BlockParam) -> str:
 def get_storage_at(rpc: EvmRpc, address: Address, key: StorageKey, block: BlockParam) -> str:
     """eth_getStorageAt: the value of a slot, always 32 bytes."""
     return encode_data(_state(rpc, block).storage(address, key.slot))
+
+
+def get_storage_values(
+    rpc: EvmRpc, requests: Mapping[Address, Sequence[Hash]], block: BlockParam
+) -> dict[str, list[str]]:
+    """eth_getStorageValues: the values of slots of several accounts, each 32 bytes, in the order of the slots.
+
+    Raises:
+        JsonRpcError: -32602, no slot is named; -38026, more than 1024 are.
+    """
+    count = sum(map(len, requests.values()))
+    if count > MAX_STORAGE_SLOTS:
+        raise JsonRpcError(LIMIT_OF_CLIENT, f"too many slots (max {MAX_STORAGE_SLOTS})")
+    if not count:
+        raise invalid_params("empty request")
+    at = _state(rpc, block)
+    return {
+        encode_data(address): [encode_data(at.storage(address, Slot(key))) for key in keys]
+        for address, keys in requests.items()
+    }
 
 
 def get_account_info(rpc: EvmRpc, address: Address, block: BlockParam) -> dict[str, str]:

@@ -9,6 +9,7 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.config import DEPOSIT_CONTRACT, FRESH_PREV_RANDAO, BlobParameters, ChainConfig
 from cchain_app.forks import fork_id, precompiles, system_contracts
 from cchain_app.selectors import blocks, development
+from cchain_app.store import history
 from primitives.evm import Address
 from primitives.hashing import keccak256
 from primitives.hexadecimal import encode_data, encode_quantity
@@ -156,6 +157,38 @@ def fork_config(rpc: EvmRpc) -> dict[str, Any]:
         "next": _fork(config, genesis, coming[0]) if coming else None,
         "last": _fork(config, genesis, coming[-1]) if coming else None,
     }
+
+
+def capabilities(rpc: EvmRpc) -> dict[str, Any]:
+    """eth_capabilities: the oldest block with state, proofs, transactions, logs, receipts and header.
+
+    Unspecified: state is deleted block by block where NODE_HISTORY_STATE says so, and proofs reach
+    NODE_PROOF_WINDOW blocks below the head; all else is kept. A fork answers for older blocks from its remote
+    node, but for proofs.
+    """
+    chain, head = rpc.chain, blocks.head(rpc.chain)
+    first_state, kept = history.first_state(chain.db), chain.node.kept_states
+    first_proof = max(first_state, chain.first_number, head.number - chain.node.proof_window)
+    whole = _retention(0, None)
+    return {
+        "head": {"number": encode_quantity(head.number), "hash": encode_data(head.hash)},
+        "state": _retention(first_state, kept or None),
+        **dict.fromkeys(("tx", "logs", "receipts", "blocks"), whole),
+        "stateproofs": _retention(
+            first_proof, min(kept or chain.node.proof_window, chain.node.proof_window)
+        ),
+    }
+
+
+def _retention(oldest: int, below_head: int | None) -> dict[str, Any]:
+    """Return the oldest block of a resource, and how many are kept: those so far below the head, and the head."""
+    found: dict[str, Any] = {"disabled": False, "oldestBlock": encode_quantity(oldest)}
+    if below_head is not None:
+        found["deleteStrategy"] = {
+            "type": "window",
+            "retentionBlocks": encode_quantity(below_head + 1),
+        }
+    return found
 
 
 def _fork(config: ChainConfig, genesis: AcceptedBlock, time: int) -> dict[str, Any]:

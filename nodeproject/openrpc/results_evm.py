@@ -107,6 +107,10 @@ _DUMP: Final = record(
 )  # fmt: skip
 
 COMPONENTS: Final[Mapping[str, Schema]] = {
+    "Retention": record(
+        {"disabled": BOOLEAN, "oldestBlock": QUANTITY},
+        {"deleteStrategy": record({"type": {"const": "window"}, "retentionBlocks": QUANTITY})},
+    ),
     "SimulatedCall": record(
         {
             "returnData": DATA, "logs": array(LOG), "gasUsed": QUANTITY, "maxUsedGas": QUANTITY,
@@ -128,6 +132,12 @@ RESULTS: Final[Mapping[str, Schema]] = {
     "eth_getChainConfig": _CHAIN_CONFIG,
     "eth_config": record({
         "current": nullable(_FORK), "next": nullable(_FORK), "last": nullable(_FORK),
+    }),
+    "eth_capabilities": record({
+        "head": record({"number": QUANTITY, "hash": HASH}),
+        **dict.fromkeys(
+            ("state", "tx", "logs", "receipts", "blocks", "stateproofs"), ref("Retention")
+        ),
     }),
     "eth_syncing": _SYNCING,
     "eth_accounts": array(ADDRESS),
@@ -161,6 +171,7 @@ RESULTS: Final[Mapping[str, Schema]] = {
     "eth_getTransactionCount": QUANTITY,
     "eth_getCode": DATA,
     "eth_getStorageAt": WORD,
+    "eth_getStorageValues": described(mapping(array(WORD)), "values by account"),
     "eth_getAccountInfo": record({"balance": QUANTITY, "nonce": QUANTITY, "code": DATA}),
     "eth_getProof": _PROOF,
     "eth_call": DATA,

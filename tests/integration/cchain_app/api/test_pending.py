@@ -50,6 +50,7 @@ QUESTIONS: dict[str, Callable[[str], list[Any]]] = {
     "eth_getTransactionCount": lambda at: [_HEX["sender"], at],
     "eth_getCode": lambda at: [_HEX["contract"], at],
     "eth_getStorageAt": lambda at: [_HEX["contract"], "0x0", at],
+    "eth_getStorageValues": lambda at: [{_HEX["contract"]: ["0x" + "00" * 32]}, at],
     "eth_getAccountInfo": lambda at: [_HEX["sender"], at],
     "eth_getProof": lambda at: [_HEX["contract"], ["0x0"], at],
     "eth_call": lambda at: [_CALL, at],

@@ -44,6 +44,41 @@ def test_a_balance_is_known_by_block_hash(rpc, chain):
     assert rpc("eth_getBalance", hexed(RECIPIENT), hexed(block.hash)) == "0x5"
 
 
+def test_slots_of_several_accounts_come_together(rpc, chain):
+    init = bytecode.deploy_code(bytecode.COUNTER)
+    chain.do(to=None, value=0, gas=200_000, data=init)
+    counter = bytecode.created(SENDER, 0)
+    chain.do(to=counter, value=0, gas=200_000)
+    zero, one = (f"0x{number:064x}" for number in range(2))
+    asked = {hexed(counter): [zero, one, zero], hexed(RECIPIENT).upper().replace("X", "x"): [zero]}
+
+    found = {hexed(counter): [one, zero, one], hexed(RECIPIENT): [zero]}
+    assert (
+        rpc("eth_getStorageValues", asked, "latest") == rpc("eth_getStorageValues", asked) == found
+    )
+    assert rpc("eth_getStorageValues", {hexed(counter): [zero]}, "0x1") == {hexed(counter): [zero]}
+    assert rpc("eth_getStorageValues", {hexed(counter): [], hexed(SENDER): [one]}) == {
+        hexed(counter): [], hexed(SENDER): [zero],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "words"),
+    [
+        ({}, -32602, "empty request"),
+        ({hexed(SENDER): []}, -32602, "empty request"),
+        ({hexed(SENDER): [f"0x{1:064x}"] * 1025}, -38026, r"too many slots \(max 1024\)"),
+        ([], -32602, r"Go value of type map\[common\.Address\]\[\]common\.Hash"),
+        ({hexed(SENDER): ["0x1"]}, -32602, "hex string of odd length"),
+        ({"0x12": [f"0x{1:064x}"]}, -32602, "hex string has length 2, want 40 for common.Address"),
+    ],
+)
+def test_slots_that_cannot_be_asked_for_together_are_refused(rpc, chain, asked, code, words):
+    with pytest.raises(JsonRpcError, match=words) as refusal:
+        rpc("eth_getStorageValues", asked, "latest")
+    assert refusal.value.code == code
+
+
 def test_the_count_of_transactions_is_the_nonce(rpc, chain):
     chain.do()
     assert rpc("eth_getTransactionCount", hexed(SENDER), "latest") == "0x1"
@@ -80,13 +115,13 @@ def test_a_batch_of_balances_reads_accounts_together(chain, django_assert_max_nu
     body = [
         {"jsonrpc": "2.0", "id": n, "method": "eth_getBalance",
          "params": ["0x" + n.to_bytes(20, "big").hex(), "latest"]}
-        for n in range(100)
+        for n in range(1, 101)
     ]  # fmt: skip
     with django_assert_max_num_queries(12):
         answers = json.loads(
             Dispatcher(registry(this_node().evm_rpc)).answer(json.dumps(body).encode())
         )
-    assert [one["id"] for one in answers] == list(range(100))
+    assert [one["id"] for one in answers] == list(range(1, 101))
     assert {one["result"] for one in answers} == {"0x0"}
 
 

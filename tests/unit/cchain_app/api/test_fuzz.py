@@ -28,7 +28,7 @@ READ_ALONE = [
 ]
 STORED = (
     {"eth_sendRawTransaction", "eth_sendRawTransactionSync", "eth_getProof"}
-    | {"eth_pendingTransactions", "debug_clearTxpool"}
+    | {"eth_pendingTransactions", "debug_clearTxpool", "eth_capabilities"}
     | {method.name for method in registry(this_node().evm_rpc) if "ilter" in method.name}
     | {method.name for method in READ_ALONE}
 )
