@@ -60,10 +60,7 @@ def whole_file(path: Path, *, replace: bool) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-            if replace:
-                os.replace(part, path)
-            else:
-                os.link(part, path)
+            _give_name(part, path, replace=replace)
         finally:
             part.unlink(missing_ok=True)
     to_disk(path.parent)
@@ -126,6 +123,14 @@ def _locked(part: Path) -> BinaryIO:
         if found.st_nlink == 1 and _has_name(part, found):
             return file
         file.close()  # the process that had locked it has finished, and has given it its name
+
+
+def _give_name(part: Path, path: Path, *, replace: bool) -> None:
+    """Give a complete file its name; without `replace` it has the partial name too until that is removed."""
+    if replace:
+        os.replace(part, path)
+    else:
+        os.link(part, path)
 
 
 def _has_name(path: Path, found: os.stat_result) -> bool:

@@ -38,7 +38,7 @@ POINTS: Final = {
     "emptied-sqlite": Point("chaindb.snapshots.sqlite", "fill", done=True),
     "emptied-postgresql": Point("chaindb.snapshots.postgresql", "fill", done=True),
     "restored": Point("nodeproject.followers", "wait_for_all", done=False),
-    "saved": Point("nodeproject.backups.archive", "_name", done=False),
+    "saved": Point("primitives.whole_files", "_give_name", done=False),
     "filled": Point("nodeproject.backups.service", "verify", done=False),
     "P written": Point("platform_app.store.blocks", "commit", done=True),
     "P accepted": Point("network_app.proposervm.vm", "ProposerVM.accept", done=True, chain="P"),

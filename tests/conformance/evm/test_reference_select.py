@@ -62,7 +62,7 @@ def test_the_reference_that_was_not_installed_is_an_error(
 
     with pytest.raises(
         ReferenceEngineMissingError,
-        match=r"^the reference engine is not installed; .*`nunatak\[ref",
+        match=r"^the reference engine is not installed; `make setup` installs it",
     ):
         choose("reference")  # type: ignore[operator]
 
