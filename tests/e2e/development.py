@@ -192,7 +192,7 @@ def said_on_console(server: DevelopmentServer) -> set[str]:
 
 
 def copy_of_project(name: str, into: Path, *, packages: str | None = None) -> Path:
-    """Copy a project, with the shared contracts, and link the packages that are installed for it.
+    """Copy a project, add the shared contracts to its own, and link the packages that are installed for it.
 
     Args:
         name: its folder.
@@ -201,7 +201,7 @@ def copy_of_project(name: str, into: Path, *, packages: str | None = None) -> Pa
     """
     copy = into / name
     shutil.copytree(PROJECTS / name, copy, ignore=shutil.ignore_patterns("node_modules"))
-    shutil.copytree(PROJECTS / "contracts", copy / "contracts")
+    shutil.copytree(PROJECTS / "contracts", copy / "contracts", dirs_exist_ok=True)
     (copy / "node_modules").symlink_to(PROJECTS / (packages or name) / "node_modules")
     return copy
 

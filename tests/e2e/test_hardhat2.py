@@ -1,4 +1,4 @@
-"""A Hardhat 2 project: network-helpers, chai matchers and console.log, here as on Anvil."""
+"""A Hardhat 2 project, here as on Anvil: network-helpers, chai matchers, console.log, hardhat-deploy, upgrades."""
 
 from pathlib import Path
 
@@ -53,7 +53,9 @@ def here(project: Path, devnet: DevelopmentNode) -> Outcome:
 
 
 def test_a_projects_tests_pass_as_on_anvil(here: Outcome, there: Outcome) -> None:
-    assert len(there.cases) > 50
+    assert len(there.cases) > 65
+    for plugin in ("hardhat-deploy", "OpenZeppelin upgrades"):
+        assert [case for case in there.cases if case.startswith(plugin)], plugin
     assert_passes_as_on_anvil(here, there)
 
 

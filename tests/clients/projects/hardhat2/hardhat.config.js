@@ -5,6 +5,8 @@ const solc = require('solc')
 require('@nomicfoundation/hardhat-ethers')
 require('@nomicfoundation/hardhat-chai-matchers')
 require('@nomicfoundation/hardhat-verify')
+require('@openzeppelin/hardhat-upgrades')
+require('hardhat-deploy')
 
 const [longVersion] = solc.version().split('.Emscripten')
 const [version] = longVersion.split('+')
@@ -18,6 +20,7 @@ subtask(TASK_COMPILE_SOLIDITY_GET_SOLC_BUILD, async () => ({
 
 module.exports = {
   solidity: { version, settings: { evmVersion: 'cancun' } },
+  namedAccounts: { deployer: 0, alice: 1 },
   networks: { devnet: { url: process.env.NODE_URL } },
   etherscan: {
     apiKey: { devnet: 'any' },
