@@ -21,8 +21,10 @@ from cchain_app.genesis_fields import (
     read_object,
     read_optional_number,
 )
+from primitives import json_limits
 from primitives.evm import ZERO_HASH, ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import keccak256
+from primitives.json_limits import FILE_VALUES, TooDeep, TooManyValues
 
 INITIAL_BASE_FEE = 1_000_000_000
 """Wei; the base fee of block 0 when the file names none (EIP-1559)."""
@@ -118,7 +120,12 @@ def load_genesis(
         GenesisFileError: By one of its subclasses, when the file cannot be used.
     """
     try:
+        json_limits.verify(text.encode() if isinstance(text, str) else text, values=FILE_VALUES)
         document = json.loads(text)
+    except TooManyValues as error:
+        raise MalformedFieldError(f"more than {FILE_VALUES} values") from error
+    except TooDeep as error:
+        raise MalformedFieldError(f"nested deeper than {json_limits.MAX_DEPTH}") from error
     except (ValueError, RecursionError) as error:
         raise MalformedFieldError(f"not a JSON document: {error}") from error
     if not isinstance(document, Mapping):

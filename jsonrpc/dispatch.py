@@ -16,7 +16,6 @@ from typing import Final, Literal
 from jsonrpc import errors
 from jsonrpc.batch import Batch
 from jsonrpc.calls import LATE, REFUSED, STOP, Announcer, Executor, Observer, Outage
-from jsonrpc.counting import may_hold_more
 from jsonrpc.dialects import GETH, Dialect
 from jsonrpc.envelope import NULL, Body, Call, Said, valid_id
 from jsonrpc.errors import JsonRpcError
@@ -25,6 +24,7 @@ from jsonrpc.interpreter import Interpreter
 from jsonrpc.registry import MethodRegistry
 from jsonrpc.turn import LoopTurn
 from jsonrpc.workers import Gone, Waiting
+from primitives.json_limits import may_hold_more
 
 
 class Miss(Enum):

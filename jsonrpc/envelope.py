@@ -4,39 +4,32 @@ Ids and params stay raw JSON text here, so that an id is echoed digit for digit.
 and error codes of methods are elsewhere. Rules: JSON-RPC 2.0, as geth's server reads it.
 """
 
-import re
-from array import array
 from collections.abc import Callable
-from itertools import accumulate
 from typing import Final
 
 import msgspec
 from msgspec import Raw
 
 from jsonrpc import errors
-from jsonrpc.counting import (
+from primitives.json_limits import (
+    MAX_DEPTH,
     MAX_VALUES,
     TooDeep,
     TooManyValues,
     bounded,
-    end_of_string,
     may_hold_more,
+    nesting,
 )
 
 __all__ = [
-    "MAX_DEPTH",
     "NULL",
     "Body",
     "Call",
     "Raw",
-    "nesting",
     "notification",
     "read",
     "valid_id",
 ]
-
-MAX_DEPTH: Final = 64
-"""Levels of arrays and objects that a body may have."""
 
 MAX_METHOD_LENGTH: Final = 2048
 """Characters of the longest method name that is looked up at all."""
@@ -54,14 +47,6 @@ _HARMLESS_BRACKETS: Final = 10_000
 _HARMLESS_CALLS: Final = 8
 """Objects for each call that is wanted: so many are made before they are counted. Most calls have
 one or two, and to count them first would take longer than to read them."""
-
-# Possessive: linear on every input. Short strings go by the thousand; a long one is read by itself,
-# in pieces, so that other threads get a turn.
-_SHORT: Final = rb'"(?:[^"\\]{1,512}+|\\.){0,16}+"'
-_STRING: Final = re.compile(_SHORT, re.DOTALL)
-_PIECE: Final = re.compile(rb'(?:[^"]{1,65536}+|' + _SHORT + rb"){1,1000}+", re.DOTALL)
-_SIGNS: Final = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
-_NOT_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in b"[]{}")
 
 
 class Call(msgspec.Struct, gc=False):
@@ -112,22 +97,6 @@ _any_members: Final = msgspec.json.Decoder(_AnyMembers)
 _calls: Final = msgspec.json.Decoder(list[Call])
 _elements: Final = msgspec.json.Decoder(list[Raw])
 _anything: Final = msgspec.json.Decoder(Raw)
-
-
-def nesting(text: bytes | Raw) -> int:
-    """The number of levels of arrays and objects in a JSON text, brackets in strings left out."""
-    body = bytes(text)
-    deepest = level = position = 0
-    while position < len(body):
-        piece = _PIECE.match(body, position)
-        if piece is None:  # a long string, or one that does not end
-            position = end_of_string(body, position + 1)
-            continue
-        signs = array("b", _STRING.sub(b"", piece[0]).translate(_SIGNS, _NOT_BRACKETS))
-        deepest = max(deepest, level + max(accumulate(signs), default=0))
-        level += sum(signs)
-        position = piece.end()
-    return deepest
 
 
 def read(body: bytes, most: int = MAX_VALUES) -> Call | list[Call]:

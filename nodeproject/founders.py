@@ -4,7 +4,7 @@ import json
 import ssl
 from argparse import ArgumentTypeError
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from platform_app.genesis.built_in import Founder
 from platform_app.txs.components import ProofOfPossession
@@ -13,6 +13,9 @@ from primitives.cb58 import Cb58Error
 from primitives.identity import CertificateError, check_certificate, node_id_of
 from primitives.ids import IdError, NodeID
 from primitives.node_identity import UnusableSignerKey, signer_key_of
+
+_MOST_BYTES: Final = 64 * 1024
+"""Bytes of a JSON file that are read: an answer of info.getNodeID has less than a kilobyte."""
 
 
 def founder(text: str) -> Founder:
@@ -62,7 +65,9 @@ def _signer(path: Path) -> ProofOfPossession:
 
 def _public(path: Path) -> ProofOfPossession:
     try:
-        found: Any = json.loads(path.read_bytes())
+        with path.open("rb") as file:
+            text = file.read(_MOST_BYTES + 1)
+        found: Any = json.loads(text if len(text) <= _MOST_BYTES else b"")
         for name in ("result", "nodePOP"):
             found = found.get(name, found)
         key, proof = found["publicKey"], found["proofOfPossession"]

@@ -10,9 +10,10 @@ from cchain_app.api import params, params_call
 from cchain_app.development.signatures import SIGNATURE_BYTES
 from cchain_app.txs.request import CallRequest
 from cchain_app.txs.transaction import ACCESS_LIST, DYNAMIC_FEE, SET_CODE
-from jsonrpc.envelope import MAX_DEPTH, nesting
 from jsonrpc.errors import InvalidParam
+from primitives import json_limits
 from primitives.evm import Address
+from primitives.json_limits import MAX_DEPTH, MAX_VALUES, TooDeep, TooManyValues
 
 _TYPES: Final = range(SET_CODE + 1)
 
@@ -68,10 +69,13 @@ def _check_type(fields: CallRequest) -> None:
 def typed_data(value: Any) -> dict[str, Any]:
     """Read typed data (EIP-712): an object, or JSON text of one."""
     if isinstance(value, str):
-        if nesting(value.encode("utf-8", "surrogatepass")) > MAX_DEPTH:
-            raise InvalidParam(f"typed data is nested deeper than {MAX_DEPTH}")
         try:
+            json_limits.verify(value.encode("utf-8", "surrogatepass"))
             value = json.loads(value)
+        except TooManyValues:
+            raise InvalidParam(f"typed data has more than {MAX_VALUES} values") from None
+        except TooDeep:
+            raise InvalidParam(f"typed data is nested deeper than {MAX_DEPTH}") from None
         except (ValueError, RecursionError):
             raise InvalidParam("typed data is no JSON text") from None
     if not isinstance(value, dict):

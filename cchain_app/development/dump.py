@@ -7,22 +7,19 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
+from msgspec import Raw
 
 from cchain_app.blocks.header import Header
 from cchain_app.development.errors import DumpNotReadable
+from primitives import json_limits
 from primitives.evm import Address, Slot, Word
 from primitives.hexadecimal import encode_data, encode_quantity
+from primitives.json_limits import FILE_VALUES, TooDeep, TooManyValues
 
 MOST_BYTES: Final = 256 * 1024 * 1024
 """Of a dump that is read, unpacked: a few bytes of gzip can stand for any number."""
 
-MOST_VALUES: Final = 4_000_000
-"""Of a dump that is read, slots among them: nobody else runs while they are decoded."""
-
 ADDRESS_BYTES: Final = 20
-
-_PIECE: Final = 1024 * 1024
-"""Bytes that are counted before others may go on."""
 
 _MAGIC: Final = b"\x1f\x8b"
 
@@ -40,10 +37,20 @@ class DumpedAccount(NamedTuple):
 class _Document(msgspec.Struct):
     """What is read of a dump; everything else is passed over."""
 
-    accounts: dict[str, Any] | None = None
+    accounts: dict[str, Raw] | None = None
+
+
+class _Account(msgspec.Struct, gc=False):
+    """An account as a dump has it; other members are passed over."""
+
+    nonce: int | str = 0
+    balance: int | str = 0
+    code: str | None = None
+    storage: dict[str, int | str] | None = None
 
 
 _documents: Final = msgspec.json.Decoder(_Document)
+_accounts: Final = msgspec.json.Decoder(_Account)
 
 
 def document_of(head: Header, accounts: Iterable[tuple[Address, DumpedAccount]]) -> bytes:
@@ -100,10 +107,13 @@ def unpack(raw: bytes) -> dict[Address, DumpedAccount]:
         DumpNotReadable: It is neither, it is too large, or an account in it cannot be read.
     """
     text = _unzipped(raw)
-    if _has_more(text, MOST_VALUES):
-        raise DumpNotReadable(f"it has more than {MOST_VALUES} values")
     try:
+        json_limits.verify(text, values=FILE_VALUES)
         accounts = _documents.decode(text).accounts
+    except TooManyValues as error:
+        raise DumpNotReadable(f"it has more than {FILE_VALUES} values") from error
+    except TooDeep as error:
+        raise DumpNotReadable(f"it is nested deeper than {json_limits.MAX_DEPTH}") from error
     except msgspec.ValidationError as error:
         raise DumpNotReadable("it has no accounts") from error
     except (ValueError, RecursionError) as error:
@@ -111,16 +121,6 @@ def unpack(raw: bytes) -> dict[Address, DumpedAccount]:
     if accounts is None:
         raise DumpNotReadable("it has no accounts")
     return dict(_account(name, members) for name, members in accounts.items())
-
-
-def _has_more(text: bytes, values: int) -> bool:
-    """Return whether a JSON text has more values than so many: all but the first of each level are behind a comma."""
-    found = 0
-    for start in range(0, len(text), _PIECE):
-        found += text.count(b",", start, start + _PIECE)
-        if found > values:
-            return True
-    return False
 
 
 def _unzipped(raw: bytes) -> bytes:
@@ -136,28 +136,31 @@ def _unzipped(raw: bytes) -> bytes:
     return found
 
 
-def _account(name: str, members: Any) -> tuple[Address, DumpedAccount]:
+def _account(name: str, members: Raw) -> tuple[Address, DumpedAccount]:
     try:
         address = Address(_bytes(name))
         if len(address) != ADDRESS_BYTES:
             raise ValueError(name)  # noqa: TRY301  # told as all that cannot be read
-        storage = members.get("storage") or {}
+        account = _accounts.decode(members)
         return address, DumpedAccount(
-            _number(members.get("nonce", 0), 64),
-            _number(members.get("balance", 0), 256),
-            _bytes(members.get("code") or "0x"),
-            {_word(slot, Slot): _word(value, Word) for slot, value in storage.items()},
+            _number(account.nonce, 64),
+            _number(account.balance, 256),
+            _bytes(account.code or "0x"),
+            {
+                _word(slot, Slot): _word(word, Word)
+                for slot, word in (account.storage or {}).items()
+            },
         )
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, msgspec.DecodeError) as error:
         raise DumpNotReadable(f"account {name[:80]} cannot be read") from error
 
 
-def _bytes(text: Any) -> bytes:
+def _bytes(text: str) -> bytes:
     return bytes.fromhex(text.removeprefix("0x"))
 
 
-def _number(value: Any, bits: int) -> int:
-    found = int(value, 16 if value[:2] == "0x" else 10) if isinstance(value, str) else int(value)
+def _number(value: int | str, bits: int) -> int:
+    found = int(value, 16 if value[:2] == "0x" else 10) if isinstance(value, str) else value
     if not 0 <= found < 1 << bits:
         raise ValueError(value)
     return found

@@ -16,6 +16,7 @@ from django.core.exceptions import TooManyFieldsSent
 
 from explorer_app.verification.counting import has_more_strings
 from explorer_app.verification.errors import TooLarge
+from primitives.json_limits import is_utf8
 
 PIECE: Final = 8 * 1024
 """Bytes that are worked on before others may go on: about a millisecond."""
@@ -106,7 +107,7 @@ class _Reader:
     def __init__(self, body: bytes, most: int) -> None:
         self._body = body
         self._most = most
-        self._is_utf8 = body.isascii() or _is_utf8(body)
+        self._is_utf8 = is_utf8(body)
 
     def text(self, start: int, end: int) -> str:
         """Return what stands between two places. Raises `TooLarge`."""
@@ -126,17 +127,6 @@ class _Reader:
         return decoder.decode(
             _unquoted(piece if self._is_utf8 else piece.decode("latin-1").encode())
         )
-
-
-def _is_utf8(body: bytes) -> bool:
-    decoder = _utf8()
-    try:
-        for start in range(0, len(body), PIECE):
-            decoder.decode(body[start : start + PIECE])
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _pieces(body: bytes, start: int, end: int) -> Iterator[bytes]:

@@ -12,12 +12,20 @@ _CALL: Final = ("to", "from", "data", "value", "gas", "gasPrice")
 
 
 def ask(query: Query, method: str, params: list[Any]) -> Mapping[str, Any]:
-    """Return what the C-Chain's interface answers."""
+    """Return the members of the C-Chain interface's response; of a fork they may be those of another node."""
     body = msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
     answer = query.site.rpc().dispatcher.answer(body)
     assert answer is not None  # it has an id
-    found: Mapping[str, Any] = msgspec.json.decode(answer)
+    found: dict[str, msgspec.Raw] = msgspec.json.decode(answer, type=dict[str, msgspec.Raw])
     return found
+
+
+def ask_for_text(query: Query, method: str, params: list[Any]) -> str | None:
+    """Return the result of a method; None if it is no text."""
+    try:
+        return msgspec.json.decode(ask(query, method, params)["result"], type=str)
+    except (KeyError, msgspec.ValidationError):
+        return None
 
 
 def _tag(query: Query, name: str = "tag") -> str:

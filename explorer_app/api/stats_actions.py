@@ -1,11 +1,11 @@
 """Etherscan's modules `stats` and `gastracker`: supply, price, and what gas costs."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
-from explorer_app.api.proxy_actions import ask
+from explorer_app.api.proxy_actions import ask_for_text
 from explorer_app.api.replies import ActionError, Query, Reply, TooMuch
 from explorer_app.selectors import cchain, supply
 
@@ -94,8 +94,7 @@ def _summed(add: Callable[[EvmChain], int], query: Query) -> int:
 
 
 def _number(query: Query, method: str) -> int:
-    found: Any = ask(query, method, []).get("result", "0x0")
-    return int(found, 16)
+    return int(ask_for_text(query, method, []) or "0x0", 16)
 
 
 def _gwei(wei: int) -> str:

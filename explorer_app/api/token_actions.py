@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final
 
 from cchain_app.selectors import blocks
 from explorer_app.api.account_actions import span_of
-from explorer_app.api.proxy_actions import ask
+from explorer_app.api.proxy_actions import ask_for_text
 from explorer_app.api.replies import (
     ActionError,
     BadAddress,
@@ -48,8 +48,8 @@ def tokensupply(query: Query) -> Reply:
 def _asked(query: Query, data: str) -> int:
     contract = text_of(query.address("contractaddress"))
     call = {"to": contract, "data": data}
-    found: Any = ask(query, "eth_call", [call, query.text("tag") or "latest"]).get("result")
-    if not isinstance(found, str) or len(found) != _WORD:
+    found = ask_for_text(query, "eth_call", [call, query.text("tag") or "latest"])
+    if found is None or len(found) != _WORD:
         raise NoToken
     return int(found, 16)
 

@@ -29,12 +29,16 @@ from explorer_app.verification.errors import (
 )
 from explorer_app.verification.port import Output
 from explorer_app.verification.versions import Version
+from primitives import json_limits
+from primitives.json_limits import MAX_VALUES, TooDeep, TooManyValues
 
 _SCRIPT: Final = Path(__file__).with_name("compile.cjs")
 _PACKAGE: Final = "solc"
 _LOOK: Final = 0.05
 """Seconds between looks at how much a compiler has."""
 MOST_OUTPUT: Final = 16 * 1024 * 1024
+_BYTES_FOR_VALUE: Final = 16
+"""Bytes of a long output for each of its values: an error has more than 30, commas of its message included."""
 _MOST_WORDS: Final = 500
 _NICE: Final = 10
 _HEAP: Final = 512
@@ -124,9 +128,12 @@ def output_of(answer: bytes, version: Version) -> Output:
         NoCompilerOutput: The answer cannot be read.
     """
     try:
+        json_limits.verify(answer, values=MAX_VALUES + len(answer) // _BYTES_FOR_VALUE)
         found = msgspec.json.decode(answer)
         output = Output(Version.parse(found["version"]), found["output"])
-    except (ValueError, KeyError, TypeError, RecursionError, MalformedVersion) as error:
+    except (
+        ValueError, KeyError, TypeError, RecursionError, MalformedVersion, TooManyValues, TooDeep
+    ) as error:  # fmt: skip
         raise NoCompilerOutput from error
     if not output.version.is_built_as(version):
         raise WrongCommit(version.long, output.version.long)

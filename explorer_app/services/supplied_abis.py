@@ -12,7 +12,9 @@ from explorer_app.services.verification import code_hash_at
 from explorer_app.site import Explorer
 from explorer_app.store import contracts as rows
 from explorer_app.verification.errors import HasAbi, HasSources, NoAbi, TooManyAbis
+from primitives import json_limits
 from primitives.evm import Address
+from primitives.json_limits import MAX_DEPTH, MAX_VALUES, TooDeep, TooManyValues
 from primitives.networks import LOCAL
 
 MOST_ABIS: Final = 10_000
@@ -59,10 +61,13 @@ def _abi(text: str) -> Any:
     if len(text) > MOST_ABI:
         raise NoAbi(f"it has more than {MOST_ABI} characters")
     try:
+        json_limits.verify(text.encode("utf-8", "surrogatepass"))
         found = msgspec.json.decode(text)
         read_functions(found)
     except MalformedAbi as error:
         raise NoAbi(str(error)) from error
+    except (TooManyValues, TooDeep) as error:
+        raise NoAbi(f"it has more than {MAX_VALUES} values, or {MAX_DEPTH} levels") from error
     except (msgspec.DecodeError, RecursionError, ValueError) as error:
         raise NoAbi("it is not JSON") from error
     return found

@@ -1,6 +1,6 @@
 """How many strings a JSON text holds, counted before anything is made of it. Pure.
 
-Unlike `jsonrpc.counting` this is not misled by commas and braces in strings: sources are long and full of them.
+Unlike `primitives.json_limits` this is not misled by commas and braces in strings: sources are long and full of them.
 """
 
 from typing import AnyStr, Final

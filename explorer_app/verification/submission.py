@@ -20,8 +20,8 @@ from explorer_app.verification.errors import (
     UnsupportedLanguage,
 )
 from explorer_app.verification.versions import Version
-from jsonrpc.counting import may_hold_more
 from primitives.evm import Address
+from primitives.json_limits import may_hold_more
 
 STANDARD_JSON: Final = "solidity-standard-json-input"
 SINGLE_FILE: Final = "solidity-single-file"

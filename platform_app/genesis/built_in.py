@@ -22,7 +22,9 @@ from platform_app.genesis.config import (
 )
 from platform_app.genesis.errors import MalformedGenesisField, TooManyValidators
 from platform_app.txs.components import ProofOfPossession
+from primitives import json_limits
 from primitives.ids import NodeID
+from primitives.json_limits import FILE_VALUES, TooDeep, TooManyValues
 
 REFERENCE_STEP = 270 * 24 * 60 * 60
 """The reference moves the start of its local network forward in steps of so many seconds."""
@@ -44,8 +46,11 @@ def read_genesis_config(text: bytes) -> GenesisConfig:
         GenesisError: It is no JSON, or a field of it is missing or malformed.
     """
     try:
+        json_limits.verify(text, values=FILE_VALUES)
         document = json.loads(text)
-    except (ValueError, RecursionError):
+    except TooManyValues:
+        raise MalformedGenesisField("", f"more than {FILE_VALUES} values") from None
+    except (ValueError, RecursionError, TooDeep):
         raise MalformedGenesisField("", "not JSON") from None
     return parse_genesis_config(document)
 

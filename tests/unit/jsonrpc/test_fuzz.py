@@ -5,13 +5,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jsonrpc.counting import bounded
 from jsonrpc.dialects import GETH, GORILLA
 from jsonrpc.dispatch import MISS, Dispatcher
-from jsonrpc.envelope import nesting
 from jsonrpc.errors import server_busy
 from jsonrpc.params import Param
 from jsonrpc.registry import MethodRegistry
+from primitives.json_limits import bounded, nesting
 from tests.searching import cases
 
 METHODS = ["echo", "number", "many", "nope", ""]

@@ -8,12 +8,11 @@ import pytest
 from jsonrpc import envelope
 from jsonrpc.client_address import TrustedProxies
 from jsonrpc.connections import MOST_LOOKED_AT, ConnectionLimits, Connections
-from jsonrpc.counting import MAX_VALUES, TooDeep, TooManyValues, bounded
 from jsonrpc.dispatch import Dispatcher
-from jsonrpc.envelope import nesting
 from jsonrpc.errors import Overloaded
 from jsonrpc.memory import SMALL, MemoryLimits, RequestMemory, Share, UnreadMemory
 from jsonrpc.recurring import SILENCE_SECONDS
+from primitives.json_limits import MAX_VALUES, TooDeep, TooManyValues, bounded, nesting
 
 CALL = b'{"jsonrpc":"2.0","id":%d,"method":"number"}'
 ECHO = b'{"jsonrpc":"2.0","id":1,"method":"echo","params":[%b]}'

@@ -55,6 +55,12 @@ def test_a_certificate_and_a_key(files: Path) -> None:
     assert found.signer == ProofOfPossession(bls.public_key(SECRET), bls.prove_possession(SECRET))
 
 
+def test_a_file_that_is_too_long_for_a_proof_is_not_read_to_its_end(files: Path) -> None:
+    path = public(files, json.dumps(PUBLIC) + " " * 100_000)
+
+    assert "holds neither" in refusal(f"{NODE}:{path}")
+
+
 @pytest.mark.parametrize(
     "document", [PUBLIC, {"nodePOP": PUBLIC}, {"result": {"nodeID": NODE, "nodePOP": PUBLIC}}]
 )

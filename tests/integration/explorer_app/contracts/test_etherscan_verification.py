@@ -368,6 +368,8 @@ def test_an_abi_can_be_given_without_sources(explored: Explored) -> None:
     for malformed in ("{}", '[{"type":[]}]', "1" * 5000):
         assert explored.post(**give, abi=malformed)["result"].startswith("The ABI cannot be read")
     assert explored.post(**give, abi="[" * 10)["result"].endswith("it is not JSON")
+    flood = explored.post(**give, abi="[" + "[]," * 60_000 + "0]")["result"]
+    assert flood.endswith("it has more than 100000 values, or 64 levels")
     assert explored.post(**give | {"address": ADDRESS}, abi="[]")["result"].startswith("Unable to")
 
     guid = explored.post(**explored.form(found))["result"]

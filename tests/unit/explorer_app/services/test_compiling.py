@@ -139,7 +139,9 @@ def test_a_compiler_that_falls_over_says_its_last_words(installed: Installed) ->
         installed.compile(installed.compilers())
 
 
-@pytest.mark.parametrize("answer", ["", "[]", "{}", '{"version": "1"}', "[" * 100_000])
+@pytest.mark.parametrize(
+    "answer", ["", "[]", "{}", '{"version": "1"}', "[" * 100_000, "[" + "[]," * 100_000 + "0]"]
+)
 def test_an_answer_that_cannot_be_read_is_none(installed: Installed, answer: str) -> None:
     (installed.directory / "answer").write_text(answer)
     installed.node(f"cat > /dev/null; cat {installed.directory / 'answer'}")

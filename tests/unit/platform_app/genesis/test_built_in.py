@@ -13,6 +13,7 @@ from platform_app.genesis.config import format_genesis_config
 from platform_app.genesis.errors import (
     DuplicateValidator,
     GenesisError,
+    MalformedGenesisField,
     TooManyValidators,
     UnexpectedGenesisTx,
 )
@@ -79,6 +80,16 @@ def test_a_node_that_is_named_twice_is_refused() -> None:
         build_genesis(config)
 
     assert str(refused.value) == f"{twice[0].node_id} is named twice"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [(b"[" * 100_000, "not JSON"), (b"[" + b"[]," * 2_000_000 + b"0]", "more than 4000000 values")],
+    ids=["deep", "many"],
+)
+def test_a_genesis_file_that_would_take_much_memory_is_refused(text: bytes, words: str) -> None:
+    with pytest.raises(MalformedGenesisField, match=words):
+        read_genesis_config(text)
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: f"{config.network_id} {config.unit}")

@@ -1,0 +1,187 @@
+"""Limits of JSON texts from outside: values, levels and encoding are checked before a text is decoded.
+
+A text of a few megabytes can hold a million values, each of which becomes an object of up to fifty
+times its length. Every decoder of foreign JSON uses this module first. Pure.
+"""
+
+import re
+from array import array
+from codecs import getincrementaldecoder
+from itertools import accumulate
+from typing import Final
+
+MAX_DEPTH: Final = 64
+"""Levels of arrays and objects that a text may have whose values are decoded."""
+
+MAX_VALUES: Final = 100_000
+"""Values that a body may hold, members and elements on all levels; ten thousand addresses are as many
+and no call needs more."""
+
+FILE_VALUES: Final = 4_000_000
+"""Values that a file may hold which the operator names, or a dump of a chain's state: half a million accounts."""
+
+_TOKEN: Final = re.compile(rb'[^"\[\]{},]{0,65536}+(["\[\]{},])?')
+"""What is nothing, then a sign. Possessive: no text takes longer than its length."""
+
+_INSIDE: Final = re.compile(rb'(?:[^"\\]{1,64}+|\\.){0,4096}+("?)', re.DOTALL)
+"""A piece of a string behind its first quote, and its closing quote. One call of a pattern lets nobody
+else run, so none goes over more than 256 KiB: three milliseconds."""
+
+_STEPS: Final = 5 * MAX_VALUES
+"""Tokens that are looked at: a text with fewer values and more tokens is no JSON."""
+
+_BLOCK: Final = 1024 * 1024
+"""Bytes that are counted in one call, during which no other thread runs: about a millisecond."""
+
+# Possessive: linear on every input. Short strings are matched by the hundred; a long one is read by
+# itself, in pieces. A piece has at most half a megabyte, so that other threads get a turn.
+_SHORT: Final = rb'"(?:[^"\\]{1,512}+|\\.){0,16}+"'
+_STRING: Final = re.compile(_SHORT, re.DOTALL)
+_PIECE: Final = re.compile(rb'(?:[^"]{1,4096}+|' + _SHORT + rb"){1,64}+", re.DOTALL)
+_SIGNS: Final = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
+_NOT_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in b"[]{}")
+
+_CHARACTERS: Final = 64 * 1024
+"""Bytes that are decoded in one call, to at most four times as many."""
+
+_utf8: Final = getincrementaldecoder("utf-8")
+
+_LEVEL: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_COMMA: Final = ord(",")
+_QUOTE: Final = ord('"')
+
+
+class TooManyValues(Exception):
+    """A text holds more than `MAX_VALUES`."""
+
+
+class TooDeep(Exception):
+    """A text has more levels than it may have."""
+
+
+def end_of_string(text: bytes, position: int) -> int:
+    """Return where a string ends whose opening quote is before a position; an open one ends the text."""
+    while True:
+        piece = _INSIDE.match(text, position)
+        assert piece is not None, "the pattern fits nothing too"
+        if piece[1] or piece.end() == position:
+            return piece.end() if piece[1] else len(text)
+        position = piece.end()
+
+
+def may_hold_more(body: bytes, values: int) -> bool:
+    """Return whether a text may hold more than this many values; signs in strings are counted too."""
+    if len(body) <= values:
+        return False
+    count = 0
+    for start in range(0, len(body), _BLOCK):
+        end = start + _BLOCK
+        count += body.count(b",", start, end) + body.count(b"[", start, end)
+        count += body.count(b"{", start, end)
+        if count > values:
+            return True
+    return False
+
+
+def nesting(text: bytes) -> int:
+    """Return the number of levels of arrays and objects in a JSON text, without brackets in strings."""
+    deepest = level = position = 0
+    while position < len(text):
+        piece = _PIECE.match(text, position)
+        if piece is None:  # a long string, or one that does not end
+            position = end_of_string(text, position + 1)
+            continue
+        signs = array("b", _STRING.sub(b"", piece[0]).translate(_SIGNS, _NOT_BRACKETS))
+        deepest = max(deepest, level + max(accumulate(signs), default=0))
+        level += sum(signs)
+        position = piece.end()
+    return deepest
+
+
+def verify(text: bytes, *, values: int = MAX_VALUES, levels: int = MAX_DEPTH) -> None:
+    """Check that a JSON text is small enough to be decoded.
+
+    Args:
+        text: The text.
+        values: How many values it may hold; commas and brackets in strings count as values too.
+        levels: How many levels of arrays and objects it may have.
+
+    Raises:
+        TooManyValues: It may hold more values.
+        TooDeep: It has more levels.
+    """
+    if may_hold_more(text, values):
+        raise TooManyValues
+    if _may_be_deeper(text, levels) and nesting(text) > levels:
+        raise TooDeep
+
+
+def _may_be_deeper(text: bytes, levels: int) -> bool:
+    """Return whether a text has enough opening brackets for more than this many levels."""
+    count = 0
+    for start in range(0, len(text), _BLOCK):
+        end = start + _BLOCK
+        count += text.count(b"[", start, end) + text.count(b"{", start, end)
+        if count > levels:
+            return True
+    return False
+
+
+def is_utf8(text: bytes) -> bool:
+    """Return whether a text is UTF-8, without a decoded copy of it."""
+    if text.isascii():
+        return True
+    decoder = _utf8()
+    try:
+        for start in range(0, len(text), _CHARACTERS):
+            decoder.decode(text[start : start + _CHARACTERS])
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def bounded(body: bytes, elements: int | None, levels: int) -> bytes:
+    """Return a body that may be decoded.
+
+    Args:
+        body: a JSON text.
+        elements: if the text is an array, so many elements of it are wanted. Of a longer one only
+            these and a few more are left, so that it can be seen to be longer.
+        levels: of arrays and objects that it may have.
+
+    Raises:
+        TooManyValues: it holds too many.
+        TooDeep: it has too many levels; not every such text is found out here.
+    """
+    commas = body.count(b",")
+    if elements is None or commas <= elements:
+        elements = None
+        if not may_hold_more(body, MAX_VALUES):
+            return body
+    level = values = outermost = steps = position = 0
+    while position < len(body):
+        token = _TOKEN.match(body, position)
+        assert token is not None, "the pattern fits nothing too"
+        steps += 1
+        position = token.end()
+        start = token.start(1)
+        if start < 0:
+            continue
+        sign = body[start]
+        if sign == _COMMA:
+            values += 1
+            outermost += level == 1
+            if elements is not None and outermost > elements:
+                return body[:start] + b"]"
+        elif sign == _QUOTE:
+            position = end_of_string(body, position)
+        else:
+            step = _LEVEL[sign]
+            level += step
+            values += step > 0
+            if level > levels:
+                raise TooDeep
+        if values > MAX_VALUES or steps > _STEPS:
+            raise TooManyValues
+    return body
