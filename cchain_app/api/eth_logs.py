@@ -6,7 +6,6 @@ older ones by index in the rows.
 
 from typing import Final
 
-import msgspec
 from msgspec import Raw
 
 from cchain_app.api import block_tags, forked
@@ -24,8 +23,6 @@ from primitives.evm import Hash
 
 IN_MEMORY: Final = 256
 """Blocks that are looked through one by one before the index is asked."""
-
-_encode: Final = msgspec.json.Encoder().encode
 
 
 def get_logs(rpc: EvmRpc, criteria: LogCriteria) -> Raw:
@@ -82,12 +79,12 @@ def find(rpc: EvmRpc, log_filter: LogFilter, first: int, last: int) -> list[byte
     if fork is None or first > fork.number:
         return _find_own(rpc, log_filter, first, last)[0]
     pin = min(last, fork.number)
-    upstream = [_encode(one) for one in forked.logs_up_to_pin(rpc, log_filter, first, pin)]
+    upstream, upstream_count = forked.logs_up_to_pin(rpc, log_filter, first, pin)
     own, count = _find_own(rpc, log_filter, pin + 1, last) if last > pin else ([], 0)
     most = rpc.chain.node.logs_results
-    if most and len(upstream) + count > most:
+    if most and upstream_count + count > most:
         raise logs.TooManyLogs(most)
-    return [*upstream, *own]
+    return [bytes(upstream), *own] if upstream_count else own
 
 
 def _find_own(rpc: EvmRpc, log_filter: LogFilter, first: int, last: int) -> tuple[list[bytes], int]:

@@ -8,9 +8,13 @@ from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import Any, Final, NamedTuple
 
+import msgspec
+from msgspec import Raw
+
 from cchain_app.api.params import BlockHash, Tag
 from cchain_app.api.rpc import EvmRpc, outcome
 from cchain_app.filters import LogFilter
+from cchain_app.forking import answers
 from cchain_app.forking.errors import BadUpstreamAnswer, UpstreamRefused
 from cchain_app.forking.origin import Fork
 from cchain_app.selectors import blocks, pool
@@ -51,6 +55,17 @@ TRANSACTIONS: Final = (
     "ots_traceTransaction",
 )  # fmt: skip
 """Methods that name a transaction first: upstream's, where it is neither in a block here nor waits."""
+
+
+class _Place(msgspec.Struct):
+    """The members of a block, header, transaction or receipt that say at which height it is."""
+
+    number: str | None = None
+    blockNumber: str | None = None  # noqa: N815  # JSON's name
+
+
+class _Log(msgspec.Struct, gc=False):
+    """A log of an answer, of which nothing is decoded."""
 
 
 class _Given(NamedTuple):
@@ -154,9 +169,8 @@ class _Heights:
             return fork.number
         if blocks.by_hash(chain, block_hash) is not None:
             return None
-        return _height_in(
-            fork, _ask(self._rpc, "eth_getBlockByHash", [encode_data(block_hash), False]), "number"
-        )
+        found = _ask(self._rpc, "eth_getBlockByHash", [encode_data(block_hash), False])
+        return _height_in(fork, found)
 
 
 class _Transactions:
@@ -175,15 +189,21 @@ class _Transactions:
         params = [one.raw for one in arguments if isinstance(one, _Given)]
         if self._name in {"eth_getTransactionByHash", "eth_getTransactionReceipt"}:
             found = _ask(self._rpc, self._name, params)
-            return None if _height_in(fork, found, "blockNumber") is None else found
-        told = _ask(self._rpc, "eth_getTransactionByHash", params[:1])
-        if _height_in(fork, told, "blockNumber") is None:
+            return None if _height_in(fork, found) is None else found
+        transaction = _ask(self._rpc, "eth_getTransactionByHash", params[:1])
+        if _height_in(fork, transaction) is None:
             return own(*values)
         return _ask(self._rpc, self._name, params)
 
 
-def logs_up_to_pin(rpc: EvmRpc, wanted: LogFilter, first: int, last: int) -> list[Any]:
-    """Return upstream's logs of blocks first to last, the last of which is not above the pin."""
+def logs_up_to_pin(rpc: EvmRpc, wanted: LogFilter, first: int, last: int) -> tuple[memoryview, int]:
+    """Return upstream's logs of blocks first to last, with commas between them, and how many they are.
+
+    The last block is not above the pin.
+
+    Raises:
+        UpstreamError: It does not answer with a list of logs.
+    """
     criteria: dict[str, Any] = {
         "fromBlock": encode_quantity(first),
         "toBlock": encode_quantity(last),
@@ -195,9 +215,11 @@ def logs_up_to_pin(rpc: EvmRpc, wanted: LogFilter, first: int, last: int) -> lis
             [encode_data(one) for one in sorted(position)] or None for position in wanted.topics
         ]
     found = _ask(rpc, "eth_getLogs", [criteria])
-    if not isinstance(found, list):
-        raise BadUpstreamAnswer("the upstream answered eth_getLogs with no list")
-    return found
+    try:
+        count = len(answers.decode_uncounted(found, list[_Log], answers.LISTED))
+    except BadUpstreamAnswer:
+        raise BadUpstreamAnswer("the upstream answered eth_getLogs with no list of logs") from None
+    return memoryview(found)[1:-1], count
 
 
 def height_of_hash(rpc: EvmRpc, block_hash: Hash) -> int | None:
@@ -205,33 +227,32 @@ def height_of_hash(rpc: EvmRpc, block_hash: Hash) -> int | None:
     fork = rpc.chain.fork
     if fork is None or block_hash == fork.hash:
         return None if fork is None else fork.number
-    return _height_in(
-        fork, _ask(rpc, "eth_getBlockByHash", [encode_data(block_hash), False]), "number"
-    )
+    return _height_in(fork, _ask(rpc, "eth_getBlockByHash", [encode_data(block_hash), False]))
 
 
 def _value(argument: Any) -> Any:
     return argument.value if isinstance(argument, _Given) else argument
 
 
-def _height_in(fork: Fork, told: Any, member: str) -> int | None:
+def _height_in(fork: Fork, answer: Raw) -> int | None:
     """Return the height that an answer names, unless it is above the pin."""
     try:
-        number = decode_quantity(told[member])
-    except (TypeError, KeyError, AttributeError, HexError):
+        place = msgspec.json.decode(answer, type=_Place)
+        number = decode_quantity(place.number or place.blockNumber or "")
+    except (msgspec.DecodeError, TypeError, AttributeError, HexError):
         return None
     return number if number <= fork.number else None
 
 
-def _ask(rpc: EvmRpc, method: str, params: Sequence[Any]) -> Any:
-    """Ask upstream.
+def _ask(rpc: EvmRpc, method: str, params: Sequence[Any]) -> Raw:
+    """Return upstream's result as undecoded JSON text.
 
     Raises:
         JsonRpcError: 3, a call reverted there.
         UpstreamError: It does not tell.
     """
     try:
-        return upstream_of(rpc.chain).ask(method, params)
+        return upstream_of(rpc.chain).pass_on(method, params)
     except UpstreamRefused as refusal:
         if refusal.code == REVERTED:
             raise JsonRpcError(REVERTED, str(refusal), refusal.data) from refusal

@@ -13,8 +13,9 @@ from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 import msgspec
+from msgspec import Raw
 
-from cchain_app.forking import retries
+from cchain_app.forking import answers, retries
 from cchain_app.forking.errors import (
     ArchiveNeeded,
     BadUpstreamAnswer,
@@ -38,6 +39,24 @@ AT_ONCE: Final = 8
 
 AWAY_SECONDS: Final = 10.0
 """So long nobody asks twice after all tries have failed: else each block would wait for all of them."""
+
+
+class AnswerLimits(NamedTuple):
+    """Limits of an answer."""
+
+    size: int
+    """Bytes."""
+    bytes_for_value: int
+    """As of `answers.read_answer`."""
+
+
+STATE: Final = AnswerLimits(4 * 1024 * 1024, answers.DECODED)
+"""Of answers about state, and of blocks without their transactions: a megabyte of code or 50,000 hashes fit.
+Up to `AT_ONCE` of them are read at the same time."""
+BLOCK: Final = AnswerLimits(32 * 1024 * 1024, answers.LISTED)
+"""Of a block with its transactions."""
+PASSED_ON: Final = AnswerLimits(32 * 1024 * 1024, 0)
+"""Of answers that are passed on. Longer ones would exceed the memory that the requests of one client may use."""
 
 _SHORTEST_SECRET: Final = 6
 _encode: Final = msgspec.json.Encoder().encode
@@ -118,26 +137,43 @@ class Upstream:
         """Whether nobody answered a moment ago."""
         return time.monotonic() < self._away_until
 
-    def ask(self, method: str, params: Sequence[Any], *, again: bool = True) -> Any:
-        """Ask one question and return its result.
+    def ask(
+        self,
+        method: str,
+        params: Sequence[Any],
+        type_: Any = Any,
+        *,
+        again: bool = True,
+        limits: AnswerLimits = STATE,
+    ) -> Any:
+        """Ask one question and return its result, decoded.
 
         Args:
             method: Of JSON-RPC.
             params: Its parameters.
+            type_: Of the result.
             again: Whether to try again after a failure that may pass.
+            limits: Of the answer.
 
         Raises:
             UpstreamAway: Nobody answered in time.
             UpstreamRefused: It answered with an error.
             ArchiveNeeded: It has no such state any more.
-            BadUpstreamAnswer: It answered with something else.
+            BadUpstreamAnswer: It answered with something else, or with too much.
         """
+        return answers.decode(self._ask(method, params, limits, again=again), type_)
+
+    def pass_on(self, method: str, params: Sequence[Any]) -> Raw:
+        """Ask one question and return its result as JSON text, for a client that asked the same. Raises as `ask`."""
+        return self._ask(method, params, PASSED_ON, again=True)
+
+    def _ask(self, method: str, params: Sequence[Any], limits: AnswerLimits, *, again: bool) -> Raw:
         deadline = time.monotonic() + self._settings.timeout
         tries = self._settings.retries if again and not self.is_away else 0
         while True:
             target = self._urls[self._turn % len(self._urls)]
             try:
-                result = self._ask_once(target, method, params, deadline)
+                result = self._ask_once(target, method, params, deadline, limits)
             except _Again as failure:
                 with self._lock:
                     self._turn += 1
@@ -163,10 +199,19 @@ class Upstream:
         with ThreadPoolExecutor(min(AT_ONCE, len(questions)), "fork") as executor:
             return list(executor.map(work, questions))
 
-    def _ask_once(self, target: _Url, method: str, params: Sequence[Any], deadline: float) -> Any:
+    def _ask_once(
+        self,
+        target: _Url,
+        method: str,
+        params: Sequence[Any],
+        deadline: float,
+        limits: AnswerLimits,
+    ) -> Raw:
         body = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": list(params)}
         try:
-            answer = self._exchange.post(target.url, target.headers, _encode(body), deadline)
+            answer = self._exchange.post(
+                target.url, target.headers, _encode(body), deadline, limits.size
+            )
         except Unanswered as failure:
             words = "it did not answer in time" if failure.late else "no connection"
             away = UpstreamAway(f"{target.shown} does not answer: {words}")
@@ -175,21 +220,27 @@ class Upstream:
         if retries.is_status_worth_it(answer.status):
             away = UpstreamAway(f"{target.shown} answered with HTTP status {answer.status}")
             raise _Again(away, seconds)
-        return self._result(target, answer.status, answer.content, seconds)
+        if answer.content is None:
+            raise BadUpstreamAnswer(
+                f"{target.shown} answered {method} with more than {limits.size} bytes"
+            )
+        return self._result(target, answer.status, answer.content, seconds, limits)
 
-    def _result(self, target: _Url, status: int, content: bytes, seconds: float) -> Any:
+    def _result(
+        self, target: _Url, status: int, content: bytes, seconds: float, limits: AnswerLimits
+    ) -> Raw:
         try:
-            document = msgspec.json.decode(content)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            document = None
-        error = document.get("error") if isinstance(document, dict) else None
+            result, raw_error = answers.read_answer(content, limits.bytes_for_value)
+            error = answers.decode_uncounted(raw_error) if memoryview(raw_error).nbytes else None
+        except BadUpstreamAnswer:
+            result, error = Raw(), None
         if isinstance(error, dict):
             raise self._failure(target, error, seconds)
-        if not isinstance(document, dict) or "result" not in document:
+        if not memoryview(result).nbytes:
             if status >= 400:  # statuses of HTTP
                 raise UpstreamRefused(status, f"{target.shown} answered with HTTP status {status}")
             raise BadUpstreamAnswer(f"{target.shown} answered with something that is no JSON-RPC")
-        return document["result"]
+        return result
 
     def _failure(self, target: _Url, error: Mapping[str, Any], seconds: float) -> Exception:
         code, message = error.get("code"), self._scrubbed(str(error.get("message", "")))

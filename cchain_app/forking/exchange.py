@@ -9,9 +9,6 @@ from urllib3.exceptions import HTTPError, NewConnectionError, TimeoutError
 
 from cchain_app.forking.errors import Unanswered
 
-MOST_BYTES: Final = 128 * 1024 * 1024
-"""Of one answer: a trace of a large block is far below."""
-
 _CHUNK: Final = 1024 * 1024
 
 
@@ -21,7 +18,8 @@ class Answer(NamedTuple):
     status: int
     retry_after: str | None
     """What stands in the header of that name."""
-    content: bytes
+    content: bytes | None
+    """None: it is longer than the caller allows."""
 
 
 class Exchange:
@@ -35,7 +33,9 @@ class Exchange:
     def __init__(self, *, servers: int, connections: int) -> None:
         self._pool = urllib3.PoolManager(num_pools=servers, maxsize=connections, block=False)
 
-    def post(self, url: str, headers: Mapping[str, str], body: bytes, deadline: float) -> Answer:
+    def post(
+        self, url: str, headers: Mapping[str, str], body: bytes, deadline: float, most: int
+    ) -> Answer:
         """Send a body and return the answer to it.
 
         Args:
@@ -43,9 +43,10 @@ class Exchange:
             headers: What is sent with it.
             body: The question.
             deadline: When the answer must be there, by the monotonic clock in seconds.
+            most: Bytes that the answer may have.
 
         Raises:
-            Unanswered: It did not come, not in time, or is too large.
+            Unanswered: It did not come, or not in time.
         """
         try:
             answer = self._pool.request(
@@ -57,10 +58,15 @@ class Exchange:
                 redirect=False,
                 timeout=urllib3.Timeout(total=max(0.1, deadline - time.monotonic())),
                 preload_content=False,
+                # The request accepts no encoding, and a small compressed body can expand to any size.
+                decode_content=False,
             )
+            content = None
             try:
-                content = _content(answer, deadline)
+                content = _content(answer, deadline, most)
             finally:
+                if content is None:
+                    answer.close()  # the rest of the answer is not read
                 answer.release_conn()
         except (HTTPError, OSError) as error:
             late = isinstance(error, TimeoutError) and not isinstance(error, NewConnectionError)
@@ -68,18 +74,18 @@ class Exchange:
         return Answer(answer.status, answer.headers.get("Retry-After"), content)
 
 
-def _content(answer: urllib3.BaseHTTPResponse, deadline: float) -> bytes:
-    """Read an answer, which is neither too large nor comes too slowly.
+def _content(answer: urllib3.BaseHTTPResponse, deadline: float, most: int) -> bytes | None:
+    """Read an answer; return None if it is longer than `most`.
 
     Raises:
-        HTTPError: It is.
+        TimeoutError: It does not end before the deadline.
     """
     parts, size = [], 0
     while part := answer.read1(_CHUNK):
         parts.append(part)
         size += len(part)
-        if size > MOST_BYTES:
-            raise HTTPError
+        if size > most:
+            return None
         if time.monotonic() > deadline:
             raise TimeoutError
     return b"".join(parts)

@@ -23,6 +23,14 @@ _OPTIONAL: Final = (
 )  # fmt: skip
 
 
+HEADER_MEMBERS: Final = (
+    "number", "hash", "parentHash", "sha3Uncles", "miner", "stateRoot", "transactionsRoot", "receiptsRoot", "logsBloom",
+    "difficulty", "gasLimit", "gasUsed", "timestamp", "extraData", "mixHash", "nonce",
+    *(member for _, member in _OPTIONAL),
+)  # fmt: skip
+"""The members of a block from which `header_of` and `hash_of` read."""
+
+
 class ForkedAccount(NamedTuple):
     """An account as it is at the pin."""
 

@@ -6,10 +6,13 @@ Their hashes prove that nothing of them was left out, and their signatures who s
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+import msgspec
+from msgspec import Raw
+
 from cchain_app.blocks.header import Header
 from cchain_app.evm.overrides import BlockOverride
-from cchain_app.forking.answers import bad, data, quantity
-from cchain_app.forking.client import Upstream
+from cchain_app.forking.answers import bad, data, decode_uncounted, quantity
+from cchain_app.forking.client import BLOCK, Upstream
 from cchain_app.forking.errors import (
     BadUpstreamAnswer,
     CannotReplay,
@@ -17,7 +20,7 @@ from cchain_app.forking.errors import (
     NoSuchTransaction,
     TransactionPending,
 )
-from cchain_app.forking.questions import header_of
+from cchain_app.forking.questions import HEADER_MEMBERS, header_of
 from cchain_app.txs.codec import check_signature, decode_unsigned, recover_sender, with_sender
 from cchain_app.txs.errors import InvalidTransaction
 from cchain_app.txs.impersonation import named_sender, names_sender
@@ -40,6 +43,16 @@ _TYPES: Final = frozenset({LEGACY, ACCESS_LIST, DYNAMIC_FEE, SET_CODE})
 """Those that blocks are made of here: there are no blobs, and no types of other chains' own."""
 
 _PRICED: Final = frozenset({LEGACY, ACCESS_LIST})
+
+
+_Block = msgspec.defstruct(
+    "_Block",
+    [
+        *((member, str | None, None) for member in HEADER_MEMBERS),
+        ("transactions", list[Raw], []),
+    ],
+)
+"""A block with undecoded transactions: each is decoded when its turn comes, which bounds the memory."""
 
 
 class Replay(NamedTuple):
@@ -67,7 +80,7 @@ class Replay(NamedTuple):
 
 
 def block_with(upstream: Upstream, transaction: Hash) -> Mapping[str, Any]:
-    """Return the block that has a transaction, with its transactions as objects.
+    """Return the header of the block that has a transaction, and its transactions as JSON texts.
 
     Args:
         upstream: Who is asked.
@@ -90,10 +103,12 @@ def block_with(upstream: Upstream, transaction: Hash) -> Mapping[str, Any]:
     number = quantity(told["blockNumber"])
     if number == 0:
         raise NoSuchPin(f"transaction {text} is in block 0, and a fork goes on from the one before")
-    block = upstream.ask("eth_getBlockByNumber", [encode_quantity(number), True])
-    if not isinstance(block, dict) or quantity(block.get("number")) != number:
+    asked = [encode_quantity(number), True]
+    block = upstream.ask("eth_getBlockByNumber", asked, _Block, limits=BLOCK)
+    found: dict[str, Any] = msgspec.structs.asdict(block)
+    if quantity(found["number"]) != number:
         raise bad()
-    return block
+    return found
 
 
 def read_replay(block: Mapping[str, Any], last: Hash, chain_id: int) -> Replay:
@@ -103,7 +118,7 @@ def read_replay(block: Mapping[str, Any], last: Hash, chain_id: int) -> Replay:
     for the sender that they name, as they were there.
 
     Args:
-        block: As it was told, with its transactions as objects.
+        block: Its header, and its transactions as objects or their JSON texts.
         last: The hash of the last transaction that is wanted.
         chain_id: Of the fork.
 
@@ -117,9 +132,10 @@ def read_replay(block: Mapping[str, Any], last: Hash, chain_id: int) -> Replay:
     header = header_of(block)
     found: list[Transaction] = []
     for told in listed:
-        if not isinstance(told, dict):
+        fields = decode_uncounted(told) if isinstance(told, Raw) else told
+        if not isinstance(fields, dict):
             raise bad()
-        found.append(_transaction(told, header.number, chain_id))
+        found.append(_transaction(fields, header.number, chain_id))
         if found[-1].hash == last:
             return Replay(header, tuple(found))
     raise BadUpstreamAnswer(

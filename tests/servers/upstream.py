@@ -130,6 +130,10 @@ class UpstreamServer:
                 super().setup()
                 server._connections.add(self.connection)
 
+            def handle(self) -> None:
+                with contextlib.suppress(ConnectionError):  # a client may close before it has read all
+                    super().handle()
+
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 server.headers.append(dict(self.headers))

@@ -1,9 +1,11 @@
 """How a remote node is asked: retries, turns of URLs, what is refused, and that no key is told."""
 
+import gzip
+
 import pytest
 
 from cchain_app.forking import questions
-from cchain_app.forking.client import ClientSettings, Upstream
+from cchain_app.forking.client import AnswerLimits, ClientSettings, Upstream
 from cchain_app.forking.errors import (
     ArchiveNeeded,
     BadUpstreamAnswer,
@@ -116,6 +118,18 @@ def test_who_was_away_is_asked_once_and_not_again_and_again(server):
     [
         ((200, {}, b"<html>"), BadUpstreamAnswer, "no JSON-RPC"),
         ((200, {}, [1]), BadUpstreamAnswer, "no JSON-RPC"),
+        (
+            (200, {}, b'{"result":' + b"[" * 200_000 + b"]" * 200_000 + b"}"),
+            BadUpstreamAnswer,
+            "no JSON-RPC",
+        ),
+        ((200, {}, b'{"result":[' + b"[]," * 2_000 + b"[]]}"), BadUpstreamAnswer, "no JSON-RPC"),
+        ((200, {}, b'{"error":[' + b"[]," * 2_000 + b"[]]}"), BadUpstreamAnswer, "no JSON-RPC"),
+        (
+            (200, {"Content-Encoding": "gzip"}, gzip.compress(b'{"result":"0x1"}')),
+            BadUpstreamAnswer,
+            "no JSON-RPC",
+        ),
         ((401, {}, b"who are you"), UpstreamRefused, "HTTP status 401"),
         ((302, {"Location": "http://127.0.0.1:1/"}, b""), BadUpstreamAnswer, "no JSON-RPC"),
         (
@@ -129,6 +143,22 @@ def test_what_is_refused(server, answer, refusal, words):
     server.fails = lambda _: answer
     with pytest.raises(refusal, match=words):
         client(server.url, retries=0).ask("eth_chainId", [])
+
+
+def test_an_answer_is_read_up_to_its_limit_and_the_next_question_has_its_own(server):
+    server.fails = failing((200, {}, b'{"result":"0x' + b"0" * 3_000_000 + b'"}'))
+    asked = client(server.url)
+    limits = AnswerLimits(100_000, 0)
+    with pytest.raises(BadUpstreamAnswer, match="eth_chainId with more than 100000 bytes"):
+        asked.ask("eth_chainId", [], limits=limits)
+    assert asked.ask("eth_chainId", [], limits=limits) == "0x309"
+    assert server.counts == {"eth_chainId": 2}
+
+
+def test_what_is_passed_on_may_hold_any_number_of_values(server):
+    result = b"[" + b"[]," * 2_000 + b"[]]"
+    server.fails = lambda _: (200, {}, b'{"result":' + result + b"}")
+    assert bytes(client(server.url).pass_on("eth_getLogs", [])) == result
 
 
 def test_headers_and_passwords_are_sent_and_never_told(server):
