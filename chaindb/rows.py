@@ -45,7 +45,10 @@ class Table:
         self.columns: tuple[str, ...] = tuple(str(field.column) for field in fields)
         self._fields = [_carried(field) for field in fields]
         self._order = ", ".join(f'"{field.column}"' for field in model._meta.pk_fields)
-        self._plain = [_plain(field) for field in self._fields]
+        kinds = [_kind(field) for field in self._fields]
+        self.types: tuple[type, ...] = tuple(type_ for type_, _ in kinds)
+        """Of the plain values of each column, which may also be None."""
+        self._plain = [convert for _, convert in kinds]
 
     def count(self, db: Database) -> int:
         """Return how many rows there are."""
@@ -87,23 +90,23 @@ def _converted(convert: Convert, value: Any) -> Any:
     return None if value is None else convert(value)
 
 
-def _plain(field: "models.Field[Any, Any]") -> Convert:
-    """Return what makes a plain value of what either database gives."""
-    kinds: tuple[tuple[type[models.Field[Any, Any]], Convert], ...] = (
-        (BytesField, bytes),
-        (UInt256Field, lambda value: str(int(value))),
-        (UInt64Field, int),
-        (models.BooleanField, bool),
-        (models.DateTimeField, _moment),
-        (models.JSONField, _json),
-        (models.IntegerField, int),
-        (models.FloatField, float),
-        (models.CharField, str),
-        (models.TextField, str),
+def _kind(field: "models.Field[Any, Any]") -> tuple[type, Convert]:
+    """Return the type of a column's plain values, and what makes one of what either database gives."""
+    kinds: tuple[tuple[type[models.Field[Any, Any]], type, Convert], ...] = (
+        (BytesField, bytes, bytes),
+        (UInt256Field, str, lambda value: str(int(value))),
+        (UInt64Field, int, int),
+        (models.BooleanField, bool, bool),
+        (models.DateTimeField, datetime, _moment),
+        (models.JSONField, str, _json),
+        (models.IntegerField, int, int),
+        (models.FloatField, float, float),
+        (models.CharField, str, str),
+        (models.TextField, str, str),
     )
-    for kind, convert in kinds:
+    for kind, type_, convert in kinds:
         if isinstance(field, kind):
-            return convert
+            return type_, convert
     raise UnknownColumn(field)
 
 

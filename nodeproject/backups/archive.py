@@ -5,20 +5,24 @@ file as it was; `manifest.json` is the manifest. ZIP's checksums are compared wh
 name when it is whole and on the disk: a kill leaves a `.NAME.partial`, which the next backup of the name overwrites.
 """
 
+import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Any, Final
+from typing import IO, Any, BinaryIO, Final
 
 import msgspec
 
 from chaindb.database import Row
+from chaindb.rows import Table
 from nodeproject.backups.errors import FileExists, FileInUse, LaterFormat, UnreadableBackup
 from nodeproject.backups.manifest import FORMAT, Manifest
+from primitives import json_limits
+from primitives.json_limits import TooDeep, TooManyValues
 from primitives.whole_files import whole_file
 
 _LENGTH: Final = struct.Struct(">I")
@@ -26,16 +30,27 @@ _PART_BYTES: Final = 1 << 20
 """Rows are written when they are so many bytes, or…"""
 _PART_ROWS: Final = 1_000
 """…so many; a part is never larger than this and its last row."""
-_MOST_BYTES: Final = 256 << 20
-"""No part is larger: a block's largest row has some megabytes."""
+_MOST_BYTES: Final = 64 << 20
+"""Bytes of the largest part that is read: a block's largest row has some megabytes."""
 _MOST_FILE: Final = 64 << 20
-"""Nor a file of the node, which is read at once."""
+"""Bytes of the largest file of the node."""
+_MOST_MANIFEST: Final = 1 << 20
+"""Bytes of the largest manifest."""
+_MOST_DIRECTORY: Final = 256 << 10
+"""Bytes of the largest directory of a ZIP file that is read: that of a backup has some kilobytes."""
+_END: Final = struct.Struct("<4s8xI4xH")
+"""The end of a ZIP file: its sign, the size of the directory and of the comment behind it."""
+_END_64: Final = struct.Struct("<4s36xQ8x4s16x")
+"""What precedes it in a large file: a record with the size of the directory, and the place of that record."""
+_SIGN: Final = b"PK\x05\x06"
+_SIGN_64: Final = b"PK\x06\x07"
+
 _LEVEL: Final = 1
 """Of compression: higher ones take several times as long for a few per cent."""
 
 _DAMAGE: Final = (
     zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError,
-    msgspec.DecodeError, struct.error,
+    msgspec.DecodeError, struct.error, TooManyValues, TooDeep,
 )  # fmt: skip
 """What a damaged file raises, or one that is no backup.
 
@@ -110,51 +125,86 @@ class ArchiveReader:
     def __init__(self, path: Path, file: zipfile.ZipFile) -> None:
         self._path = path
         self._file = file
-        self._decoder = msgspec.msgpack.Decoder(list[list[Any]])
         self.manifest = self._manifest()
 
-    def rows(self, table: str) -> Iterator[Row]:
+    def rows(self, table: Table) -> Iterator[Row]:
         """Yield the rows of a table.
+
+        The decoder accepts values of the columns' types alone, so nested arrays cost no memory.
 
         Raises:
             UnreadableBackup: The file is damaged.
         """
-        width = len(self.manifest.tables[table].columns)
-        with _damage_told(self._path), self._file.open(f"rows/{table}") as member:
+        row: Any = tuple[tuple(kind | None for kind in table.types)]  # type: ignore[misc]  # as many as columns
+        decoder = msgspec.msgpack.Decoder(list[row])
+        with _damage_told(self._path), self._file.open(f"rows/{table.name}") as member:
             while head := member.read(_LENGTH.size):
                 (size,) = _LENGTH.unpack(head)
                 if size > _MOST_BYTES:
-                    raise UnreadableBackup(self._path, f"a part of {table} has {size} bytes")
-                for row in self._decoder.decode(member.read(size)):
-                    if len(row) != width:
-                        raise UnreadableBackup(
-                            self._path, f"a row of {table} has {len(row)} values"
-                        )
-                    yield row
+                    raise UnreadableBackup(self._path, f"a part of {table.name} has {size} bytes")
+                part = member.read(size)
+                if (count := _rows_in(part)) > _PART_ROWS:
+                    raise UnreadableBackup(self._path, f"a part of {table.name} has {count} rows")
+                yield from decoder.decode(part)
 
-    def files(self) -> MappingProxyType[str, bytes]:
-        """Return the files of the node by their names.
+    def files(self, names: Container[str]) -> MappingProxyType[str, bytes]:
+        """Return the files of the node that have these names.
 
         Raises:
             UnreadableBackup: The file is damaged.
         """
         with _damage_told(self._path):
-            found = {name: self._small(f"files/{name}") for name in self.manifest.files}
+            found = {
+                name: self._read(f"files/{name}", _MOST_FILE)
+                for name in self.manifest.files
+                if name in names
+            }
         return MappingProxyType(found)
 
     def _manifest(self) -> Manifest:
         with _damage_told(self._path):
-            text = self._small("manifest.json")
+            text = self._read("manifest.json", _MOST_MANIFEST)
+            json_limits.verify(text)
             form = msgspec.json.decode(text, type=_Form)
         if form.format > FORMAT:
             raise LaterFormat(self._path, form.version)
         with _damage_told(self._path):
             return msgspec.json.decode(text, type=Manifest)
 
-    def _small(self, name: str) -> bytes:
-        if self._file.getinfo(name).file_size > _MOST_FILE:
-            raise UnreadableBackup(self._path, f"{name} is too large")
+    def _read(self, name: str, most: int) -> bytes:
+        if self._file.getinfo(name).file_size > most:
+            raise UnreadableBackup(self._path, f"{name} has more than {most} bytes")
         return self._file.read(name)
+
+
+def _rows_in(part: bytes) -> int:
+    """Return how many rows a part says at its beginning to have, in MessagePack's forms of arrays."""
+    if part[:1] == b"\xdd":
+        return int.from_bytes(part[1:5], "big")
+    if part[:1] == b"\xdc":
+        return int.from_bytes(part[1:3], "big")
+    return 0  # at most 15, or it is no array, which the decoder refuses
+
+
+def _verify_directory(file: BinaryIO) -> None:
+    """Check that the directory at the end of a ZIP file is no larger than a backup's.
+
+    `zipfile` reads all of it, and makes of each entry an object of twenty times its size.
+
+    Raises:
+        BadZipFile: It is larger, or this is no ZIP file.
+    """
+    length = file.seek(0, os.SEEK_END)
+    file.seek(max(0, length - _END.size - _END_64.size))
+    tail = file.read()
+    if len(tail) < _END.size or not tail[-_END.size :].startswith(_SIGN):
+        raise zipfile.BadZipFile("File is not a zip file")
+    _, size, comment = _END.unpack(tail[-_END.size :])
+    if len(tail) == _END.size + _END_64.size:
+        _, size_64, sign = _END_64.unpack(tail[: _END_64.size])
+        size = size_64 if sign == _SIGN_64 else size
+    if comment or size > _MOST_DIRECTORY:
+        raise zipfile.BadZipFile(f"its directory has {size} bytes")
 
 
 class _Form(msgspec.Struct):
@@ -174,6 +224,8 @@ def reading(path: Path) -> Iterator[ArchiveReader]:
     """
     try:
         with _damage_told(path):
+            with path.open("rb") as file:
+                _verify_directory(file)
             opened = zipfile.ZipFile(path)
     except OSError as error:
         raise UnreadableBackup(path, error.strerror or error) from error

@@ -73,16 +73,16 @@ def restore(settings: NodeSettings, db: Database, path: Path, *, told: Told = st
     """
     with reading(path) as archive:
         manifest = archive.manifest
-        saved = archive.files()
         places = files.paths(settings, keys=True)
-        written = {places[name]: content for name, content in saved.items() if name in places}
+        saved = archive.files(places)
+        written = {places[name]: content for name, content in saved.items()}
         if manifest.standing.network_id != settings.network_id:
             raise OtherNetwork(path, manifest.standing.network_id, settings.network_id)
         files.verify_free(written)
         make_tables()
         _verify_tables(db, path, manifest)
         with db.atomic(durable=True):
-            fill(db, lambda table: archive.rows(table.name), tuple(manifest.tables), told)
+            fill(db, archive.rows, tuple(manifest.tables), told)
             told("Verifying")
             counts = {name: kept.rows for name, kept in manifest.tables.items()}
             verify(db, manifest.standing, counts, settings)

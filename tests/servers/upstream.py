@@ -131,7 +131,9 @@ class UpstreamServer:
                 server._connections.add(self.connection)
 
             def handle(self) -> None:
-                with contextlib.suppress(ConnectionError):  # a client may close before it has read all
+                with contextlib.suppress(
+                    ConnectionError
+                ):  # a client may close before it has read all
                     super().handle()
 
             def do_POST(self) -> None:

@@ -275,9 +275,10 @@ def changed(saved: Path, tmp_path: Path) -> Callable[..., Path]:
     ) -> Path:
         path = tmp_path / "changed.backup"
         with archive.reading(saved) as source, archive.writing(path) as made:
-            for name in source.manifest.tables:
-                made.add_rows(name, of_rows(name, [list(row) for row in source.rows(name)]))
-            for name, content in source.files().items():
+            for table in tables.all_tables():
+                rows = [list(row) for row in source.rows(table)]
+                made.add_rows(table.name, of_rows(table.name, rows))
+            for name, content in source.files(source.manifest.files).items():
                 made.add_file(name, content)
             made.finish(of_manifest(source.manifest))
         return path

@@ -1,13 +1,21 @@
-"""The file of a backup: a finished one is never written to again, whoever was killed or comes in between."""
+"""The file of a backup: a finished one is never written to again, and a foreign one takes bounded memory."""
 
 import os
+import tracemalloc
 import zipfile
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, cast
 
+import msgspec
 import pytest
 
+from chaindb.rows import Table
 from nodeproject.backups import archive
-from nodeproject.backups.errors import FileExists, FileInUse
+from nodeproject.backups.errors import FileExists, FileInUse, UnreadableBackup
+from nodeproject.backups.manifest import Manifest, Standing
+from nodeproject.snapshots.manifest import Head
 from primitives import whole_files
 
 
@@ -77,3 +85,110 @@ def test_a_backup_that_is_finished_while_another_one_begins_is_left_alone(
     save(other, b"new")
     assert (saved(path), saved(other)) == (b"old", b"new")
     assert opened == [False, True]
+
+
+@dataclass
+class Columns:
+    """A table's name and the types of its columns."""
+
+    name: str = "a"
+    types: tuple[type, ...] = (bytes, int, str, datetime)
+
+
+ROW = (b"\x01", 2, "3", datetime(2020, 1, 1, tzinfo=UTC))
+HEAD = Head(0, "0x", 0, "0x")
+MANIFEST = Manifest("1", 0, Standing(1, 1, HEAD, HEAD, None), True, (), {}, ("a", "b"))
+
+
+def archived(path: Path, **members: bytes) -> Path:
+    """Write a backup file with these members."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in members.items():
+            file.writestr(name.replace("_", "/"), content)
+        file.writestr("manifest.json", msgspec.json.encode(MANIFEST))
+    return path
+
+
+def rows(path: Path) -> list[Any]:
+    """Return the rows of the table in a backup file."""
+    with archive.reading(path) as source:
+        return list(source.rows(cast("Table", Columns())))
+
+
+def part(content: bytes) -> bytes:
+    return len(content).to_bytes(4, "big") + content
+
+
+def test_rows_come_back_as_they_were(tmp_path: Path) -> None:
+    empty = (None,) * 4
+    path = tmp_path / "a"
+    with archive.writing(path) as made:
+        made.add_rows("a", [ROW, empty] * 1500)
+        made.finish(MANIFEST)
+
+    assert rows(path) == [ROW, empty] * 1500
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"\xdd\xff\xff\xff\xff", "a part of a has 4294967295 rows"),
+        (b"\xdd\x00\x10\x00\x00" + b"\x90" * (1 << 20), "a part of a has 1048576 rows"),
+        (b"\xdc\xff\xff" + b"\x90" * 0xFFFF, "a part of a has 65535 rows"),
+        (b"\x91\xdd\x00\x10\x00\x00" + b"\x90" * (1 << 20), "Expected `array` of length 4"),
+        (b"\x91\x94\xdd\x00\x10\x00\x00" + b"\x90" * (1 << 20), "Expected `bytes | null`, got `array`"),
+        (b"\x91\x94\xc0\xc0\xc0\xdf\x00\x10\x00\x00" + b"\x90" * (1 << 21), "got `object`"),
+        (b"\x90" * 3, "trailing characters"),
+    ],
+)  # fmt: skip
+def test_a_part_with_more_than_rows_of_the_table_is_refused_before_it_is_decoded(
+    tmp_path: Path, content: bytes, words: str
+) -> None:
+    path = archived(tmp_path / "a", rows_a=part(content))
+
+    tracemalloc.start()
+    with pytest.raises(UnreadableBackup, match=words):
+        rows(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert peak < 2 * len(content) + 1_000_000
+
+
+def test_a_manifest_with_a_million_values_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("manifest.json", b'{"tables":{' + b'"a":[],' * 100_001 + b'"a":[]}}')
+
+    with pytest.raises(UnreadableBackup):
+        rows(path)
+
+
+def test_a_directory_of_many_parts_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with zipfile.ZipFile(path, "w") as file:
+        for number in range(300):
+            file.writestr(f"{number:03}" * 400, b"")
+
+    with pytest.raises(UnreadableBackup, match=r"its directory has [0-9]+ bytes"):
+        rows(path)
+
+
+def test_the_directory_of_a_large_file_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 10)
+    path = archived(tmp_path / "a", rows_a=part(msgspec.msgpack.encode([ROW])))
+    assert b"PK\x06\x07" in path.read_bytes()
+    assert rows(path) == [ROW]
+
+    monkeypatch.setattr(archive, "_MOST_DIRECTORY", 10)
+    with pytest.raises(UnreadableBackup, match=r"its directory has [0-9]+ bytes"):
+        rows(path)
+
+
+def test_files_are_read_only_where_the_node_has_a_place_for_them(tmp_path: Path) -> None:
+    path = archived(tmp_path / "a", files_a=b"1", files_b=b"2")
+
+    with archive.reading(path) as source:
+        assert source.files({"b"}) == {"b": b"2"}
