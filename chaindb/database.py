@@ -6,6 +6,7 @@ Rules and shapes of rows are their owners'; what fields look like is `fields`.
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
@@ -18,15 +19,15 @@ from django.db.transaction import TransactionManagementError
 from typing_extensions import override
 
 from chaindb.bulk import BulkStatement, Columns, Question, Row, Rows, bulk_statement
-from chaindb.fair_lock import FairLock, WaitedTooLong
-from chaindb.locks import Lock, NotInTransaction
+from chaindb.locks import BUSY_SECONDS, Lock, NotInTransaction
+from primitives.fair_lock import FairLock, WaitedTooLong
 
 __all__ = ["Database", "Question", "Row", "Rows"]
 
 M = TypeVar("M", bound=Model)
 
-_SQLITE_TIMEOUT = 5.0
-"""Seconds for which SQLite waits for its lock unless it is told."""
+_NOTICED = 0.5
+"""Seconds of waiting within the process that count against them."""
 
 _MOST_KEYS = 500
 """Keys in one statement; databases have a limit, and plans for more are no better."""
@@ -131,19 +132,25 @@ class Database:
         """Keep others of this process from writing to SQLite during the body; on PostgreSQL nobody is kept from it.
 
         Raises:
-            OperationalError: Others have held the lock for as long as SQLite would have waited.
+            OperationalError: Others have held the lock for `BUSY_SECONDS`.
         """
         connection = self.connection
         if connection.vendor != "sqlite" or connection.in_atomic_block:
             yield
             return
         # What is to happen after a commit happens within the turn, and may begin a transaction of its own.
-        seconds = connection.settings_dict["OPTIONS"].get("timeout", _SQLITE_TIMEOUT)
+        until = time.monotonic() + BUSY_SECONDS
         with ExitStack() as turn:
             try:
-                turn.enter_context(self._writing.held(seconds))
+                turn.enter_context(self._writing.held(BUSY_SECONDS))
             except WaitedTooLong as error:
                 raise OperationalError("database is locked") from error
+            left = until - time.monotonic()
+            if left < BUSY_SECONDS - _NOTICED:
+                # Another process may have the lock, too: for both together no longer than for one.
+                self.execute(f"PRAGMA busy_timeout = {max(1, round(1000 * left))}")
+                usual = f"PRAGMA busy_timeout = {round(1000 * BUSY_SECONDS)}"
+                turn.callback(self.execute, usual)
             yield
         self.after_writing()
 

@@ -11,11 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from chaindb.locks import QUEUE_SECONDS
+from primitives.fair_lock import WaitedTooLong
+
 W = TypeVar("W")
 R = TypeVar("R")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Share(Generic[W, R]):
     """What one thread brings, and in the end its results."""
 
@@ -43,12 +46,22 @@ class GroupCommit(Generic[W, R]):
         Raises:
             BaseException: What `commit` raised; then nothing of what was done together is stored, and
                 each thread that took part raises it.
+            WaitedTooLong: The work of other threads took `QUEUE_SECONDS`; this work was not begun.
         """
         share: _Share[W, R] = _Share(work)
         self._waiting.append(share)
-        with self._committing:
+        if not self._committing.acquire(timeout=QUEUE_SECONDS):
+            try:
+                self._waiting.remove(share)
+            except ValueError:  # another thread commits it just now
+                self._committing.acquire()
+            else:
+                raise WaitedTooLong
+        try:
             if not share.done:
                 self._do(self._brought())
+        finally:
+            self._committing.release()
         if share.error is not None:
             raise share.error
         return share.results

@@ -5,6 +5,13 @@ writes begins IMMEDIATE (`settings/databases.py`), so being in one is holding th
 """
 
 from enum import IntEnum
+from typing import Final
+
+BUSY_SECONDS: Final = 20.0
+"""Seconds for which a writer waits for a lock: fewer than a client waits for its answer, so that it learns the reason."""
+
+QUEUE_SECONDS: Final = 10.0
+"""Seconds for which a thread waits for other threads before it waits for a lock: both together are less, too."""
 
 
 class Lock(IntEnum):

@@ -4,34 +4,24 @@ A node alone is a network in which one vote decides (`k = 1`): what it builds is
 committed in one step. Where validators vote, a block that was built is processing until they have decided.
 """
 
-import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Generic, Protocol, TypeVar
 
 from chainvm.port import Block, ChainVM, HeadMoved
+from primitives.fair_lock import FairLock
 from primitives.ids import ID
 
 B = TypeVar("B", bound=Block)
 B_co = TypeVar("B_co", bound=Block, covariant=True)
 
 
-class VMLock(AbstractContextManager[object], Protocol):
-    """A `threading.RLock`: held by whoever works on a chain's VM; the thread that has it may take it again."""
-
-    def acquire(self, *, blocking: bool = True, timeout: float = -1) -> bool:
-        """Take it, waiting so many seconds at most (-1: any time); return whether it was taken."""
-
-    def release(self) -> None:
-        """Give it back."""
-
-
 class Consensus(Protocol[B_co]):
     """Decides on the blocks of one chain."""
 
     @property
-    def lock(self) -> VMLock:
-        """Whoever works on the chain's VM holds it."""
+    def lock(self) -> FairLock:
+        """The lock of the chain's VM: a thread holds it while it works on the VM."""
 
     @property
     def decides_alone(self) -> bool:
@@ -88,7 +78,7 @@ class SoleConsensus(Generic[B]):
         may_produce: Callable[[], bool] = always,
     ) -> None:
         self.vm = vm
-        self.lock: VMLock = threading.RLock()
+        self.lock = FairLock()
         self._building = building
         self._may_produce = may_produce
 

@@ -16,9 +16,9 @@ from typing_extensions import override
 
 from chaindb import servers
 from chaindb.connections import release
+from chaindb.unavailable import refusal
 from health_app.checks import ALL, APPLICATION, READINESS, Check
 from health_app.result import NOT_YET_RUN, CheckResult, Finding, Report
-from health_app.writing import reason
 
 SECONDS: Final = 5.0
 """A check that takes longer has failed."""
@@ -275,6 +275,6 @@ def examine(check: Check) -> Finding:
 def _failure(error: Exception) -> Finding:
     """Return what is told of a check that could not be made."""
     if isinstance(error, DatabaseError):
-        why = reason(error) or type(error).__name__
+        why = refusal(error) or type(error).__name__
         return Finding(error=f"the database does not answer: {why}", cause=error)
     return Finding(error=f"the check could not be made: {type(error).__name__}", cause=error)

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from functools import partial
 from typing import Final
 
 from jsonrpc.dispatch import MISS, Dispatcher
@@ -10,7 +11,7 @@ from jsonrpc.errors import Overloaded, handler_crashed
 from jsonrpc.gate import HttpConnection, Reply, RequestHead
 from jsonrpc.gathering import GRACE_SECONDS, Gatherers
 from jsonrpc.http import Endpoint
-from jsonrpc.workers import Workers
+from jsonrpc.workers import TimeLimit, Workers
 
 _log: Final = logging.getLogger("jsonrpc")
 
@@ -78,7 +79,13 @@ class Answering:
         def job() -> Reply:
             return endpoint.reply(head, dispatcher.answer(body, connection))
 
-        return await self._workers.run(dispatcher.limits.seconds + GRACE_SECONDS, job)
+        return await self._workers.run(time_limit(dispatcher, body), job)
+
+
+def time_limit(dispatcher: Dispatcher, body: Body) -> TimeLimit:
+    """Return how long a worker's answer to a body is waited for."""
+    seconds = dispatcher.limits.seconds + GRACE_SECONDS
+    return TimeLimit(seconds, partial(dispatcher.is_untimed, body))
 
 
 async def give_up(dispatcher: Dispatcher, body: Body) -> bytes | None:

@@ -34,7 +34,7 @@ Announcer = Callable[[str, int], None]
 the event loop. Of a method that does not exist, too."""
 
 Outage = Callable[[BaseException], str]
-"""Says which server is away, if that is why something failed; empty: it is not."""
+"""Returns why the database or a server cannot serve at the moment if that is the cause of an error, else nothing."""
 
 UNKNOWN: Final = "unknown"
 """What the observer gets as the name of a method that does not exist."""
@@ -207,7 +207,8 @@ class Executor:
         mapped = self._map_error(error) if isinstance(error, Exception) else None
         if mapped is None:
             if words := self._outage(error):
-                return errors.server_away(words)
+                _log.warning("method %s failed", method, exc_info=error)
+                return errors.unavailable(words)
             _log.error("method %s crashed", method, exc_info=error)
             return errors.handler_crashed()
         return mapped

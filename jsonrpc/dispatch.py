@@ -114,7 +114,7 @@ class Dispatcher:
             observer: told of every executed call.
             announcer: told the name of each method that is called.
             inflight: where calls in worker threads are entered while they run.
-            outage: says whether a server that is away made a method fail.
+            outage: returns why the database or a server cannot serve, if that made a method fail.
             clock: seconds, rising.
             turn: what may be taken of a turn of the event loop, when others take of it as well.
             interpreter: what threads may take of the interpreter, likewise.
@@ -184,7 +184,7 @@ class Dispatcher:
         except STOP:
             raise
         except BaseException as error:
-            if not self._outage(error):  # what is away the method meets too, and says so
+            if not self._outage(error):  # the method fails likewise, and logs it
                 _log.exception("the shortcut failed")
             return None
         if found is None:
@@ -219,6 +219,8 @@ class Dispatcher:
         with self._reading if len(_text(body)) > self._small else nullcontext():
             waiting.is_over()
             request = self._read(body)
+        if self._has_untimed(request):
+            waiting.lift()
         if isinstance(request, JsonRpcError):
             return self._executor.refuse(NULL, request)
         if isinstance(request, list):
@@ -299,6 +301,18 @@ class Dispatcher:
         if isinstance(request, list):
             return self._batch(request, None, lambda: True)
         return self._executor.reject(request, errors.request_timed_out(), LATE)
+
+    def is_untimed(self, body: Body) -> bool:
+        """Return whether a body was read and has a call of a method without a time limit."""
+        said = body.read
+        return said is not None and self._has_untimed(said)
+
+    def _has_untimed(self, request: Said) -> bool:
+        if isinstance(request, JsonRpcError):
+            return False
+        methods = self.registry.methods
+        names = {call.method for call in (request if isinstance(request, list) else [request])}
+        return any(name in methods and methods[name].untimed for name in names)
 
     def _read(self, body: bytes | Body) -> Said:
         asked = body if isinstance(body, Body) else Body(body)

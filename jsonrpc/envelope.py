@@ -76,6 +76,11 @@ class Body:
         self.text: Final = text
         self._said: Said | None = None
 
+    @property
+    def read(self) -> Said | None:
+        """The result of `says`, if it was called already."""
+        return self._said
+
     def says(self, read: Callable[[bytes, int], Call | list[Call]], most: int) -> Said:
         """Return what `read` makes of it; of a batch with more calls than `most` only a few more."""
         if self._said is None:

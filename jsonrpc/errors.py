@@ -87,13 +87,12 @@ def handler_crashed() -> JsonRpcError:
     return JsonRpcError(INTERNAL_ERROR, "method handler crashed")
 
 
-def server_away(words: str) -> JsonRpcError:
-    """A server that the method needs does not answer, as the words say.
+def unavailable(words: str) -> JsonRpcError:
+    """The database is busy or full, or a server that the method needs does not answer, as the words say.
 
-    Unspecified: the code of an internal error, which clients try again (viem does by default), and words
-    that name the server, since what helps is to look there.
+    Unspecified: the code is geth's for failures without a code of their own.
     """
-    return JsonRpcError(INTERNAL_ERROR, words)
+    return JsonRpcError(SERVER_ERROR, words)
 
 
 def notifications_not_supported() -> JsonRpcError:

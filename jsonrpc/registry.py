@@ -32,7 +32,8 @@ class Method:
 
     `handler` answers one call, `vectorized` many at once; at least one of them is there.
     `hot` methods may be tried on the event loop, `computes`: nothing but Python; `connection` methods take the connection first,
-    `client` methods the client's key; `gathers`: which calls wait for others of the method; `guard` refuses callers.
+    `client` methods the client's key; `gathers`: which calls wait for others of the method; `guard` refuses callers;
+    `untimed` methods have no time limit.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Method:
     computes: bool
     gathers: Gathers | None
     guard: Guard | None
+    untimed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ class MethodRegistry:
         computes: bool = False,
         gathers: Gathers | None = None,
         guard: Guard | None = None,
+        untimed: bool = False,
     ) -> None:
         """Add a method.
 
@@ -104,6 +107,8 @@ class MethodRegistry:
                 vectorized and not hot, and none of another.
             guard: refuses callers that may not call the method. Calls that are answered together, or from memory
                 on the event loop, have no caller, so such methods cannot have one.
+            untimed: a body with such a call has no time limit, because the call cannot be stopped. For methods of
+                development chains.
 
         Raises:
             RegistrationError: the name is taken, or the options exclude each other.
@@ -131,6 +136,7 @@ class MethodRegistry:
             computes,
             gathers,
             guard,
+            untimed,
         )
 
     def replace(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final, Literal
 
-from jsonrpc.answering import charge, give_up
+from jsonrpc.answering import charge, give_up, time_limit
 from jsonrpc.asgi import Receive, Scope, read_head
 from jsonrpc.caller import UNKNOWN_CALLER, caller_of
 from jsonrpc.calls import LIMITED, OVERLOADED, STOP
@@ -28,7 +28,7 @@ from jsonrpc.errors import (
     server_busy,
 )
 from jsonrpc.gate import RequestHead
-from jsonrpc.gathering import GRACE_SECONDS, Gatherers
+from jsonrpc.gathering import Gatherers
 from jsonrpc.http import Endpoint
 from jsonrpc.hub import Exchange, Hub
 from jsonrpc.memory import SMALL, RequestMemory, Share
@@ -288,8 +288,8 @@ class Session:
         method = dispatcher.gathered_as(body)
         if method is not None:
             return await self._gatherers.of(dispatcher, method).answer(body)
-        seconds = dispatcher.limits.seconds + GRACE_SECONDS
-        return await self._workers.run(seconds, dispatcher.answer, body, exchange)
+        limit = time_limit(dispatcher, body)
+        return await self._workers.run(limit, dispatcher.answer, body, exchange)
 
     async def _deliver(
         self, exchange: Exchange, answer: bytes | None, body: bytes | Body = b""

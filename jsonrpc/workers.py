@@ -30,6 +30,19 @@ class _Job(NamedTuple):
     work: Callable[[], Any]
 
 
+class TimeLimit(NamedTuple):
+    """A time limit that the work may lift after it has begun."""
+
+    seconds: float
+    is_lifted: Callable[[], bool]
+    """Asked when the time has passed."""
+
+    def expire(self, future: "asyncio.Future[Any]") -> None:
+        """Raise `TimeoutError` for the waiter, unless the limit is lifted."""
+        if not self.is_lifted():
+            _settle(future, None, TimeoutError())
+
+
 class Workers:
     """A thread pool that all doors of a process share.
 
@@ -67,22 +80,28 @@ class Workers:
         return 0.0 if oldest is None else time.monotonic() - oldest
 
     async def run(
-        self, seconds: float | None, job: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+        self,
+        limit: "float | TimeLimit | None",
+        job: Callable[P, T],
+        *args: P.args,
+        **kwargs: P.kwargs,
     ) -> T:
         """Run a job in a thread and wait for its result.
 
         Raises:
             Overloaded: too many jobs wait already, or the threads are to end.
-            TimeoutError: the result did not come within `seconds`; a job that has begun goes on by
-                itself.
+            TimeoutError: the result did not come within the limit, in seconds; a job that has begun
+                goes on by itself.
         """
         loop = asyncio.get_running_loop()
         # A bare future and a bare timer: this is the way of every call that is not hot.
         future: asyncio.Future[T] = loop.create_future()
         ticket = self._enter(_Job(loop, future, partial(job, *args, **kwargs)))
         timer = None
-        if seconds is not None:
-            timer = loop.call_later(seconds, _settle, future, None, TimeoutError())
+        if isinstance(limit, TimeLimit):
+            timer = loop.call_later(limit.seconds, limit.expire, future)
+        elif limit is not None:
+            timer = loop.call_later(limit, _settle, future, None, TimeoutError())
         try:
             return await future
         except BaseException:
@@ -197,6 +216,10 @@ class Waiting:
             if self._is_gone():
                 raise Gone
         return now > self._end
+
+    def lift(self) -> None:
+        """Wait for any time from now on."""
+        self._end = math.inf
 
     def is_late(self) -> bool:
         """Return whether the time has passed for an answer that is ready."""

@@ -11,9 +11,9 @@ from cchain_app.api import EvmRpc
 from cchain_app.api.call_log import CallNames
 from cchain_app.api.loop_gas import one_request
 from cchain_app.api.shortcut import whole_frames, whole_requests
-from chaindb import servers
 from chaindb.chains import Chain
 from chaindb.connections import WOULD_BLOCK, release
+from chaindb.unavailable import unavailable
 from health_app.api import HealthApi
 from info_app import api as info_api
 from info_app.api.node import OwnNode
@@ -116,7 +116,7 @@ class Doors:
             observer=self._metrics.tally("C").observe,
             announcer=CallNames(log, methods.methods).announce if node.logs_transactions else None,
             inflight=self._metrics.inflight,
-            outage=servers.away,
+            outage=unavailable,
             turn=self._turn,
             interpreter=self.interpreter,
             shortcut=self._evm_rpc.shortcut,
@@ -285,7 +285,7 @@ class Doors:
             would_block=WOULD_BLOCK,
             observer=metrics.tally(name).observe,
             inflight=metrics.inflight,
-            outage=servers.away,
+            outage=unavailable,
             turn=self._turn,
             interpreter=self.interpreter,
         )

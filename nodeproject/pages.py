@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views import defaults
 
 from cchain_app.admin import links as cchain
-from chaindb import servers
+from chaindb.unavailable import unavailable
 from platform_app.admin import links as platform
 
 _CHAINS = (("P-Chain", platform.find_page), ("C-Chain", cchain.find_page))
@@ -30,8 +30,8 @@ def jump(request: HttpRequest) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Show that something failed; of a server that is away by name, with a 503."""
-    words = servers.away(sys.exc_info()[1])
+    """Show that something failed: 503 with the reason where the database or a server cannot serve, else 500."""
+    words = unavailable(sys.exc_info()[1])
     if not words:
         return defaults.server_error(request)
     return HttpResponse(

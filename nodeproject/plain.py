@@ -16,6 +16,7 @@ from urllib.parse import parse_qs
 from django.http import HttpRequest, HttpResponse
 
 from chaindb.connections import release
+from chaindb.unavailable import unavailable
 from health_app.api import Answer, HealthApi
 from health_app.metrics.process import OTHER
 from jsonrpc.asgi import Application, Receive, Scope, read_head
@@ -240,9 +241,9 @@ class PlainDoor:
                 content = page.show(query)
         except (Overloaded, TimeoutError):
             return self._front.unavailable(head)
-        except Exception:
+        except Exception as error:
             _log.exception("the page %s failed", scope["path"])
-            return self._front.failed(head)
+            return self._front.unavailable(head) if unavailable(error) else self._front.failed(head)
         return self._front.reply(head, content)
 
 

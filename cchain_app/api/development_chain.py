@@ -1,5 +1,6 @@
 """evm_snapshot and its like: going back, files, the pool, and what a development node says of itself (devnet.md 5, 6, 8, 9)."""
 
+from itertools import pairwise
 from typing import Any
 
 from cchain_app.api import forked, node, sending, wire
@@ -21,6 +22,7 @@ from cchain_app.services import (
 )
 from cchain_app.services.admissions import to_pool
 from cchain_app.store import development as rows
+from chaindb.locks import BUSY_SECONDS
 from jsonrpc.errors import InvalidParam, JsonRpcError, invalid_params
 from primitives.evm import Address, Hash
 from primitives.hexadecimal import HexError, decode_data, encode_data, encode_quantity
@@ -125,12 +127,14 @@ def reorg(rpc: EvmRpc, depth: int, pairs: list[tuple[ReorgTransaction, int]]) ->
     beyond = [place for _, place in pairs if place >= depth]
     if beyond:
         raise ReorgBlockTooHigh(beyond[0], depth - 1)
-    with chain.consensus.lock, to_pool(chain):
+    places = sorted({0, depth, *(place for _, place in pairs)})
+    with chain.consensus.lock.held(BUSY_SECONDS), to_pool(chain):
         snapshots.rollback(chain, depth, "Reorg")
-        for place in range(depth):
-            for one in [one for one, block in pairs if block == place]:
-                _bring(rpc, one)
-            manual_mining.mine(chain, 1)
+        for place, following in pairwise(places):
+            for transaction, block in pairs:
+                if block == place:
+                    _bring(rpc, transaction)
+            manual_mining.mine(chain, following - place)
 
 
 def _bring(rpc: EvmRpc, transaction: ReorgTransaction) -> None:

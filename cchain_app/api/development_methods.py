@@ -2,6 +2,9 @@
 
 They exist where `EvmChain.is_development` says so, and nowhere else. None is hot: all of them write, or are
 asked rarely.
+
+Unspecified: methods whose work grows with the chain or the request have no time limit, as in Anvil and Hardhat. The
+server cannot stop them, so an answer "request timed out" would be wrong.
 """
 
 from collections.abc import Callable, Sequence
@@ -54,13 +57,15 @@ class _Table:
         handler: Callable[..., Any],
         takes: Sequence[Param] = (),
         guard: Callable[[EvmRpc], Guard] | None = None,
+        *,
+        untimed: bool = False,
     ) -> None:
         """Add a method under each of some names, which blanks part; `guard` makes its guard."""
         made = None if guard is None else guard(self._rpc)
         for name in names.split():
             nothing = True if name.startswith(HARDHAT) else None
             answer = _named(name, self._rpc.bind(handler), nothing)
-            self._methods.add(name, answer, params=takes, guard=made)
+            self._methods.add(name, answer, params=takes, guard=made, untimed=untimed)
 
 
 def _named(name: str, handler: Callable[..., Any], nothing: object) -> Callable[..., Any]:
@@ -118,12 +123,14 @@ def _tokens(add_as: _Table) -> None:
 def _mining(add_as: _Table) -> None:
     mining = development_mining
     on = [Param("on", read.flag)]
-    add_as("evm_mine", mining.evm_mine, [_MINING])
-    add_as("evm_mine_detailed anvil_mine_detailed", mining.evm_mine_detailed, [_MINING])
+    add_as("evm_mine", mining.evm_mine, [_MINING], untimed=True)
+    detailed = mining.evm_mine_detailed
+    add_as("evm_mine_detailed anvil_mine_detailed", detailed, [_MINING], untimed=True)
     add_as(
         "anvil_mine hardhat_mine",
         mining.mine,
         [Param("blocks", read.amount64, 1), Param("interval", read.seconds, 0)],
+        untimed=True,
     )
     add_as("evm_setAutomine anvil_setAutomine", mining.set_automine, on)
     add_as("anvil_getAutomine hardhat_getAutomine", mining.get_automine)
@@ -174,27 +181,27 @@ def _going_back(add_as: _Table) -> None:
         "evm_revert anvil_revert",
         chain.evm_revert,
         [Param("id", read.amount64), Param("options", read.options("keep"), {})],
+        untimed=True,
     )
-    add_as(
-        "anvil_reset hardhat_reset",
-        chain.reset,
-        [Param("options", read.options("forking"), {})],
-        upstream_guard,
-    )
+    options = [Param("options", read.options("forking"), {})]
+    add_as("anvil_reset hardhat_reset", chain.reset, options, upstream_guard, untimed=True)
     add_as("anvil_setRpcUrl", chain.set_rpc_url, [Param("url", forked.url)], upstream_guard)
-    add_as("anvil_rollback", chain.rollback, [Param("depth", read.amount64, 1)])
+    add_as("anvil_rollback", chain.rollback, [Param("depth", read.amount64, 1)], untimed=True)
     add_as(
         "anvil_reorg",
         chain.reorg,
         [Param("depth", read.amount64), Param("transactions", chain.pairs, [])],
         keys_guard,  # transactions of the node's accounts are signed
+        untimed=True,
     )
     add_as(
         "anvil_dumpState hardhat_dumpState",
         chain.dump_state,
         [Param("historical", read.flag, default=False)],
+        untimed=True,
     )
-    add_as("anvil_loadState hardhat_loadState", chain.load_state, [Param("dump", params.data)])
+    dump = [Param("dump", params.data)]
+    add_as("anvil_loadState hardhat_loadState", chain.load_state, dump, untimed=True)
 
 
 def _pool(add_as: _Table) -> None:

@@ -27,6 +27,7 @@ from chaindb.connections import WOULD_BLOCK
 from jsonrpc.hub import Hub, HubLimits
 from jsonrpc.turn import LoopTurn
 from primitives.evm import Hash
+from primitives.fair_lock import FairLock
 
 UNLIMITED_GAS: Final = 2**63 - 1
 """Gas of a call when no cap is set."""
@@ -75,7 +76,7 @@ class EvmRpc:
         self.loop_gas = LoopGas(turn=turn)
         self.sync_calls = threading.BoundedSemaphore(SYNC_CALLS)
         self.transaction_log = transaction_log or TransactionLog(chain)
-        self.sending = threading.Lock()
+        self.sending = FairLock()
         """Held by whoever takes the next nonce of an account of the node, until it waits in the pool."""
         self.trace_turns = TraceTurns(node.trace_calls)
         self.shortcut = shortcut_of(chain, self.transaction_log, turn)

@@ -24,6 +24,7 @@ from cchain_app.txs.impersonation import impersonate
 from cchain_app.txs.request import CallRequest, to_be_signed
 from cchain_app.txs.signing import UnsignedTransaction, encode_unsigned, sign_transaction
 from cchain_app.txs.transaction import BLOB, LEGACY, Transaction
+from chaindb.locks import QUEUE_SECONDS
 from jsonrpc.errors import JsonRpcError
 from primitives.evm import Address, Hash
 from primitives.hashing import keccak256
@@ -182,7 +183,7 @@ def _send(rpc: EvmRpc, request: CallRequest) -> Hash:
     signs by itself: then the next nonce is tried, unless one was asked for.
     """
     priced, gas = _completed(rpc, request)
-    with rpc.sending:
+    with rpc.sending.held(QUEUE_SECONDS):
         outcome = _submit(rpc, request, _unsigned(rpc, priced, gas))
         for _ in range(MORE_ATTEMPTS if request.nonce is None else 0):
             if not isinstance(outcome, _TAKEN):

@@ -1,7 +1,6 @@
 """The state of a chain as Anvil writes it: JSON in a file, gzip of that over RPC (devnet.md 8). Pure."""
 
 import gzip
-import json
 import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
@@ -49,6 +48,7 @@ class _Account(msgspec.Struct, gc=False):
     storage: dict[str, int | str] | None = None
 
 
+_encode: Final = msgspec.json.Encoder().encode
 _documents: Final = msgspec.json.Decoder(_Document)
 _accounts: Final = msgspec.json.Decoder(_Account)
 
@@ -77,13 +77,14 @@ def document_of(head: Header, accounts: Iterable[tuple[Address, DumpedAccount]])
                 "blob_gasprice": 1,
             },
         },
-        "accounts": {encode_data(address): _written(account) for address, account in accounts},
-        "best_block_number": 0,
-        "blocks": [],
-        "transactions": [],
-        "historical_states": None,
     }
-    return json.dumps(document, separators=(",", ":")).encode()
+    rest = {"best_block_number": 0, "blocks": [], "transactions": [], "historical_states": None}
+    # Account by account: one call for all would let no other thread run meanwhile.
+    written = b",".join(
+        b'"%b":%b' % (encode_data(address).encode(), _encode(_written(account)))
+        for address, account in accounts
+    )
+    return b'%b,"accounts":{%b},%b' % (_encode(document)[:-1], written, _encode(rest)[1:])
 
 
 def packed(document: bytes) -> bytes:

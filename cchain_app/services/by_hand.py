@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from cchain_app import notifications
 from cchain_app.blocks.accepted import AcceptedBlock
@@ -34,18 +34,21 @@ from cchain_app.development.errors import (
     TransactionsWait,
 )
 from cchain_app.evm.engine import AccountState, StateChanges
-from cchain_app.selectors import blocks
+from cchain_app.selectors import blocks, forked
 from cchain_app.selectors.forked import supplied
 from cchain_app.selectors.state import StateAt, state_at
 from cchain_app.store import chain as stored
 from cchain_app.store import development as rows
 from cchain_app.store import evm_state
 from cchain_app.store import pool as pool_rows
-from chaindb.locks import Lock
+from chaindb.locks import BUSY_SECONDS, Lock
 from primitives.evm import Address, Hash, Slot, Word
 from primitives.hashing import keccak256
 
 T = TypeVar("T")
+
+_MANY: Final = 64
+"""If a request makes this many changes, the accounts and slots are read in bulk."""
 
 
 class Wanted(NamedTuple):
@@ -86,11 +89,12 @@ def exclusively(chain: EvmChain) -> Iterator[AcceptedBlock]:
 
     Raises:
         HasPeers: Other nodes follow the chain.
+        WaitedTooLong: Another thread has worked on the chain for `BUSY_SECONDS`.
     """
     if chain.has_peers():
         raise HasPeers
-    # The makers of blocks of this process wait; those of others find that the state has changed.
-    with chain.consensus.lock, chain.db.atomic(durable=True):
+    # Block producers of this process wait; those of other processes find that the state has changed.
+    with chain.consensus.lock.held(BUSY_SECONDS), chain.db.atomic(durable=True):
         chain.db.acquire(Lock.CCHAIN)
         chain.db.acquire(Lock.CCHAIN_POOL)
         yield blocks.catch_up(chain)
@@ -131,12 +135,38 @@ def write_changes(
     """Write changes of the head's state within the caller's transaction, and return what they come to."""
     state = state_at(chain, head.number)
     asked = wanted(state) if callable(wanted) else wanted
-    done = _Applied(state, asked, partial(evm_state.slots_of, chain.db))
+    done = _Applied(
+        state, asked, partial(evm_state.slots_of, chain.db), *_known_before(chain, asked)
+    )
     first = rows.count_before(chain.db, head.number + 1)
     rows.apply(chain.db, head.number, done.changes, done.effect, first)
     if lower_a_nonce(done.effect):
         rows.set_conditions(chain.db, replace(rows.conditions(chain.db), nonces_lowered=True))
     return done.effect
+
+
+def _known_before(
+    chain: EvmChain, asked: Sequence[Wanted]
+) -> tuple[dict[Address, AccountState | None], dict[tuple[Address, Slot], Word]]:
+    """Return accounts and slots as they are at the head where many are to be changed, read hundreds at a time.
+
+    Raises:
+        NotKept: The chain is a fork, and some of the accounts were not fetched.
+    """
+    if len(asked) < _MANY:
+        return {}, {}
+    addresses = list(dict.fromkeys(one.address for one in asked))
+    accounts: dict[Address, AccountState | None] = dict.fromkeys(addresses)
+    accounts.update(evm_state.accounts_now(chain.db, addresses))
+    if chain.fork is not None:
+        missing = [address for address, account in accounts.items() if account is None]
+        accounts.update(forked.accounts(chain, chain.fork, missing))
+        return accounts, {}  # slots that were not fetched are not zero
+    keys = {
+        one.address + one.slot: (one.address, one.slot) for one in asked if one.slot is not None
+    }
+    slots = evm_state.slots_now(chain.db, keys)
+    return accounts, {keys[key]: word for key, word in slots.items()}
 
 
 class _Applied:
@@ -147,12 +177,17 @@ class _Applied:
         state: StateAt,
         wanted: Sequence[Wanted],
         stored: Callable[[Address], Mapping[Slot, Word]],
+        accounts: dict[Address, AccountState | None],
+        slots: Mapping[tuple[Address, Slot], Word],
     ) -> None:
         self._state = state
         self._stored = stored
-        self._accounts: dict[Address, AccountState | None] = {}
+        self._accounts = accounts
+        self._slots_before = slots
         self._slots: dict[tuple[Address, Slot], Word] = {}
         self._codes: dict[Hash, bytes] = {}
+        self._changed: set[Address] = set()
+        """Accounts that have changes of another kind than storage."""
         self.changes: list[Change] = []
         """In order, with what was before."""
         for one in wanted:
@@ -172,19 +207,21 @@ class _Applied:
                 # Only what exists has storage.
                 self._apply(balance(one.address, 0))
             key = (one.address, one.slot)
-            old = self._slots.get(key) or self._state.storage(*key)
+            old = self._slots.get(key) or self._slots_before.get(key) or self._state.storage(*key)
             self.changes.append(Change(STORAGE, one.address, one.value, old, one.slot))
             self._slots[key] = one.value
             return
         old_value = None if account is None else value_of(account, one.kind)
         self.changes.append(Change(one.kind, one.address, one.value, old_value))
+        self._changed.add(one.address)
         self._accounts[one.address] = with_value(account or NOBODY, one.kind, one.value)
         if one.code:
             self._codes[Hash(one.value)] = one.code
 
     def _effect(self) -> StateChanges:
+        with_storage = {address for (address, _), word in self._slots.items() if any(word)}
         for address in [one for one, account in self._accounts.items() if account == NOBODY]:
-            if self._has_storage(address):
+            if address in with_storage or self._has_stored(address):
                 self._apply(nonce(address, 1))
             else:
                 self._forget(address)
@@ -194,15 +231,14 @@ class _Applied:
 
     def _forget(self, address: Address) -> None:
         """Let an account that has nothing not exist, also where it was its storage alone that was changed."""
-        if all(one.address != address or one.kind == STORAGE for one in self.changes):
+        if address not in self._changed:
             nothing = value_of(NOBODY, BALANCE)
             self.changes.append(Change(BALANCE, address, nothing, nothing))
         self._accounts[address] = None
 
-    def _has_storage(self, address: Address) -> bool:
-        found = {(address, slot): word for slot, word in self._stored(address).items()}
-        found.update((key, word) for key, word in self._slots.items() if key[0] == address)
-        return any(any(word) for word in found.values())
+    def _has_stored(self, address: Address) -> bool:
+        """Return whether an account has a stored slot that was not changed."""
+        return any((address, slot) not in self._slots for slot in self._stored(address))
 
 
 def _tell(chain: EvmChain, head: AcceptedBlock, effect: StateChanges) -> None:

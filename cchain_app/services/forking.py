@@ -30,7 +30,7 @@ from cchain_app.store import chain as stored
 from cchain_app.store import development
 from cchain_app.store import forked as rows
 from chaindb import clock
-from chaindb.locks import Lock
+from chaindb.locks import BUSY_SECONDS, Lock
 from primitives.evm import ZERO_ADDRESS, Address, Hash
 from primitives.hexadecimal import encode_data
 
@@ -240,7 +240,7 @@ def _back_to_beginning(chain: EvmChain, fork: Fork) -> None:
 def _begin_anew(chain: EvmChain, beginning: _Beginning, upstream: Upstream) -> None:
     if chain.has_peers():
         raise HasPeers
-    with chain.consensus.lock:
+    with chain.consensus.lock.held(BUSY_SECONDS):
         with staying(chain), chain.db.atomic(durable=True):
             chain.db.acquire(Lock.CCHAIN)
             chain.db.acquire(Lock.CCHAIN_POOL)

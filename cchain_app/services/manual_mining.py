@@ -11,13 +11,14 @@ from cchain_app.development.errors import HasPeers, TimeBeforeHead, TimeTooLate
 from cchain_app.selectors import blocks, development
 from cchain_app.services.by_hand import change_conditions
 from chaindb import clock
+from chaindb.locks import BUSY_SECONDS
 from chainvm.port import HeadMoved
 
-AT_ONCE: Final = 200
-"""Blocks that are accepted in one transaction: others wait no longer than that takes."""
+AT_ONCE: Final = 50
+"""Blocks that are accepted in one transaction. Between two such transactions other writers have their turn."""
 
 MOST_BLOCKS: Final = 100_000
-"""For one call: more would take minutes."""
+"""Blocks of one call, which takes minutes then."""
 
 
 def interval_is_over(chain: EvmChain) -> bool:
@@ -43,28 +44,35 @@ def mine(chain: EvmChain, count: int, *, interval: int = 0, time: int | None = N
     Raises:
         HasPeers: Other nodes follow the chain.
         TimeBeforeHead: `time` is below the head's.
+        WaitedTooLong: Another thread has worked on the chain for `BUSY_SECONDS`; the blocks before stay.
     """
     if chain.has_peers():
         raise HasPeers
     made: list[int] = []
-    with chain.consensus.lock:
-        if time is not None and count:
-            set_next_timestamp(chain, time)
-        while len(made) < count:
-            part = min(AT_ONCE, count - len(made))
-            development.see_conditions(chain)
-            try:
-                line = chain.consensus.produce_line(_times(chain, part, interval))
-            except HeadMoved:
-                continue  # another process has made a block, or changed the state, meanwhile
-            if not line:
-                break
-            made += [block.height for block in line]
-            if interval:
-                with chain.db.atomic(durable=True):
-                    head = blocks.head(chain).header.timestamp
-                    clock.show(head, least=chain.least_time())
+    while len(made) < count:
+        with chain.consensus.lock.held(BUSY_SECONDS):
+            if time is not None and not made:
+                set_next_timestamp(chain, time)
+            blocks_of_part = _mine_part(chain, min(AT_ONCE, count - len(made)), interval)
+        if not blocks_of_part:
+            break
+        made += blocks_of_part
     return made
+
+
+def _mine_part(chain: EvmChain, count: int, interval: int) -> list[int]:
+    """Make blocks in one transaction; return their heights."""
+    while True:
+        development.see_conditions(chain)
+        try:
+            branch = chain.consensus.produce_line(_times(chain, count, interval))
+        except HeadMoved:
+            continue  # another process has made a block, or changed the state, meanwhile
+        if branch and interval:
+            with chain.db.atomic(durable=True):
+                head = blocks.head(chain).header.timestamp
+                clock.show(head, least=chain.least_time())
+        return [block.height for block in branch]
 
 
 def _times(chain: EvmChain, count: int, interval: int) -> list[int]:

@@ -25,6 +25,7 @@ from cchain_app.store.development import Snapshot
 from cchain_app.txs.authorities import authorities_of
 from cchain_app.txs.codec import decode_unsigned, with_sender
 from chaindb import clock
+from chaindb.locks import BUSY_SECONDS
 from primitives.evm import Hash
 
 
@@ -166,7 +167,7 @@ def _going_back(chain: EvmChain) -> Iterator[AcceptedBlock]:
     """Hold the chain still in one transaction, and give its head; then move this process to the new one."""
     for listener in chain.before_rewinding:
         listener()
-    with chain.consensus.lock:
+    with chain.consensus.lock.held(BUSY_SECONDS):
         with staying(chain), exclusively(chain) as head:
             yield head
         moved(chain)

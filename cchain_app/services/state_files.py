@@ -1,26 +1,19 @@
 """The state of a chain as a file, and back: anvil_dumpState and anvil_loadState (devnet.md 8)."""
 
-from collections.abc import Iterator
-
 from cchain_app.chain import EvmChain
-from cchain_app.development.dump import DumpedAccount, document_of, unpack
-from cchain_app.selectors import blocks
+from cchain_app.development.dump import document_of, unpack
 from cchain_app.services import by_hand
+from cchain_app.store import chain as stored
 from cchain_app.store import evm_state
-from primitives.evm import Address
 
 
 def dump_state(chain: EvmChain) -> bytes:
-    """Return the state at the head, as it is with all that was changed by hand, as JSON."""
-    with chain.db.atomic():  # one moment of the rows
-        return document_of(blocks.catch_up(chain).header, _accounts(chain))
-
-
-def _accounts(chain: EvmChain) -> Iterator[tuple[Address, DumpedAccount]]:
-    for address, account in evm_state.all_accounts(chain.db):
-        code = evm_state.code(chain.db, account.code_hash)
-        storage = evm_state.slots_of(chain.db, address)
-        yield address, DumpedAccount(account.nonce, account.balance, code, storage)
+    """Return the state at the head, with all development changes, as JSON. Writers do not wait for it."""
+    with chain.db.as_of_one_moment():
+        number = stored.head_number(chain.db)
+        assert number is not None, "the process has begun the chain"
+        header = stored.load_block(chain.db, number).header
+        return document_of(header, evm_state.all_accounts(chain.db))
 
 
 def load_state(chain: EvmChain, dump: bytes) -> None:

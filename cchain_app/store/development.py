@@ -43,8 +43,12 @@ _SET_BEFORE: Final = (
 )
 KEPT_REWINDS: Final = 10_000
 """Times that the chain went back. A filter that was polled before reports from the beginning."""
-_HAS_ACCOUNT: Final = "SELECT 1 FROM cchain_app_accountchange WHERE address = %s AND number = %s"
-_HAS_SLOT: Final = "SELECT 1 FROM cchain_app_storagechange WHERE key = %s AND number = %s"
+_CHANGED_ACCOUNTS: Final = (
+    "SELECT address FROM cchain_app_accountchange WHERE number = %s AND address IN ({keys})"
+)
+_CHANGED_SLOTS: Final = (
+    "SELECT key FROM cchain_app_storagechange WHERE number = %s AND key IN ({keys})"
+)
 
 
 class Snapshot(NamedTuple):
@@ -169,15 +173,14 @@ def apply(
 
 def _write_history(db: Database, head: int, effect: StateChanges) -> tuple[set[Any], set[Any]]:
     """Write what accounts and slots were before the head's block where that did not change them."""
-    accounts = {
-        address: change
-        for address, change in effect.accounts.items()
-        if db.row(_HAS_ACCOUNT, (address, head)) is None
-    }
+    changed = _changed_in(db, _CHANGED_ACCOUNTS, head, list(effect.accounts))
+    accounts = {key: change for key, change in effect.accounts.items() if key not in changed}
+    keys = [address + slot for address, slot in effect.storage]
+    changed = _changed_in(db, _CHANGED_SLOTS, head, keys)
     slots = {
         (address, slot): change
         for (address, slot), change in effect.storage.items()
-        if db.row(_HAS_SLOT, (address + slot, head)) is None
+        if address + slot not in changed
     }
     state.write_history(
         db,
@@ -187,6 +190,10 @@ def _write_history(db: Database, head: int, effect: StateChanges) -> tuple[set[A
         first_slot=_next_place(db, _NEXT_SLOT, head),
     )
     return set(accounts), set(slots)
+
+
+def _changed_in(db: Database, sql: str, number: int, keys: Sequence[bytes]) -> set[bytes]:
+    return {bytes(key) for (key,) in db.rows_by_keys(sql, keys, (number,))}
 
 
 def _next_place(db: Database, sql: str, number: int) -> int:

@@ -6,13 +6,14 @@ says that the state is not kept. Where it takes several, that is looked at after
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from cchain_app import models
+from cchain_app.development.dump import DumpedAccount
 from cchain_app.evm.engine import AccountState
 from cchain_app.store.history import state_pruned, verify_state
 from chaindb.database import Database, Question
-from chaindb.fields import HexBytes
 from primitives.evm import ZERO_HASH, ZERO_WORD, Address, Hash, Slot, Word
 
 _PRUNED = -1
@@ -60,6 +61,13 @@ _ACCOUNTS = """
 SELECT address, nonce, balance, code_hash FROM cchain_app_account WHERE address IN ({keys})
 """
 _SLOTS = "SELECT key, value FROM cchain_app_storageslot WHERE key IN ({keys})"
+_SLOTS_OF = "SELECT key, value FROM cchain_app_storageslot WHERE key >= %s AND key <= %s"
+_ALL_SLOTS = "SELECT key, value FROM cchain_app_storageslot ORDER BY key"
+_ALL_ACCOUNTS = """
+SELECT address, nonce, balance, code FROM cchain_app_account LEFT JOIN cchain_app_code ON hash = code_hash
+ORDER BY address
+"""
+_NO_SLOTS: tuple[bytes, Iterator[Any]] = (b"", iter(()))
 _NODES = "SELECT key, rlp FROM cchain_app_trienode WHERE key IN ({keys})"
 
 
@@ -156,13 +164,19 @@ def before_blocks(db: Database, first: int, last: int) -> dict[int, Values]:
     return found
 
 
-def all_accounts(db: Database) -> Iterator[tuple[Address, AccountState]]:
-    """Give all accounts as they are at the head, in order of their addresses."""
-    found = db.objects(models.Account).order_by("address")
-    rows = found.values_list("address", "nonce", "balance", "code_hash")
-    for address, nonce, balance, code_hash in rows.iterator():
-        state = AccountState(int(nonce), int(balance), Hash(bytes(code_hash)))
-        yield Address(bytes(address)), state
+def all_accounts(db: Database) -> Iterator[tuple[Address, DumpedAccount]]:
+    """Yield all accounts as they are at the head, in order of their addresses, from two statements.
+
+    The caller sees the database as of one moment.
+    """
+    slots = groupby(in_pieces(db, _ALL_SLOTS), key=lambda row: bytes(row[0][:20]))
+    owner, of_owner = next(slots, _NO_SLOTS)
+    for raw, nonce, balance, code in in_pieces(db, _ALL_ACCOUNTS):
+        address, storage = Address(bytes(raw)), dict[Slot, Word]()
+        if owner == address:
+            storage = {Slot(bytes(key[20:])): Word(bytes(word)) for key, word in of_owner}
+            owner, of_owner = next(slots, _NO_SLOTS)
+        yield address, DumpedAccount(int(nonce), int(balance), bytes(code or b""), storage)
 
 
 def in_pieces(db: Database, sql: str, params: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
@@ -190,11 +204,8 @@ def values_at(db: Database, number: int) -> Values:
 
 def slots_of(db: Database, address: Address) -> dict[Slot, Word]:
     """Return all slots of an account that are set at the head."""
-    top = HexBytes(int.to_bytes(int.from_bytes(address, "big") + 1, 21, "big")[1:])
-    rows = db.objects(models.StorageSlot).filter(key__gte=HexBytes(address))
-    if any(top):  # the last address of all has no upper bound
-        rows = rows.filter(key__lt=top)
-    return {Slot(bytes(key[20:])): Word(bytes(value)) for key, value in rows.values_list()}
+    rows = db.rows(_SLOTS_OF, (address + bytes(32), address + b"\xff" * 32))
+    return {Slot(bytes(key[20:])): Word(bytes(value)) for key, value in rows}
 
 
 class NodeRows:

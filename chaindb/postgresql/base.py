@@ -12,14 +12,12 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 from typing_extensions import override
 
 from chaindb.bulk import Question, Rows
+from chaindb.locks import BUSY_SECONDS
 from chaindb.postgresql.session import Connection, PostgresqlAway, server
 
 _IDLE: Final = TransactionStatus.IDLE
 _BEGIN: Final[Question] = ("BEGIN", ())
 _COMMIT: Final[Question] = ("COMMIT", ())
-
-LONGEST: Final = 30.0
-"""Seconds to wait for a connection of a pool that is busy, or not grown yet."""
 
 TRUSTED: Final = 0.5
 """Seconds since its last answer in which a connection of the pool is not asked whether it lives.
@@ -52,7 +50,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     @override
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        until = time.monotonic() + LONGEST
+        until = time.monotonic() + BUSY_SECONDS
         while True:
             if words := server().failed():
                 raise PostgresqlAway(words)

@@ -1,5 +1,6 @@
 """What all these interfaces have in common: origins, the limit of requests, how bodies are read, JSON."""
 
+import logging
 from collections.abc import Callable
 from functools import wraps
 from http import HTTPStatus
@@ -14,6 +15,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from cchain_app.forking.errors import UpstreamError
 from cchain_app.selectors.blocks import NoGenesis
+from chaindb.unavailable import unavailable
 from explorer_app.api import forms
 from explorer_app.apps import explorer
 from explorer_app.selectors.places import Busy
@@ -23,6 +25,8 @@ from jsonrpc.http import read_head, to_response
 _METHODS: Final = "GET, POST, OPTIONS"
 _FORM_OVERHEAD: Final = 2
 """A source in a form has three bytes for some of one, and other fields beside it."""
+
+_log: Final = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 Answer = Callable[Concatenate[Explorer, HttpRequest, P], HttpResponse]
@@ -49,7 +53,8 @@ def door(
     Args:
         answer: Answers GET and POST.
         limited: Answers who asks more often than clients may, or for what others have executed now.
-        away: Answers while there is no chain yet, or a fork's remote node does not answer.
+        away: Answers while there is no chain yet, or a fork's remote node does not answer; with status 503 while the
+            database or a server cannot serve.
         malformed: Answers a request whose parameters or body cannot be read, or are too many.
     """
 
@@ -84,6 +89,14 @@ def door(
             return limited()
         except _MALFORMED:
             return malformed()
+        except Exception as error:
+            if not unavailable(error):
+                raise
+            _log.warning("%s failed", request.path, exc_info=error)
+            response = away(error)
+            response.status_code = HTTPStatus.SERVICE_UNAVAILABLE
+            response["Retry-After"] = "1"
+            return response
 
     exempt: Callable[..., HttpResponse] = csrf_exempt(view)
     return exempt

@@ -7,6 +7,7 @@ from typing import Final
 from django.core.exceptions import TooManyFieldsSent
 from django.http import HttpRequest, HttpResponse
 
+from chaindb.unavailable import unavailable
 from explorer_app.api import (
     account_actions,
     block_actions,
@@ -121,7 +122,8 @@ def _limited() -> HttpResponse:
 
 
 def _away(error: Exception) -> HttpResponse:
-    return json_response(Reply.refusal(f"The chain cannot be read now: {error}").json())
+    words = unavailable(error) or error
+    return json_response(Reply.refusal(f"The chain cannot be read now: {words}").json())
 
 
 def _malformed() -> HttpResponse:

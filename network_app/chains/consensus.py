@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Generic, TypeVar
 
-from chainvm.consensus import SoleConsensus, VMLock
+from chainvm.consensus import SoleConsensus
 from chainvm.port import Block, ChainVM
 from network_app.proposervm.vm import NotOurSlot, ProposerBlock, ProposerVM
+from primitives.fair_lock import FairLock
 
 B = TypeVar("B", bound=Block)
 
@@ -54,7 +55,7 @@ class OuterConsensus(Generic[B]):
         return self.begin()[0]
 
     @property
-    def lock(self) -> VMLock:
+    def lock(self) -> FairLock:
         """Whoever works on the chain's VM holds it."""
         return self.begin()[1].lock
 

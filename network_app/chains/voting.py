@@ -8,7 +8,6 @@ from chaindb import clock
 from chaindb.chains import Chain
 from chaindb.connections import OneThread
 from chaindb.pointers import Pointers
-from chainvm.consensus import VMLock
 from chainvm.port import Block
 from network_app import selectors
 from network_app.chains.consensus import OuterConsensus
@@ -20,6 +19,7 @@ from network_app.proposervm.vm import ProposerBlock
 from network_app.proposervm.windower import proposer_at, slot_of
 from network_app.services import clock as network_clock
 from network_app.snowman.parameters import Settings as Parameters
+from primitives.fair_lock import FairLock
 from primitives.ids import ID, NodeID
 
 BLOCKS_WAITING = "consensus.waiting"
@@ -83,7 +83,7 @@ class VotedConsensus(Generic[B]):
         self._own = own
 
     @property
-    def lock(self) -> VMLock:
+    def lock(self) -> FairLock:
         """Whoever works on the chain's VM holds it."""
         return self._outer.lock
 

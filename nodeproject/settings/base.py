@@ -142,12 +142,15 @@ LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {NODE.log_format: {"()": f"nodeproject.log_format.{NODE.log_format}_formatter"}},
-    "filters": {"repeats": {"()": "nodeproject.log_format.RepeatFilter"}},
+    "filters": {
+        "unavailable": {"()": "chaindb.outage_log.UnavailableFilter"},
+        "repeats": {"()": "nodeproject.log_format.RepeatFilter"},
+    },
     "handlers": {
         "console": {
             "class": "logging.StreamHandler",
             "formatter": NODE.log_format,
-            "filters": ["repeats"],
+            "filters": ["unavailable", "repeats"],
         }
     },
     "root": {"handlers": ["console"], "level": NODE.logged_level},

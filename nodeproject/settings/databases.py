@@ -7,6 +7,7 @@ from typing import Any, Final
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+from chaindb.locks import BUSY_SECONDS
 from nodeproject.settings.flags import BadSetting
 from nodeproject.settings.node import NodeSettings
 
@@ -70,7 +71,7 @@ def _with_manners(entry: dict[str, Any], node: NodeSettings) -> dict[str, Any]:
     # fails at once when another one has written meanwhile, whatever the time-out.
     entry["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
-        "timeout": 30,
+        "timeout": BUSY_SECONDS,
         "init_command": ";".join(pragmas),
     }
     return entry
@@ -102,7 +103,7 @@ def _postgresql(entry: dict[str, Any], node: NodeSettings) -> dict[str, Any]:
         "keepalives_interval": 2,
         "keepalives_count": 3,
         "tcp_user_timeout": 10_000,
-        "options": "-c statement_timeout=60000 -c lock_timeout=30000"
+        "options": f"-c statement_timeout=60000 -c lock_timeout={round(1000 * BUSY_SECONDS)}"
         " -c idle_in_transaction_session_timeout=60000"
         " -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3",
     }

@@ -131,9 +131,8 @@ class UpstreamServer:
                 server._connections.add(self.connection)
 
             def handle(self) -> None:
-                with contextlib.suppress(
-                    ConnectionError
-                ):  # a client may close before it has read all
+                # A client may close before it has read all.
+                with contextlib.suppress(ConnectionError):
                     super().handle()
 
             def do_POST(self) -> None:

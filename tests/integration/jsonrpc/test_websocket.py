@@ -180,7 +180,7 @@ async def test_a_socket_waits_for_its_own_calls_before_it_sends_more(application
 
 
 async def test_a_call_that_does_not_come_back_timed_out(application, monkeypatch) -> None:
-    monkeypatch.setattr("jsonrpc.session.GRACE_SECONDS", 0.0)
+    monkeypatch.setattr("jsonrpc.answering.GRACE_SECONDS", 0.0)
     async with opened(application(budget=Limits(seconds=0.05))) as ws:
         await ws.send_to(text_data=request(7, "sleep", 0.2))
         assert "-32002" in await ws.receive_from()

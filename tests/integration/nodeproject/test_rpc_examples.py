@@ -33,10 +33,10 @@ RECORDS = bool(os.environ.get("RECORD_EXAMPLES"))
 
 
 @pytest.fixture
-def names(pchain: PChain, chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Names:
-    """What the examples name, as it is called on this test's chains."""
+def names(shared_pchain: PChain, shared_chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Names:
+    """What the examples name, as it is called on this test's chains. A dump is read outside of transactions."""
     monkeypatch.setattr(sealing, "COST", Cost(passes=1, memory=64, lanes=4))
-    return make_world(pchain, chain)
+    return make_world(shared_pchain, shared_chain)
 
 
 def test_each_example_is_answered_as_the_reference_says(names: Names) -> None:

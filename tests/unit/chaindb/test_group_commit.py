@@ -5,7 +5,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from chaindb import group_commit
 from chaindb.group_commit import GroupCommit
+from primitives.fair_lock import WaitedTooLong
 from tests.integration.patience import SECONDS
 
 
@@ -80,6 +82,19 @@ def test_a_commit_that_fails_fails_for_all_that_took_part_and_for_nobody_later()
     assert brought_during_the_first(slow) == dict.fromkeys(range(3), "the disk is full")
     slow.fails = False
     assert GroupCommit(slow).run([7]) == [14]
+
+
+def test_work_that_waits_too_long_for_others_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group_commit, "QUEUE_SECONDS", 0.0)
+    slow = Slow()
+    group = GroupCommit(slow)
+    (first,) = bring(group, [[1]])
+    assert slow.begun.wait(SECONDS)
+    with pytest.raises(WaitedTooLong):
+        group.run([2])
+    slow.hold.set()
+    first.join(SECONDS)
+    assert slow.done == [[1]]
 
 
 def test_a_thread_alone_waits_for_nobody() -> None:

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from jsonrpc.dispatch import Dispatcher
+from jsonrpc.envelope import Body
 from jsonrpc.errors import NO_DATA, JsonRpcError
 from jsonrpc.registry import MethodRegistry
 
@@ -343,10 +344,34 @@ def test_a_call_past_the_time_limit_timed_out(dispatcher: Dispatcher) -> None:
     assert error_of(answer) == (-32002, "request timed out")
 
 
-def test_a_server_that_is_away_is_named_and_not_logged(registry: MethodRegistry, caplog) -> None:
+def test_a_method_without_a_time_limit_is_answered_whenever_it_is_done(
+    dispatcher: Dispatcher, registry: MethodRegistry
+) -> None:
+    wait = registry.methods["wait"]
+    registry.add("mine", wait.handler, params=wait.params, untimed=True)
+    assert b'"0x1"' in (dispatcher.answer(body(method="mine", params=[3600])) or b"")
+    batch = b"[%b,%b]" % (body(method="mine", params=[3600]), body(method="wait", params=[31]))
+    assert (dispatcher.answer(batch) or b"").count(b'"0x1"') == 2
+
+    request = Body(body(method="mine", params=[1]))
+    assert not dispatcher.is_untimed(request)  # it was not read
+    dispatcher.answer(request)
+    assert dispatcher.is_untimed(request)
+    other = Body(body(method="wait", params=[1]))
+    dispatcher.answer(other)
+    assert not dispatcher.is_untimed(other)
+    broken = Body(b"{")
+    dispatcher.answer(broken)
+    assert not dispatcher.is_untimed(broken)
+
+
+def test_a_server_that_is_away_is_named_and_logged_as_a_warning(
+    registry: MethodRegistry, caplog
+) -> None:
     away = "Redis at cache:6379 does not answer: connection refused"
     dispatcher = Dispatcher(registry, outage=lambda _error: away)
 
-    assert error_of(dispatcher.answer(body(method="crash"))) == (-32603, away)
+    assert error_of(dispatcher.answer(body(method="crash"))) == (-32000, away)
     assert error_of(dispatcher.answer(body(method="send", params=["0x0"])))[0] == -32000
-    assert caplog.records == []
+    (record,) = caplog.records
+    assert (record.levelname, record.getMessage()) == ("WARNING", "method crash failed")

@@ -8,7 +8,7 @@ import pytest
 
 from jsonrpc import workers
 from jsonrpc.errors import Overloaded
-from jsonrpc.workers import Workers
+from jsonrpc.workers import TimeLimit, Workers
 
 
 class Clock:
@@ -111,3 +111,21 @@ async def test_who_waits_when_the_threads_end_is_told_and_nobody_waits_later() -
     end.set()
     assert await first
     assert pool.pending == 0
+
+
+@pytest.mark.parametrize("lifted", [True, False])
+async def test_a_limit_counts_unless_it_is_lifted_when_its_time_has_passed(*, lifted: bool) -> None:
+    pool = Workers(threads=1, queue=1)
+    passed = threading.Event()
+
+    def is_lifted() -> bool:
+        passed.set()
+        return lifted
+
+    waiting = pool.run(TimeLimit(0.0, is_lifted), passed.wait, 60)
+    if lifted:
+        assert await waiting
+    else:
+        with pytest.raises(TimeoutError):
+            await waiting
+    pool.close()

@@ -1,6 +1,5 @@
 """evm_mine and its like: blocks, their time and what else they have, by hand."""
 
-import gzip
 from itertools import pairwise
 
 import pytest
@@ -257,34 +256,6 @@ def test_a_call_may_use_what_a_block_has(rpc, chain):
     assert 99_000_000 < int(rpc("eth_call", gas_left, "latest"), 16) < 100_000_000
     needs_much = {"data": "0x6303938700" + "5a" + "11" + "600d57" + "5f5ffd" + "5b00"}
     assert int(rpc("eth_estimateGas", needs_much), 16) > 60_000_000
-
-
-def test_a_state_is_dumped_and_loaded(rpc, chain):
-    chain.do(value=3)
-    rpc("anvil_setStorageAt", SOMEBODY, 1, "0x" + "22" * 32)
-    rpc("anvil_setCode", SOMEBODY, "0x6001")
-    dump = rpc("anvil_dumpState")
-    rpc("anvil_reset")
-    assert rpc("eth_getCode", SOMEBODY) == "0x"
-    assert rpc("anvil_loadState", dump) is True
-    assert rpc("eth_getCode", SOMEBODY) == "0x6001"
-    assert rpc("eth_getStorageAt", SOMEBODY, "0x1") == "0x" + "22" * 32
-    assert rpc("eth_getBalance", hexed(RECIPIENT)) == "0x3"
-    chain.nonce = 1
-    chain.do(value=1)
-    many = gzip.compress(b'{"accounts":{},"x":[' + b"[]," * 4_000_001 + b"[]]}")
-    for dumped, words in (
-        (b"[]", "it has no accounts"),
-        (b'{"accounts":7}', "it has no accounts"),
-        (b"{}", "it has no accounts"),
-        (b'{"accounts":{}', "it is neither gzip nor JSON"),
-        (b'{"accounts":{"0x5a":{}}}', "account 0x5a cannot be read"),
-        (many, "it has more than 4000000 values"),
-    ):
-        with pytest.raises(JsonRpcError, match=f"Failed to decode state dump: {words}"):
-            rpc("anvil_loadState", hexed(dumped))
-    with pytest.raises(JsonRpcError, match="Failed to decode state dump: it is neither gzip nor"):
-        rpc("anvil_loadState", "0x1234")
 
 
 def test_it_says_what_it_is(rpc, chain):

@@ -1,5 +1,6 @@
 """State of a fork: asked for once, kept as rows, changed by our blocks, and there without the remote node."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,7 @@ from cchain_app import models
 from cchain_app.apps import evm_chain
 from cchain_app.forking.errors import NotKept, UpstreamAway
 from cchain_app.selectors import state
+from cchain_app.services import by_hand
 from cchain_app.services.genesis import load_genesis
 from primitives.evm import Address
 from tests.builders.transactions import SENDER
@@ -26,6 +28,16 @@ def counter(rpc, block="latest"):
     return int(rpc("eth_call", {"to": COUNTER}, block), 16)
 
 
+def noting(function, calls):
+    """Return a function that notes its calls."""
+
+    def noted(*arguments):
+        calls.append(arguments)
+        return function(*arguments)
+
+    return noted
+
+
 def count(forked):
     return forked.make(to=address(COUNTER), data=b"\x01", gas=100_000, value=0)
 
@@ -40,6 +52,24 @@ def test_the_chain_goes_on_from_the_pin(rpc, forked):
     assert block.header.base_fee == 8 * GWEI
     assert block.header.gas_limit == 30_000_000
     assert block.header.timestamp > 1_700_000_000 + PIN
+
+
+def test_a_dump_of_many_accounts_is_loaded_with_one_look_at_the_remote_state(
+    rpc, forked, remote, monkeypatch
+):
+    many = [f"0x{number + 10**9:040x}" for number in range(80)]
+    remote.chain.accounts[many[0]] = (10**20, 5, "0x")
+    dump = {"accounts": {one: {"nonce": 6, "balance": "0x1"} for one in many}}
+    begun = []
+    monkeypatch.setattr(by_hand, "exclusively", noting(by_hand.exclusively, begun))
+    forked.asks_nothing()
+
+    assert rpc("anvil_loadState", "0x" + json.dumps(dump).encode().hex()) is True
+
+    assert len(begun) == 2
+    assert remote.counts["eth_getBalance"] == 80
+    assert rpc("eth_getTransactionCount", many[0]) == "0x6"
+    assert rpc("eth_getBalance", many[79]) == "0x1"
 
 
 def test_the_base_fee_has_no_floor_but_eip_1559(rpc, with_fork, remote):

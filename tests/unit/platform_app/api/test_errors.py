@@ -24,8 +24,10 @@ from platform_app.txs.errors import WrongNetworkId
 from primitives.addresses import Bech32Error
 from primitives.bls import BlsError
 from primitives.der import DerError
+from primitives.fair_lock import WaitedTooLong
 from primitives.hexadecimal import HexError
 from primitives.identity import CertificateError
+from primitives.json_limits import TooDeep, TooManyValues
 from primitives.node_identity import IdentityError
 from primitives.rlp import RlpError
 from primitives.secp256k1 import SignatureError
@@ -42,6 +44,8 @@ NEVER_AT_A_DOOR = (
     SignatureError, BlsError, Overflow,  # become reasons of the rules
     HexError, RlpError,  # of the C-Chain
     Bech32Error,  # becomes an error of addresses
+    TooManyValues, TooDeep,  # become errors of what was to be decoded
+    WaitedTooLong,  # a busy database, for every interface
     ObjectDoesNotExist, MultipleObjectsReturned,  # Django makes them for each model
 )  # fmt: skip
 """Roots of trees whose errors end elsewhere."""

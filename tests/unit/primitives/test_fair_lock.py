@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from chaindb.fair_lock import FairLock, WaitedTooLong
+from primitives.fair_lock import FairLock, WaitedTooLong
 
 SECONDS = 60.0
 """So long a busy machine may take; nothing waits for its end."""
@@ -81,3 +81,27 @@ def test_the_thread_that_has_it_takes_it_again() -> None:
         order.append("still")
     waiting.join(SECONDS)
     assert order == ["within", "still", "other"]
+
+
+def test_it_is_taken_and_released_without_a_block_as_often_as_the_owner_likes() -> None:
+    lock, others = FairLock(), list[bool]()
+
+    def other() -> None:
+        others.append(lock.acquire(blocking=False))
+        if others[-1]:
+            lock.release()
+
+    def try_it() -> bool:
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join(SECONDS)
+        return others[-1]
+
+    with lock:
+        assert lock.acquire(blocking=False)
+        assert not try_it()
+        lock.release()
+        assert not try_it()
+    assert try_it()
+    with pytest.raises(AssertionError, match="only the owner"):
+        lock.release()
