@@ -28,7 +28,7 @@ WITHOUT_DATABASE := $(patsubst %,--ignore=tests/integration/%,benchmarks cchain_
 	health_app/test_page.py health_app/metrics/test_shared.py \
 	$(addprefix nodeproject/,test_api_reference.py test_database_faults.py test_direct_doors.py test_identity.py \
 	test_image.py test_local_processes.py test_logins.py test_make_genesis.py test_paths.py test_process.py \
-	test_root.py test_rpc_examples.py test_start.py test_systemd.py test_voting_settings.py \
+	test_redis_urls.py test_root.py test_rpc_examples.py test_start.py test_systemd.py test_voting_settings.py \
 	test_words_at_start.py) \
 	$(addprefix cchain_app/api/,test_debug_traces.py test_execution.py test_impersonated_signatures.py \
 	test_impersonation.py test_new_account.py test_parity_traces.py test_simulation.py test_simulation_rules.py \

@@ -1,5 +1,6 @@
 """Django's cache in Redis, for a server that may be away or hang: no call waits for it for long."""
 
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final, TypeVar
@@ -17,6 +18,17 @@ T = TypeVar("T")
 
 SECONDS: Final = 0.6
 """Until a command is given up, and until a connection is: all of them are quick ones."""
+
+_PREFIX: Final = re.compile(r"Error (-?\d+ )?connecting to \S+?\. ")
+"""What redis-py begins a message with: the address, which is known."""
+_MAX_MESSAGE: Final = 400
+_CAUSES: Final = {
+    "Connection refused": "connection refused",
+    "resolution": "its name is unknown",
+    "not known": "its name is unknown",
+    "No such file": "No such file or directory: see the files that NODE_REDIS_URL names",
+}
+"""By a part of redis-py's message; other messages are quoted."""
 
 LOST: Final = (redis.ConnectionError, redis.TimeoutError)
 """What Redis' client raises when the server does not answer."""
@@ -115,14 +127,12 @@ def server() -> Server:
 
 
 def _explain(error: BaseException) -> str:
+    text = " ".join(str(error).split())
     if isinstance(error, redis.BusyLoadingError):
         return "it is reading its data"
     if isinstance(error, redis.AuthenticationError):
         return "it refuses this node's password"
     if isinstance(error, redis.TimeoutError):
         return f"no answer within {SECONDS:g}s"
-    if "refused" in str(error):
-        return "connection refused"
-    if "resolution" in str(error) or "not known" in str(error):
-        return "its name is unknown"
-    return "no connection"
+    cause = next((words for part, words in _CAUSES.items() if part in text), "")
+    return cause or _PREFIX.sub("", text)[:_MAX_MESSAGE] or "no connection"

@@ -48,6 +48,10 @@ class Form(NamedTuple):
     """Raises ValueError for what is none."""
 
 
+class FormError(ValueError):
+    """A text is not of its form. The message says why, and repeats nothing of the text that may be secret."""
+
+
 class BadSetting(SystemExit):
     """A variable of the environment cannot be read as what it should be.
 
@@ -183,17 +187,19 @@ def value_of(text: str, wanted: object, declared: "Field[Any]") -> object:
     """
     limits = declared.metadata
     try:
-        return _value(text.strip(), wanted, limits)
-    except ValueError:
-        raise ValueError(f"it must be {_allowed(wanted, limits)}") from None
+        return _value(text.strip(), wanted, limits, declared.default)
+    except ValueError as error:
+        reason = f" ({error})" if isinstance(error, FormError) else ""
+        raise ValueError(f"it must be {_allowed(wanted, limits)}{reason}") from None
 
 
-def _value(text: str, wanted: object, limits: Mapping[str, Any]) -> object:
+def _value(text: str, wanted: object, limits: Mapping[str, Any], default: object) -> object:
     value = _converted(text, wanted)
     if limits["choices"]:
         return _among(value, limits["choices"])
     for part in value if isinstance(value, tuple) else (value,):
-        if limits["form"] is not None and part:
+        # An empty text is the default of settings that may be left out, and of no other.
+        if limits["form"] is not None and (part or default):
             limits["form"].read(part)
     if isinstance(value, int | float):
         _verify_within(value, limits["least"], limits["most"])

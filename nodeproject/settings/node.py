@@ -12,16 +12,10 @@ from nodeproject.installation import data_home
 from nodeproject.settings.accounts import AccountSettings
 from nodeproject.settings.flags import Form, flag
 from nodeproject.settings.forms import CLIENT_NAME, GAS_LIMIT, HARDFORK
+from nodeproject.settings.redis_url import REDIS_URL
 from primitives.networks import LOCAL
 
-
-def _redis_url(text: str) -> None:
-    if not text.startswith(("redis://", "rediss://", "unix://")):
-        raise ValueError
-
-
 _NETWORK = Form("an IP address or network", partial(ip_network, strict=False))
-_REDIS = Form("a URL like redis://HOST:6379/0", _redis_url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +213,10 @@ class NodeSettings(AccountSettings):
     )
 
     database_url: str = flag(
-        "", "Database. Default: SQLite in the data directory; production needs PostgreSQL."
+        "",
+        "Database. Default: SQLite in the data directory; production needs PostgreSQL. Parameters of libpq stand "
+        "behind `?`, such as `sslmode=verify-full`, or the directory of a socket (`host`).",
+        secret=True,
     )
     database_pool: int = flag(
         32,
@@ -233,7 +230,11 @@ class NodeSettings(AccountSettings):
         choices=("NORMAL", "FULL"),
     )
     redis_url: str = flag(
-        "redis://127.0.0.1:6379/0", "Broker, channel layer and shared limits.", form=_REDIS
+        "redis://127.0.0.1:6379/0",
+        "Broker, channel layer and shared limits. `rediss://` verifies the server's certificate (`?ssl_ca_certs=FILE` "
+        "for an authority of yours); `unix:///PATH?db=0` is a socket.",
+        form=REDIS_URL,
+        secret=True,
     )
 
     mining: str = flag(

@@ -8,6 +8,7 @@ from nodeproject.settings.celery import *  # noqa: F403
 from nodeproject.settings.databases import database, is_postgresql
 from nodeproject.settings.flags import BadSetting
 from nodeproject.settings.given import NODE
+from nodeproject.settings.redis_url import broker_of
 
 if not is_postgresql(NODE.database_url):
     raise BadSetting(
@@ -19,7 +20,9 @@ DATABASES = {"default": database(NODE)}
 
 METRICS_DIRECTORY = NODE.directory / "metrics"
 
-_REDIS = {"BACKEND": "chaindb.redis_cache.RedisCache", "LOCATION": NODE.redis_url}
+# Django splits the location at commas and semicolons, which a password may have.
+_LOCATION = NODE.redis_url.replace(",", "%2C").replace(";", "%3B")
+_REDIS = {"BACKEND": "chaindb.redis_cache.RedisCache", "LOCATION": _LOCATION}
 CACHES: dict[str, dict[str, Any]] = {
     "default": _REDIS,
     "filters": {**_REDIS, "KEY_PREFIX": "filters"},
@@ -37,7 +40,7 @@ LOGGING["filters"]["outages"] = {"()": "chaindb.outage_log.OutageFilter"}
 LOGGING["handlers"]["console"]["filters"].insert(0, "outages")
 LOGGING["loggers"]["psycopg.pool"] = {"level": "ERROR"}
 
-CELERY_BROKER_URL = NODE.redis_url
+CELERY_BROKER_URL, CELERY_BROKER_USE_SSL = broker_of(NODE.redis_url)
 # Without emulated acknowledgements: kombu's keep a second book in Redis of what a worker has taken, and
 # writing that back when the connection is lost ends the worker. What was taken then is a tick or other
 # periodic work, which comes again by itself.

@@ -11,14 +11,18 @@ from tests.servers.process import ServerProcess
 
 
 class RedisServer(Breakable):
-    """A running server for one node or one test run."""
+    """A running server for one node or one test run.
 
-    def __init__(self) -> None:
+    Args:
+        options: Further ones of redis-server.
+    """
+
+    def __init__(self, *options: str) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix="node-redis-"))
         self.port = free_port()
         command = [
             "redis-server", "--bind", "127.0.0.1", "--port", str(self.port),
-            "--save", "", "--appendonly", "no", "--dir", str(self.directory),
+            "--save", "", "--appendonly", "no", "--dir", str(self.directory), *options,
         ]  # fmt: skip
         self._start = lambda: ServerProcess(command, self.directory / "log")
         self._process = self._start()

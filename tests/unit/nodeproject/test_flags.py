@@ -81,7 +81,6 @@ def test_a_value_that_does_not_fit_is_refused(name: str, value: str, words: str)
         ("NODE_HEALTH_INTERVAL", "nan"),
         ("NODE_NETWORK", "on"),
         ("NODE_TRUSTED_PROXIES", "proxy.lan"),
-        ("NODE_REDIS_URL", "127.0.0.1:6379"),
     ],
 )
 def test_what_no_node_can_work_with_is_refused_with_what_is_allowed(name: str, value: str) -> None:

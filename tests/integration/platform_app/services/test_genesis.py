@@ -115,8 +115,8 @@ def assert_begun(network: Network, case: dict[str, Any]) -> None:
         tx_id = platform.ID.parse(one["txID"])
         assert accepted.status(platform_chain(), tx_id).status is TxStatus.COMMITTED
     assert [one.blockchain_id for one in chains.blockchains(platform_chain())] == [
-        network.x_chain_id,
         network.c_chain_id,
+        network.x_chain_id,
     ]
 
 

@@ -1,0 +1,112 @@
+"""NODE_REDIS_URL: its syntax, and the same server and TLS options for Celery's broker.
+
+redis-py reads the URL itself, for the cache, the channel layer and the rate limit. Kombu has another form for
+sockets, ignores `?db=`, and does not verify certificates by default.
+"""
+
+from typing import Any, Final, NamedTuple
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
+
+from nodeproject.settings.flags import Form, FormError
+
+_TLS: Final = (
+    "ssl_ca_certs",
+    "ssl_ca_path",
+    "ssl_cert_reqs",
+    "ssl_certfile",
+    "ssl_check_hostname",
+    "ssl_keyfile",
+    "ssl_password",
+)
+_PARAMETERS: Final = {"redis": ("db",), "rediss": ("db", *_TLS), "unix": ("db",)}
+_CHOICES: Final = {
+    "ssl_cert_reqs": ("required", "none"),
+    "ssl_check_hostname": ("true", "false"),
+}
+
+
+class Broker(NamedTuple):
+    """How Celery finds the broker."""
+
+    url: str
+    tls: dict[str, Any] | None
+    """Options of redis-py's connections; None without TLS."""
+
+
+def broker_of(url: str) -> Broker:
+    """Return the server of a Redis URL in Kombu's form.
+
+    Raises:
+        FormError: The URL is malformed, or has a part that would be ignored.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise FormError("its host or port cannot be read") from None
+    if parts.scheme not in _PARAMETERS or not url.startswith(f"{parts.scheme}://"):
+        raise FormError("it begins with none of redis://, rediss:// and unix://")
+    if parts.fragment or port == 0:
+        raise FormError("its host or port cannot be read")
+    given = _parameters(parts)
+    if parts.scheme == "unix":
+        return Broker(_socket(parts, _number(given.get("db", "0"))), None)
+    if not parts.hostname:
+        raise FormError("the host is missing")
+    in_path = unquote(parts.path).strip("/")
+    if in_path and "db" in given:
+        raise FormError("it has two numbers of a database")
+    number = _number(in_path or given.pop("db", "0"))
+    given.pop("db", None)
+    user, at, host = parts.netloc.rpartition("@")
+    server = f"{parts.scheme}://{_quoted(user)}{at}{host}/{number}"
+    return Broker(server, _tls(given) if parts.scheme == "rediss" else None)
+
+
+def _socket(parts: SplitResult, number: int) -> str:
+    user, at, host = parts.netloc.rpartition("@")
+    if host or not parts.path.strip("/"):
+        raise FormError("a socket's path begins with a slash: unix:///run/redis/redis.sock")
+    return f"redis+socket://{_quoted(user)}{at}{quote(unquote(parts.path))}?virtual_host={number}"
+
+
+def _quoted(user: str) -> str:
+    """Return a name and a password without the semicolons at which Kombu splits URLs."""
+    return ":".join(quote(unquote(part), safe="") for part in user.split(":", 1))
+
+
+def _parameters(parts: SplitResult) -> dict[str, str]:
+    try:
+        pairs = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
+    except ValueError:
+        raise FormError("its parameters cannot be read") from None
+    given = dict(pairs)
+    allowed = _PARAMETERS[parts.scheme]
+    for name, value in pairs:
+        if name not in allowed:
+            raise FormError(f"{parts.scheme}:// has no parameter but {', '.join(allowed)}")
+        choices = _CHOICES.get(name)
+        if not value or (choices is not None and value not in choices):
+            may_be = " or ".join(choices) if choices else "given"
+            raise FormError(f"the parameter {name} must be {may_be}")
+    if len(given) < len(pairs):
+        raise FormError("it has a parameter twice")
+    return given
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise FormError("the database must be a number, as in redis://HOST:6379/0")
+    return int(text)
+
+
+def _tls(given: dict[str, str]) -> dict[str, Any]:
+    """Return what redis-py makes of the URL's parameters, with its defaults said: Kombu has others."""
+    tls: dict[str, Any] = {"ssl_cert_reqs": "required", **given}
+    tls["ssl_check_hostname"] = given.get("ssl_check_hostname", "true") == "true"
+    return tls
+
+
+REDIS_URL: Final = Form(
+    "a URL like redis://HOST:6379/0, rediss://HOST:6379/0 or unix:///PATH", broker_of
+)
