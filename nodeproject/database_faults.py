@@ -34,27 +34,28 @@ def verify_reachable() -> None:
     """See at once that a database server answers and lets this node in; a pool would try for long.
 
     Raises:
-        DatabaseUnusable: It does not.
+        DatabaseUnusable: It does not, or it stores texts in another encoding than UTF-8.
     """
     if connection.vendor != "postgresql":
         return
     import psycopg  # a node on SQLite has no use for it
 
     entry = connection.settings_dict
+    parameters = connection.get_connection_params()
+    seconds = max(CONNECT_SECONDS, parameters["connect_timeout"])
     try:
-        psycopg.connect(
-            host=entry["HOST"] or None,
-            port=entry["PORT"] or None,
-            user=entry["USER"] or None,
-            password=entry["PASSWORD"] or None,
-            dbname=entry["NAME"],
-            connect_timeout=CONNECT_SECONDS,
-        ).close()
+        with psycopg.connect(**parameters | {"connect_timeout": seconds}) as session:
+            encoding = session.info.parameter_status("server_encoding")
     except psycopg.Error as error:
         raise DatabaseUnusable(
             f"{_named(entry)} cannot be used ({_words(error)}): see that the server runs, or correct "
             "NODE_DATABASE_URL"
         ) from error
+    if encoding != "UTF8":
+        raise DatabaseUnusable(
+            f"{_named(entry)} has the encoding {encoding}, in which not every name can be stored: make one "
+            "with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
+        )
 
 
 def verify_version(loader: MigrationLoader) -> None:
@@ -105,8 +106,11 @@ _MEANINGS: Mapping[str, str] = {
 def _named(entry: Mapping[str, Any]) -> str:
     if connection.vendor == "sqlite":
         return f"the database {Path(str(entry['NAME']))}"
-    place = f"{entry['HOST'] or 'localhost'}:{entry['PORT'] or 5432}"
-    return f"the database {entry['NAME']} at {place}"
+    from chaindb.postgresql.session import address  # as in `verify_reachable`
+
+    if not entry["NAME"]:
+        return f"the database of the service {entry['OPTIONS'].get('service')}"
+    return f"the database {entry['NAME']} at {address(entry)}"
 
 
 def _words(error: Exception) -> str:

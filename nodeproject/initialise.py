@@ -91,7 +91,6 @@ def initialise(
         DatabaseError: It cannot be read or written.
     """
     _keep_private(node.settings.directory, connection.settings_dict)
-    verify_reachable()
     make_tables()
     make_identity(node.settings, clock.now())
     with Console(stderr=True).status("Asking for the network's genesis"):
@@ -130,9 +129,11 @@ def make_tables() -> None:
     """Run the migrations that are missing, with a bar: a first start has some dozens.
 
     Raises:
+        DatabaseUnusable: The database does not answer, or is not in UTF-8.
         DatabaseOfLaterVersion: There are some that this version does not know.
         DatabaseError: They cannot be run.
     """
+    verify_reachable()
     executor = MigrationExecutor(connection)
     verify_version(executor.loader)
     missing = executor.migration_plan(executor.loader.graph.leaf_nodes())

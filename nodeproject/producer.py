@@ -19,6 +19,7 @@ from typing_extensions import override
 from cchain_app import tasks as cchain
 from chaindb.chains import Chain
 from chaindb.connections import release
+from chaindb.postgresql.session import set_parameters
 from chaindb.wakeup import Wakeup
 from nodeproject.node import Node
 from platform_app import tasks as platform
@@ -83,6 +84,7 @@ class Producer(threading.Thread):
         """Open the session that listens and holds the lock: one of its own, which no pool takes back."""
         parameters = database.get_connection_params()
         session: psycopg.Connection[Any] = psycopg.connect(**parameters, autocommit=True)
+        set_parameters(session)
         session.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._wakeup.channel)))
         return session
 

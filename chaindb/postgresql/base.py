@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from chaindb.bulk import Question, Rows
 from chaindb.locks import BUSY_SECONDS
-from chaindb.postgresql.session import Connection, PostgresqlAway, server
+from chaindb.postgresql.session import Connection, PostgresqlAway, server, set_parameters
 
 _IDLE: Final = TransactionStatus.IDLE
 _BEGIN: Final[Question] = ("BEGIN", ())
@@ -63,6 +63,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
                     raise PostgresqlAway(words) from error
                 if time.monotonic() > until:
                     raise
+
+    def _configure_connection(self, connection: Any) -> bool:
+        """Set up a new session; Django calls it for connections of the pool, too."""
+        super()._configure_connection(connection)  # type: ignore[misc]  # Django's own
+        set_parameters(connection)
+        return True
 
     def send(self, statements: Sequence[Question], *, commits: bool = False) -> list[Rows]:
         """Run statements in one message; return the rows of each, none for one that answers nothing.

@@ -1,7 +1,9 @@
 """Connections to PostgreSQL that notice when the server is lost, or silent for another reason than work."""
 
+import json
+import re
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -10,25 +12,47 @@ from django.db import connections
 from psycopg import pq, waiting
 from typing_extensions import override
 
+from chaindb.locks import BUSY_SECONDS
 from chaindb.servers import SILENCE, Server, ServerAway
 
 _BEAT: Final = 0.1
 """Seconds after which a wait looks at the clock."""
 
-# A connect that fails has no SQLSTATE, so it is told by the server's words, of which libpq gives no others.
-# They are English unless `lc_messages` says otherwise: then the outage is told, and its cause is not.
-_WORDS: Final = {
-    "starting up": "it is starting up or shutting down",
-    "shutting down": "it is starting up or shutting down",
-    "recovery": "it is starting up or shutting down",
-    "password authentication failed": "it refuses this node's password",
-    "no pg_hba.conf entry": "it refuses this node",
-    "does not exist": "it has no such database or user",
-    "onnection refused": "connection refused",
-    "resolve": "its name is unknown",
-    "translate host name": "its name is unknown",
+SESSION: Final = {
+    # A block commits in far less. They end transactions that would hold a lock forever.
+    "statement_timeout": "60000",
+    "lock_timeout": f"{round(1000 * BUSY_SECONDS)}",
+    "idle_in_transaction_session_timeout": "60000",
+    # The server drops a connection whose client is gone, and with it the locks that it holds.
+    "tcp_keepalives_idle": "5",
+    "tcp_keepalives_interval": "2",
+    "tcp_keepalives_count": "3",
 }
-_FULL: Final = ("too many connections", "too many clients", "connection slots")
+"""Parameters of each session. They are set by a statement, because poolers refuse `options` at the login."""
+_SET: Final = """
+SELECT set_config(name, (%s::jsonb)->>name, false) FROM pg_settings
+WHERE name = ANY(%s) AND source <> 'client'
+"""
+"""Parameters that the operator sets by `options` in NODE_DATABASE_URL keep their values."""
+
+# A login that fails has no SQLSTATE, so it is recognised by the server's words, of which libpq gives no others.
+# They are English unless `lc_messages` says otherwise; unrecognised messages are quoted.
+_CAUSES: Final = (
+    (re.compile(r"the database system is "), "it is starting up or shutting down"),
+    (re.compile(r"password authentication failed"), "it refuses this node's password"),
+    (re.compile(r'(database|role) ".*" does not exist'), "it has no such database or user"),
+    (re.compile(r"onnection refused"), "connection refused"),
+    (re.compile(r"failed to resolve host|could not translate host name"), "its name is unknown"),
+)
+_PREFIX: Final = re.compile(r'connection (?:to server )?(?:at|on socket) "[^"]*"[^:]* failed: ')
+"""What libpq begins a message with: the address, which is known."""
+_MAX_MESSAGE: Final = 400
+_FULL: Final = (
+    "too many connections",
+    "too many clients",
+    "connection slots",
+    "connections allowed",
+)
 """It answers, though it has no room for one more connection: those that there are go on."""
 
 
@@ -64,6 +88,11 @@ class Connection(psycopg.Connection[Any]):
             if self.pgconn.status != pq.ConnStatus.OK and (words := server().suspect(error)):
                 raise PostgresqlAway(words) from error
             raise
+
+
+def set_parameters(connection: psycopg.Connection[Any]) -> None:
+    """Set the parameters of a new session."""
+    connection.execute(_SET, [json.dumps(SESSION), list(SESSION)])
 
 
 def _while_it_lives(
@@ -104,9 +133,24 @@ def server() -> Server:
 
     One for the process, since Django makes a connection for each thread, and all ask whether it is away.
     """
-    settings = connections["default"].settings_dict
-    host, port = settings["HOST"] or "the local socket", settings["PORT"] or 5432
-    return Server("PostgreSQL", f"{host}:{port}", _ask, _explain)
+    return Server("PostgreSQL", address(connections["default"].settings_dict), _ask, _explain)
+
+
+def address(settings: Mapping[str, Any]) -> str:
+    """Return where an entry of DATABASES finds its server: hosts with ports, or directories of sockets."""
+    hosts = str(settings["HOST"] or settings["OPTIONS"].get("hostaddr", "")).split(",")
+    ports = str(settings["PORT"]).split(",")
+    if len(ports) == 1:
+        ports *= len(hosts)
+    return ",".join(_place(*place) for place in zip(hosts, ports, strict=False))
+
+
+def _place(host: str, port: str) -> str:
+    if not host:
+        host = "the local socket"
+    elif host.startswith("/"):
+        return f"{host}/.s.PGSQL.{port or 5432}"
+    return f"{f'[{host}]' if ':' in host else host}:{port or 5432}"
 
 
 def _ask() -> None:
@@ -128,5 +172,6 @@ def _ask() -> None:
 
 
 def _explain(error: BaseException) -> str:
-    text = str(error)
-    return next((words for part, words in _WORDS.items() if part in text), "no connection")
+    text = " ".join(str(error).split())
+    cause = next((words for pattern, words in _CAUSES if pattern.search(text)), "")
+    return cause or _PREFIX.sub("", text)[:_MAX_MESSAGE] or "no connection"

@@ -1,44 +1,62 @@
 """The database of a profile, with the manners that chain data needs."""
 
+import re
 import sys
 from pathlib import Path
 from typing import Any, Final
-
-import environ
-from django.core.exceptions import ImproperlyConfigured
+from urllib.parse import unquote
 
 from chaindb.locks import BUSY_SECONDS
 from nodeproject.settings.flags import BadSetting
 from nodeproject.settings.node import NodeSettings
 
+_SQLITE: Final = "sqlite:///"
+_MAX_PORT: Final = 65_535
+_PARAMETER: Final = re.compile(r'[ a-z/"=]*URI query parameter: "[a-z_]+"')
+"""libpq's messages about a parameter. Its other messages may quote the password."""
+
 
 def database(node: NodeSettings) -> dict[str, Any]:
-    """Return the entry of DATABASES for these settings: SQLite or PostgreSQL."""
-    url = node.database_url or f"sqlite:///{node.directory / 'node.sqlite3'}"
-    if url.startswith("sqlite:///"):
-        return _with_manners(environ.Env.db_url_config(url), node)
+    """Return the entry of DATABASES for these settings: SQLite or PostgreSQL.
+
+    Raises:
+        BadSetting: NODE_DATABASE_URL cannot be read, or has a parameter that would have no effect.
+    """
+    url = node.database_url
+    if not url:
+        return sqlite(node.directory / "node.sqlite3", node)
+    if url.startswith(_SQLITE):
+        return _sqlite_of(url, node)
     if not is_postgresql(url):
         raise _bad_url()
-    try:
-        entry: dict[str, Any] = environ.Env.db_url_config(url)
-    except (ValueError, ImproperlyConfigured):
-        raise _bad_url() from None
-    if not entry.get("NAME"):
-        raise _bad_url()
-    return _postgresql(entry, node)
+    return _postgresql(url, node)
 
 
 def is_postgresql(url: str) -> bool:
-    """Say whether a URL is of a PostgreSQL server."""
+    """Return whether a URL names a PostgreSQL server."""
     return url.startswith(("postgres://", "postgresql://"))
 
 
-def _bad_url() -> BadSetting:
-    """Return the refusal; it does not repeat the URL, in which there may be a password."""
+def _bad_url(reason: str = "") -> BadSetting:
+    """Return the refusal. It never repeats the URL, which may hold a password.
+
+    Args:
+        reason: The fault, if it can be described without a part of the URL that may be secret.
+    """
+    detail = f": {reason}" if reason else ""
     return BadSetting(
-        "NODE_DATABASE_URL cannot be read; it must be postgres://USER:PASSWORD@HOST:PORT/NAME or "
+        f"NODE_DATABASE_URL cannot be read{detail}; it must be postgres://USER:PASSWORD@HOST:PORT/NAME or "
         "sqlite:///PATH"
     )
+
+
+def _sqlite_of(url: str, node: NodeSettings) -> dict[str, Any]:
+    path, _, query = url.removeprefix(_SQLITE).partition("?")
+    if not path:
+        raise _bad_url("the path is missing")
+    if query:
+        raise _bad_url(f"SQLite takes no parameters ({query.partition('=')[0]})")
+    return sqlite(Path(unquote(path)), node)
 
 
 def sqlite(path: Path, node: NodeSettings) -> dict[str, Any]:
@@ -77,34 +95,83 @@ def _with_manners(entry: dict[str, Any], node: NodeSettings) -> dict[str, Any]:
     return entry
 
 
-def _postgresql(entry: dict[str, Any], node: NodeSettings) -> dict[str, Any]:
+def _postgresql(url: str, node: NodeSettings) -> dict[str, Any]:
     from chaindb.postgresql.session import Connection  # SQLite needs no driver of PostgreSQL
     from chaindb.servers import SILENCE
 
-    # A pool, since persistent connections of many threads run a server out of connections. The
-    # time-outs end what would hold a lock for ever; a block commits in far less.
-    # The pool gives up soon, and tries to connect only as long as somebody asks: whether it is busy or
-    # the server away, and when that is back, is found out by `chaindb.servers`: its time comes on top.
-    entry["ENGINE"] = "chaindb.postgresql"
-    # Whether one of the pool lives is asked by the backend, and not where it has just answered.
+    parameters = _libpq_parameters(url)
+    entry: dict[str, Any] = {
+        "ENGINE": "chaindb.postgresql",
+        "NAME": parameters.pop("dbname", ""),
+        "USER": parameters.pop("user", ""),
+        "PASSWORD": parameters.pop("password", ""),
+        "HOST": parameters.pop("host", ""),
+        "PORT": parameters.pop("port", ""),
+    }
+    # A pool, because persistent connections of many threads exhaust the server's connections. The
+    # pool gives up soon and tries to connect only while a thread waits: `chaindb.servers` finds out
+    # whether the pool is busy or the server is away, and its time comes on top.
+    pool = {
+        "min_size": 1,
+        "max_size": node.database_pool,
+        "timeout": SILENCE,
+        "reconnect_timeout": 1,
+        "connection_class": Connection,
+    }
+    # The backend checks a pooled connection unless it has just answered.
     entry["OPTIONS"] = {
-        "pool": {
-            "min_size": 1,
-            "max_size": node.database_pool,
-            "timeout": SILENCE,
-            "reconnect_timeout": 1,
-            "connection_class": Connection,
-        },
-        # Statements are prepared that say so (`chaindb.postgresql.base`), and none because it came often.
+        "pool": pool,
+        # Only statements that ask for it are prepared (`chaindb.postgresql.base`), none for being frequent.
         "prepare_threshold": sys.maxsize,
         "connect_timeout": 2,
-        # Either side drops a connection whose other end is gone, and with it the locks that it holds.
+        # The client drops a connection whose server is gone; `chaindb.postgresql.session` has the server's side.
         "keepalives_idle": 5,
         "keepalives_interval": 2,
         "keepalives_count": 3,
         "tcp_user_timeout": 10_000,
-        "options": f"-c statement_timeout=60000 -c lock_timeout={round(1000 * BUSY_SECONDS)}"
-        " -c idle_in_transaction_session_timeout=60000"
-        " -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3",
+        **parameters,
     }
     return entry
+
+
+def _libpq_parameters(url: str) -> dict[str, Any]:
+    """Return the connection parameters of a URL, by libpq's names and as libpq reads them.
+
+    Raises:
+        BadSetting: libpq cannot read it, or it has a parameter that the node cannot honour.
+    """
+    import psycopg  # as above
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        parameters = conninfo_to_dict(url)
+    except psycopg.Error as error:
+        named = _PARAMETER.fullmatch(" ".join(str(error).split()))
+        raise _bad_url(named[0] if named else "") from None
+    if not parameters.get("dbname") and not parameters.get("service"):
+        raise _bad_url("the name of the database is missing")
+    if "@" in str(parameters.get("host", "")):
+        raise _bad_url("an @ in the user's name or password is written as %40")
+    _verify_ports(str(parameters.get("port", "")))
+    if "connect_timeout" in parameters:
+        parameters["connect_timeout"] = _seconds(str(parameters["connect_timeout"]))
+    encoding = str(parameters.pop("client_encoding", "utf8"))
+    if encoding.replace("-", "").casefold() != "utf8":
+        raise _bad_url("client_encoding must be UTF8")
+    if "replication" in parameters:
+        raise _bad_url("the parameter replication is not supported")
+    return parameters
+
+
+def _verify_ports(ports: str) -> None:
+    """Raise BadSetting unless each port of a list, one for each host, is empty or a number."""
+    for port in ports.split(","):
+        if port and not (port.isascii() and port.isdecimal() and 0 < int(port) <= _MAX_PORT):
+            raise _bad_url("a port must be a number from 1 to 65535")
+
+
+def _seconds(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise _bad_url("connect_timeout must be a whole number of seconds") from None

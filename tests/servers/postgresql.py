@@ -12,6 +12,7 @@ import psycopg
 from psycopg import sql
 
 from tests.servers.breakable import Breakable
+from tests.servers.certificates import make_certificate
 from tests.servers.ports import free_port
 from tests.servers.process import ServerError, ServerProcess
 
@@ -29,11 +30,12 @@ class PostgresqlServer(Breakable):
 
     _end_by = signal.SIGINT
 
-    def __init__(self, *, durable: bool = False) -> None:
+    def __init__(self, *, durable: bool = False, tls: bool = False) -> None:
         """Make a cluster and start.
 
         Args:
             durable: whether commits are on the disk before they are answered; else only processes may be killed.
+            tls: whether clients may use TLS; `certificate` is the authority then.
         """
         self.directory = Path(tempfile.mkdtemp(prefix="node-pg-"))
         self.port = free_port()
@@ -43,6 +45,7 @@ class PostgresqlServer(Breakable):
             account = pwd.getpwnam(self._user)
             os.chown(self.directory, account.pw_uid, account.pw_gid)
         self._make_cluster()
+        self.certificate = make_certificate(self.directory) if tls else None
         options = {
             "listen_addresses": "127.0.0.1",
             "unix_socket_directories": "",
@@ -52,6 +55,15 @@ class PostgresqlServer(Breakable):
             # The tests kill processes, never this machine. And they ask for plans, which must not
             # depend on what was in a table when its figures happened to be gathered.
             options |= {"fsync": "off", "full_page_writes": "off", "autovacuum": "off"}
+        if self.certificate is not None:
+            if self._user:
+                for file in self.certificate:
+                    os.chown(file, account.pw_uid, account.pw_gid)
+            options |= {
+                "ssl": "on",
+                "ssl_cert_file": str(self.certificate.certificate),
+                "ssl_key_file": str(self.certificate.key),
+            }
         command = [
             str(self._programs / "postgres"), "-D", str(self.directory / "cluster"),
             "-p", str(self.port), *(f"--{name}={value}" for name, value in options.items()),
@@ -60,11 +72,14 @@ class PostgresqlServer(Breakable):
         self._process = self._start()
         self._process.wait_until(self._answers)
 
-    def create_database(self, name: str, template: str = "template1") -> str:
+    def create_database(
+        self, name: str, template: str = "template1", encoding: str = "UTF8"
+    ) -> str:
         """Make a database, empty or as another one that nobody uses, and return its URL."""
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            made = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
-            connection.execute(made.format(sql.Identifier(name), sql.Identifier(template)))
+            made = sql.SQL("CREATE DATABASE {} TEMPLATE {} ENCODING {}")
+            named = (sql.Identifier(name), sql.Identifier(template), sql.Literal(encoding))
+            connection.execute(made.format(*named))
         return self.url(name)
 
     def url(self, database: str) -> str:

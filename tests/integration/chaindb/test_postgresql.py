@@ -43,7 +43,7 @@ def slow_logins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     connection.ensure_connection()
     options = connection.settings_dict["OPTIONS"]
     with monkeypatch.context() as patched:
-        patched.setitem(options, "options", f"{options['options']} -c post_auth_delay=3")
+        patched.setitem(options, "options", "-c post_auth_delay=3")
         yield
     question = session.server()._question
     if question is not None:  # nobody is to wait for that login any more
@@ -136,3 +136,65 @@ def test_a_database_that_does_not_exist_is_named_as_that() -> None:
         psycopg.connect(**parameters)
 
     assert session._explain(missing.value) == "it has no such database or user"
+
+
+@pytest.mark.parametrize(
+    ("message", "cause"),
+    [
+        (
+            'connection to server at "127.0.0.1", port 1 failed: FATAL:  unsupported startup parameter: options',
+            "FATAL: unsupported startup parameter: options",
+        ),
+        (
+            'connection to server at "db", port 5432 failed: root certificate file "/root.crt" does not exist\n'
+            "Either provide the file, or change sslmode.",
+            'root certificate file "/root.crt" does not exist Either provide the file, or change sslmode.',
+        ),
+        (
+            'connection to server at "db" (10.0.0.1), port 5432 failed: SSL error: certificate verify failed',
+            "SSL error: certificate verify failed",
+        ),
+        (
+            'connection failed: connection to server at "127.0.0.1", port 1 failed: FATAL:  the database '
+            "system is starting up",
+            "it is starting up or shutting down",
+        ),
+        (
+            "failed to resolve host 'db': [Errno -2] Name or service not known",
+            "its name is unknown",
+        ),
+        ("", "no connection"),
+    ],
+)
+def test_what_is_not_recognised_is_quoted(message: str, cause: str) -> None:
+    assert session._explain(psycopg.OperationalError(message)) == cause
+
+
+@pytest.fixture
+def chosen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Reopen the connections with a parameter that the operator's URL may have."""
+    connection.close()
+    connection.close_pool()
+    options = connection.settings_dict["OPTIONS"]
+    with monkeypatch.context() as patched:
+        patched.setitem(options, "options", "-c lock_timeout=1234")
+        yield
+        connection.close()
+        connection.close_pool()
+
+
+def parameter(name: str) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT setting FROM pg_settings WHERE name = %s", [name])
+        value: str = cursor.fetchone()[0]
+        return value
+
+
+def test_sessions_have_limits_without_startup_options() -> None:
+    assert {name: parameter(name) for name in session.SESSION} == session.SESSION
+
+
+@pytest.mark.usefixtures("chosen")
+def test_what_the_operator_has_chosen_stays() -> None:
+    assert parameter("lock_timeout") == "1234"
+    assert parameter("statement_timeout") == session.SESSION["statement_timeout"]

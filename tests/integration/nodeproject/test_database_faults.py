@@ -6,21 +6,28 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+import psycopg
 import pytest
 from django.db import OperationalError
+from django.db.utils import load_backend
 
 from nodeproject.database_faults import explained
+from nodeproject.settings.databases import database
+from nodeproject.settings.node import NodeSettings
 from tests.servers.node import ROOT
 from tests.servers.ports import free_port
-from tests.servers.postgresql import PostgresqlServer
+from tests.servers.postgresql import PASSWORD, PostgresqlServer
 from tests.servers.tables import give_tables
 
 SECONDS = 120.0
 Said = Callable[..., str]
+
+SETTINGS = {"TIME_ZONE": None, "CONN_HEALTH_CHECKS": False}
+"""What Django adds to an entry of DATABASES."""
 
 BAD_URL = (
     "NODE_DATABASE_URL cannot be read; it must be postgres://USER:PASSWORD@HOST:PORT/NAME or "
@@ -61,7 +68,7 @@ def said(data: Path) -> Said:
     return run
 
 
-def database(data: Path) -> Path:
+def database_file(data: Path) -> Path:
     """Give a data directory a database with all tables, and return its file."""
     data.mkdir()
     give_tables(data)
@@ -69,8 +76,7 @@ def database(data: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "url",
-    ["nonsense", "mysql://a/b", "postgres://", "postgres://u:secret@h:port/x", "sqlite:relative"],
+    "url", ["nonsense", "mysql://a/b", "postgres://u:se%zzcret@h/x", "sqlite:relative"]
 )
 def test_a_url_that_is_none(said: Said, url: str) -> None:
     assert said("init_node", NODE_DATABASE_URL=url) == BAD_URL
@@ -99,21 +105,69 @@ def test_a_server_that_is_not_there(said: Said) -> None:
     assert "secret" not in told
 
 
-def test_a_database_that_the_server_does_not_have(said: Said) -> None:
-    server = PostgresqlServer()
-    try:
-        there = server.create_database("there")
-        told = said("init_node", NODE_DATABASE_URL=there.replace("/there", "/absent"))
-    finally:
-        server.stop()
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresqlServer]:
+    """A server with TLS, whose certificate only its own authority verifies."""
+    started = PostgresqlServer(tls=True)
+    yield started
+    started.stop()
 
-    assert "the database absent at " in told
-    assert 'database "absent" does not exist' in told
+
+def test_a_database_that_the_server_does_not_have(said: Said, server: PostgresqlServer) -> None:
+    output = said("init_node", NODE_DATABASE_URL=server.url("absent"))
+
+    assert "the database absent at " in output
+    assert 'database "absent" does not exist' in output
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("sslmode=verify-full&sslrootcert=/absent.pem", 'root certificate file "/absent.pem" does'),
+        ("sslmode=verify-full&sslrootcert=system", "SSL error: certificate verify failed"),
+        ("sslmode=bogus", 'invalid sslmode value: "bogus"'),
+        ("host=/absent", '"/absent/.s.PGSQL.'),
+        ("options=-c%20nonsense%3D1", 'unrecognized configuration parameter "nonsense"'),
+    ],
+)
+def test_parameters_of_the_url_are_honoured_and_failures_quoted(
+    said: Said, server: PostgresqlServer, query: str, message: str
+) -> None:
+    output = said("init_node", NODE_DATABASE_URL=f"{server.url('postgres')}?{query}")
+
+    assert output.startswith("CommandError: the database postgres at ")
+    assert message in output
+    assert PASSWORD not in output
+
+
+def test_tls_that_the_url_asks_for_is_used(server: PostgresqlServer) -> None:
+    assert server.certificate is not None
+    root = server.certificate.certificate
+    query = f"sslmode=verify-full&sslrootcert={root}"
+    entry = database(NodeSettings(database_url=f"{server.url('postgres')}?{query}"))
+    wrapper = load_backend(entry["ENGINE"]).DatabaseWrapper({**SETTINGS, **entry})
+
+    with psycopg.connect(**wrapper.get_connection_params()) as session:
+        assert session.pgconn.ssl_in_use
+
+
+def test_a_database_in_another_encoding(said: Said, server: PostgresqlServer) -> None:
+    url = server.create_database("latin", "template0", "LATIN1")
+
+    output = said("init_node", NODE_DATABASE_URL=url)
+
+    assert output == (
+        f"CommandError: the database latin at 127.0.0.1:{server.port} has the encoding LATIN1, in which "
+        "not every name can be stored: make one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE "
+        "template0\n"
+    )
+    with psycopg.connect(url) as session:
+        assert session.execute("SELECT count(*) FROM pg_stat_user_tables").fetchone() == (0,)
 
 
 @pytest.mark.parametrize("command", ["init_node", "runnode"])
 def test_a_file_that_is_no_database(said: Said, data: Path, command: str) -> None:
-    path = database(data)
+    path = database_file(data)
     path.write_bytes(os.urandom(8192))
 
     assert said(command) == (
@@ -123,7 +177,7 @@ def test_a_file_that_is_no_database(said: Said, data: Path, command: str) -> Non
 
 
 def test_a_database_with_damaged_pages(said: Said, data: Path) -> None:
-    path = database(data)
+    path = database_file(data)
     whole = path.read_bytes()
     path.write_bytes(whole[:4096] + os.urandom(len(whole) - 4096))
 
@@ -134,7 +188,7 @@ def test_a_database_with_damaged_pages(said: Said, data: Path) -> None:
 
 
 def test_a_database_of_a_later_version_is_left_alone(said: Said, data: Path) -> None:
-    path = database(data)
+    path = database_file(data)
     with closing(sqlite3.connect(path)) as rows, rows:
         for name in ("0998_future", "0999_future"):
             rows.execute(

@@ -4,11 +4,13 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chaindb.checkpoints import PAGES
-from nodeproject.settings.databases import sqlite
+from nodeproject.settings.databases import database, sqlite
+from nodeproject.settings.flags import BadSetting
 from nodeproject.settings.node import NodeSettings
 
 MOST = 2 * 2**20
@@ -49,3 +51,92 @@ def test_a_transaction_of_a_full_block_is_written_at_its_end(
 
 def test_who_commits_leaves_the_log_to_the_node_for_long(connection: sqlite3.Connection) -> None:
     assert told(connection, "wal_autocheckpoint") == 4 * PAGES
+
+
+def entry_of(url: str) -> dict[str, Any]:
+    return database(NodeSettings(database_url=url))
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("postgres://db/node", {"HOST": "db", "PORT": "", "NAME": "node", "USER": ""}),
+        (
+            "postgresql://u%40h:p%2F%23%3F@[::1]:5433/a%20b",
+            {"HOST": "::1", "PORT": "5433", "NAME": "a b", "USER": "u@h", "PASSWORD": "p/#?"},
+        ),
+        ("postgres://u:a#b?c@db/node", {"PASSWORD": "a#b?c", "HOST": "db"}),
+        ("postgres:///node?host=/run/postgresql", {"HOST": "/run/postgresql", "NAME": "node"}),
+        ("postgres://%2Frun%2Fpostgresql/node", {"HOST": "/run/postgresql"}),
+        (
+            "postgres://a:1,b:2/node?target_session_attrs=read-write",
+            {"HOST": "a,b", "PORT": "1,2"},
+        ),
+        (
+            "postgres:///?host=db&port=7&user=u&password=p&dbname=n",
+            {"HOST": "db", "PORT": "7", "USER": "u", "PASSWORD": "p", "NAME": "n"},
+        ),
+        ("postgres:///?service=node", {"NAME": "", "HOST": ""}),
+    ],
+)
+def test_a_url_of_postgresql_is_read_as_libpq_does(url: str, expected: dict[str, str]) -> None:
+    entry = entry_of(url)
+
+    assert {name: entry[name] for name in expected} == expected
+
+
+def test_libpqs_parameters_reach_libpq() -> None:
+    given = "sslmode=verify-full&sslrootcert=/ca.pem&application_name=a%20node&connect_timeout=7"
+    options = entry_of(f"postgres://db/node?{given}&options=-c%20work_mem%3D64MB")["OPTIONS"]
+
+    assert options["sslmode"] == "verify-full"
+    assert options["sslrootcert"] == "/ca.pem"
+    assert options["application_name"] == "a node"
+    assert options["connect_timeout"] == 7
+    assert options["options"] == "-c work_mem=64MB"
+
+
+def test_no_startup_option_is_sent_that_was_not_given() -> None:
+    """Poolers refuse logins that have some."""
+    assert "options" not in entry_of("postgres://db/node")["OPTIONS"]
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        (
+            "postgres://u:secret@db/node?pgbouncer=true",
+            ': invalid URI query parameter: "pgbouncer";',
+        ),
+        ("postgres://u:secret@db/node?pool=5&sslmode=require", '"pool";'),
+        ("postgres://u:secret@db/node?sslmode", 'URI query parameter: "sslmode";'),
+        ("postgres://u:secret@db/node?client_encoding=latin1", ": client_encoding must be UTF8;"),
+        ("postgres://u:secret@db/node?replication=database", "replication is not supported;"),
+        ("postgres://u:secret@db/node?connect_timeout=soon", ": connect_timeout must be a whole"),
+        ("postgres://u:secret@db:port/node", ": a port must be a number from 1 to 65535;"),
+        ("postgres://u:secret@db:70000/node", ": a port must be a number from 1 to 65535;"),
+        ("postgres://u:secret@db", ": the name of the database is missing;"),
+        ("postgres://u:pass@secret@db/node", "user's name or password is written as %40;"),
+        ("postgres://u:se%zzcret@db/node", "NODE_DATABASE_URL cannot be read; "),
+        ("postgres://u:pw/x?secret@db/node", "NODE_DATABASE_URL cannot be read; "),
+        ("postgres://u:secret@[::1/node", "NODE_DATABASE_URL cannot be read; "),
+        ("sqlite:///node.sqlite3?mode=ro", ": SQLite takes no parameters (mode);"),
+        ("sqlite:///", ": the path is missing;"),
+    ],
+)
+def test_what_would_have_no_effect_is_refused_by_its_name(url: str, reason: str) -> None:
+    with pytest.raises(BadSetting) as refused:
+        entry_of(url)
+
+    assert reason in str(refused.value)
+    assert "secret" not in str(refused.value)
+    assert "se%zz" not in str(refused.value)
+
+
+def test_a_sqlite_path_is_taken_as_it_is(tmp_path: Path) -> None:
+    directory = tmp_path / "50% of a+b?"
+    entry = database(NodeSettings(data_dir=str(directory)))
+
+    assert entry["NAME"] == str(directory / "node.sqlite3")
+    assert entry_of("sqlite:////srv/a%20b+c.sqlite3")["NAME"] == "/srv/a b+c.sqlite3"
+    assert entry_of("sqlite:///here.sqlite3")["NAME"] == "here.sqlite3"
