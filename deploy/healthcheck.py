@@ -7,15 +7,25 @@ import sys
 SECONDS = 4.0
 """Less than the image's time-out: the words are seen then."""
 PATH = "/ext/health/readiness"
+ALL = ("", "*", "::", "0.0.0.0")  # noqa: S104  # nothing is bound here
+"""Values of NODE_HTTP_HOST with which the node listens on 127.0.0.1 too."""
+
+
+def address() -> tuple[str, int]:
+    """Return where the node of this container listens, by its settings."""
+    host = os.environ.get("NODE_HTTP_HOST", "127.0.0.1").strip().strip("[]")
+    given = os.environ.get("NODE_HTTP_PORT", "").strip()
+    port = int(given) if given.isdigit() else 9650  # a service link is not a port
+    return ("127.0.0.1" if host in ALL else host), port
 
 
 def main() -> int:
-    """Ask the node on this machine, and say what it answers."""
-    given = os.environ.get("NODE_HTTP_PORT", "").strip()
-    port = int(given) if given.isdigit() else 9650  # a service link is not a port
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
+    """Ask the node on this machine, and print its answer."""
+    host, port = address()
+    connection = http.client.HTTPConnection(host, port, timeout=SECONDS)
     try:
-        connection.request("GET", PATH)
+        # An IP address as Host is never refused (NODE_ALLOWED_HOSTS).
+        connection.request("GET", PATH, headers={"Host": "127.0.0.1"})
         answer = connection.getresponse()
         sys.stdout.write(answer.read(65_536).decode(errors="replace"))
     except (OSError, http.client.HTTPException) as error:

@@ -1,6 +1,7 @@
 """Where a person on the same machine finds the node."""
 
 from nodeproject.settings.node import NodeSettings
+from primitives.sockets import is_dual_stack, unbracketed
 
 
 def base_url(settings: NodeSettings) -> str:
@@ -9,6 +10,8 @@ def base_url(settings: NodeSettings) -> str:
 
 
 def reachable(host: str) -> str:
-    """Return where a browser on this machine finds what listens on an address: all of them is none."""
-    ip = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  # it is replaced
+    """Return the address by which a browser on this machine reaches a server that listens on a host."""
+    if host == "0.0.0.0" or is_dual_stack(host):  # noqa: S104  # it is replaced
+        return "127.0.0.1"
+    ip = unbracketed(host)
     return f"[{ip}]" if ":" in ip else ip

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from jsonrpc.connections import ConnectionLimits
+from primitives.sockets import bound_sockets
 
 SWITCH_INTERVAL = 0.0005
 """Seconds after which a busy thread lets another one run. With Python's own 5 ms an answer would
@@ -55,7 +56,8 @@ class PortInUse(CannotStart):
     """Somebody listens on the port, or it may not be listened on."""
 
     def __init__(self, host: str, port: int, reason: str, setting: str) -> None:
-        super().__init__(f"cannot listen on {host}:{port} ({reason}): choose another {setting}")
+        place = f"[{host}]" if ":" in host else host or "*"
+        super().__init__(f"cannot listen on {place}:{port} ({reason}): choose another {setting}")
 
 
 class NotOurAddress(CannotStart):
@@ -98,12 +100,34 @@ def check_port(host: str, port: int, setting: str, host_setting: str = "host") -
         NotOurAddress: The machine has no such address.
         PortInUse: It cannot.
     """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for bound in _bound(host, port, setting, host_setting):
+        bound.close()
+
+
+def listening_sockets(host: str, port: int, count: int = 1) -> list[list[socket.socket]]:
+    """Return the sockets of HTTP for some processes, each with one for each address of a host.
+
+    The kernel spreads connections over the processes once they listen.
+
+    Raises:
+        NotOurAddress: The machine has no such address.
+        PortInUse: Another program has taken the port since it was free.
+    """
+    found: list[list[socket.socket]] = []
+    for _ in range(count):
+        found.append(_bound(host, port, "NODE_HTTP_PORT", "NODE_HTTP_HOST", shared=count > 1))
+        port = found[0][0].getsockname()[1]
+    return found
+
+
+def _bound(
+    host: str, port: int, setting: str, host_setting: str, *, shared: bool = False
+) -> list[socket.socket]:
     try:
-        socket.getaddrinfo(host, None)  # of a name that nobody knows the next call does not tell
-        socket.create_server((host, port), family=family).close()
-    except socket.gaierror as error:
-        raise NotOurAddress(host, error.strerror or str(error), host_setting) from error
+        return bound_sockets(host, port, shared=shared)
+    except (socket.gaierror, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise NotOurAddress(host, reason, host_setting) from error
     except OSError as error:
         reason = os.strerror(error.errno or 0)
         if error.errno == errno.EADDRNOTAVAIL:
@@ -111,27 +135,6 @@ def check_port(host: str, port: int, setting: str, host_setting: str = "host") -
         raise PortInUse(host, port, reason, setting) from error
     except OverflowError as error:
         raise PortInUse(host, port, "no port", setting) from error
-
-
-def share_port(host: str, port: int, count: int) -> list[socket.socket]:
-    """Return sockets on one port, over which the kernel spreads connections once they listen.
-
-    Raises:
-        PortInUse: Somebody has taken it since it was free.
-    """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    found: list[socket.socket] = []
-    for _ in range(count):
-        one = socket.socket(family)
-        for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):
-            one.setsockopt(socket.SOL_SOCKET, option, 1)
-        try:
-            one.bind((host, port))
-        except OSError as error:
-            raise PortInUse(host, port, os.strerror(error.errno or 0), "NODE_HTTP_PORT") from error
-        port = one.getsockname()[1]  # the first one's, where any will do
-        found.append(one)
-    return found
 
 
 def raise_descriptors() -> None:

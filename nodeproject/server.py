@@ -157,19 +157,19 @@ def _uvicorn(listening: Listening) -> None:
     config = config_of(APPLICATION, "nodeproject.direct:Protocol", "nodeproject.direct:WebSocket")
     if node.web_workers > 1 and node.profile == "production":
         config.workers = node.web_workers
-        _TellingProcesses(config, [config.bind_socket()], listening).run()
+        _TellingProcesses(config, _inherited_sockets(), listening).run()
         return
     config.load_app()  # before there is an event loop: models may read rows while they are made
     if count := wanted_readers(this_node()):
         _beside_readers(config, listening, count)
     else:
-        _run(_TellingServer(config, listening))
+        _run(_TellingServer(config, listening), _sockets())
 
 
 def _beside_readers(config: uvicorn.Config, listening: Listening, count: int) -> None:
-    """Serve from this process and from readers, each on a socket of its own."""
+    """Serve from this process and from readers, each on sockets of its own."""
     node = settings.NODE
-    own, *others = process.share_port(node.http_host, node.http_port, 1 + count)
+    own, *others = process.listening_sockets(node.http_host, node.http_port, 1 + count)
     readers = Readers(this_node().evm_chain, others)
     try:
         _run(_WritingServer(config, listening, readers), own)
@@ -178,9 +178,22 @@ def _beside_readers(config: uvicorn.Config, listening: Listening, count: int) ->
         readers.join()
 
 
-def _run(server: _TellingServer, *sockets: socket.socket) -> None:
+def _sockets() -> list[socket.socket]:
+    """Return the bound sockets of this process."""
+    return process.listening_sockets(settings.NODE.http_host, settings.NODE.http_port)[0]
+
+
+def _inherited_sockets() -> list[socket.socket]:
+    """Return bound sockets that child processes inherit."""
+    bound = _sockets()
+    for one in bound:
+        one.set_inheritable(True)
+    return bound
+
+
+def _run(server: _TellingServer, sockets: list[socket.socket]) -> None:
     with contextlib.suppress(KeyboardInterrupt):
-        server.run(list(sockets) or None)
+        server.run(sockets)
     if not server.started:
         sys.exit(STARTUP_FAILURE)
 
@@ -196,8 +209,6 @@ def config_of(application: Any, http: Any, ws: Any = "none") -> uvicorn.Config:
     node = settings.NODE
     return uvicorn.Config(
         application,
-        host=node.http_host,
-        port=node.http_port,
         loop="uvloop",
         http=http,
         ws=ws,
@@ -219,6 +230,7 @@ def config_of(application: Any, http: Any, ws: Any = "none") -> uvicorn.Config:
 def _daphne(listening: Listening) -> None:
     from daphne import server
     from daphne.ws_protocol import WebSocketFactory
+    from twisted.internet.endpoints import AdoptedStreamServerEndpoint
 
     from jsonrpc.http import by_path
     from nodeproject.apps import this_node
@@ -237,18 +249,26 @@ def _daphne(listening: Listening) -> None:
     BoundedRequest.most_of = staticmethod(most_of)
     server.HTTPFactory = BoundedFactory
     WebSocketFactory.protocol = ClosingProtocol
-    host = node.http_host.replace(":", r"\:")
+    bound = {str(place): one for place, one in enumerate(_sockets())}
+
+    def adopted(reactor: Any, place: str) -> AdoptedStreamServerEndpoint:
+        bound[place].listen(process.backlog())
+        return AdoptedStreamServerEndpoint(  # type: ignore[no-untyped-call]
+            reactor, bound[place].detach(), bound[place].family
+        )
+
+    server.serverFromString = adopted  # daphne's own endpoints have one address each
 
     class TellingServer(server.Server):  # type: ignore[misc]  # daphne has no types
         @override
         def listen_success(self, port: Any) -> None:
             super().listen_success(port)
-            host = port.getHost()
-            listening(host.host, host.port)
+            if len(self.listening_addresses) == len(bound):
+                listening(*self.listening_addresses[0])
 
     TellingServer(
         application=application,
-        endpoints=[f"tcp:port={node.http_port}:interface={host}"],
+        endpoints=list(bound),
         ping_interval=30,
         ping_timeout=30,
         websocket_timeout=10**9,  # subscriptions never expire

@@ -12,6 +12,7 @@ from network_app.peers.arrivals import Arrivals, prefix_of
 from network_app.peers.errors import NotWanted, TooManyHalfOpen
 from network_app.peers.stream import Stream
 from network_app.peers.tls import accepting
+from primitives.sockets import bound_sockets
 
 BACKLOG = 128
 """Connections that the operating system keeps while the loop is busy."""
@@ -34,7 +35,7 @@ class Listener:
         self._arrived = arrived
         self._turned_away = turned_away
         self._arrivals = Arrivals(config, time.monotonic())
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
         self._inside: set[Stream] = set()
         self._strangers: set[Stream] = set()
         """Of those inside, the ones that count: all until they are known."""
@@ -47,24 +48,26 @@ class Listener:
         Raises:
             OSError: The address cannot be had.
         """
-        self._server = await asyncio.get_running_loop().create_server(
-            self._stream, host, port, backlog=BACKLOG, start_serving=False
-        )
-        return int(self._server.sockets[0].getsockname()[1])
+        loop = asyncio.get_running_loop()
+        for bound in bound_sockets(host, port):
+            server = await loop.create_server(
+                self._stream, sock=bound, backlog=BACKLOG, start_serving=False
+            )
+            self._servers.append(server)
+        return int(self._servers[0].sockets[0].getsockname()[1])
 
     async def serve(self) -> None:
         """Begin to listen."""
-        assert self._server is not None
-        await self._server.start_serving()
+        for server in self._servers:
+            await server.start_serving()
 
     def stop(self) -> None:
         """Listen no longer. Connections that are there stay.
 
         The server's `wait_closed` would wait for them since Python 3.12, and they end later.
         """
-        if self._server is not None:
-            self._server.close()
-            self._server = None
+        while self._servers:
+            self._servers.pop().close()
 
     async def turn_out(self) -> None:
         """End the connections that nobody has taken over."""

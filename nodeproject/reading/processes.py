@@ -46,11 +46,11 @@ class Readers:
 
     Args:
         chain: What they read. Its memory tells of what happens on the page from now on.
-        sockets: One for each, bound to the port: they stay open here, so that nobody is turned away while a
+        sockets: Those of each, bound to the port. They stay open here, so that no connection is refused while a
             reader is started again.
     """
 
-    def __init__(self, chain: EvmChain, sockets: Sequence[socket.socket]) -> None:
+    def __init__(self, chain: EvmChain, sockets: Sequence[Sequence[socket.socket]]) -> None:
         self._page = HeadPage()
         self._ending = threading.Event()
         self._readers = [_Reader(one, self._page, self._ending) for one in sockets]
@@ -83,7 +83,9 @@ class Readers:
 class _Reader:
     """One of them, and the thread that has to do with it."""
 
-    def __init__(self, listening: socket.socket, page: HeadPage, ending: threading.Event) -> None:
+    def __init__(
+        self, listening: Sequence[socket.socket], page: HeadPage, ending: threading.Event
+    ) -> None:
         self._listening = listening
         self._page = page
         self._ending = ending
@@ -98,7 +100,8 @@ class _Reader:
 
     def tell_to_end(self) -> None:
         with self._lock:
-            self._listening.close()
+            for one in self._listening:
+                one.close()
             if self._line is not None:
                 with suppress(OSError):  # it has died just now
                     self._line.shutdown(socket.SHUT_RDWR)
@@ -142,7 +145,8 @@ class _Reader:
             if self._ending.is_set():
                 return None
             line, theirs = socket.socketpair()
-            given = (self._listening.fileno(), theirs.fileno(), self._page.descriptor)
+            listening = [one.fileno() for one in self._listening]
+            given = (theirs.fileno(), self._page.descriptor, *listening)
             with theirs, ExitStack() as unstarted:
                 unstarted.enter_context(line)
                 process = subprocess.Popen(  # noqa: S603  # our own command

@@ -93,7 +93,9 @@ class NodeSettings(AccountSettings):
         options=(),
     )
     http_host: str = flag(
-        "127.0.0.1", "Address that HTTP and WebSocket listen on.", options=("--host",)
+        "127.0.0.1",
+        "Address that HTTP and WebSocket listen on. `::`, `*` or nothing: all addresses, IPv4 and IPv6.",
+        options=("--host",),
     )
     http_port: int = flag(
         9650,

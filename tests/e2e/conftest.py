@@ -117,13 +117,12 @@ class Nodes:
 
     def _make(self, kind: str) -> CheckedNode:
         directory = self._directory / f"{kind}{next(self._numbers)}"
+        everywhere = {"NODE_HTTP_HOST": "*"}
         if kind == "production":
-            env = {"NODE_WEB_WORKERS": "2"}
+            env = {"NODE_WEB_WORKERS": "2"} | everywhere
             return CheckedNode(directory, postgresql=self._postgresql(), env=env)
-        compilers = {"NODE_SOLC_DIRECTORY": str(CLIENTS)}
-        return CheckedNode(
-            directory, env=compilers | ({"NODE_SERVER": kind} if kind == "daphne" else {})
-        )
+        env = {"NODE_SOLC_DIRECTORY": str(CLIENTS)} | everywhere
+        return CheckedNode(directory, env=env | ({"NODE_SERVER": kind} if kind == "daphne" else {}))
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from primitives.product import NAME, VERSION
 from tests.e2e.checked import CheckedNode
 from tests.e2e.conftest import MakeNode
 from tests.servers.node import ROOT
-from tests.servers.ports import free_port
+from tests.servers.ports import free_port, has_ipv6
 
 RICH = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
 """The key of the first account of the mnemonic that everybody knows."""
@@ -94,10 +94,10 @@ async def test_a_script_s_node(flagged: CheckedNode, config: Path) -> None:
 
 @pytest.mark.parametrize("node", ["embedded", "daphne", "production"], indirect=True)
 def test_programs_are_told_once_that_it_listens(node: CheckedNode) -> None:
-    line = f"Listening on 127.0.0.1:{node.port}\n"
+    line = f"Listening on {'[::]' if has_ipv6() else '0.0.0.0'}:{node.port}\n"
     node.wait_for_words(line)
 
-    assert node.log().count("Listening on 127.0.0.1") == 1
+    assert node.log().count(line) == 1
     assert node.log().index(f"{NAME} {VERSION} ───") < node.log().index(line)
 
 

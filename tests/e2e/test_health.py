@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.e2e.checked import CheckedNode
+from tests.servers.ports import has_ipv6
 
 PATIENCE = 120.0
 """Seconds until all checks have run once and the history is written, on a busy machine."""
@@ -28,8 +29,15 @@ class Page(NamedTuple):
         return json.loads(self.body)
 
 
-def ask(node: CheckedNode, path: str, body: object = None, *, method: str = "") -> Page:
-    connection = HTTPConnection("127.0.0.1", node.port, timeout=60)
+def ask(
+    node: CheckedNode,
+    path: str,
+    body: object = None,
+    *,
+    method: str = "",
+    address: str = "127.0.0.1",
+) -> Page:
+    connection = HTTPConnection(address, node.port, timeout=60)
     content = None if body is None else json.dumps(body)
     headers = {} if body is None else {"content-type": "application/json"}
     try:
@@ -51,6 +59,14 @@ def wait_for_health(node: CheckedNode) -> Page:
     while (page := ask(node, "/ext/health")).status != 200 and time.monotonic() < until:
         time.sleep(0.1)
     return page
+
+
+@every_kind
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_clients_of_both_families_are_answered(node: CheckedNode, address: str) -> None:
+    if address == "::1" and not has_ipv6():
+        pytest.skip("this machine has no IPv6")
+    assert ask(node, "/ext/health/liveness", address=address).status == 200
 
 
 @every_kind

@@ -22,6 +22,7 @@ from tests.e2e.test_metrics import scrape
 from tests.e2e.transactions import Sender, wait_for_receipts
 from tests.servers.client import RpcClient
 from tests.servers.node import RunningNode
+from tests.servers.ports import has_ipv6
 from tests.servers.sockets import has_connection, listeners
 
 STRANGER = "0x000000000000000000000000000000000000dEaD"
@@ -70,7 +71,9 @@ class TwoProcesses:
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoProcesses]:
     """The node of all tests."""
-    with RunningNode(tmp_path_factory.mktemp("two"), env={"NODE_WEB_WORKERS": "2"}) as node:
+    with RunningNode(
+        tmp_path_factory.mktemp("two"), env={"NODE_WEB_WORKERS": "2", "NODE_HTTP_HOST": "::"}
+    ) as node:
         node.start()
         found = TwoProcesses(node)
         found.wait()
@@ -118,6 +121,12 @@ def test_reads_stay_with_the_reader_and_are_counted_with_the_writers(
     assert two.is_readers(reading)
     assert not two.is_readers(writing)
     wait_for(lambda: counted() == before + 10, "the reader's calls are counted, too")
+
+
+def test_both_processes_listen_on_both_families(two: TwoProcesses) -> None:
+    if not has_ipv6():
+        pytest.skip("this machine has no IPv6")
+    wait_for(lambda: listeners(two.node.port, "tcp6") == 2, "both processes listen on IPv6")
 
 
 def test_a_transaction_by_the_readers_port_is_known_to_both(

@@ -68,3 +68,13 @@ def _keep(port: int) -> bool:
 def _book() -> BinaryIO:
     """Return a file of which each byte stands for a port: a process locks those that it was given."""
     return (Path(tempfile.gettempdir()) / f"node-test-ports-{os.getuid()}").open("ab")
+
+
+@cache
+def has_ipv6() -> bool:
+    """Return whether this machine has the IPv6 loopback address."""
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True

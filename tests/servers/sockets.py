@@ -11,7 +11,7 @@ LISTENING: Final = 0x0A
 
 
 class Entry(NamedTuple):
-    """A socket of IPv4, from the side whose port is `port`."""
+    """A socket, from the side whose port is `port`."""
 
     port: int
     peer: int
@@ -20,17 +20,17 @@ class Entry(NamedTuple):
     inode: str
 
 
-def entries() -> Iterator[Entry]:
-    """Yield all of this machine's (of its network namespace)."""
-    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+def entries(table: str = "tcp") -> Iterator[Entry]:
+    """Yield all of this machine's (of its network namespace): those of IPv4, or `tcp6`."""
+    for line in Path("/proc/net", table).read_text().splitlines()[1:]:
         fields = line.split()
         ports = (int(one.rpartition(":")[2], 16) for one in fields[1:3])
         yield Entry(*ports, int(fields[3], 16), fields[9])
 
 
-def listeners(port: int) -> int:
-    """Return how many sockets listen on a port."""
-    return sum(one.port == port and one.state == LISTENING for one in entries())
+def listeners(port: int, table: str = "tcp") -> int:
+    """Return how many sockets listen on a port, of IPv4 or of `tcp6`."""
+    return sum(one.port == port and one.state == LISTENING for one in entries(table))
 
 
 def has_connection(pid: int, port: int, peer: int) -> bool:

@@ -20,6 +20,7 @@ from chaindb import clock
 from chaindb.chains import Chain, present
 from explorer_app.selectors import tokens
 from network_app import selectors
+from nodeproject.addresses import base_url
 from nodeproject.cli import CHECKS
 from nodeproject.facts import print_facts
 from platform_app.apps import platform_chain
@@ -103,8 +104,8 @@ def _rpc_state(head: int) -> str:
     if not Chain.C.is_here:
         return Chain.C.absence
     node = settings.NODE
-    request = urllib.request.Request(  # the node's own address
-        f"http://{node.http_host}:{node.http_port}/ext/bc/C/rpc",
+    request = urllib.request.Request(  # noqa: S310  # the node's own address
+        f"{base_url(node)}/ext/bc/C/rpc",
         data=b'{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}',
         headers={"Content-Type": "application/json"},
     )
@@ -116,4 +117,4 @@ def _rpc_state(head: int) -> str:
         return f"[red]does not answer[/red] ({escape(str(error))})"
     milliseconds = (time.perf_counter() - started) * 1000
     state = "[green]answers[/green]" if number >= head else f"[yellow]at block {number}[/yellow]"
-    return f"{state} in {milliseconds:.0f} ms on {node.http_host}:{node.http_port}"
+    return f"{state} in {milliseconds:.0f} ms on {base_url(node)}"

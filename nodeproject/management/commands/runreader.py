@@ -31,9 +31,9 @@ class Command(BaseCommand):
 
     @override
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("listening", type=int, help="the socket that it listens on")
         parser.add_argument("line", type=int, help="the socket to the node's process")
         parser.add_argument("page", type=int, help="the page that says where the chain is")
+        parser.add_argument("listening", type=int, nargs="+", help="the sockets to listen on")
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
@@ -57,7 +57,7 @@ class Command(BaseCommand):
         server = BesideServer(config)
         signal.signal(signal.SIGTERM, lambda *_: server.end())
         threading.Thread(target=_end_with, args=[line, server], name="line", daemon=True).start()
-        server.run([socket.socket(fileno=options["listening"])])
+        server.run([socket.socket(fileno=one) for one in options["listening"]])
         handover.close()
 
 

@@ -3,6 +3,7 @@
 import json
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -21,6 +22,7 @@ from tests.house import deployed
 from tests.house.deployed import ROOT
 from tests.integration.jsonrpc.guarded import until
 from tests.integration.patience import SECONDS
+from tests.servers.ports import has_ipv6
 
 ENVIRONMENT = Path(sys.executable).parent.parent
 
@@ -70,7 +72,7 @@ def test_what_is_copied_compiles_and_is_clean_for_production(image: Path, tmp_pa
         "NODE_PUBLIC_IP": "203.0.113.7",
         "NODE_DATA_DIR": str(data),
         "PROMETHEUS_MULTIPROC_DIR": str(tmp_path / "metrics"),
-        "NODE_HTTP_HOST": "0.0.0.0",
+        "NODE_HTTP_HOST": "::",
         "NODE_STAKING_HOST": "0.0.0.0",
     }
     checked = run(image, "python manage.py check --deploy --fail-level INFO", **settings)
@@ -155,10 +157,18 @@ class _Answer(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-@pytest.fixture
-def answering() -> Iterator[HTTPServer]:
+class _Server(HTTPServer):
+    def __init__(self, address: str) -> None:
+        self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        super().__init__((address, 0), _Answer)
+
+
+@pytest.fixture(params=["127.0.0.1", "::1"])
+def answering(request: pytest.FixtureRequest) -> Iterator[HTTPServer]:
     """A web server that answers readiness."""
-    with HTTPServer(("127.0.0.1", 0), _Answer) as server:
+    if ":" in request.param and not has_ipv6():
+        pytest.skip("this machine has no IPv6")
+    with _Server(request.param) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield server
@@ -171,12 +181,15 @@ def test_the_health_check_passes_where_the_node_is_ready_alone(
 ) -> None:
     (health,) = [rest for word, rest in deployed.dockerfile() if word == "HEALTHCHECK"]
     command = shlex.join(json.loads(health.partition("CMD ")[2]))
-    port = {"NODE_HTTP_PORT": str(answering.server_port)}
-    for status, code in ((200, 0), (503, 1)):
-        answering.status = status  # type: ignore[attr-defined]
-        found = run(image, command, **port)
-        assert (found.returncode, found.stdout) == (code, '{"healthy":true}')
+    place = {"NODE_HTTP_PORT": str(answering.server_port)}
+    is_ipv6 = answering.address_family == socket.AF_INET6
+    for host in ("::1", "[::1]") if is_ipv6 else ("127.0.0.1", "0.0.0.0", "::", "*", ""):
+        place["NODE_HTTP_HOST"] = host
+        for status, code in ((200, 0), (503, 1)):
+            answering.status = status  # type: ignore[attr-defined]
+            found = run(image, command, **place)
+            assert (found.returncode, found.stdout) == (code, '{"healthy":true}'), host
     answering.server_close()
-    found = run(image, command, **port)
+    found = run(image, command, **place)
     assert found.returncode == 1
     assert "the node does not answer" in found.stdout

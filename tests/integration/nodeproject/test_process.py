@@ -15,9 +15,11 @@ from nodeproject.process import (
     PortInUse,
     check_port,
     claim_directory,
+    listening_sockets,
 )
+from primitives.sockets import bound_sockets
 from tests.servers.node import ROOT
-from tests.servers.ports import free_port
+from tests.servers.ports import free_port, has_ipv6
 
 
 def test_a_data_directory_is_for_one_node(tmp_path: Path) -> None:
@@ -46,6 +48,49 @@ def test_a_port_that_is_taken_is_told_before_the_start() -> None:
 def test_an_address_that_is_not_this_machines_is_not_blamed_on_the_port(host: str) -> None:
     with pytest.raises(NotOurAddress, match=rf"^cannot listen on '{host}' .*another NODE_HOST$"):
         check_port(host, 0, "NODE_PORT", "NODE_HOST")
+
+
+@pytest.mark.parametrize("host", ["::", "[::]", "0::0", "*", ""])
+def test_hosts_for_all_addresses_have_a_socket_for_each_family(host: str) -> None:
+    bound = bound_sockets(host, 0)
+    try:
+        ports = {one.getsockname()[1] for one in bound}
+        families = {one.family for one in bound}
+        assert len(ports) == 1
+        assert families == {socket.AF_INET, *([socket.AF_INET6] if has_ipv6() else [])}
+        for one in bound:  # neither takes connections of the other family
+            one.listen()
+        with socket.create_connection(("127.0.0.1", *ports)) as client:
+            accepting = next(one for one in bound if one.family == socket.AF_INET)
+            accepted, peer = accepting.accept()
+            accepted.close()
+            assert peer == client.getsockname()
+    finally:
+        for one in bound:
+            one.close()
+
+
+@pytest.mark.parametrize("taken", ["127.0.0.1", "::1"])
+def test_all_addresses_are_not_had_where_one_family_s_port_is_taken(taken: str) -> None:
+    if taken == "::1" and not has_ipv6():
+        pytest.skip("this machine has no IPv6")
+    family = socket.AF_INET6 if ":" in taken else socket.AF_INET
+    with socket.create_server((taken, 0), family=family) as server:
+        port = server.getsockname()[1]
+        with pytest.raises(PortInUse, match=rf"^cannot listen on \[::\]:{port} "):
+            check_port("::", port, "NODE_X")
+
+
+def test_processes_share_a_port_on_both_families() -> None:
+    shared = listening_sockets("*", 0, 2)
+    try:
+        names = [one.getsockname()[:2] for sockets in shared for one in sockets]
+        assert len({port for _, port in names}) == 1
+        assert len(names) == 2 * len(set(names))
+        assert len(shared) == 2
+    finally:
+        for one in (one for sockets in shared for one in sockets):
+            one.close()
 
 
 SWALLOWED = """

@@ -54,10 +54,10 @@ def test_a_reader_that_cannot_be_started_is_started_later(
         """Stands in for a reader that ends at once, when it has been told to."""
 
         def __init__(self, *_command: Any, pass_fds: tuple[int, ...], **_options: Any) -> None:
-            lines.append(pass_fds[1])
+            lines.append(pass_fds[0])
             if len(lines) < 3:
                 raise OSError(errno.ENOMEM, "Cannot allocate memory")
-            self._line = socket.socket(fileno=socket.dup(pass_fds[1]))
+            self._line = socket.socket(fileno=socket.dup(pass_fds[0]))
             started.set()
 
         def wait(self, _seconds: float) -> int:
@@ -66,7 +66,7 @@ def test_a_reader_that_cannot_be_started_is_started_later(
 
     monkeypatch.setattr(subprocess, "Popen", Process)
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        readers = Readers(chain, [listening])
+        readers = Readers(chain, [[listening]])
         readers.start(lambda _given: None)
         assert started.wait(60)
         readers.stop()
