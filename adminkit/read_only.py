@@ -17,7 +17,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from typing_extensions import override
 
 from adminkit.changelist import Branch, Choice, KeysetChangeList
@@ -95,7 +95,8 @@ class ReadOnlyModelAdmin(ToldAbsence, RowDeeds, ThemedModelAdmin):
     def view_on_site(self, obj: Any) -> str | None:
         """Return where the explorer shows a row; None of rows that it has no page for."""
         field = self.unique_hash if self.found_by is None else self.found_by
-        return f"/search?{urlencode({'q': str(getattr(obj, field))})}" if field else None
+        query = urlencode({"q": str(getattr(obj, field))}) if field else ""
+        return f"{reverse('explorer:search')}?{query}" if field else None
 
     def read_hash(self, text: str) -> bytes | None:
         """Read a value of `unique_hash` in a page's address; None for a text that is none."""

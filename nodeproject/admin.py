@@ -11,6 +11,7 @@ from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
 from django.http import HttpRequest
+from django.urls import get_script_prefix
 from django_celery_beat import admin as beat_admin
 from django_celery_beat import models as beat
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
@@ -18,6 +19,7 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from adminkit.refusals import ToldFilters
 from nodeproject import entries_admin as _entries_admin  # noqa: F401  # registers itself
+from nodeproject.script_prefix import script_prefix
 from primitives.networks import MAINNET, name_of
 from primitives.product import NAME
 
@@ -55,13 +57,21 @@ class ThemedGroupAdmin(ToldFilters, GroupAdmin, ThemedModelAdmin):
 class TaskSelect(UnfoldAdminSelectWidget, beat_admin.TaskSelectWidget):  # type: ignore[misc]  # untyped
     """The choice of a registered task, drawn by the theme."""
 
+    def tasks_as_choices(self) -> Any:
+        """Return the tasks. Celery sets Django up before it looks for them, which resets the script prefix."""
+        with script_prefix(get_script_prefix()):
+            return super().tasks_as_choices()
+
 
 class ThemedTaskForm(beat_admin.PeriodicTaskForm):  # type: ignore[misc]  # untyped
     """A scheduled task's form with the theme's fields for what the model does not have."""
 
+    regtask = beat_admin.TaskChoiceField(
+        label="Task (registered)", required=False, widget=TaskSelect
+    )
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["regtask"].widget = TaskSelect()
         self.fields["task"].widget = UnfoldAdminTextInputWidget()
 
 

@@ -33,6 +33,7 @@ from jsonrpc.gate import Gate  # noqa: E402
 from jsonrpc.http import by_path  # noqa: E402
 from nodeproject import process  # noqa: E402
 from nodeproject.apps import this_node  # noqa: E402
+from nodeproject.base_path import BelowBasePath  # noqa: E402
 from nodeproject.chain_paths import ChainPaths, letters_of  # noqa: E402
 from nodeproject.concurrency import DJANGO_THREADS, WAITING_PAGES, ConcurrencyLimit  # noqa: E402
 from nodeproject.doors import CCHAIN_WEBSOCKETS, ROOT  # noqa: E402
@@ -79,7 +80,7 @@ class Application:
         behind: Any = ProtocolTypeRouter(
             {
                 "http": ConcurrencyLimit(
-                    django_application,
+                    BelowBasePath(django_application, doors.base_paths),
                     at_once=DJANGO_THREADS,
                     waiting=WAITING_PAGES,
                     gate=Gate(doors.gate_config, endpoint.dispatcher.dialect),
@@ -112,7 +113,8 @@ class Application:
             pages=[ROOT],
             load_others=Pages().load,
         )
-        self._door = PlainDoor(node.plain.front, raw, node.plain.workers)
+        self._base_paths = doors.base_paths
+        self._door = PlainDoor(node.plain.front, raw, node.plain.workers, doors.base_paths)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one connection."""
@@ -122,6 +124,7 @@ class Application:
         self._follow()  # servers without lifespan events (daphne) begin here
         if scope["type"] == "http":
             self._node.observation.reporter.start()
+        scope = self._base_paths.stripped(scope)
         await self._door(await self._paths.by_letter(scope), receive, send)
 
     def _follow(self) -> None:

@@ -36,15 +36,22 @@ class SocketPaths(Container[str]):
 
     Args:
         paths: by alias, all with the same end; `/` may be among them.
+        without_base: Removes the base path from a path.
     """
 
-    def __init__(self, paths: Collection[str]) -> None:
+    def __init__(
+        self, paths: Collection[str], without_base: Callable[[str], str] = lambda path: path
+    ) -> None:
+        self._without_base = without_base
         self._paths = frozenset(paths)
         self._ends = {path[path.rindex("/") :] for path in paths} - {"/"}
 
     @override
     def __contains__(self, path: object) -> bool:
-        found = BY_ID.fullmatch(path) if isinstance(path, str) else None
+        if not isinstance(path, str):
+            return False
+        path = self._without_base(path)
+        found = BY_ID.fullmatch(path)
         return path in self._paths or (found is not None and found[2] in self._ends)
 
 

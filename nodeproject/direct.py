@@ -37,7 +37,7 @@ class Protocol(direct.DirectProtocol):
         if endpoint is not _DOORS.cchain
         for path in endpoint.paths
     )
-    websocket_paths = SocketPaths(CCHAIN_WEBSOCKETS)
+    websocket_paths = SocketPaths(CCHAIN_WEBSOCKETS, _DOORS.base_paths.without)
 
 
 class AdoptedProtocol(Protocol):

@@ -32,6 +32,7 @@ from jsonrpc.registry import MethodRegistry
 from jsonrpc.throttle import LocalThrottle, Rate, Throttle
 from jsonrpc.turn import LoopTurn
 from jsonrpc.workers import Workers
+from nodeproject.base_path import BasePaths
 from nodeproject.chain_paths import paths_of
 from nodeproject.observation import Observation
 from nodeproject.openrpc.document import Interface, Server
@@ -228,6 +229,11 @@ class Doors:
             proxies=TrustedProxies.of(*node.trusted_proxies),
             node_id=str(own_node_id(self._platform_rpc.chain) or ""),
         )
+
+    @cached_property
+    def base_paths(self) -> BasePaths:
+        """What decides which path of a proxy a page is below."""
+        return BasePaths(self._settings.base_path, self.gate_config.proxies)
 
     @cached_property
     def workers(self) -> Workers:

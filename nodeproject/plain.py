@@ -29,6 +29,7 @@ from jsonrpc.http import read_head as read_django_head
 from jsonrpc.inflight import Replies
 from jsonrpc.plain_heads import read_headers
 from jsonrpc.workers import Workers
+from nodeproject.base_path import NO_BASE_PATHS, BasePaths
 from nodeproject.doors import ROOT, Doors
 from nodeproject.observation import Observation
 from nodeproject.openrpc.page import Reference
@@ -75,7 +76,8 @@ class PageContent(NamedTuple):
 class Page(NamedTuple):
     """What is shown at a path. Pages that may wait for something are made in a thread."""
 
-    show: Callable[[Query], PageContent]
+    show: Callable[[Query, str], PageContent]
+    """Makes it of the request's query and of the base path, with which its links begin."""
     waits: bool = False
 
 
@@ -178,7 +180,7 @@ class PagesAtOnce:
         if asked is None:
             return None
         try:
-            reply = self._front.reply(asked.head, asked.page.show({}))
+            reply = self._front.reply(asked.head, asked.page.show({}, ""))
         except Exception:
             # The door behind meets it too, and has an answer even then.
             _log.exception("the page %s failed", asked.path)
@@ -215,9 +217,17 @@ class PlainDoor:
         behind: the other one.
         workers: threads for pages that wait; not those of calls, behind which nobody could look at a
             node that is busy.
+        base_paths: Decides which path of a proxy a page is below.
     """
 
-    def __init__(self, front: Front, behind: Application, workers: Workers) -> None:
+    def __init__(
+        self,
+        front: Front,
+        behind: Application,
+        workers: Workers,
+        base_paths: BasePaths = NO_BASE_PATHS,
+    ) -> None:
+        self._base_paths = base_paths
         self._front = front
         self._behind = behind
         self._workers = workers
@@ -233,12 +243,12 @@ class PlainDoor:
         return await _send(send, reply, with_body=head.method != "HEAD")
 
     async def _show(self, page: Page, head: RequestHead, scope: Scope) -> Reply:
-        query = _query(scope["query_string"])
+        query, base = _query(scope["query_string"]), self._base_paths.of(scope)
         try:
             if page.waits:
-                content = await self._workers.run(_SECONDS, page.show, query)
+                content = await self._workers.run(_SECONDS, page.show, query, base)
             else:
-                content = page.show(query)
+                content = page.show(query, base)
         except (Overloaded, TimeoutError):
             return self._front.unavailable(head)
         except Exception as error:
@@ -281,12 +291,12 @@ class Plain:
 
     def respond(self, request: HttpRequest) -> HttpResponse:
         """Answer a request that came through Django as the door does, byte for byte."""
-        front, head = self.front, read_django_head(request)
-        reply = front.page(head, request.path)
+        front, head, path = self.front, read_django_head(request), request.path_info
+        reply = front.page(head, path)
         if not isinstance(reply, Reply):
             query = _query(request.META.get("QUERY_STRING", "").encode("latin-1"))
-            reply = front.reply(head, reply.show(query))
-        front.count(head, request.path, reply)
+            reply = front.reply(head, reply.show(query, request.META.get("SCRIPT_NAME", "")))
+        front.count(head, path, reply)
         return to_response(reply)
 
     def _pages(self) -> dict[str, Page]:
@@ -299,19 +309,19 @@ class Plain:
             OPENRPC_PATH: Page(self._show_document, waits=True),
         }
 
-    def _show_reference(self, _query: Query) -> PageContent:
-        return PageContent(HTTPStatus.OK, _HTML, *self._reference.html)
+    def _show_reference(self, _query: Query, base: str) -> PageContent:
+        return PageContent(HTTPStatus.OK, _HTML, *self._reference.html(base))
 
-    def _show_document(self, _query: Query) -> PageContent:
-        return PageContent(HTTPStatus.OK, _JSON, *self._reference.document)
+    def _show_document(self, _query: Query, base: str) -> PageContent:
+        return PageContent(HTTPStatus.OK, _JSON, *self._reference.document(base))
 
-    def _metrics(self, _query: Query) -> PageContent:
+    def _metrics(self, _query: Query, _base: str) -> PageContent:
         content_type, text = self._observation.page.text()
         return PageContent(HTTPStatus.OK, content_type, text)
 
 
-def _health(show: Callable[[Collection[str]], Answer]) -> Callable[[Query], PageContent]:
-    def content(query: Query) -> PageContent:
+def _health(show: Callable[[Collection[str]], Answer]) -> Callable[[Query, str], PageContent]:
+    def content(query: Query, _base: str) -> PageContent:
         status, body = show(query.get("tag", ()))
         return PageContent(status, _JSON, body)
 

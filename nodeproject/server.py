@@ -239,9 +239,11 @@ def _daphne(listening: Listening) -> None:
 
     load_pages()  # whose body is read is asked at once there
     node = settings.NODE
-    interfaces = by_path(this_node().doors.endpoints())
+    doors = this_node().doors
+    interfaces = by_path(doors.endpoints())
 
-    def most_of(path: str) -> int:
+    def most_of(asked: str) -> int:
+        path = doors.base_paths.without(asked)
         if path in interfaces:
             return node.body_limit
         return node.page_body_limit if takes_body(path) else 0

@@ -6,6 +6,7 @@ from typing import Final
 
 from django.core.exceptions import TooManyFieldsSent
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 
 from chaindb.unavailable import unavailable
 from explorer_app.api import (
@@ -65,7 +66,7 @@ def answer_v2(site: Explorer, request: HttpRequest) -> HttpResponse:
 
 def chain_list(site: Explorer, request: HttpRequest) -> HttpResponse:
     """List this chain, as the second version lists those that it knows."""
-    base = request.build_absolute_uri("/").rstrip("/")
+    base = request.build_absolute_uri(reverse("explorer:front")).rstrip("/")
     chain_id = site.evm.genesis.config.chain_id
     row = {
         "chainname": f"C-Chain {chain_id}",

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
-from urllib.parse import quote
 
 import msgspec
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 
 from explorer_app.api.door import BodyTooLarge, client_of, door, json_response, read_body
 from explorer_app.api.sourcify_contract import FIELDS, FieldsUnknown, fields_of, minimal, nothing
@@ -172,7 +172,7 @@ def check_all(site: Explorer, request: HttpRequest) -> HttpResponse:
 
 def page(_site: Explorer, _request: HttpRequest, chain: str, address: str) -> HttpResponse:
     """Lead to a contract's page: clients print such links."""
-    return HttpResponseRedirect(f"/address/{quote(address, safe='')}?tab=contract")
+    return HttpResponseRedirect(f"{reverse('explorer:address', args=[address])}?tab=contract")
 
 
 def moment(at: datetime) -> str:

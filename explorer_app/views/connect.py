@@ -17,12 +17,13 @@ class Door(NamedTuple):
     scheme: str
     """`http` or `ws`; the page shows the secure one where it was fetched over TLS itself."""
     path: str
-    remark: str = ""
+    alias: str = ""
+    """Another path of the same."""
 
 
 _CCHAIN: Final = (
-    Door("C-Chain JSON-RPC", "http", "/", "the same as /ext/bc/C/rpc"),
-    Door("C-Chain WebSocket", "ws", "/", "the same as /ext/bc/C/ws"),
+    Door("C-Chain JSON-RPC", "http", "/", "/ext/bc/C/rpc"),
+    Door("C-Chain WebSocket", "ws", "/", "/ext/bc/C/ws"),
 )
 _ALWAYS: Final = (
     Door("P-Chain JSON-RPC", "http", "/ext/bc/P"),

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import get_script_prefix
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_safe
@@ -132,7 +133,10 @@ def rendered(
 ) -> HttpResponse:
     """Return a page in its frame."""
     network = site.settings.network_id
+    prefix = get_script_prefix().removesuffix("/")
     frame = {
+        "prefix": prefix,
+        "rpc_path": f"{prefix}/" if prefix else "",
         "product": NAME,
         "network_name": name_of(network),
         "is_local": network == LOCAL,

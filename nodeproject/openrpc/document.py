@@ -89,16 +89,21 @@ def examples() -> Mapping[str, Mapping[str, Any]]:
     return found
 
 
-def whole(interfaces: Iterable[Interface]) -> bytes:
-    """Return the document of all methods of a node as JSON; each method names its servers."""
+def whole(interfaces: Iterable[Interface], base: str = "") -> bytes:
+    """Return the document of all methods of a node as JSON; each method names its servers.
+
+    Args:
+        interfaces: Those of the node.
+        base: The base path, which is put in front of the servers' paths.
+    """
     known = tuple(interfaces)
     methods = (
-        {**_method(entry), "servers": _servers(servers_of(entry, one))}
+        {**_method(entry), "servers": _servers(servers_of(entry, one), base)}
         for one in known
         for entry in one.entries
     )
     servers = [server for one in known for server in one.servers]
-    return msgspec.json.encode(_document(NAME, _servers(servers), methods))
+    return msgspec.json.encode(_document(NAME, _servers(servers, base), methods))
 
 
 def servers_of(entry: Entry, interface: Interface) -> tuple[Server, ...]:
@@ -106,8 +111,8 @@ def servers_of(entry: Entry, interface: Interface) -> tuple[Server, ...]:
     return tuple(one for one in interface.servers if one.is_socket or not entry.needs_socket)
 
 
-def _servers(servers: Iterable[Server]) -> list[Json]:
-    return [{"name": one.name, "url": one.path} for one in servers]
+def _servers(servers: Iterable[Server], base: str = "") -> list[Json]:
+    return [{"name": server.name, "url": base + server.path} for server in servers]
 
 
 def _document(title: str, servers: list[Json], methods: Iterable[Json]) -> Json:

@@ -7,7 +7,7 @@ tried to the node that the page came from.
 import gzip
 import json
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString
 from nodeproject.openrpc.document import COMPONENTS, Interface, servers_of, whole
 from nodeproject.openrpc.entries import Argument, Entry, Fault
 from nodeproject.openrpc.schema_html import inline, paragraphs, schema_html
+from nodeproject.script_prefix import script_prefix
 from nodeproject.settings.theme import FAVICON
 from primitives.product import NAME, VERSION
 
@@ -80,6 +81,12 @@ class Kept(NamedTuple):
         return cls(body, gzip.compress(body, mtime=0))
 
 
+BASE: Final = "/@base@"
+"""A mark for the base path in the page and in the document, which are rendered once for all requests."""
+_VARIANTS: Final = 8
+"""Base paths for which the page and the document are kept."""
+
+
 class Reference:
     """What tells of a node's methods: the page and the document, each made at its first use.
 
@@ -91,16 +98,25 @@ class Reference:
     def __init__(self, address: str, interfaces: Callable[[], Iterable[Interface]]) -> None:
         self._address = address
         self._interfaces = interfaces
+        self.html = lru_cache(_VARIANTS)(self._html_for)
+        """Returns the page whose links begin with a base path."""
+        self.document = lru_cache(_VARIANTS)(self._document_for)
+        """Returns the OpenRPC document of all methods as JSON, whose servers' paths begin with a base path."""
+
+    def _html_for(self, base: str) -> Kept:
+        return Kept.of(self._html.replace(BASE.encode(), base.encode()))
+
+    def _document_for(self, base: str) -> Kept:
+        return Kept.of(self._document.replace(BASE.encode(), base.encode()))
 
     @cached_property
-    def html(self) -> Kept:
-        """The page."""
-        return Kept.of(render_to_string(TEMPLATE, self.facts()).encode())
+    def _html(self) -> bytes:
+        with script_prefix(f"{BASE}/"):
+            return render_to_string(TEMPLATE, self.facts()).encode()
 
     @cached_property
-    def document(self) -> Kept:
-        """The OpenRPC document of all methods as JSON."""
-        return Kept.of(whole(self._interfaces()))
+    def _document(self) -> bytes:
+        return whole(self._interfaces(), BASE)
 
     def facts(self) -> dict[str, Any]:
         """Return what the page shows, by the names that its template has for it."""
@@ -110,6 +126,7 @@ class Reference:
             "version": VERSION,
             "favicon": FAVICON,
             "address": self._address,
+            "base": BASE,
             "interfaces": shown,
             "count": sum(len(space.methods) for one in shown for space in one.namespaces),
             "types": [(name, schema_html(schema)) for name, schema in sorted(COMPONENTS.items())],

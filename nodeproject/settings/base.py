@@ -7,6 +7,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
+from django.conf import global_settings
 from django.core.management.utils import get_random_secret_key
 
 from nodeproject.installation import BASE_DIR
@@ -75,6 +76,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "health_app.metrics.exposition.Before",
     "django.middleware.security.SecurityMiddleware",
+    "nodeproject.script_prefix.CookiePaths",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -124,6 +126,10 @@ LOGIN_FAILURES = {
 """The cache in which each web process counts failed logins; two entries for who is locked."""
 
 STATIC_URL = "/static/"
+STORAGES = {
+    **global_settings.STORAGES,
+    "staticfiles": {"BACKEND": "nodeproject.script_prefix.PrefixedStaticFiles"},
+}
 STATICFILES_DIRS = [_NINJA / "static"]
 WHITENOISE_USE_FINDERS = True  # no collectstatic before the first start
 

@@ -8,6 +8,7 @@ from functools import partial
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 
+from nodeproject.base_path import BASE_PATH
 from nodeproject.installation import data_home
 from nodeproject.settings.accounts import AccountSettings
 from nodeproject.settings.flags import Form, flag
@@ -277,7 +278,15 @@ class NodeSettings(AccountSettings):
         "the keystore serve only pages whose origin is named here: `*` names none.",
     )
     trusted_proxies: tuple[str, ...] = flag(
-        (), "Addresses of proxies whose X-Forwarded-For is believed.", form=_NETWORK
+        (),
+        "Addresses of proxies whose X-Forwarded-For and X-Forwarded-Prefix are believed.",
+        form=_NETWORK,
+    )
+    base_path: str = flag(
+        "",
+        "Path of a proxy below which it serves the node's pages, such as `/node`. Default: the X-Forwarded-Prefix of "
+        "a trusted proxy.",
+        form=BASE_PATH,
     )
     rate_limit: int = flag(
         -1,

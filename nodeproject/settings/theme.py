@@ -33,7 +33,7 @@ UNFOLD: dict[str, Any] = {
     "SITE_HEADER": NAME,
     "SITE_SYMBOL": "hub",
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": FAVICON}],
-    "SITE_URL": "/",
+    "SITE_URL": reverse_lazy("explorer:front"),
     "LOGIN": {"form": "nodeproject.logins.LoginForm"},
     "SHOW_HISTORY": False,
     "SHOW_VIEW_ON_SITE": False,

@@ -58,15 +58,15 @@ export async function live({ base, raw }) {
   await page.goto(`${base}/`)
   await subscribed
   const before = Number((await page.innerText('[data-head]')).replaceAll(',', ''))
-  const hash = await page.evaluate(async (signed) => {
+  const hash = await page.evaluate(async ({ url, signed }) => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransaction', params: [signed] })
-    const answer = await fetch('/ext/bc/C/rpc', { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
     return (await answer.json()).result
-  }, raw)
+  }, { url: `${base}/ext/bc/C/rpc`, signed: raw })
   await page.waitForFunction(
     (height) => Number(document.querySelector('[data-head]').innerText.replaceAll(',', '')) > height, before,
   )
-  await page.waitForSelector(`a[href="/tx/${hash}"]`)
+  await page.waitForSelector(`a[href="${new URL(base).pathname.replace(/\/$/, '')}/tx/${hash}"]`)
   const after = Number((await page.innerText('[data-head]')).replaceAll(',', ''))
   await context.close()
   return { before, after, hash, faults }

@@ -15,7 +15,9 @@ from tests.e2e.conftest import CHAIN_ID, CLIENTS, SCREENSHOTS, node_script
 from tests.e2e.explorer_history import ROUNDS, STRANGER, History, make_history, page
 from tests.e2e.platform_rows import check_platform_rows
 from tests.e2e.transactions import Sender
+from tests.e2e.visitor import Visitor
 from tests.servers.node import Ask, RunningNode
+from tests.servers.path_proxy import PathProxy
 
 MANY = 12_000
 """Transactions that pages and lists have to cope with."""
@@ -29,7 +31,11 @@ OLDER = re.compile(r'<a href="\?([^"]+)" rel="next">Older</a>')
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
     """The node of this module, with a compiler; its rows are checked in the end."""
-    env = {"NODE_SOLC_DIRECTORY": str(CLIENTS), "NODE_LOG_TRANSACTIONS": "off"}
+    env = {
+        "NODE_SOLC_DIRECTORY": str(CLIENTS),
+        "NODE_LOG_TRANSACTIONS": "off",
+        "NODE_TRUSTED_PROXIES": "127.0.0.1",
+    }
     with RunningNode(tmp_path_factory.mktemp("explorer"), env=env) as running:
         yield running.start()
         with running.database() as ask:
@@ -163,8 +169,16 @@ def walk(node: RunningNode, path: str, line: re.Pattern[str]) -> list[str]:
     return found
 
 
-def test_heads_tick_and_search_leads_on(node: RunningNode, history: History) -> None:
-    base = base_of(node)
+@pytest.fixture(scope="module")
+def proxy(node: RunningNode) -> Iterator[PathProxy]:
+    """A proxy that serves the node below a path."""
+    with PathProxy(node.port, "/chains/node") as running:
+        yield running
+        assert running.outside == [], "paths that pages name, and that lead out of the proxy's"
+
+
+def test_heads_tick_and_search_leads_on(history: History, proxy: PathProxy) -> None:
+    base = proxy.base
     sender = Sender(Account.from_key(KEY), CHAIN_ID)
     live = {"base": base, "raw": sender.transfer(to_checksum_address(STRANGER), 7)}
     ticked = node_script("run.mjs", "explorer", "live", json.dumps(live))
@@ -175,8 +189,8 @@ def test_heads_tick_and_search_leads_on(node: RunningNode, history: History) -> 
 
     assert [one["faults"] for one in (ticked, led, read)] == [[], [], []]
     assert ticked["after"] > ticked["before"]
-    assert led["suggested"] == f"/p/validator/{history.validator}"
-    assert led["found"] == f"/tx/{ticked['hash']}"
+    assert led["suggested"] == f"{proxy.path}/p/validator/{history.validator}"
+    assert led["found"] == f"{proxy.path}/tx/{ticked['hash']}"
     assert "7 wei" in read["text"]
 
 
@@ -196,3 +210,42 @@ def test_pages_are_turned_and_the_faucet_gives(node: RunningNode, history: Histo
     assert (
         int(node.rpc("eth_getBalance", given["thirsty"], "latest"), 16) == found["coins"] * 10**18
     )
+
+
+def test_all_that_pages_name_is_below_the_path_of_a_proxy(
+    node: RunningNode, history: History, proxy: PathProxy
+) -> None:
+    visitor = Visitor(proxy)
+    visitor.log_in((node.directory / "data" / "admin_password").read_text().strip())
+    start = [*pages_of(history).values(), "/nowhere", "/blocks/", *OTHER_PAGES]
+    visitor.visit(start, most=len(start) + 150)
+
+    assert visitor.wrong == []
+    assert {path for _, path in visitor.cookies()} == {"/chains/node/"}
+    chain = f"/repo-ui/{CHAIN_ID}/{hexed(history.market)}"
+    assert visitor.get(chain).address.endswith(f"/address/{hexed(history.market)}?tab=contract")
+    (listed,) = json.loads(visitor.get("/v2/chainlist").text)["result"]
+    assert listed["blockexplorer"] == f"{proxy.base}/"
+    assert listed["apiurl"] == f"{proxy.base}/v2/api?chainid={CHAIN_ID}"
+
+
+OTHER_PAGES = (
+    "/admin/", "/admin/snapshots/", "/admin/cchain_app/transaction/", "/admin/platform_app/tx/",
+    "/admin/django_celery_beat/periodictask/add/", "/ext/docs", "/ext/docs/paths",
+)  # fmt: skip
+
+
+def test_the_admin_is_used_below_the_path_of_a_proxy(
+    node: RunningNode, history: History, proxy: PathProxy
+) -> None:
+    given = {
+        "base": proxy.base,
+        "password": (node.directory / "data" / "admin_password").read_text().strip(),
+        "hash": history.bought,
+        "screenshots": SCREENSHOTS,
+    }
+    found = node_script("run.mjs", "admin", "findTransaction", json.dumps(given))
+
+    assert found["faults"] == []
+    assert found["rows"] == 1
+    assert history.bought in found["transaction"]

@@ -8,7 +8,7 @@ const UNKNOWN_CHAIN = 4902; // EIP-3326
 
 async function ask(method, params = []) {
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
-  const answer = await fetch("/ext/bc/C/rpc", { method: "POST", headers: { "content-type": "application/json" }, body });
+  const answer = await fetch(`${BASE}/ext/bc/C/rpc`, { method: "POST", headers: { "content-type": "application/json" }, body });
   const { result, error } = await answer.json();
   if (error) throw Object.assign(new Error(error.message), { data: error.data });
   return result;
@@ -105,7 +105,7 @@ async function send(button) {
       ? await sendWithWallet(button, transaction)
       : await ask("eth_sendTransaction", [{ ...transaction, from }]);
     const link = document.createElement("a");
-    link.href = `/tx/${hash}`;
+    link.href = `${BASE}/tx/${hash}`;
     link.className = "hex";
     link.textContent = hash;
     says.replaceChildren(link, " ", badge("note", "sent"));

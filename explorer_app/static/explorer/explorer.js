@@ -1,6 +1,9 @@
 "use strict";
 // What the pages do beyond links and forms: copy buttons, times that stay true, and live heads.
 
+// The path of a proxy with which all of the node's paths begin; mostly empty.
+const BASE = document.documentElement.dataset.base;
+
 const copied = new WeakMap();
 
 document.addEventListener("click", async (event) => {
@@ -23,7 +26,7 @@ function show(root) {
 
 // New heads come over the node's own WebSocket; whoever shows something live asks for it again then.
 function follow() {
-  const url = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ext/bc/C/ws`;
+  const url = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${BASE}/ext/bc/C/ws`;
   const socket = new WebSocket(url);
   socket.onopen = () =>
     socket.send('{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}');

@@ -6,8 +6,8 @@ function chainOf(button) {
   return {
     chainId: "0x" + BigInt(button.dataset.chainId).toString(16),
     chainName: button.dataset.name,
-    rpcUrls: [`${location.origin}/ext/bc/C/rpc`],
-    blockExplorerUrls: [location.origin],
+    rpcUrls: [`${location.origin}${BASE}/ext/bc/C/rpc`],
+    blockExplorerUrls: [`${location.origin}${BASE}`],
     nativeCurrency: { name: "AVAX", symbol: "AVAX", decimals: 18 },
   };
 }

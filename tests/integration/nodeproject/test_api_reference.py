@@ -172,6 +172,6 @@ def test_each_interface_tells_of_its_methods(client: Client, path: str) -> None:
 def test_it_is_made_once(node_settings: Any) -> None:
     node = Node(node_settings)
 
-    assert node.plain.front._pages["/ext/docs"].show({}).body is (
-        node.plain.front._pages["/ext/docs"].show({}).body
+    assert node.plain.front._pages["/ext/docs"].show({}, "").body is (
+        node.plain.front._pages["/ext/docs"].show({}, "").body
     )

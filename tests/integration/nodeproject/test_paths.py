@@ -1,11 +1,15 @@
 """Paths of this process: the OpenAPI page, and WebSockets where there are none."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.test.utils import override_script_prefix
+from django.urls import URLResolver, get_resolver
 
+from nodeproject.base_path import FIRST_PARTS
 from tests.integration.patience import PatientCommunicator
 
 
@@ -32,6 +36,40 @@ def test_the_openapi_document_shows_a_call_to_try(client: Client) -> None:
         one["operationId"] for path in document["paths"].values() for one in path.values()
     ]
     assert len(operations) == len(set(operations))
+
+
+def first_parts(resolver: URLResolver, before: str = "") -> set[str]:
+    """Return the first part of each path of a URL configuration."""
+    found = set()
+    for one in resolver.url_patterns:
+        path = before + str(one.pattern).lstrip("^")
+        if "/" in path or not isinstance(one, URLResolver):
+            found.add(re.split(r"[/?(]", path)[0])
+        else:
+            found |= first_parts(one, path)
+    return found
+
+
+@pytest.mark.usefixtures("client")
+def test_the_base_path_begins_with_none_of_the_nodes_own_parts() -> None:
+    assert first_parts(get_resolver()) | {"static"} == FIRST_PARTS | {""}
+
+
+def test_the_openapi_page_and_the_reference_are_below_a_base_path(db: None) -> None:
+    client = Client(headers={"host": "localhost"}, SCRIPT_NAME="/node")
+    with override_script_prefix("/node/"):
+        pages = [client.get(path) for path in ("/ext/docs/paths", "/ext/docs", "/ext/docs")]
+        documents = [client.get(path) for path in ("/ext/openapi.json", "/ext/openrpc.json")]
+
+    for page in pages:
+        links = re.findall(r'(?:href|src|data-path)="([^"#][^"]*)"', page.content.decode())
+        assert len(links) > 2
+        assert [one for one in links if not one.startswith(("/node/", "data:"))] == []
+        assert b"@base@" not in page.content
+    openapi, openrpc = (json.loads(one.content) for one in documents)
+    assert {path.split("/")[1] for path in openapi["paths"]} == {"node"}
+    assert {path["url"].split("/")[1] for path in openrpc["servers"]} == {"node"}
+    assert b"/node/" not in Client(headers={"host": "localhost"}).get("/ext/docs").content
 
 
 @pytest.mark.usefixtures("client")

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from jsonrpc.client_address import NO_PROXIES
 from jsonrpc.workers import Workers
+from nodeproject.base_path import BasePaths
 from nodeproject.chain_paths import ChainPaths, Letters, SocketPaths, paths_of
 from nodeproject.doors import CCHAIN_WEBSOCKETS
 from platform_app.chain import NoGenesis
@@ -109,3 +111,21 @@ def test_a_chain_has_paths_by_each_of_its_aliases() -> None:
         "/ext/bc/C/rpc", "/ext/C/rpc", "/ext/bc/evm/rpc", "/ext/evm/rpc",
     )  # fmt: skip
     assert paths_of(("X",)) == ("/ext/bc/X", "/ext/X")
+
+
+@pytest.mark.parametrize(
+    ("path", "is_one"),
+    [
+        ("/node/ext/bc/C/ws", True),
+        (f"/node/ext/bc/{C}/ws", True),
+        ("/ext/bc/C/ws", True),
+        ("/node/", True),
+        ("/nodes/ext/bc/C/ws", False),
+        ("/node/node/ext/bc/C/ws", False),
+    ],
+)
+def test_a_websocket_may_be_opened_below_the_base_path(path: str, *, is_one: bool) -> None:
+    base_paths = BasePaths("/node", NO_PROXIES)
+
+    assert (path in SocketPaths(CCHAIN_WEBSOCKETS, base_paths.without)) == is_one
+    assert path.startswith("/ext") == (path in SocketPaths(CCHAIN_WEBSOCKETS))

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from jsonrpc.client_address import TrustedProxies
 from jsonrpc.gate import Gate, GateConfig
 from jsonrpc.gorilla import GORILLA
 from jsonrpc.inflight import Replies
 from jsonrpc.workers import Workers
 from nodeproject.apps import this_node
+from nodeproject.base_path import BasePaths
 from nodeproject.plain import Front, Page, PageContent, PlainDoor, Query
 from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
 
@@ -20,7 +22,7 @@ OTHERS = ("/ext/rpc", "/ext/rpc/", "/ext/both", "/ext/both/", "/ext/docs")
 PAGES = ("/ext/page", "/ext/both")
 
 
-def echo(query: Query) -> PageContent:
+def echo(query: Query, _base: str) -> PageContent:
     """Show which tags were asked for; an unhealthy page for the tag `bad`."""
     tags = query.get("tag", [])
     status = HTTPStatus.SERVICE_UNAVAILABLE if "bad" in tags else HTTPStatus.OK
@@ -36,7 +38,8 @@ class Scene:
             f"/ext/{name}": one for name, one in pages.items()
         }
         front = Front(known, Gate(CONFIG, GORILLA), OTHERS)
-        self.door = PlainDoor(front, elsewhere, self.workers)
+        base_paths = BasePaths("", TrustedProxies.of("127.0.0.1"))
+        self.door = PlainDoor(front, elsewhere, self.workers, base_paths)
 
     async def get(self, path: str, method: str = "GET", **options: Any) -> Answer:
         return await ask(
@@ -149,7 +152,7 @@ async def test_other_scopes_are_handed_on(scene: Scene) -> None:
 
 
 async def test_a_page_that_breaks_is_told_without_insides(caplog: pytest.LogCaptureFixture) -> None:
-    def broken(query: Query) -> PageContent:
+    def broken(query: Query, _base: str) -> PageContent:
         raise ZeroDivisionError("an inside")
 
     scene = Scene(broken=Page(broken))
@@ -158,6 +161,19 @@ async def test_a_page_that_breaks_is_told_without_insides(caplog: pytest.LogCapt
 
     assert (answer.status, answer.body) == (500, b"the page cannot be shown\n")
     assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize("waits", [False, True])
+async def test_a_page_is_made_for_the_base_path_of_its_request(*, waits: bool) -> None:
+    def base_of(_query: Query, base: str) -> PageContent:
+        return PageContent(HTTPStatus.OK, "text/plain", base.encode())
+
+    scene = Scene(based=Page(base_of, waits=waits))
+    forwarded = {"x-forwarded-prefix": "/node"}
+
+    assert (await scene.get("/ext/based", headers=forwarded)).body == b"/node"
+    assert (await scene.get("/ext/based")).body == b""
+    scene.workers.close()
 
 
 def test_pages_do_not_wait_behind_calls() -> None:
@@ -169,7 +185,7 @@ async def test_a_page_that_waits_is_made_in_a_thread() -> None:
     here = threading.get_ident()
     begun, end = threading.Event(), threading.Event()
 
-    def slow(query: Query) -> PageContent:
+    def slow(query: Query, _base: str) -> PageContent:
         begun.set()
         end.wait(60)
         return PageContent(HTTPStatus.OK, "text/plain", str(threading.get_ident() != here).encode())

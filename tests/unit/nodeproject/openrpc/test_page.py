@@ -84,8 +84,10 @@ def test_page_and_document_are_made_once_and_kept_compressed_too() -> None:
         return interfaces()
 
     reference = Reference(ADDRESS, counted)
-    for kept in (reference.html, reference.document, reference.html, reference.document):
+    made_of = (reference.html, reference.document)
+    for kept in [variant(base) for variant in made_of for base in ("", "/node", "")]:
         assert gzip.decompress(kept.gzipped) == kept.body
     assert len(made) == 2
-    assert f"{ADDRESS}</span>/ext/bc/C/rpc".encode() in reference.html.body
-    assert b"ws://node.example:9650</span>/ext/bc/C/ws" in reference.html.body
+    assert f"{ADDRESS}</span>/ext/bc/C/rpc".encode() in reference.html("").body
+    assert b"ws://node.example:9650</span>/ext/bc/C/ws" in reference.html("").body
+    assert f"{ADDRESS}</span>/node/ext/bc/C/rpc".encode() in reference.html("/node").body

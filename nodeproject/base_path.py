@@ -1,0 +1,112 @@
+"""The base path: the path of a proxy below which the node's pages are, such as `/node` of `/node/tx/0x…`.
+
+Links, forms, redirects, scripts and cookies of the pages begin with it. It is NODE_BASE_PATH, or the
+`X-Forwarded-Prefix` of a trusted proxy. A proxy removes it from the path of a request; a request that still begins
+with NODE_BASE_PATH is answered alike.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+from jsonrpc.client_address import NO_PROXIES, TrustedProxies, is_proxy
+from nodeproject.settings.flags import Form, FormError
+
+HEADER: Final = b"x-forwarded-prefix"
+
+FIRST_PARTS: Final = frozenset(
+    {
+        "address", "admin", "api", "block", "blocks", "check-all-by-addresses", "connect", "contracts", "ext", "faucet",
+        "p", "pool", "repo-ui", "search", "server", "solcversions", "static", "suggest", "token", "tokens", "tx", "txs",
+        "v2",
+    }
+)  # fmt: skip
+"""First parts of the node's own paths."""
+
+_FORM: Final = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+")
+"""Non-empty parts without a leading dot. Such a path never leads to another host and needs no escaping in HTML."""
+_MAX_LENGTH: Final = 128
+
+
+def read_base_path(text: str) -> str:
+    """Return a path without the slash at its end; the root is empty.
+
+    Raises:
+        FormError: The text is not a path of plain parts, such as `/node` or `/chains/local`.
+    """
+    path = text.removesuffix("/")
+    if path and (len(path) > _MAX_LENGTH or not _FORM.fullmatch(path)):
+        raise FormError("letters, digits and - _ ~ . between slashes")
+    return path
+
+
+def _read_setting(text: str) -> str:
+    path = read_base_path(text)
+    if path.split("/")[1:2] and path.split("/")[1] in FIRST_PARTS:
+        raise FormError("the node has pages of its own there")
+    return path
+
+
+BASE_PATH: Final = Form("a path like /node", _read_setting)
+
+
+class BasePaths:
+    """Decides on the base path of a request.
+
+    Unspecified: NODE_BASE_PATH wins over the header, which a careless proxy may pass on from its client. A header
+    that is malformed, or sent twice, is ignored.
+
+    Args:
+        setting: NODE_BASE_PATH.
+        proxies: The proxies whose header is trusted.
+    """
+
+    def __init__(self, setting: str, proxies: TrustedProxies) -> None:
+        self._fixed = read_base_path(setting)
+        self._proxies = proxies
+
+    def of(self, scope: Any) -> str:
+        """Return the base path of an ASGI scope, empty for the root."""
+        if self._fixed:
+            return self._fixed
+        given = [value for name, value in scope["headers"] if name == HEADER]
+        peer = (scope.get("client") or ("",))[0]
+        return self._forwarded(given) if given and is_proxy(peer, self._proxies) else ""
+
+    def without(self, path: str) -> str:
+        """Return a path of a request without NODE_BASE_PATH."""
+        if self._fixed and (path == self._fixed or path.startswith(f"{self._fixed}/")):
+            return path.removeprefix(self._fixed) or "/"
+        return path
+
+    def stripped(self, scope: Any) -> Any:
+        """Return an ASGI scope whose path is without NODE_BASE_PATH."""
+        path = self.without(scope["path"])
+        if path == scope["path"]:
+            return scope
+        return {**scope, "path": path, "raw_path": path.encode()}
+
+    def _forwarded(self, given: Iterable[bytes]) -> str:
+        try:
+            (value,) = given
+            return read_base_path(value.decode("latin-1"))
+        except ValueError:
+            return ""
+
+
+NO_BASE_PATHS: Final = BasePaths("", NO_PROXIES)
+
+
+class BelowBasePath:
+    """An ASGI application in front of Django, which reads the base path from the scope's `root_path`."""
+
+    def __init__(self, application: Any, base_paths: BasePaths) -> None:
+        self._application = application
+        self._base_paths = base_paths
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one request, whose path is without the base path."""
+        base = self._base_paths.of(scope)
+        # In ASGI `path` includes `root_path`, which daphne would take from a header of any client.
+        below = {**scope, "root_path": base, "path": base + scope["path"]}
+        await self._application(below, receive, send)
