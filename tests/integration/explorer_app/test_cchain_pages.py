@@ -280,6 +280,15 @@ def test_an_address_that_never_was_has_a_page(made: TracedChain, browse: Browse)
     assert "None." in text
 
 
+def test_an_address_shows_the_coins_of_the_same_bytes_on_the_p_chain(
+    made: TracedChain, browse: Browse
+) -> None:
+    page = browse("/address/0x3cb7d3842e8cee6a0ebd09f1fe884f6861e1b29c")  # of the local genesis
+
+    assert page.status == HTTPStatus.OK
+    assert re.search(r'On the P-Chain</dt>.*title="[1-9][0-9,]* smallest units"', page.text)
+
+
 def test_a_contract_that_a_factory_made_names_its_creator(
     made: TracedChain, browse: Browse
 ) -> None:
