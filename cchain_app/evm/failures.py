@@ -17,6 +17,7 @@ CODE_STORAGE = "contract creation code storage out of gas"
 CODE_PREFIX = "invalid code: must not begin with 0xef"
 PRECOMPILE = "precompiled failed"
 GAS_OVERFLOW = "gas uint64 overflow"
+LARGE_MEMORY = f"{OUT_OF_GAS}: {GAS_OVERFLOW}"
 INITCODE = "max initcode size exceeded"
 NO_FUNDS = "insufficient balance for transfer"
 NONCE_OVERFLOW = "nonce uint64 overflow"
@@ -35,6 +36,11 @@ def stack_underflow(height: int, opcode: int) -> str:
 def stack_overflow(height: int) -> str:
     """Return the words for a full stack; all instructions that fill it push one item net."""
     return f"stack limit reached {height} ({opcodes.STACK_LIMIT - 1})"
+
+
+def code_size(have: int, limit: int) -> str:
+    """Return the words for the code of a creation that is too long (EIP-170)."""
+    return f"{CODE_TOO_LARGE}: code size {have} limit {limit}"
 
 
 def insufficient_funds(sender: Address, have: int, want: int) -> str:
@@ -79,9 +85,14 @@ def floor_gas(have: int, want: int) -> str:
     return f"insufficient gas for floor data gas cost: have {have}, want {want}"
 
 
+def inner_initcode_size(have: int, limit: int) -> str:
+    """Return the words for CREATE or CREATE2 with init code that is too long."""
+    return f"{OUT_OF_GAS}: {initcode_size(have, limit)}"
+
+
 def initcode_size(have: int, limit: int) -> str:
     """Return the words for init code that is too long (EIP-3860)."""
-    return f"max initcode size exceeded: code size {have} limit {limit}"
+    return f"{INITCODE}: code size {have} limit {limit}"
 
 
 def gas_cap(have: int, cap: int) -> str:

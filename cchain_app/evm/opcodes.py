@@ -30,12 +30,30 @@ _NAMES: Final[Mapping[int, str]] = {
     0xFA: "STATICCALL",
     0xFD: "REVERT INVALID SELFDESTRUCT",
 }
-NAMES: Final[Mapping[int, str]] = {
-    first + place: name
-    for first, names in _NAMES.items()
-    for place, name in enumerate(names.split())
+_UNSCHEDULED_NAMES: Final[Mapping[int, str]] = {
+    0x4B: "SLOTNUM",
+    0xD0: "DATALOAD DATALOADN DATASIZE DATACOPY",
+    0xE0: "RJUMP RJUMPI RJUMPV CALLF RETF JUMPF DUPN SWAPN EXCHANGE",
+    0xEC: "EOFCREATE",
+    0xEE: "RETURNCONTRACT",
+    0xF7: "RETURNDATALOAD EXTCALL EXTDELEGATECALL",
+    0xFB: "EXTSTATICCALL",
 }
+"""Of instructions that go-ethereum has names for and no fork up to Osaka has."""
+
+
+def _by_opcode(names_from: Mapping[int, str]) -> Mapping[int, str]:
+    return {
+        first + place: name
+        for first, names in names_from.items()
+        for place, name in enumerate(names.split())
+    }
+
+
+NAMES: Final = _by_opcode(_NAMES)
 """Name by opcode; 0x44 has kept its old one in go-ethereum."""
+
+_UNSCHEDULED: Final = _by_opcode(_UNSCHEDULED_NAMES)
 
 OPCODES: Final[Mapping[str, int]] = {name: opcode for opcode, name in NAMES.items()}
 
@@ -45,8 +63,8 @@ CALLS: Final = frozenset({0xF1, 0xF2, 0xF4, 0xFA})
 
 
 def name_of(opcode: int) -> str:
-    """Return an instruction's name; one that no fork has is named by its number."""
-    return NAMES.get(opcode, f"opcode {opcode:#x} not defined")
+    """Return go-ethereum's name of an instruction; one without a name is named by its number."""
+    return NAMES.get(opcode) or _UNSCHEDULED.get(opcode) or f"opcode {opcode:#x} not defined"
 
 
 _INPUTS_BY_COUNT: Final = {

@@ -2,15 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from cchain_app.evm import failures
-from cchain_app.evm.opcodes import CREATIONS, memory_areas
+from cchain_app.evm.opcodes import CREATIONS, LOGS, OPCODES, memory_areas
 
 _SSTORE: Final = 0x55
 _SSTORE_SENTRY: Final = 2300
-_MAX_CODE_SIZE: Final = 24576
+_MAX_CODE_SIZE: Final = 24_576
 _MAX_INITCODE_SIZE: Final = 2 * _MAX_CODE_SIZE
+_GAS_PER_CODE_BYTE: Final = 200
+_CREATE_GAS: Final = 32_000
+_MOST_BYTES: Final = 2**64 - 32
+"""The largest multiple of 32 that has 64 bits."""
+_MOST_MEMORY: Final = 0x1FFFFFFFE0
+"""Bytes of memory that go-ethereum computes a price for."""
 
 _WORDS: Final = {
     "Revert": failures.REVERTED,
@@ -23,6 +29,8 @@ _WORDS: Final = {
 }
 _OWN_WORK: Final = frozenset({"Revert", "InvalidJumpDestError", "OutOfBoundsRead", "InvalidOpcode"})
 """Failures of an instruction that could be executed: its step has no error (tracing.md 3)."""
+_PAYS_FIRST: Final = LOGS | {OPCODES["TSTORE"]}
+"""Instructions that pay before go-ethereum looks whether changes are allowed."""
 
 
 @dataclass(slots=True)
@@ -37,7 +45,17 @@ class LastStep:
     """The stack from its top, as far as an instruction can see."""
 
 
-def frame_words(error: Exception, last: LastStep, *, creation: bool, returned: bytes | None) -> str:
+class ReturnedCode(NamedTuple):
+    """The output of a frame's code that came to its end, and the gas left then."""
+
+    size: int
+    """Bytes."""
+    gas: int
+
+
+def frame_words(
+    error: Exception, last: LastStep, *, creation: bool, returned: ReturnedCode | None
+) -> str:
     """Return the words for how a frame failed.
 
     Args:
@@ -47,15 +65,18 @@ def frame_words(error: Exception, last: LastStep, *, creation: bool, returned: b
         returned: What its code returned before anything after it failed, if it came so far.
     """
     if type(error).__name__ == "OutOfGasError" and creation and returned is not None:
-        if len(returned) > _MAX_CODE_SIZE:
-            return failures.CODE_TOO_LARGE
-        return failures.CODE_STORAGE
+        if returned.gas < returned.size * _GAS_PER_CODE_BYTE:
+            return failures.CODE_STORAGE
+        return failures.code_size(returned.size, _MAX_CODE_SIZE)
     return _words(error, last)
 
 
 def step_words(error: Exception, last: LastStep) -> str | None:
     """Return the words for why an instruction cannot be executed, None where its own work failed."""
-    return None if type(error).__name__ in _OWN_WORK else _words(error, last)
+    name = type(error).__name__
+    if name in _OWN_WORK or (name == "WriteInStaticContext" and last.opcode in _PAYS_FIRST):
+        return None
+    return _words(error, last)
 
 
 def _words(error: Any, last: LastStep) -> str:
@@ -76,9 +97,15 @@ def _words(error: Any, last: LastStep) -> str:
 def _out_of_gas(last: LastStep) -> str:
     if last.opcode == _SSTORE and last.gas <= _SSTORE_SENTRY:
         return failures.REENTRANCY
-    for offset, size in memory_areas(last.opcode, last.items):
-        if size and max(offset, size) >> 64:
-            return failures.GAS_OVERFLOW
-    if last.opcode in CREATIONS and last.items[2] > _MAX_INITCODE_SIZE:
-        return failures.INITCODE
+    is_creation = last.opcode in CREATIONS
+    if is_creation and last.gas < _CREATE_GAS:
+        return failures.OUT_OF_GAS
+    areas = memory_areas(last.opcode, last.items)
+    end = max((offset + size for offset, size in areas if size), default=0)
+    if end > _MOST_BYTES:
+        return failures.GAS_OVERFLOW
+    if end > _MOST_MEMORY:
+        return failures.LARGE_MEMORY
+    if is_creation and last.items[2] > _MAX_INITCODE_SIZE:
+        return failures.inner_initcode_size(last.items[2], _MAX_INITCODE_SIZE)
     return failures.OUT_OF_GAS

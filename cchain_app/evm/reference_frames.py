@@ -9,7 +9,7 @@ from ethereum_types.numeric import Uint
 from cchain_app.evm import failures
 from cchain_app.evm.engine import Log
 from cchain_app.evm.opcodes import CREATIONS, memory_areas, name_of
-from cchain_app.evm.reference_failures import LastStep, frame_words
+from cchain_app.evm.reference_failures import LastStep, ReturnedCode, frame_words
 from cchain_app.evm.reference_package import Fork
 from cchain_app.evm.reference_steps import Step
 from cchain_app.evm.tracing import Frame, FrameLog
@@ -48,7 +48,7 @@ class OpenFrame:
     """Likewise."""
     runs: bool = False
     """Whether it has code that runs."""
-    returned: bytes | None = None
+    returned: ReturnedCode | None = None
     """What its code returned, if it came to its end."""
     precompile: bool = False
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from cchain_app.evm import failures
 from cchain_app.evm.opcodes import CALLS, CREATIONS, LOGS
 from cchain_app.evm.reference_block import log_value
+from cchain_app.evm.reference_failures import ReturnedCode
 from cchain_app.evm.reference_frames import (
     Frames,
     OpenFrame,
@@ -16,6 +17,7 @@ from cchain_app.evm.reference_frames import (
     created_address,
     not_begun,
 )
+from cchain_app.evm.reference_opcodes import hashed_bytes
 from cchain_app.evm.reference_package import Fork
 from cchain_app.evm.reference_refusal import is_delegation
 from cchain_app.evm.reference_steps import Step, StepLog, VmLog
@@ -209,6 +211,8 @@ class Recorder:
             opened.nonce = 0 if account is None else int(account.nonce)
         if self._steps is not None:
             self._steps.begin(step)
+        if opcode == _KECCAK256 and self._recording.preimages:
+            self._note_preimage(step)
         return step
 
     def _charge(self, _: Any, event: Any) -> None:
@@ -263,13 +267,12 @@ class Recorder:
             self.accounts.add(step.contract)
             slot = Slot(items[0].to_bytes(32, "big"))
             self.slots.setdefault(step.contract, set()).add(slot)
-        elif opcode == _KECCAK256 and self._recording.preimages:
-            self._note_preimage(bytes(evm.memory[items[0] : items[0] + items[1]]))
         if opcode == _SELFDESTRUCT:
             self._add_destruction(opened, step)
 
-    def _note_preimage(self, preimage: bytes) -> None:
-        if preimage not in self._preimages:
+    def _note_preimage(self, step: Step) -> None:
+        preimage = hashed_bytes(step)
+        if preimage is not None and preimage not in self._preimages:
             self._room.take(len(preimage))
             self._preimages[preimage] = None
 
@@ -306,4 +309,4 @@ class Recorder:
         if evm.running and evm.code:
             self._start(evm, 0)
             self._write_ended(opened, called=False)
-        opened.returned = bytes(evm.output)
+        opened.returned = ReturnedCode(len(evm.output), int(evm.gas_left))

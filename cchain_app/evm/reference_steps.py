@@ -101,14 +101,10 @@ class StepLog:
                 for start in range(0, len(evm.memory), _WORD)
             )
             parts.append(f',"memory":[{words}]')
-        if self._options.storage and step.opcode in {_SLOAD, _SSTORE}:
-            parts.append(self._slots(step))
         step.before = "".join(parts).encode()
 
     def _slots(self, step: Step) -> str:
         """Return the slots of the contract that were seen, this step's too."""
-        if len(step.last.items) < (1 if step.opcode == _SLOAD else 2):
-            return ""
         slot = step.last.items[0].to_bytes(_WORD, "big")
         if step.opcode == _SSTORE:
             value = step.last.items[1]
@@ -131,6 +127,8 @@ class StepLog:
         if words is not None:
             head += f',"error":"{words}"'
         tail = f',"refund":{refund}}}' if refund else "}"
+        if words is None and self._options.storage and step.opcode in {_SLOAD, _SSTORE}:
+            tail = self._slots(step) + tail
         text = head.encode() + step.before + tail.encode()
         self._size += len(text)
         self._count(len(text) + bool(self._written))

@@ -12,7 +12,7 @@ from threading import Lock, local
 from typing import Any, Final, Protocol
 
 from cchain_app.evm.engine import CallInterrupted, GasAllowance
-from cchain_app.evm.reference_failures import LastStep
+from cchain_app.evm.reference_failures import LastStep, ReturnedCode
 from primitives.evm import Address, Slot
 
 _PATIENCE = 64
@@ -80,7 +80,7 @@ class Watcher:
         self.output = b""
         self.last_step = LastStep()
         """The last instruction of the top frame."""
-        self.returned: bytes | None = None
+        self.returned: ReturnedCode | None = None
         """What the top frame returned before anything after it failed."""
 
     def gather(self, excluded: frozenset[bytes]) -> None:
@@ -114,7 +114,7 @@ class Watcher:
 
     def _stop(self, evm: Any, _: Any) -> None:
         if evm.message.parent_evm is None:
-            self.returned = bytes(evm.output)
+            self.returned = ReturnedCode(len(evm.output), int(evm.gas_left))
 
     def _end(self, _: Any, event: Any) -> None:
         self.ended, self.error, self.output = True, event.error, bytes(event.output)

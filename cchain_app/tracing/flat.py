@@ -17,7 +17,6 @@ _WORDS: Final[Mapping[str, str]] = {
     failures.REVERTED: "Reverted",
     failures.CODE_STORAGE: "Out of gas",
     failures.OUT_OF_GAS: "Out of gas",
-    failures.CODE_TOO_LARGE: "Out of gas",
     failures.INVALID_JUMP: "Bad jump destination",
     failures.RETURN_DATA_OUT_OF_BOUNDS: "Out of bounds",
     "gas uint64 overflow": "Out of gas",

@@ -17,9 +17,7 @@ Json = dict[str, Any]
 _WORDS: Final = {
     failures.REVERTED: "Reverted",
     failures.OUT_OF_GAS: "Out of gas",
-    failures.REENTRANCY: "Out of gas",
     failures.CODE_STORAGE: "Out of gas",
-    failures.CODE_TOO_LARGE: "Out of gas",
     failures.INVALID_JUMP: "Bad jump destination",
     failures.RETURN_DATA_OUT_OF_BOUNDS: "Out of bounds",
     failures.WRITE_PROTECTION: "Mutable Call In Static Context",
@@ -28,6 +26,8 @@ _WORDS: Final = {
     "invalid input length": "Built-in failed",
 }
 _WORDS_BY_START: Final = {
+    f"{failures.OUT_OF_GAS}: ": "Out of gas",
+    failures.CODE_TOO_LARGE: "Out of gas",
     "invalid opcode: ": "Bad instruction",
     "stack underflow": "Stack underflow",
     "stack limit reached": "Out of stack",

@@ -1,5 +1,7 @@
 //! What a block sees of its surroundings: the port's `BlockEnv` as revm's block and rule set.
 
+use std::borrow::Cow;
+
 use pyo3::{exceptions::PyValueError, prelude::*};
 use revm::{
     Context, Journal,
@@ -49,6 +51,9 @@ pub(crate) struct Attached {
     pub(crate) meter: Meter,
     /// What instructions note when they are traced.
     pub(crate) notes: Option<Box<Notes>>,
+    /// Geth's words for the last failure that revm's reason does not tell enough about: of
+    /// precompiles that are the top call or are traced, and of creations with too much init code.
+    pub(crate) failure: Option<Cow<'static, str>>,
 }
 
 /// An EVM's surroundings, with the state it works on.

@@ -2,18 +2,20 @@
 //! the last instruction tells; the call is then run a second time under `LastStep`. Where gas
 //! runs out in an instruction that would have failed anyway, "out of gas" is said.
 
+use std::borrow::Cow;
+
 use revm::{
     Inspector,
-    bytecode::opcode::{DUPN, EXCHANGE, OPCODE_INFO, SLOTNUM, SWAPN},
+    bytecode::opcode::OPCODE_INFO,
     context_interface::{
-        ContextTr, JournalTr,
+        Cfg, ContextTr, JournalTr,
         result::{HaltReason, OutOfGasError},
     },
     interpreter::{
-        InstructionResult, Interpreter, InterpreterAction, SuccessOrHalt,
+        InstructionResult, Interpreter, InterpreterAction, InterpreterResult, SuccessOrHalt,
         interpreter_types::{Jumps, LegacyBytecode, LoopControl},
     },
-    precompile::PrecompileHalt,
+    primitives::{U256, hardfork::SpecId},
 };
 
 use crate::environment::EvmContext;
@@ -25,7 +27,7 @@ pub(crate) const OUT_OF_GAS: &str = "out of gas";
 pub(crate) const REVERTED: &str = "execution reverted";
 
 /// The words for a precompile of whose failure no more is known.
-const PRECOMPILE: &str = "precompiled failed";
+pub(crate) const PRECOMPILE: &str = "precompiled failed";
 
 /// The words for a creation by an account whose nonce cannot rise.
 pub(crate) const NONCE_OVERFLOW: &str = "nonce uint64 overflow";
@@ -33,24 +35,81 @@ pub(crate) const NONCE_OVERFLOW: &str = "nonce uint64 overflow";
 /// The words for a change where none is allowed.
 pub(crate) const WRITE_PROTECTION: &str = "write protection";
 
+/// The words for a price that has no number of 64 bits.
+const GAS_OVERFLOW: &str = "gas uint64 overflow";
+
+/// The words for a creation with too much init code.
+const INIT_CODE_SIZE: &str = "max initcode size exceeded";
+
+/// The words for a creation of too much code.
+const CODE_SIZE: &str = "max code size exceeded";
+
+/// The words for a creation that cannot pay for storing its code.
+const CODE_STORAGE: &str = "contract creation code storage out of gas";
+
+/// The words for a creation of code that EIP-3541 reserves.
+const CODE_PREFIX: &str = "invalid code: must not begin with 0xef";
+
 /// Items that the stack holds at most.
 const STACK_LIMIT: usize = 1024;
 
-/// Instructions that revm knows and no fork up to Osaka has.
-const UNSCHEDULED: [u8; 4] = [SLOTNUM, DUPN, SWAPN, EXCHANGE];
+/// Instructions that geth has names for and revm has not; no fork up to Osaka has any of them.
+const UNSCHEDULED: [(u8, &str); 16] = [
+    (0xd0, "DATALOAD"),
+    (0xd1, "DATALOADN"),
+    (0xd2, "DATASIZE"),
+    (0xd3, "DATACOPY"),
+    (0xe0, "RJUMP"),
+    (0xe1, "RJUMPI"),
+    (0xe2, "RJUMPV"),
+    (0xe3, "CALLF"),
+    (0xe4, "RETF"),
+    (0xe5, "JUMPF"),
+    (0xec, "EOFCREATE"),
+    (0xee, "RETURNCONTRACT"),
+    (0xf7, "RETURNDATALOAD"),
+    (0xf8, "EXTCALL"),
+    (0xf9, "EXTDELEGATECALL"),
+    (0xfb, "EXTSTATICCALL"),
+];
 
 /// The last instruction of the outermost frame.
 #[derive(Default)]
 pub(crate) struct LastStep {
     opcode: u8,
     stack: usize,
-    /// It ended the frame as it should: a failure came after the code was run.
-    returned: bool,
+    /// What it returned, if it ended the frame as it should: a failure came after the code was run.
+    returned: Option<Returned>,
+}
+
+/// What the code of a creation returned, as far as it decides why that was refused.
+#[derive(Clone, Copy)]
+pub(crate) struct Returned {
+    /// It begins as no code may since EIP-3541.
+    is_reserved: bool,
+    /// Its gas does not suffice for storing it.
+    is_unpaid: bool,
+    size: usize,
+    /// The most bytes that code may have.
+    limit: usize,
+}
+
+impl Returned {
+    pub(crate) fn new(end: &InterpreterResult, context: &EvmContext) -> Option<Self> {
+        let is_london = context.cfg.spec.is_enabled_in(SpecId::LONDON);
+        let price = context.cfg.gas_params().code_deposit_cost(end.output.len());
+        end.result.is_ok().then(|| Self {
+            is_reserved: is_london && end.output.first() == Some(&0xef),
+            is_unpaid: price > end.gas.remaining(),
+            size: end.output.len(),
+            limit: context.cfg.max_code_size(),
+        })
+    }
 }
 
 impl LastStep {
-    /// The last instruction of a frame that has come to its end, and whether that was as it should.
-    pub(crate) fn of(interpreter: &Interpreter, returned: bool) -> Self {
+    /// The last instruction of a frame that has come to its end, and what it returned.
+    pub(crate) fn of(interpreter: &Interpreter, returned: Option<Returned>) -> Self {
         let pc = interpreter.bytecode.pc().wrapping_sub(1);
         let opcode = interpreter.bytecode.bytecode_slice().get(pc).copied().unwrap_or_default();
         Self { opcode, stack: interpreter.stack.len(), returned }
@@ -58,7 +117,7 @@ impl LastStep {
 
     /// An instruction that is about to run.
     pub(crate) fn at(opcode: u8, stack: usize) -> Self {
-        Self { opcode, stack, returned: false }
+        Self { opcode, stack, returned: None }
     }
 }
 
@@ -67,16 +126,16 @@ impl Inspector<EvmContext> for LastStep {
         if context.journal().depth() == 1 {
             self.opcode = interpreter.bytecode.opcode();
             self.stack = interpreter.stack.len();
-            self.returned = false;
+            self.returned = None;
         }
     }
 
     fn step_end(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext) {
         if context.journal().depth() == 1 {
-            self.returned = matches!(
-                interpreter.bytecode.action(),
-                Some(InterpreterAction::Return(end)) if end.result.is_ok()
-            );
+            self.returned = match interpreter.bytecode.action() {
+                Some(InterpreterAction::Return(end)) => Returned::new(end, context),
+                _ => None,
+            };
         }
     }
 }
@@ -88,7 +147,7 @@ pub(crate) fn needs_last_step(reason: &HaltReason, is_create: bool) -> bool {
         | HaltReason::NotActivated
         | HaltReason::StackUnderflow
         | HaltReason::StackOverflow => true,
-        HaltReason::OutOfGas(_) => is_create,
+        HaltReason::OutOfGas(_) | HaltReason::CreateContractSizeLimit => is_create,
         _ => false,
     }
 }
@@ -96,10 +155,11 @@ pub(crate) fn needs_last_step(reason: &HaltReason, is_create: bool) -> bool {
 /// Geth's words for why the EVM halted.
 pub(crate) fn words(reason: &HaltReason, last: &LastStep) -> String {
     match reason {
-        HaltReason::OutOfGas(_) if last.returned => {
-            "contract creation code storage out of gas".into()
+        HaltReason::OutOfGas(_) if last.returned.is_some() => CODE_STORAGE.into(),
+        HaltReason::OutOfGas(OutOfGasError::InvalidOperand) => GAS_OVERFLOW.into(),
+        HaltReason::OutOfGas(OutOfGasError::MemoryLimit) => {
+            format!("{OUT_OF_GAS}: {GAS_OVERFLOW}")
         }
-        HaltReason::OutOfGas(OutOfGasError::InvalidOperand) => "gas uint64 overflow".into(),
         HaltReason::OutOfGas(OutOfGasError::ReentrancySentry) => {
             format!("{OUT_OF_GAS}: not enough gas for reentrancy sentry")
         }
@@ -116,9 +176,17 @@ pub(crate) fn words(reason: &HaltReason, last: &LastStep) -> String {
             PRECOMPILE.into()
         }
         HaltReason::NonceOverflow => NONCE_OVERFLOW.into(),
-        HaltReason::CreateContractSizeLimit => "max code size exceeded".into(),
-        HaltReason::CreateContractStartingWithEF => "invalid code: must not begin with 0xef".into(),
-        HaltReason::CreateInitCodeSizeLimit => "max initcode size exceeded".into(),
+        // Geth looks at the first byte, then takes the gas, and then looks at the size.
+        HaltReason::CreateContractSizeLimit => match last.returned {
+            Some(Returned { is_reserved: true, .. }) => CODE_PREFIX.into(),
+            Some(Returned { is_unpaid: true, .. }) => CODE_STORAGE.into(),
+            Some(Returned { size, limit, .. }) => {
+                format!("{CODE_SIZE}: code size {size} limit {limit}")
+            }
+            None => CODE_SIZE.into(),
+        },
+        HaltReason::CreateContractStartingWithEF => CODE_PREFIX.into(),
+        HaltReason::CreateInitCodeSizeLimit => INIT_CODE_SIZE.into(),
         HaltReason::StateChangeDuringStaticCall | HaltReason::CallNotAllowedInsideStatic => {
             WRITE_PROTECTION.into()
         }
@@ -129,46 +197,17 @@ pub(crate) fn words(reason: &HaltReason, last: &LastStep) -> String {
     }
 }
 
+/// Geth's words for CREATE or CREATE2 with too much init code.
+pub(crate) fn large_init_code(length: U256, limit: usize) -> Cow<'static, str> {
+    format!("{OUT_OF_GAS}: {INIT_CODE_SIZE}: code size {length} limit {limit}").into()
+}
+
 /// Geth's words for how a frame failed; None of one that did not.
 pub(crate) fn frame_words(result: InstructionResult, last: &LastStep) -> Option<String> {
     match SuccessOrHalt::<HaltReason>::from(result) {
         SuccessOrHalt::Revert => Some(REVERTED.into()),
         SuccessOrHalt::Halt(reason) => Some(words(&reason, last)),
         _ => None,
-    }
-}
-
-/// Geth's words for why a precompile failed, where it has words for that.
-pub(crate) fn precompile_words(reason: &PrecompileHalt) -> &'static str {
-    use PrecompileHalt as Halt;
-    match reason {
-        Halt::OutOfGas => OUT_OF_GAS,
-        Halt::Blake2WrongFinalIndicatorFlag => "invalid final flag",
-        Halt::ModexpEip7823LimitSize => {
-            "one or more of base/exponent/modulus length exceeded 1024 bytes"
-        }
-        Halt::Bn254FieldPointNotAMember | Halt::Bn254AffineGFailedToCreate => {
-            "bn256: malformed point"
-        }
-        Halt::Bn254PairLength => "bad elliptic curve pairing size",
-        Halt::BlobMismatchedVersion => "mismatched hash",
-        Halt::BlobVerifyKzgProofFailed => "error verifying kzg proof",
-        Halt::NonCanonicalFp => "invalid fp.Element encoding",
-        Halt::Bls12381G1NotOnCurve | Halt::Bls12381G2NotOnCurve => "point is not on curve",
-        Halt::Bls12381G1NotInSubgroup => "g1 point is not on correct subgroup",
-        Halt::Bls12381G2NotInSubgroup => "g2 point is not on correct subgroup",
-        Halt::Bls12381FpPaddingInvalid => "invalid field element top bytes",
-        Halt::Blake2WrongLength
-        | Halt::BlobInvalidInputLength
-        | Halt::Bls12381ScalarInputLength
-        | Halt::Bls12381G1AddInputLength
-        | Halt::Bls12381G1MsmInputLength
-        | Halt::Bls12381G2AddInputLength
-        | Halt::Bls12381G2MsmInputLength
-        | Halt::Bls12381PairingInputLength
-        | Halt::Bls12381MapFpToG1InputLength
-        | Halt::Bls12381MapFp2ToG2InputLength => "invalid input length",
-        _ => PRECOMPILE,
     }
 }
 
@@ -187,10 +226,10 @@ fn opcode_name(opcode: u8) -> String {
     known_name(opcode).map_or_else(|| format!("opcode {opcode:#x} not defined"), |name| name.into())
 }
 
-/// The name of an instruction that some fork has.
+/// The name of an instruction that geth has a name for.
 pub(crate) fn known_name(opcode: u8) -> Option<&'static str> {
-    OPCODE_INFO[usize::from(opcode)]
-        .as_ref()
-        .filter(|_| !UNSCHEDULED.contains(&opcode))
-        .map(|info| info.name())
+    match &OPCODE_INFO[usize::from(opcode)] {
+        Some(info) => Some(info.name()),
+        None => UNSCHEDULED.iter().find(|(code, _)| *code == opcode).map(|(_, name)| *name),
+    }
 }

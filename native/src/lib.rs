@@ -20,6 +20,7 @@ mod limits;
 mod message;
 mod metered;
 mod overlay;
+mod precompile_errors;
 mod precompiles;
 mod reader;
 mod receipts;

@@ -22,6 +22,7 @@ use revm::{
 
 use crate::{
     environment::EvmContext,
+    halt,
     limits::{self, GAS},
 };
 
@@ -32,6 +33,9 @@ type Places = &'static [(usize, usize)];
 
 /// The fork that brought an instruction, how many items it takes, and its places.
 type Needs = (SpecId, usize, Places);
+
+/// Bytes of memory that geth computes a price for.
+const MOST_MEMORY: u128 = 0x1f_ffff_ffe0;
 
 const NOWHERE: Places = &[];
 const COPIED: Places = &[(0, 2)];
@@ -64,7 +68,7 @@ fn look(interpreter: &Interpreter<EthInterpreter>, host: &mut EvmContext) -> Ins
     Ok(())
 }
 
-/// Refuse an instruction that has too few items, or whose memory has no number of 64 bits. Both
+/// Refuse an instruction that has too few items, or whose memory geth computes no price for. Both
 /// come before gas in geth; revm takes items one after another, and asks for gas in between.
 #[inline(always)]
 fn check(interpreter: &Interpreter<EthInterpreter>, needs: Needs) -> InstructionExecResult {
@@ -72,14 +76,41 @@ fn check(interpreter: &Interpreter<EthInterpreter>, needs: Needs) -> Instruction
     if interpreter.stack.len() < items {
         return refuse(interpreter, fork, InstructionResult::StackUnderflow);
     }
-    let peek = |depth| interpreter.stack.peek(depth).unwrap_or(U256::ZERO);
-    for (offset, length) in places {
-        let length = peek(*length);
-        if !length.is_zero() && (length | peek(*offset)).bit_len() > 64 {
-            return refuse(interpreter, fork, InstructionResult::InvalidOperandOOG);
-        }
+    let mut end = 0;
+    for place in places {
+        end = end.max(area_end(interpreter, *place));
     }
-    Ok(())
+    match memory_failure(end) {
+        Some(failure) => refuse(interpreter, fork, failure),
+        None => Ok(()),
+    }
+}
+
+/// How an instruction fails whose memory ends where geth computes no price for it.
+#[inline(always)]
+pub(crate) fn memory_failure(end: u128) -> Option<InstructionResult> {
+    if end <= MOST_MEMORY {
+        None
+    } else if end <= u128::from(u64::MAX - 31) {
+        Some(InstructionResult::MemoryLimitOOG)
+    } else {
+        Some(InstructionResult::InvalidOperandOOG)
+    }
+}
+
+/// Where the memory of a place ends, exact up to 128 bits.
+#[inline(always)]
+fn area_end(interpreter: &Interpreter<EthInterpreter>, (offset, length): (usize, usize)) -> u128 {
+    let peek = |depth| interpreter.stack.peek(depth).unwrap_or(U256::ZERO);
+    let length = peek(length);
+    if length.is_zero() {
+        return 0;
+    }
+    let offset = peek(offset);
+    if (length | offset).bit_len() > 64 {
+        return u128::MAX;
+    }
+    u128::from(length.as_limbs()[0]) + u128::from(offset.as_limbs()[0])
 }
 
 /// An instruction that the fork does not have is no more than that.
@@ -161,6 +192,38 @@ fn has_room(
         || words.saturating_mul(words) / 512 + words.saturating_mul(3) <= allowed
 }
 
+/// Check the items and look at the limits, then run an instruction that asks for something else
+/// before its items.
+#[inline(always)]
+fn checked(
+    context: Context<'_>,
+    needs: Needs,
+    run: impl Fn(Context<'_>) -> InstructionExecResult,
+) -> InstructionExecResult {
+    let InstructionContext { interpreter, host } = context;
+    check(interpreter, needs)?;
+    timed(InstructionContext { interpreter, host }, run)
+}
+
+/// LOG wants its gas first in geth, and then looks whether changes are allowed.
+fn log<const TOPICS: usize>(context: Context<'_>) -> InstructionExecResult {
+    let interpreter = &context.interpreter;
+    if interpreter.runtime_flag.is_static {
+        // `check` has seen that the length, and the offset if that is above 0, have 64 bits.
+        let [offset, length] = [0, 1].map(|depth| {
+            let item = interpreter.stack.peek(depth).unwrap_or_default();
+            item.saturating_to::<u64>()
+        });
+        let end = if length == 0 { 0 } else { u128::from(offset) + u128::from(length) };
+        let writing = context.host.cfg.gas_params().log_cost(TOPICS as u8, length);
+        let cost = writing.saturating_add(growth(interpreter.memory.size(), end));
+        if cost > interpreter.gas.remaining() {
+            return Err(InstructionResult::OutOfGas);
+        }
+    }
+    host::log::<TOPICS, _>(context)
+}
+
 /// Geth wants the gas first, and then looks whether there is so much data.
 fn returndatacopy(context: Context<'_>) -> InstructionExecResult {
     let interpreter = &context.interpreter;
@@ -184,6 +247,24 @@ pub(crate) fn growth(size: usize, end: u128) -> u64 {
     let gas = |words: u128| 3 * words + words * words / 512;
     let more = gas(end.div_ceil(32)).saturating_sub(gas(num_words(size) as u128));
     u64::try_from(more).unwrap_or(u64::MAX)
+}
+
+/// CREATE and CREATE2 cost something whatever they create: geth takes that first. They note how
+/// long the init code is that they refuse.
+fn create<const IS_CREATE2: bool>(context: Context<'_>) -> InstructionExecResult {
+    let InstructionContext { interpreter, host } = context;
+    let needs = if IS_CREATE2 { (PETERSBURG, 4, INIT_CODE) } else { (FRONTIER, 3, INIT_CODE) };
+    let has_items = interpreter.stack.len() >= needs.1;
+    if has_items && interpreter.gas.remaining() < host.cfg.gas_params().create_cost() {
+        return refuse(interpreter, needs.0, InstructionResult::OutOfGas);
+    }
+    let length = interpreter.stack.peek(2).unwrap_or_default();
+    let context = InstructionContext { interpreter, host: &mut *host };
+    let outcome = roomy(context, needs, contract::create::<IS_CREATE2, _, _>);
+    if outcome == Err(InstructionResult::CreateInitCodeSizeLimit) {
+        host.chain.failure = Some(halt::large_init_code(length, host.cfg.max_initcode_size()));
+    }
+    outcome
 }
 
 macro_rules! insert {
@@ -212,10 +293,11 @@ pub(crate) const TABLE: InstructionTable<EthInterpreter, EvmContext> = {
         EXTCODEHASH => host::extcodehash,
         BLOCKHASH => host::blockhash,
         SLOAD => host::sload,
-        SSTORE => host::sstore,
         TLOAD => host::tload,
-        TSTORE => host::tstore,
     );
+    insert!(table, checked of (FRONTIER, 2, NOWHERE), SSTORE => host::sstore);
+    insert!(table, checked of (CANCUN, 2, NOWHERE), TSTORE => host::tstore);
+    insert!(table, checked of (FRONTIER, 1, NOWHERE), SELFDESTRUCT => host::selfdestruct);
     insert!(table, afforded of (FRONTIER, 2, NOWHERE), EXP => arithmetic::exp);
     insert!(table, afforded of (FRONTIER, 2, OUTPUT), KECCAK256 => system::keccak256);
     insert!(table, afforded of (FRONTIER, 3, COPIED),
@@ -225,15 +307,15 @@ pub(crate) const TABLE: InstructionTable<EthInterpreter, EvmContext> = {
     insert!(table, afforded of (BYZANTIUM, 3, COPIED), RETURNDATACOPY => returndatacopy);
     insert!(table, afforded of (FRONTIER, 4, CODE_COPIED), EXTCODECOPY => host::extcodecopy);
     insert!(table, afforded of (CANCUN, 3, MOVED), MCOPY => memory::mcopy);
-    insert!(table, afforded of (FRONTIER, 2, OUTPUT), LOG0 => host::log::<0, _>);
-    insert!(table, afforded of (FRONTIER, 3, OUTPUT), LOG1 => host::log::<1, _>);
-    insert!(table, afforded of (FRONTIER, 4, OUTPUT), LOG2 => host::log::<2, _>);
-    insert!(table, afforded of (FRONTIER, 5, OUTPUT), LOG3 => host::log::<3, _>);
-    insert!(table, afforded of (FRONTIER, 6, OUTPUT), LOG4 => host::log::<4, _>);
+    insert!(table, afforded of (FRONTIER, 2, OUTPUT), LOG0 => log::<0>);
+    insert!(table, afforded of (FRONTIER, 3, OUTPUT), LOG1 => log::<1>);
+    insert!(table, afforded of (FRONTIER, 4, OUTPUT), LOG2 => log::<2>);
+    insert!(table, afforded of (FRONTIER, 5, OUTPUT), LOG3 => log::<3>);
+    insert!(table, afforded of (FRONTIER, 6, OUTPUT), LOG4 => log::<4>);
     insert!(table, roomy of (FRONTIER, 2, OUTPUT), RETURN => control::ret);
     insert!(table, roomy of (BYZANTIUM, 2, OUTPUT), REVERT => control::revert);
-    insert!(table, roomy of (FRONTIER, 3, INIT_CODE), CREATE => contract::create::<false, _, _>);
-    insert!(table, roomy of (PETERSBURG, 4, INIT_CODE), CREATE2 => contract::create::<true, _, _>);
+    table[CREATE as usize] = Instruction::new(create::<false>);
+    table[CREATE2 as usize] = Instruction::new(create::<true>);
     insert!(table, roomy of (FRONTIER, 7, CALL_WITH_VALUE),
         CALL => contract::call::<CALL, _, _>,
         CALLCODE => contract::call::<CALLCODE, _, _>,

@@ -10,7 +10,7 @@ use revm::{
     primitives::{Address, AddressMap, AddressSet, Bytes, hardfork::SpecId},
 };
 
-use crate::{environment::EvmContext, halt};
+use crate::{environment::EvmContext, precompile_errors};
 
 /// What stands at an address instead of what the fork has there: another precompile, by the
 /// address that the fork gives it, or none.
@@ -64,7 +64,7 @@ impl PrecompileProvider<EvmContext> for ChangedPrecompiles {
         let Some(precompile) = self.of_fork.precompiles.get(&origin) else { return Ok(None) };
         let (most, limit) = context.chain.meter.for_precompile();
         let given = inputs.gas_limit.min(most);
-        let output = {
+        let (output, words) = {
             let input = inputs.input.as_bytes(context);
             let mut output = precompile
                 .execute(&input, given, inputs.reservoir)
@@ -74,10 +74,13 @@ impl PrecompileProvider<EvmContext> for ChangedPrecompiles {
             {
                 output.bytes = decreed;
             }
-            output
+            let is_examined = context.chain.notes.is_some() || context.journaled_state.depth == 1;
+            let halt = output.halt_reason().filter(|_| is_examined);
+            let words = halt.map(|halt| precompile_errors::words(&origin, &input, given, halt));
+            (output, words)
         };
-        if let Some(notes) = &mut context.chain.notes {
-            notes.precompile = output.halt_reason().map(halt::precompile_words);
+        if words.is_some() {
+            context.chain.failure = words;
         }
         let mut result = precompile_output_to_interpreter_result(output, given);
         let hidden = inputs.gas_limit - given;

@@ -134,7 +134,16 @@ impl<I> Runner<I> {
 
     /// Why the EVM halted; when need be, after a second run that looks at the last instruction.
     /// Both are one call to the meter.
-    fn explain(self, reason: &HaltReason, tx: &TxEnv) -> Result<String, CallFailure> {
+    fn explain(mut self, reason: &HaltReason, tx: &TxEnv) -> Result<String, CallFailure> {
+        if matches!(
+            reason,
+            HaltReason::PrecompileError
+                | HaltReason::PrecompileErrorWithContext(_)
+                | HaltReason::CreateInitCodeSizeLimit
+        ) && let Some(words) = self.context().chain.failure.take()
+        {
+            return Ok(words.into());
+        }
         let mut last = LastStep::default();
         if halt::needs_last_step(reason, matches!(tx.kind, TxKind::Create)) {
             let mut again = self.inspected_by(last);

@@ -15,7 +15,10 @@ use revm::{
     state::{Account, AccountInfo},
 };
 
-use super::{notes::address, step::Step};
+use super::{
+    notes::{KECCAK256_GAS, address},
+    step::Step,
+};
 use crate::{environment::EvmContext, metered};
 
 /// Whether the cost of an instruction depends on the stack.
@@ -43,6 +46,7 @@ pub(super) fn is_dynamic(opcode: u8) -> bool {
 pub(super) fn base(opcode: u8, gas_table: &GasTable, context: &EvmContext) -> u64 {
     match opcode {
         EXP | LOG0..=LOG4 => 0,
+        KECCAK256 => KECCAK256_GAS,
         SLOAD if context.cfg.spec.is_enabled_in(SpecId::BERLIN) => 0,
         CREATE | CREATE2 => context.cfg.gas_params().create_cost(),
         _ => u64::from(gas_table[usize::from(opcode)]),
@@ -56,7 +60,10 @@ pub(super) fn wanted(step: &Step, gas_table: &GasTable, context: &mut EvmContext
         return base;
     }
     let params = context.cfg.gas_params().clone();
-    let fixed = u64::from(gas_table[usize::from(step.opcode)]);
+    let fixed = match step.opcode {
+        KECCAK256 => KECCAK256_GAS,
+        opcode => u64::from(gas_table[usize::from(opcode)]),
+    };
     fixed.saturating_add(memory(step)).saturating_add(variable(step, &params, context))
 }
 

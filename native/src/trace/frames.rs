@@ -1,5 +1,7 @@
 //! Call frames as they are recorded, depth first and without recursion.
 
+use std::borrow::Cow;
+
 use revm::{
     context_interface::{CreateScheme, journaled_state::JournalTr},
     handler::FrameResult,
@@ -173,18 +175,20 @@ pub(super) struct End<'a> {
     remaining: u64,
 }
 
-/// Geth's words for how a frame failed, if it did.
+/// Geth's words for how a frame failed, if it did; `failure` are those that are known by themselves.
 pub(super) fn error(
     result: &FrameResult,
     last: &LastStep,
-    precompile: Option<&'static str>,
+    failure: Option<Cow<'static, str>>,
 ) -> Option<String> {
     match (result, result.instruction_result()) {
         (FrameResult::Create(outcome), InstructionResult::Return) if outcome.address.is_none() => {
             Some(halt::NONCE_OVERFLOW.into())
         }
-        (_, InstructionResult::PrecompileError) if precompile.is_some() => {
-            precompile.map(str::to_owned)
+        (_, InstructionResult::PrecompileError | InstructionResult::CreateInitCodeSizeLimit)
+            if failure.is_some() =>
+        {
+            failure.map(Cow::into_owned)
         }
         (_, instruction_result) => halt::frame_words(instruction_result, last),
     }

@@ -37,6 +37,9 @@ use crate::{
     transaction::SignedTransaction,
 };
 
+/// Bytes whose writing takes as long as executing one gas.
+const BYTES_PER_GAS: usize = 16;
+
 /// A block's transactions, traced.
 pub(crate) struct BlockTrace {
     /// What the system calls before the first transaction changed.

@@ -8,16 +8,24 @@ use revm::{
     handler::instructions::EthInstructions,
     interpreter::{
         Instruction, InstructionContext, InstructionExecResult, InstructionResult,
-        InstructionTable, instructions::gas_table_spec, interpreter::EthInterpreter,
+        InstructionTable, Interpreter, instructions::gas_table_spec, interpreter::EthInterpreter,
+        interpreter_types::MemoryTr,
     },
-    primitives::{Address, B256, B256Map, Bytes, U256, hardfork::SpecId},
+    primitives::{Address, B256, B256Map, Bytes, U256, hardfork::SpecId, keccak256 as keccak},
 };
 
+use super::BYTES_PER_GAS;
 use crate::{
     environment::EvmContext,
     limits::{self, SIZE},
     metered,
 };
+
+/// What KECCAK256 costs whatever it hashes.
+pub(super) const KECCAK256_GAS: u64 = 30;
+
+/// Bytes beyond memory that geth adds to what is hashed, at most.
+const MOST_PADDING: i64 = 1 << 20;
 
 type Context<'a> = InstructionContext<'a, EvmContext, EthInterpreter>;
 
@@ -50,13 +58,11 @@ pub(crate) struct Notes {
     pub(super) preimages: Option<Preimages>,
     /// The beneficiary of the frame that ended in SELFDESTRUCT, and the balance.
     pub(super) destroyed: Option<(Address, U256)>,
-    /// Why the last precompile failed.
-    pub(crate) precompile: Option<&'static str>,
 }
 
 impl Notes {
     pub(super) fn new(left: u64) -> Self {
-        Self { left, touched: None, preimages: None, destroyed: None, precompile: None }
+        Self { left, touched: None, preimages: None, destroyed: None }
     }
 
     /// Whether so many bytes more may be recorded; they count then.
@@ -117,26 +123,55 @@ fn selfdestruct(context: Context<'_>) -> InstructionExecResult {
     outcome
 }
 
+/// KECCAK256 notes what it hashes, also where the gas for that is missing.
 fn keccak256(context: Context<'_>) -> InstructionExecResult {
     let InstructionContext { interpreter, host } = context;
-    let [offset, length] = [0, 1].map(|depth| {
-        usize::try_from(interpreter.stack.peek(depth).unwrap_or_default()).unwrap_or(0)
-    });
-    run::<KECCAK256>(InstructionContext { interpreter, host: &mut *host })?;
-    let Some(notes) = &mut host.chain.notes else { return Ok(()) };
-    let Some(preimages) = &mut notes.preimages else { return Ok(()) };
-    let hash = B256::from(interpreter.stack.peek(0).unwrap_or_default());
+    let area = hashed_area(interpreter);
+    let outcome = if interpreter.gas.record_regular_cost(KECCAK256_GAS) {
+        run::<KECCAK256>(InstructionContext { interpreter, host: &mut *host })
+    } else {
+        Err(InstructionResult::OutOfGas)
+    };
+    let Some((offset, length)) = area else { return outcome };
+    let Some(notes) = &mut host.chain.notes else { return outcome };
+    let Some(preimages) = &mut notes.preimages else { return outcome };
+    let padded = || {
+        let memory = interpreter.memory.context_memory();
+        let start = offset.min(memory.len());
+        let end = memory.len().min(offset + length);
+        let mut data = memory[start..end].to_vec();
+        data.resize(length, 0);
+        Bytes::from(data)
+    };
+    let (hash, data) = match outcome {
+        Ok(()) => (B256::from(interpreter.stack.peek(0).unwrap_or_default()), None),
+        Err(_) => {
+            if let Some(limit) = host.chain.meter.spend((length / BYTES_PER_GAS) as u64) {
+                return Err(limits::interrupt(host, limit));
+            }
+            let data = padded();
+            (keccak(&data), Some(data))
+        }
+    };
     if preimages.seen.insert(hash, ()).is_none() {
-        let data = match length {
-            0 => Bytes::new(),
-            _ => Bytes::copy_from_slice(&interpreter.memory.slice_len(offset, length)),
-        };
-        preimages.in_order.push(data);
+        preimages.in_order.push(data.unwrap_or_else(padded));
         if !notes.take(length) {
             return Err(limits::interrupt(host, SIZE));
         }
     }
-    Ok(())
+    outcome
+}
+
+/// Offset and length of the memory that KECCAK256 is to hash. None where geth records nothing:
+/// too much would have to be added to memory as it is.
+fn hashed_area(interpreter: &Interpreter<EthInterpreter>) -> Option<(usize, usize)> {
+    let place = |depth| {
+        let item = interpreter.stack.peek(depth).ok()?;
+        i64::try_from(item.as_limbs()[0]).ok()
+    };
+    let (offset, length) = (place(0)?, place(1)?);
+    let missing = offset.checked_add(length)? - interpreter.memory.size() as i64;
+    (missing <= MOST_PADDING).then_some((offset as usize, length as usize))
 }
 
 pub(super) fn address(word: U256) -> Address {
@@ -152,11 +187,33 @@ const TABLE: InstructionTable<EthInterpreter, EvmContext> = {
     table[EXTCODEHASH as usize] = Instruction::new(account::<EXTCODEHASH>);
     table[EXTCODECOPY as usize] = Instruction::new(account::<EXTCODECOPY>);
     table[KECCAK256 as usize] = Instruction::new(keccak256);
+    table[MLOAD as usize] = Instruction::new(word::<MLOAD, 1, 32>);
+    table[MSTORE as usize] = Instruction::new(word::<MSTORE, 2, 32>);
+    table[MSTORE8 as usize] = Instruction::new(word::<MSTORE8, 2, 1>);
     table[SELFDESTRUCT as usize] = Instruction::new(selfdestruct);
     table
 };
 
-/// A fork's instructions, metered, with notes.
+/// MLOAD, MSTORE and MSTORE8 fail as in geth if it computes no price for their memory.
+fn word<const OPCODE: u8, const ITEMS: usize, const LENGTH: u8>(
+    context: Context<'_>,
+) -> InstructionExecResult {
+    let stack = &context.interpreter.stack;
+    let offset = stack
+        .peek(0)
+        .ok()
+        .filter(|_| stack.len() >= ITEMS)
+        .and_then(|item| u64::try_from(item).ok());
+    let end = offset.map_or(0, |offset| u128::from(offset) + u128::from(LENGTH));
+    match metered::memory_failure(end) {
+        Some(failure) => Err(failure),
+        None => run::<OPCODE>(context),
+    }
+}
+
+/// A fork's instructions, metered, with notes. KECCAK256 takes all of its gas itself.
 pub(super) fn instructions(spec: SpecId) -> EthInstructions<EthInterpreter, EvmContext> {
-    EthInstructions::new(TABLE, gas_table_spec(spec), spec)
+    let mut gas_table = gas_table_spec(spec);
+    gas_table[usize::from(KECCAK256)] = 0;
+    EthInstructions::new(TABLE, gas_table, spec)
 }

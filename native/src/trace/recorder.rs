@@ -84,12 +84,12 @@ impl Recorder {
         last: &LastStep,
     ) -> Result<(), StartError> {
         self.refunds.pop();
-        let precompile = context.chain.notes.as_ref().and_then(|notes| notes.precompile);
+        let failure = context.chain.failure.take();
         let is_top = self.refunds.is_empty();
         if !is_top && self.frames.is_none() {
             return Ok(());
         }
-        let error = frames::error(result, last, precompile);
+        let error = frames::error(result, last, failure);
         let end = End::new(result, error.as_deref());
         let output = end.output.clone();
         if let Some(frames) = &mut self.frames {
@@ -158,9 +158,7 @@ impl Recorder {
             let depth = self.refunds.len();
             let around = self.refunds.last().copied().unwrap_or_default();
             let refund = around + interpreter.gas.refunded() + taken.refund;
-            written += steps
-                .after(&step, &taken, depth, refund, interpreter, context)
-                .map_err(StartError::Db)?;
+            written += steps.after(&step, &taken, depth, refund, interpreter);
         }
         if let Some(vm) = &mut self.vm {
             vm.after(step, &taken, outcome == Err(InstructionResult::Suspend), interpreter);

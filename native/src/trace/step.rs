@@ -1,6 +1,7 @@
 //! One instruction: what is true before it runs, and what it cost.
 
 use revm::{
+    bytecode::opcode::{LOG0, LOG4, TSTORE},
     interpreter::{
         FrameInput, InstructionExecResult, InstructionResult, Interpreter, InterpreterAction,
         instructions::GasTable,
@@ -56,7 +57,7 @@ impl Step {
         }
     }
 
-    /// An item of the stack, from its top; only of instructions that do not cost always the same.
+    /// An item of the stack, from its top; only of instructions whose cost depends on the stack.
     pub(super) fn item(&self, depth: usize) -> U256 {
         self.top[depth]
     }
@@ -92,7 +93,7 @@ impl Taken {
                 let cost = step.gas - interpreter.gas.remaining() - passed_on(interpreter);
                 return Self { cost, error: None, refund: 0, failed: false };
             }
-            Err(Ended::OutOfGas | Ended::MemoryOOG | Ended::MemoryLimitOOG) => {
+            Err(Ended::OutOfGas | Ended::MemoryOOG) => {
                 let cost = costs::wanted(step, gas_table, context);
                 let refund = costs::refund(step, context);
                 return Self { cost, error: Some(halt::OUT_OF_GAS.into()), refund, failed: true };
@@ -102,13 +103,22 @@ impl Taken {
                 let last = LastStep::at(step.opcode, step.stack);
                 (base(), Some(halt::stack_words(&last)))
             }
+            // Geth computes and takes their gas before it looks whether changes are allowed.
+            Err(Ended::StateChangeDuringStaticCall)
+                if matches!(step.opcode, LOG0..=LOG4 | TSTORE) =>
+            {
+                (costs::wanted(step, gas_table, context), None)
+            }
             Err(
                 failure @ (Ended::StateChangeDuringStaticCall
                 | Ended::CallNotAllowedInsideStatic
                 | Ended::ReentrancySentryOOG
                 | Ended::InvalidOperandOOG
-                | Ended::CreateInitCodeSizeLimit),
+                | Ended::MemoryLimitOOG),
             ) => (base(), halt::frame_words(failure, &LastStep::default())),
+            Err(Ended::CreateInitCodeSizeLimit) => {
+                (base(), context.chain.failure.as_deref().map(str::to_owned))
+            }
             Err(Ended::InvalidJump) => (base(), None),
             Err(_) => (0, None),
         };

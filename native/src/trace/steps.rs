@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use revm::{
-    Database,
     bytecode::opcode::{SLOAD, SSTORE},
     interpreter::{Interpreter, interpreter_types::ReturnData},
     primitives::{AddressMap, U256},
@@ -14,7 +13,6 @@ use super::{
     recording::StepOptions,
     step::{Step, Taken, write_name},
 };
-use crate::{environment::EvmContext, reader::ReaderError};
 
 /// Bytes of a memory word.
 const WORD: usize = 32;
@@ -89,8 +87,7 @@ impl Steps {
         depth: usize,
         refund: i64,
         interpreter: &Interpreter,
-        context: &mut EvmContext,
-    ) -> Result<usize, ReaderError> {
+    ) -> usize {
         let first = self.out.len();
         if first > 0 {
             self.out.push(b',');
@@ -98,8 +95,8 @@ impl Steps {
         let start = self.out.len();
         self.write_head(step, taken, depth);
         self.out.extend_from_slice(&self.scratch);
-        if self.options.storage && matches!(step.opcode, SLOAD | SSTORE) {
-            self.write_storage(step, taken, interpreter, context)?;
+        if self.options.storage && taken.error.is_none() && matches!(step.opcode, SLOAD | SSTORE) {
+            self.write_storage(step, interpreter);
         }
         if refund != 0 {
             json::member!(self.out, "refund");
@@ -107,7 +104,7 @@ impl Steps {
         }
         self.out.push(b'}');
         self.size += (self.out.len() - start) as u64;
-        Ok(self.out.len() - first)
+        self.out.len() - first
     }
 
     fn write_head(&mut self, step: &Step, taken: &Taken, depth: usize) {
@@ -129,21 +126,10 @@ impl Steps {
     }
 
     /// All slots of the contract that were seen, with the one of this step.
-    fn write_storage(
-        &mut self,
-        step: &Step,
-        taken: &Taken,
-        interpreter: &Interpreter,
-        context: &mut EvmContext,
-    ) -> Result<(), ReaderError> {
-        let inputs = if step.opcode == SLOAD { 1 } else { 2 };
-        if step.stack < inputs {
-            return Ok(());
-        }
+    fn write_storage(&mut self, step: &Step, interpreter: &Interpreter) {
         let slot = step.item(0);
         let value = match step.opcode {
             SSTORE => step.item(1),
-            _ if taken.failed => stored(step, context)?,
             _ => interpreter.stack.peek(0).unwrap_or_default(),
         };
         let seen = self.storage.entry(step.contract).or_default();
@@ -156,16 +142,5 @@ impl Steps {
             json::word(&mut self.out, value);
         }
         self.out.push(b'}');
-        Ok(())
-    }
-}
-
-/// The value of a slot that a failed SLOAD did not come to.
-fn stored(step: &Step, context: &mut EvmContext) -> Result<U256, ReaderError> {
-    let slot = step.item(0);
-    let account = context.journaled_state.state.get(&step.contract);
-    match account.and_then(|account| account.storage.get(&slot)) {
-        Some(known) => Ok(known.present_value),
-        None => context.journaled_state.database.storage(step.contract, slot),
     }
 }

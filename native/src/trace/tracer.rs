@@ -21,7 +21,7 @@ use revm::{
 };
 
 use super::{
-    Recording,
+    BYTES_PER_GAS, Recording,
     frames::Frames,
     notes::{self, Preimages},
     recorder::Recorder,
@@ -32,14 +32,11 @@ use super::{
 use crate::{
     environment::EvmContext,
     frames::{self, EvmOf, Next, RunError, StartError},
-    halt::LastStep,
+    halt::{LastStep, Returned},
     message,
     precompiles::ChangedPrecompiles,
     runner,
 };
-
-/// Bytes whose writing takes as long as executing one gas.
-const BYTES_PER_GAS: usize = 16;
 
 type TraceEvm = EvmOf<Recorder, ChangedPrecompiles>;
 
@@ -94,9 +91,9 @@ fn run(evm: &mut TraceEvm) -> Result<Next, StartError> {
     } else {
         frame.interpreter.run_plain(table, gas_table, context)
     };
-    let ended = match &action {
-        InterpreterAction::Return(end) => Some(end.result),
-        InterpreterAction::NewFrame(_) => None,
+    let (ended, returned) = match &action {
+        InterpreterAction::Return(end) => (Some(end.result), Returned::new(end, context)),
+        InterpreterAction::NewFrame(_) => (None, None),
     };
     if ended.is_some() && has_code {
         recorder.end();
@@ -107,7 +104,7 @@ fn run(evm: &mut TraceEvm) -> Result<Next, StartError> {
     let next = frame.process_next_action::<_, StartError>(context, action)?;
     if let ItemOrResult::Result(result) = &next {
         frame.set_finished(true);
-        let last = LastStep::of(&frame.interpreter, ended.is_some_and(|end| end.is_ok()));
+        let last = LastStep::of(&frame.interpreter, returned);
         recorder.exit(context, result, &last)?;
     }
     Ok(next)

@@ -297,7 +297,11 @@ def test_failures_are_worded_as_geth_words_them(code: bytes, gas: int, error: st
     [
         (bytecode.deploy_code(b"\xef"), 100_000, "invalid code: must not begin with 0xef"),
         (bytecode.deploy_code(bytes(200)), 80_000, "contract creation code storage out of gas"),
-        (bytecode.assemble("24577 0 RETURN"), 9_000_000, "max code size exceeded"),
+        (
+            bytecode.assemble("24577 0 RETURN"),
+            9_000_000,
+            "max code size exceeded: code size 24577 limit 24576",
+        ),
     ],
 )
 def test_failures_of_a_creation_are_worded_as_geth_words_them(

@@ -10,7 +10,23 @@ from cchain_app.evm.select import select_engine
 from cchain_app.evm.tracing import Recording, TraceTooLarge, TracingEngine, TransactionTrace
 from cchain_app.tracing.options import TraceContext, parse_trace_config
 from cchain_app.tracing.render import render
-from tests.conformance.evm.tracing_vectors import NAMES, OPTIONS, Case, tracing_cases
+from primitives.evm import Address
+from tests.builders.bytecode import assemble
+from tests.builders.cchain import MemoryState, block_env, call_message
+from tests.conformance.evm.tracing_vectors import (
+    NAMES,
+    OPTIONS,
+    Case,
+    PrecompileError,
+    precompile_errors,
+    tracing_cases,
+)
+
+PRECOMPILE_ERRORS = precompile_errors()
+
+CALLER = Address(b"\xc0" * 20)
+FRAMES = Recording(frames=True)
+PASS_INPUT_ON = "CALLDATASIZE 0 0 CALLDATACOPY 0 0 CALLDATASIZE 0"
 
 MOST_STEPS = 400
 """Of longer lists the vectors have the ends and a hash."""
@@ -73,6 +89,21 @@ def test_traces_are_those_of_go_ethereum(engine: TracingEngine, name: str) -> No
         assert found == expected, option
         # members stand in go-ethereum's order as well
         assert json.dumps(found) == json.dumps(expected), option
+
+
+@pytest.mark.parametrize("error", PRECOMPILE_ERRORS, ids=str)
+def test_precompiles_fail_with_the_words_of_go_ethereum(error: PrecompileError) -> None:
+    """The reference engine does not tell why a precompile failed."""
+    native, env = cast(TracingEngine, select_engine("native")), block_env()
+    precompile = Address(error.precompile.to_bytes(20, "big"))
+    call = call_message(precompile, error.input, gas=error.gas)
+    assert native.call(env, call, MemoryState()).error == error.error
+    (top,) = native.trace_call(env, call, MemoryState(), FRAMES).frames
+    state = MemoryState()
+    state.put(CALLER, code=assemble(PASS_INPUT_ON, error.precompile, top.gas, "STATICCALL"))
+    call = call_message(CALLER, error.input, gas=2 * error.gas)
+    frames = native.trace_call(env, call, state, FRAMES).frames
+    assert [frame.error for frame in (top, *frames)] == [error.error, None, error.error]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -109,6 +109,28 @@ def _blocks(state: MemoryState) -> Iterator[tuple[Hash, BlockEnv, list[Transacti
         yield block.hash, env_of(block.header, genesis.config), transactions
 
 
+class PrecompileError(NamedTuple):
+    """A call that a precompile refuses, and go-ethereum's words for it."""
+
+    precompile: int
+    input: bytes
+    gas: int
+    error: str
+
+    def __str__(self) -> str:
+        return f"{self.precompile}-{self.error}"
+
+
+def precompile_errors() -> list[PrecompileError]:
+    """Return the calls of precompile_errors.json."""
+    return [
+        PrecompileError(
+            case["precompile"], bytes.fromhex(case["input"][2:]), case["gas"], case["error"]
+        )
+        for case in json.loads((VECTORS / "precompile_errors.json").read_text())
+    ]
+
+
 NO_ACCOUNT = {"codeHash": "0x" + "00" * 32}
 """What go-ethereum says, in a difference, of an account that was touched and never existed."""
 

@@ -16,6 +16,7 @@ ENGINE: Final = NativeEngine()
 CONTRACT: Final = Address(b"\xc0" * 20)
 OTHER: Final = Address(b"\xd0" * 20)
 GAS: Final = 100_000
+PREIMAGES: Final = Recording(preimages=True)
 
 
 def world(code: bytes, other: bytes = b"", **account: Any) -> MemoryState:
@@ -179,7 +180,21 @@ def test_a_vm_trace_nests_frames_that_run_code() -> None:
     assert calls[1]["ex"]["push"] == ["0x1"]
 
 
+def test_what_would_add_more_than_a_mebibyte_to_memory_is_not_recorded() -> None:
+    for length, recorded in ((2**20, 1), (2**20 + 1, 0)):
+        found = trace(world(assemble(length, "0 KECCAK256")), PREIMAGES, gas=10_000_000)
+        assert found.succeeded
+        assert [len(preimage) for preimage in found.preimages] == [length] * recorded
+
+
+def test_what_is_hashed_is_recorded_without_the_gas_for_it() -> None:
+    for gas in (21_020, 21_050):
+        found = trace(world(assemble("64 1 KECCAK256")), PREIMAGES, gas=gas)
+        assert found.error == "out of gas"
+        assert found.preimages == (bytes(64),)
+
+
 def test_what_is_hashed_is_recorded_once_in_order() -> None:
     code = assemble("32 0 KECCAK256 0 0 KECCAK256 32 0 KECCAK256 0 MSTORE 32 0 KECCAK256")
-    found = trace(world(code), Recording(preimages=True))
+    found = trace(world(code), PREIMAGES)
     assert found.preimages == (bytes(32), b"", keccak256(bytes(32)))

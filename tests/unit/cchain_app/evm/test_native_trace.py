@@ -151,7 +151,9 @@ def test_a_collision_takes_all_gas_and_has_its_address() -> None:
         (b"\xfe", "invalid opcode: INVALID"),
         (assemble("1 0 0 RETURNDATACOPY"), "return data out of bounds"),
         (assemble(2**64, "MLOAD"), "gas uint64 overflow"),
-        (assemble(2**40, "MLOAD"), "out of gas"),
+        (assemble(2**64 - 32, "MLOAD"), "gas uint64 overflow"),
+        (assemble(2**40, "MLOAD"), "out of gas: gas uint64 overflow"),
+        (assemble(2**32, "MLOAD"), "out of gas"),
     ],
 )
 def test_an_inner_frame_fails_with_its_words(code: bytes, words: str) -> None:

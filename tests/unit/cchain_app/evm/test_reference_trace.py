@@ -14,7 +14,11 @@ from tests.builders.cchain import block_env, call_message, genesis_state
 
 CONTRACT, OTHER = Address(b"\xc0" * 20), Address(b"\xd0" * 20)
 EVERYTHING = Recording(
-    frames=True, state=True, steps=StepOptions(memory=True, return_data=True), vm=True
+    frames=True,
+    state=True,
+    steps=StepOptions(memory=True, return_data=True),
+    vm=True,
+    preimages=True,
 )
 CODES = {
     "counts": bytecode.COUNTER,
@@ -24,6 +28,10 @@ CODES = {
     "reverts": bytecode.ECHO_REVERT,
     "jumps nowhere": bytecode.BAD_JUMP,
     "ends itself": bytecode.DESTROYER,
+    "reads no slot": bytecode.assemble("SLOAD"),
+    "hashes half an area": bytecode.assemble("1 KECCAK256"),
+    "calls nobody": bytecode.assemble("1 GAS CALL"),
+    "looks at no code": bytecode.assemble("GAS POP EXTCODESIZE"),
 }
 
 

@@ -110,7 +110,8 @@ def test_a_creation_that_came_to_no_address_has_no_result():
     [
         ("execution reverted", "Reverted"),
         ("out of gas: not enough gas for reentrancy sentry", "Out of gas"),
-        ("max code size exceeded", "Out of gas"),
+        ("out of gas: max initcode size exceeded: code size 49153 limit 49152", "Out of gas"),
+        ("max code size exceeded: code size 24577 limit 24576", "Out of gas"),
         ("invalid jump destination", "Bad jump destination"),
         ("invalid opcode: opcode 0xc not defined", "Bad instruction"),
         ("stack underflow (0 <=> 2)", "Stack underflow"),
