@@ -24,10 +24,32 @@ Block: TypeAlias = tuple[
 """Included, outcomes, skipped, gas used, changes, requests hash."""
 Answer: TypeAlias = tuple[bytes, int, int, str | None, list[LogValues], AccessListValues | None]
 """Output, gas used, gas peak, error, logs, access list."""
-Frame: TypeAlias = tuple[
-    int, str, bytes, bytes | None, int | None, int, int, bytes, bytes, str | None, bool
+OpcodeUse: TypeAlias = tuple[
+    dict[int, int],
+    dict[bytes, bytes],
+    dict[bytes, int],
+    dict[bytes, int],
+    dict[bytes, int],
+    list[bytes],
+    dict[bytes, tuple[int, int]],
 ]
-"""Depth, type, sender, to, value, gas, gas used, input, output, error, precompile."""
+"""Counts by opcode, values of slots that were read, counts of slots that were written, of transient
+slots that were read and written, accounts whose code was looked at, size of code and opcode by account."""
+Frame: TypeAlias = tuple[
+    int,
+    str,
+    bytes,
+    bytes | None,
+    int | None,
+    int,
+    int,
+    bytes,
+    bytes,
+    str | None,
+    bool,
+    OpcodeUse | None,
+]
+"""Depth, type, sender, to, value, gas, gas used, input, output, error, precompile, opcodes."""
 TouchedState: TypeAlias = tuple[
     dict[bytes, Account | None],
     dict[bytes, dict[bytes, bytes]],

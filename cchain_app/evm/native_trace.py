@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 from cchain_app.evm.engine import Log
 from cchain_app.evm.native_values import account_state, changes_of, logs_of
-from cchain_app.evm.tracing import BlockTrace, Frame, FrameLog, TouchedState, TransactionTrace
+from cchain_app.evm.tracing import (
+    BlockTrace,
+    CodeSize,
+    Frame,
+    FrameLog,
+    OpcodeUse,
+    TouchedState,
+    TransactionTrace,
+)
 from primitives.evm import Address, Slot, Word
 
 if TYPE_CHECKING:
@@ -79,6 +87,7 @@ def _frames(
             error,
             precompile,
             tuple(logs_by_frame.get(index, ())),
+            OpcodeUse() if opcodes is None else _opcode_use(opcodes),
         )
         for index, (
             depth,
@@ -92,8 +101,26 @@ def _frames(
             output,
             error,
             precompile,
+            opcodes,
         ) in enumerate(frames)
     )
+
+
+def _opcode_use(values: cchain_native.OpcodeUse) -> OpcodeUse:
+    counts, reads, writes, transient_reads, transient_writes, code_accesses, code_sizes = values
+    return OpcodeUse(
+        counts,
+        {Slot(slot): Word(word) for slot, word in reads.items()},
+        _slot_counts(writes),
+        _slot_counts(transient_reads),
+        _slot_counts(transient_writes),
+        tuple(Address(address) for address in code_accesses),
+        {Address(address): CodeSize(*size) for address, size in code_sizes.items()},
+    )
+
+
+def _slot_counts(counts: dict[bytes, int]) -> dict[Slot, int]:
+    return {Slot(slot): count for slot, count in counts.items()}
 
 
 def _touched_state(values: cchain_native.TouchedState) -> TouchedState:

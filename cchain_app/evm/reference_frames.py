@@ -10,6 +10,7 @@ from cchain_app.evm import failures
 from cchain_app.evm.engine import Log
 from cchain_app.evm.opcodes import CREATIONS, memory_areas, name_of
 from cchain_app.evm.reference_failures import LastStep, ReturnedCode, frame_words
+from cchain_app.evm.reference_opcodes import FrameOpcodes
 from cchain_app.evm.reference_package import Fork
 from cchain_app.evm.reference_steps import Step
 from cchain_app.evm.tracing import Frame, FrameLog
@@ -51,6 +52,8 @@ class OpenFrame:
     returned: ReturnedCode | None = None
     """What its code returned, if it came to its end."""
     precompile: bool = False
+    opcodes: FrameOpcodes = field(default_factory=FrameOpcodes)
+    """What its instructions access, if that is recorded."""
 
 
 @dataclass(slots=True)
@@ -140,6 +143,7 @@ def _ended(frame: OpenFrame, evm: Any) -> Frame:
         output=bytes(evm.output) if error in {None, failures.REVERTED} else b"",
         error=error,
         precompile=frame.precompile,
+        opcodes=frame.opcodes.recorded(),
     )
 
 

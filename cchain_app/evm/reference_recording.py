@@ -17,7 +17,7 @@ from cchain_app.evm.reference_frames import (
     created_address,
     not_begun,
 )
-from cchain_app.evm.reference_opcodes import hashed_bytes
+from cchain_app.evm.reference_opcodes import Opcodes, hashed_bytes
 from cchain_app.evm.reference_package import Fork
 from cchain_app.evm.reference_refusal import is_delegation
 from cchain_app.evm.reference_steps import Step, StepLog, VmLog
@@ -78,6 +78,7 @@ class Recorder:
         self.accounts: set[Address] = set()
         """Those that were touched."""
         self.slots: dict[Address, set[Slot]] = {}
+        self._opcodes = Opcodes()
         self._preimages: dict[bytes, None] = {}
         self.gas_left = 0
         """Of what the top frame was given."""
@@ -211,6 +212,8 @@ class Recorder:
             opened.nonce = 0 if account is None else int(account.nonce)
         if self._steps is not None:
             self._steps.begin(step)
+        if self._recording.opcodes:
+            self._room.take(self._opcodes.record(step, opened.opcodes))
         if opcode == _KECCAK256 and self._recording.preimages:
             self._note_preimage(step)
         return step

@@ -50,6 +50,8 @@ class Recording(NamedTuple):
     """vmTrace (tracing.md 12)."""
     preimages: bool = False
     """What was hashed by KECCAK256."""
+    opcodes: bool = False
+    """The instructions of each frame and their accesses, for erc7562Tracer; with `frames` only."""
     most_bytes: int = UNBOUNDED
     """Of all steps, VM traces, inputs, outputs and touched state that are recorded in one question, together."""
 
@@ -62,6 +64,33 @@ class FrameLog(NamedTuple):
     """Among the logs of the transaction that were not undone by then, from 0 (tracing.md 4)."""
     position: int
     """How many calls of this frame, SELFDESTRUCT frames too, came before."""
+
+
+class CodeSize(NamedTuple):
+    """How much code an account had when a frame first looked at it or called it."""
+
+    size: int
+    """Bytes."""
+    opcode: int
+    """The instruction that did so."""
+
+
+class OpcodeUse(NamedTuple):
+    """The instructions of a frame and their accesses, also of those that failed (tracing.md 7)."""
+
+    counts: Mapping[int, int] = {}
+    """How often each instruction ran, by opcode. GAS counts only if no call follows it."""
+    reads: Mapping[Slot, Word] = {}
+    """The value of each slot that was read before it was written."""
+    writes: Mapping[Slot, int] = {}
+    """How often each slot was written."""
+    transient_reads: Mapping[Slot, int] = {}
+    transient_writes: Mapping[Slot, int] = {}
+    code_accesses: tuple[Address, ...] = ()
+    """Accounts of which EXTCODESIZE, EXTCODECOPY and EXTCODEHASH looked at the code, in order. An
+    EXTCODESIZE that is only compared with zero is left out."""
+    code_sizes: Mapping[Address, CodeSize] = {}
+    """Of accounts that were called or whose code was looked at."""
 
 
 class Frame(NamedTuple):
@@ -95,6 +124,8 @@ class Frame(NamedTuple):
     """Whether a precompile was called."""
     logs: tuple[FrameLog, ...] = ()
     """In order; none where the frame or one around it failed."""
+    opcodes: OpcodeUse = OpcodeUse()
+    """Empty unless it is recorded."""
 
 
 @dataclass(frozen=True, slots=True)

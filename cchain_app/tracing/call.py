@@ -32,19 +32,24 @@ def write_calls(
     Raises:
         TraceTooLarge: There is no room for it.
     """
-    writing = _Nesting(output)
+    writing = Nesting(output)
     for frame in trace.frames[:1] if config.only_top_call else trace.frames:
         gas, gas_used = frame.gas, frame.gas_used
         if frame.depth == 0:
             gas, gas_used = trace.gas_limit, trace.gas_used
-        logs = None
+        tail = f'"type":"{frame.type}"'.encode()
+        if frame.value is not None:
+            tail = f'"value":"{frame.value:#x}",'.encode() + tail
         if config.with_log and frame.logs:
-            logs = [_log(log, config, first_log) for log in frame.logs]
-        writing.begin(frame.depth, _head(frame, gas, gas_used), _tail(frame, logs))
+            logs = [log_members(log, first_log) for log in frame.logs]
+            if config.only_top_call:
+                logs = [log | {"position": "0x0"} for log in logs]
+            tail = members({"logs": logs}) + b"," + tail
+        writing.begin(frame.depth, head_members(frame, gas, gas_used), tail)
     writing.end()
 
 
-class _Nesting:
+class Nesting:
     """Frames given depth first, written into each other: `calls` stand amid a frame's members."""
 
     def __init__(self, output: Output) -> None:
@@ -74,7 +79,8 @@ class _Nesting:
             self._output.write(self._tails.pop())
 
 
-def _head(frame: Frame, gas: int, gas_used: int) -> bytes:
+def head_members(frame: Frame, gas: int, gas_used: int) -> bytes:
+    """Return the members of a frame from `from` to `revertReason`."""
     # Hexadecimal text as it is: encoding a dictionary of it would take most of the time of a trace.
     to = output = ""
     if frame.to and not (frame.type in _CREATIONS and frame.error is not None):
@@ -90,25 +96,20 @@ def _head(frame: Frame, gas: int, gas_used: int) -> bytes:
     return head + b"," + members({"error": frame.error, "revertReason": _reason(frame)})
 
 
-def _tail(frame: Frame, logs: list[dict[str, Any]] | None) -> bytes:
-    value = "" if frame.value is None else f'"value":"{frame.value:#x}",'
-    tail = f'{value}"type":"{frame.type}"'.encode()
-    return members({"logs": logs}) + b"," + tail if logs else tail
-
-
 def _reason(frame: Frame) -> str | None:
     if frame.error != REVERTED:
         return None
     return reason_of(frame.output) or None
 
 
-def _log(log: FrameLog, config: CallConfig, first_log: int) -> dict[str, Any]:
+def log_members(log: FrameLog, first_log: int) -> dict[str, Any]:
+    """Return the members of a log; `first_log` is the index in the block of the transaction's first."""
     return {
         "address": data(log.log.address),
         "topics": [data(topic) for topic in log.log.topics],
         "data": data(log.log.data),
         "index": hex(first_log + log.number),
-        "position": hex(0 if config.only_top_call else log.position),
+        "position": hex(log.position),
     }
 
 

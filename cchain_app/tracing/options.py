@@ -12,10 +12,12 @@ Member names match without regard to case, unknown ones are ignored, null is as 
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from cchain_app.evm import opcodes
 from cchain_app.evm.tracing import UNBOUNDED, Recording, StepOptions
 from cchain_app.tracing.durations import InvalidDuration, parse_duration
+from cchain_app.tracing.go_struct import GoStruct, kind_of
 from primitives.evm import Hash
 
 CALL: Final = "callTracer"
@@ -25,8 +27,9 @@ FOUR_BYTE: Final = "4byteTracer"
 NOOP: Final = "noopTracer"
 MUX: Final = "muxTracer"
 KECCAK: Final = "keccak256PreimageTracer"
+ERC7562: Final = "erc7562Tracer"
 
-TRACERS: Final = (CALL, FLAT_CALL, PRESTATE, FOUR_BYTE, NOOP, MUX, KECCAK)
+TRACERS: Final = (CALL, FLAT_CALL, PRESTATE, FOUR_BYTE, NOOP, MUX, KECCAK, ERC7562)
 
 MOST_MUXES: Final = 4
 """Unspecified: how deep muxTracer may stand in itself. go-ethereum sets no bound."""
@@ -52,11 +55,14 @@ class BadTimeout(BadTraceConfig):
 
 
 class TracerNotFound(BadTraceConfig):
-    """No tracer of this name; JavaScript is not run."""
+    """No tracer has this name. It may be a program in JavaScript, which is not supported."""
 
     def __init__(self, name: str) -> None:
         shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
-        super().__init__(f"tracer not found: {shown} (there are {', '.join(TRACERS)})")
+        super().__init__(
+            f"tracer not found: {shown} (available: {', '.join(TRACERS)}; "
+            "JavaScript is not supported)"
+        )
 
 
 class DiffWithEmpty(BadTraceConfig):
@@ -108,11 +114,29 @@ class PrestateConfig(NamedTuple):
     include_empty: bool = False
 
 
+_IGNORED_NAMES: Final = "POP ADD SUB MUL DIV EQ LT GT SLT SGT SHL SHR AND OR NOT ISZERO"
+IGNORED_OPCODES: Final = frozenset(
+    {opcodes.OPCODES[name] for name in _IGNORED_NAMES.split()} | set(range(0x5F, 0xA0))
+)
+"""PUSH0 to SWAP16 and simple arithmetic: erc7562Tracer does not count them unless asked to."""
+
+
+class Erc7562Config(NamedTuple):
+    """What erc7562Tracer shows."""
+
+    with_log: bool = False
+    ignored_opcodes: frozenset[int] = IGNORED_OPCODES
+    """Instructions that are not counted. GAS is counted in any case."""
+
+
+TracerConfig = CallConfig | FlatConfig | PrestateConfig | Erc7562Config
+
+
 class Tracer(NamedTuple):
     """A tracer with its settings. Equal ones give equal answers."""
 
     name: str
-    config: CallConfig | FlatConfig | PrestateConfig | None = None
+    config: TracerConfig | None = None
     """None where there is nothing to set."""
     tracers: tuple["Tracer", ...] = ()
     """Those of a muxTracer, by their names."""
@@ -125,11 +149,13 @@ class Tracer(NamedTuple):
                 frames=any(need.frames for need in needs),
                 state=any(need.state for need in needs),
                 preimages=any(need.preimages for need in needs),
+                opcodes=any(need.opcodes for need in needs),
             )
         return Recording(
-            frames=self.name in {CALL, FLAT_CALL, FOUR_BYTE},
+            frames=self.name in {CALL, FLAT_CALL, FOUR_BYTE, ERC7562},
             state=self.name == PRESTATE,
-            preimages=self.name == KECCAK,
+            preimages=self.name in {KECCAK, ERC7562},
+            opcodes=self.name == ERC7562,
         )
 
 
@@ -158,7 +184,7 @@ def parse_trace_config(value: object) -> TraceConfig:
     """
     if value is None:
         return TraceConfig()
-    given = _Members(value, "TraceConfig", "tracers.TraceConfig", UnreadableOptions)
+    given = GoStruct(value, "TraceConfig", "tracers.TraceConfig", UnreadableOptions)
     timeout = given.text("timeout")
     name = given.text("tracer")
     steps = StepOptions(
@@ -197,7 +223,7 @@ def _mux(config: object, muxes: int) -> Tracer:
         raise TooManyMuxes
     if not isinstance(config, dict):
         raise UnreadableTracerConfig(
-            f"json: cannot unmarshal {_kind(config)} into Go value of type "
+            f"json: cannot unmarshal {kind_of(config)} into Go value of type "
             "map[string]json.RawMessage"
         )
     return Tracer(
@@ -228,80 +254,28 @@ def _prestate(config: object) -> PrestateConfig:
     return found
 
 
-_CONFIGS: Final[Mapping[str, Callable[[object], CallConfig | FlatConfig | PrestateConfig]]] = {
+def _erc7562(config: object) -> Erc7562Config:
+    """Read the options of erc7562Tracer.
+
+    Unspecified: `stackTopItemsSize` has no effect, as in go-ethereum, which looks at the top item
+    alone; a negative one, which go-ethereum crashes on, is refused.
+    """
+    given = _tracer_members(config, "erc7562TracerConfig")
+    given.number("stackTopItemsSize", "int")
+    ignored = given.quantities("ignoredOpcodes")
+    with_log = given.flag("withLog")
+    if ignored is None:
+        return Erc7562Config(with_log)
+    return Erc7562Config(with_log, frozenset(opcode & 0xFF for opcode in ignored))
+
+
+_CONFIGS: Final[Mapping[str, Callable[[object], TracerConfig]]] = {
     CALL: _call,
     FLAT_CALL: _flat,
     PRESTATE: _prestate,
+    ERC7562: _erc7562,
 }
 
 
-class _Members:
-    """The members of an object, read into a struct of Go's; what is wrong is told in Go's words."""
-
-    def __init__(
-        self, value: object, struct: str, type_name: str, error: type[BadTraceConfig]
-    ) -> None:
-        self._struct = struct
-        self._error = error
-        if not isinstance(value, dict):
-            raise error(f"json: cannot unmarshal {_kind(value)} into Go value of type {type_name}")
-        self._given: dict[str, Any] = {str(name).lower(): one for name, one in value.items()}
-
-    def anything(self, name: str) -> object:
-        """Return a member as it is, None if it is not there."""
-        return self._given.get(name.lower())
-
-    def flag(self, name: str) -> bool:
-        """Return a member that is true or false; it is false if it is not there."""
-        value = self.anything(name)
-        if value is None:
-            return False
-        if not isinstance(value, bool):
-            raise self._unreadable(_kind(value), name, "bool")
-        return value
-
-    def text(self, name: str) -> str | None:
-        """Return a member that is a text."""
-        value = self.anything(name)
-        if value is not None and not isinstance(value, str):
-            raise self._unreadable(_kind(value), name, "string")
-        return value
-
-    def number(self, name: str) -> int:
-        """Return a member that is a whole number, 0 if it is not there.
-
-        Unspecified: none may be negative.
-        """
-        value = self.anything(name)
-        if value is None:
-            return 0
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self._unreadable(_kind(value), name, "uint64")
-        if isinstance(value, float) or not 0 <= value < 2**63:
-            raise self._unreadable(f"number {value}", name, "uint64")
-        return value
-
-    def _unreadable(self, kind: str, name: str, type_name: str) -> BadTraceConfig:
-        return self._error(
-            f"json: cannot unmarshal {kind} into Go struct field {self._struct}.{name} "
-            f"of type {type_name}"
-        )
-
-
-def _tracer_members(config: object, struct: str) -> _Members:
-    return _Members(config, struct, f"native.{struct}", UnreadableTracerConfig)
-
-
-def _kind(value: object) -> str:
-    """Return what Go calls a value of JSON."""
-    match value:
-        case bool():
-            return "bool"
-        case str():
-            return "string"
-        case int() | float():
-            return "number"
-        case dict():
-            return "object"
-        case _:
-            return "array"
+def _tracer_members(config: object, struct: str) -> GoStruct:
+    return GoStruct(config, struct, f"native.{struct}", UnreadableTracerConfig)

@@ -4,9 +4,11 @@ from cchain_app.evm import failures
 from cchain_app.evm.tracing import UNBOUNDED, TransactionTrace
 from cchain_app.tracing import options
 from cchain_app.tracing.call import write_calls, write_selectors
+from cchain_app.tracing.erc7562 import write_accesses
 from cchain_app.tracing.flat import write_flat
 from cchain_app.tracing.options import (
     CallConfig,
+    Erc7562Config,
     FlatConfig,
     PrestateConfig,
     TraceConfig,
@@ -51,6 +53,8 @@ def _write(output: Output, trace: TransactionTrace, tracer: Tracer, context: Tra
             write_flat(output, trace, config, context)
         case PrestateConfig() as config:
             write_prestate(output, trace, config)
+        case Erc7562Config() as config:
+            write_accesses(output, trace, config, context.first_log)
         case None if tracer.name == options.FOUR_BYTE:
             write_selectors(output, trace)
         case None if tracer.name == options.KECCAK:

@@ -51,8 +51,8 @@ pub(crate) struct Attached {
     pub(crate) meter: Meter,
     /// What instructions note when they are traced.
     pub(crate) notes: Option<Box<Notes>>,
-    /// Geth's words for the last failure that revm's reason does not tell enough about: of
-    /// precompiles that are the top call or are traced, and of creations with too much init code.
+    /// Geth's words for the last failure, if revm's reason is too coarse: for precompiles that are
+    /// the top call or traced, and for CREATE with too much init code.
     pub(crate) failure: Option<Cow<'static, str>>,
 }
 

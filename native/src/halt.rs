@@ -35,7 +35,7 @@ pub(crate) const NONCE_OVERFLOW: &str = "nonce uint64 overflow";
 /// The words for a change where none is allowed.
 pub(crate) const WRITE_PROTECTION: &str = "write protection";
 
-/// The words for a price that has no number of 64 bits.
+/// The words for a price above 64 bits.
 const GAS_OVERFLOW: &str = "gas uint64 overflow";
 
 /// The words for a creation with too much init code.
@@ -78,16 +78,16 @@ const UNSCHEDULED: [(u8, &str); 16] = [
 pub(crate) struct LastStep {
     opcode: u8,
     stack: usize,
-    /// What it returned, if it ended the frame as it should: a failure came after the code was run.
+    /// Set if the code returned normally: the frame then failed after its code ran.
     returned: Option<Returned>,
 }
 
-/// What the code of a creation returned, as far as it decides why that was refused.
+/// The code that a creation returned, as far as it decides why the creation failed.
 #[derive(Clone, Copy)]
 pub(crate) struct Returned {
-    /// It begins as no code may since EIP-3541.
+    /// The code begins with 0xEF (EIP-3541).
     is_reserved: bool,
-    /// Its gas does not suffice for storing it.
+    /// The gas left does not pay for storing the code.
     is_unpaid: bool,
     size: usize,
     /// The most bytes that code may have.
@@ -108,7 +108,7 @@ impl Returned {
 }
 
 impl LastStep {
-    /// The last instruction of a frame that has come to its end, and what it returned.
+    /// The last instruction of a frame that has ended, and the code that it returned.
     pub(crate) fn of(interpreter: &Interpreter, returned: Option<Returned>) -> Self {
         let pc = interpreter.bytecode.pc().wrapping_sub(1);
         let opcode = interpreter.bytecode.bytecode_slice().get(pc).copied().unwrap_or_default();
@@ -176,7 +176,7 @@ pub(crate) fn words(reason: &HaltReason, last: &LastStep) -> String {
             PRECOMPILE.into()
         }
         HaltReason::NonceOverflow => NONCE_OVERFLOW.into(),
-        // Geth looks at the first byte, then takes the gas, and then looks at the size.
+        // Geth checks the first byte, charges the gas, and then checks the size.
         HaltReason::CreateContractSizeLimit => match last.returned {
             Some(Returned { is_reserved: true, .. }) => CODE_PREFIX.into(),
             Some(Returned { is_unpaid: true, .. }) => CODE_STORAGE.into(),

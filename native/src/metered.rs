@@ -34,7 +34,7 @@ type Places = &'static [(usize, usize)];
 /// The fork that brought an instruction, how many items it takes, and its places.
 type Needs = (SpecId, usize, Places);
 
-/// Bytes of memory that geth computes a price for.
+/// The most bytes of memory that geth computes a price for.
 const MOST_MEMORY: u128 = 0x1f_ffff_ffe0;
 
 const NOWHERE: Places = &[];
@@ -68,7 +68,7 @@ fn look(interpreter: &Interpreter<EthInterpreter>, host: &mut EvmContext) -> Ins
     Ok(())
 }
 
-/// Refuse an instruction that has too few items, or whose memory geth computes no price for. Both
+/// Refuse an instruction if the stack has too few items or if its memory is too large. Both
 /// come before gas in geth; revm takes items one after another, and asks for gas in between.
 #[inline(always)]
 fn check(interpreter: &Interpreter<EthInterpreter>, needs: Needs) -> InstructionExecResult {
@@ -86,7 +86,7 @@ fn check(interpreter: &Interpreter<EthInterpreter>, needs: Needs) -> Instruction
     }
 }
 
-/// How an instruction fails whose memory ends where geth computes no price for it.
+/// The failure of an instruction whose memory ends above the size that geth computes a price for.
 #[inline(always)]
 pub(crate) fn memory_failure(end: u128) -> Option<InstructionResult> {
     if end <= MOST_MEMORY {
@@ -98,7 +98,7 @@ pub(crate) fn memory_failure(end: u128) -> Option<InstructionResult> {
     }
 }
 
-/// Where the memory of a place ends, exact up to 128 bits.
+/// The end of the memory that a place names; `u128::MAX` if its offset or length exceeds 64 bits.
 #[inline(always)]
 fn area_end(interpreter: &Interpreter<EthInterpreter>, (offset, length): (usize, usize)) -> u128 {
     let peek = |depth| interpreter.stack.peek(depth).unwrap_or(U256::ZERO);
@@ -192,8 +192,8 @@ fn has_room(
         || words.saturating_mul(words) / 512 + words.saturating_mul(3) <= allowed
 }
 
-/// Check the items and look at the limits, then run an instruction that asks for something else
-/// before its items.
+/// Check the stack and the limits, then run an instruction that revm refuses for other reasons
+/// before it checks the stack.
 #[inline(always)]
 fn checked(
     context: Context<'_>,
@@ -205,7 +205,7 @@ fn checked(
     timed(InstructionContext { interpreter, host }, run)
 }
 
-/// LOG wants its gas first in geth, and then looks whether changes are allowed.
+/// Geth charges the gas of LOG first, and then checks whether the call is static.
 fn log<const TOPICS: usize>(context: Context<'_>) -> InstructionExecResult {
     let interpreter = &context.interpreter;
     if interpreter.runtime_flag.is_static {
@@ -249,8 +249,8 @@ pub(crate) fn growth(size: usize, end: u128) -> u64 {
     u64::try_from(more).unwrap_or(u64::MAX)
 }
 
-/// CREATE and CREATE2 cost something whatever they create: geth takes that first. They note how
-/// long the init code is that they refuse.
+/// Geth charges the fixed cost of CREATE and CREATE2 before all other checks. If the init code is
+/// too long, its length is part of geth's words.
 fn create<const IS_CREATE2: bool>(context: Context<'_>) -> InstructionExecResult {
     let InstructionContext { interpreter, host } = context;
     let needs = if IS_CREATE2 { (PETERSBURG, 4, INIT_CODE) } else { (FRONTIER, 3, INIT_CODE) };

@@ -1,6 +1,6 @@
-//! Go-ethereum's words for why a precompile failed. It decodes its input element by element and
-//! names the first one that is wrong; revm checks in another order and names fewer reasons, so the
-//! input is examined again here. Only precompiles of top calls and of traces are examined.
+//! Go-ethereum's errors of precompiles. Go-ethereum decodes the input element by element and names
+//! the first fault; revm checks in another order and has fewer reasons, so this module examines the
+//! input of a failed precompile again. Only top calls and traces need it.
 
 use std::borrow::Cow;
 
@@ -23,7 +23,7 @@ const BLS_OFF_CURVE: &str = "invalid point: not on curve";
 /// The modulus of BN254's base field.
 const BN_MODULUS: U256 =
     uint!(0x30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd47_U256);
-/// The constant of the curve that BN254's second group is on, 3 / (9 + i).
+/// The constant of the curve of BN254's second group, 3 / (9 + i).
 const BN_TWIST: Fp2 = Fp2(
     uint!(0x2b149d40ceb8aaae81be18991be06ac3b5b4c5e559dbefa33267e6dc24a138e5_U256),
     uint!(0x009713b03af0fed4cd2cafadeed8fdf4a74fa084e52d1852e4a2bd0685c315d2_U256),
@@ -48,7 +48,7 @@ const ONE: [u8; bls::SCALAR_LENGTH] = {
     one
 };
 
-/// The words for a precompile, by its address in the fork, that refused its input.
+/// The error of a precompile that failed; `precompile` is its address in the fork.
 pub(crate) fn words(
     precompile: &Address,
     input: &[u8],
@@ -84,7 +84,7 @@ pub(crate) fn words(
     found.unwrap_or(halt::PRECOMPILE).into()
 }
 
-/// Go-ethereum computes the price of MODEXP before it looks at the limit of its sizes.
+/// The error of a MODEXP above its size limits; go-ethereum checks the gas first.
 fn large_modexp(input: &[u8], gas: u64) -> &'static str {
     const SIZES: &str = "one or more of base/exponent/modulus length exceeded 1024 bytes";
     let word = |start: usize, length: usize| {
@@ -245,7 +245,7 @@ fn bls_g2_subgroup(point: &[u8]) -> Option<&'static str> {
         .then_some("g2 point is not on correct subgroup")
 }
 
-/// Why a proof of EIP-4844 was not verified; the length of the input is right.
+/// The reason why an EIP-4844 proof was not verified; the input has 192 bytes.
 fn kzg(input: &[u8]) -> &'static str {
     let is_large = |scalar: &[u8]| U256::from_be_slice(scalar) >= BLS_ORDER;
     if is_large(&input[32..64]) || is_large(&input[64..96]) {

@@ -23,6 +23,7 @@ from cchain_app.api import (
     params_tracing,
 )
 from cchain_app.api import params_development as by_hand
+from cchain_app.tracing.options import TRACERS
 from jsonrpc.params import Param
 from nodeproject.openrpc.schemas import (
     ANYTHING,
@@ -53,11 +54,28 @@ _TIME: Final = described(_AMOUNT, "Unix seconds, as a quantity or a plain number
 _SECONDS: Final = described(_AMOUNT, "seconds, as a quantity or a plain number")
 _SMALL: Final = described(one_of(COUNT, QUANTITY), "a plain number or a quantity")
 
-_TRACER: Final[Mapping[str, Schema]] = {
-    "tracer": words(
-        "callTracer", "prestateTracer", "4byteTracer", "flatCallTracer", "noopTracer", "muxTracer"
+_TRACER_CONFIG: Final[Mapping[str, Schema]] = {
+    "onlyTopCall": described(BOOLEAN, "callTracer: the top call without its inner calls"),
+    "withLog": described(BOOLEAN, "callTracer, erc7562Tracer: with logs"),
+    "convertParityErrors": described(BOOLEAN, "flatCallTracer: errors in the words of Parity"),
+    "includePrecompiles": described(BOOLEAN, "flatCallTracer: with calls of precompiles"),
+    "diffMode": described(BOOLEAN, "prestateTracer: state before and after, only what changed"),
+    "disableCode": described(BOOLEAN, "prestateTracer: without code"),
+    "disableStorage": described(BOOLEAN, "prestateTracer: without storage"),
+    "includeEmpty": described(BOOLEAN, "prestateTracer: with accounts that do not exist"),
+    "ignoredOpcodes": described(
+        array(QUANTITY),
+        "erc7562Tracer: opcodes that are not counted; by default PUSH, DUP, SWAP, POP and arithmetic",
     ),
-    "tracerConfig": {"type": "object"},
+    "stackTopItemsSize": described(COUNT, "erc7562Tracer: has no effect, as in geth"),
+}
+
+_TRACER: Final[Mapping[str, Schema]] = {
+    "tracer": words(*TRACERS),
+    "tracerConfig": described(
+        {"type": "object", "properties": _TRACER_CONFIG},
+        "options of the tracer; of muxTracer, the options of each tracer by its name",
+    ),
     "timeout": described(TEXT, "such as `5s`"),
     "enableMemory": BOOLEAN, "disableStack": BOOLEAN, "disableStorage": BOOLEAN,
     "enableReturnData": BOOLEAN, "limit": COUNT,

@@ -215,7 +215,8 @@ COMPONENTS: Final[Mapping[str, Schema]] = {
     "TracerResult": described(
         {},
         "what the tracer tells: by default the struct log of geth (`gas`, `failed`, `returnValue`, "
-        "`structLogs`); callTracer a tree of calls; the others have forms of their own",
+        "`structLogs`); callTracer a tree of calls; erc7562Tracer the same tree with the opcodes, "
+        "slots and accounts that each call uses; the others have forms of their own",
     ),
     "OtterscanBlock": record(
         {

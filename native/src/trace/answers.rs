@@ -1,16 +1,17 @@
 //! Traces as Python is given them: tuples in the order of the port's classes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use pyo3::{
     prelude::*,
-    types::{PyBytes, PyDict, PyList, PyTuple},
+    types::{IntoPyDict, PyBytes, PyDict, PyList, PyTuple},
 };
-use revm::primitives::B256;
+use revm::primitives::{B256, U256};
 
 use super::{
     BlockTrace, Trace,
     frames::{CallFrame, LogPlace},
+    opcodes::OpcodeUse,
     state::TouchedState,
 };
 use crate::{
@@ -75,7 +76,7 @@ fn transaction<'py>(
     PyTuple::new(py, values)
 }
 
-/// (depth, type, sender, to, value, gas, gas used, input, output, error, precompile).
+/// (depth, type, sender, to, value, gas, gas used, input, output, error, precompile, opcodes).
 fn frame<'py>(py: Python<'py>, frame: &CallFrame) -> PyResult<Bound<'py, PyTuple>> {
     (
         frame.depth,
@@ -89,8 +90,35 @@ fn frame<'py>(py: Python<'py>, frame: &CallFrame) -> PyResult<Bound<'py, PyTuple
         bytes(py, &frame.output),
         frame.error.as_deref(),
         frame.precompile,
+        frame.opcodes.as_deref().map(|it| opcodes(py, it)).transpose()?,
     )
         .into_pyobject(py)
+}
+
+/// (counts, reads, writes, transient reads, transient writes, code accesses, code sizes).
+fn opcodes<'py>(py: Python<'py>, used: &OpcodeUse) -> PyResult<Bound<'py, PyTuple>> {
+    let reads = PyDict::new(py);
+    for (slot, value) in &used.reads {
+        reads.set_item(word(py, slot), word(py, value))?;
+    }
+    let sizes = PyDict::new(py);
+    for (account, size) in &used.code_sizes {
+        sizes.set_item(address(py, account), size)?;
+    }
+    (
+        used.counts.iter().into_py_dict(py)?,
+        reads,
+        slot_counts(py, &used.writes)?,
+        slot_counts(py, &used.transient_reads)?,
+        slot_counts(py, &used.transient_writes)?,
+        PyList::new(py, used.code_accesses.iter().map(|account| address(py, account)))?,
+        sizes,
+    )
+        .into_pyobject(py)
+}
+
+fn slot_counts<'py>(py: Python<'py>, counts: &BTreeMap<U256, u64>) -> PyResult<Bound<'py, PyDict>> {
+    counts.iter().map(|(slot, count)| (word(py, slot), *count)).into_py_dict(py)
 }
 
 /// (accounts, slots by account, codes, changes).

@@ -11,7 +11,7 @@ use revm::{
         journaled_state::entry::{JournalEntry, SelfdestructionRevertStatus},
     },
     interpreter::instructions::GasTable,
-    primitives::{Address, U256, hardfork::SpecId},
+    primitives::{Address, Bytes, U256, hardfork::SpecId},
     state::{Account, AccountInfo},
 };
 
@@ -19,7 +19,7 @@ use super::{
     notes::{KECCAK256_GAS, address},
     step::Step,
 };
-use crate::{environment::EvmContext, metered};
+use crate::{environment::EvmContext, metered, reader::ReaderError};
 
 /// Whether the cost of an instruction depends on the stack.
 pub(super) fn is_dynamic(opcode: u8) -> bool {
@@ -147,6 +147,17 @@ fn info(address: Address, context: &mut EvmContext) -> AccountInfo {
     let mut info = database.basic(address).ok().flatten().unwrap_or_default();
     info.code = database.code_by_hash(info.code_hash).ok();
     info
+}
+
+/// The code of an account, which the step may not have loaded.
+pub(super) fn code(address: Address, context: &mut EvmContext) -> Result<Bytes, ReaderError> {
+    let info = info(address, context);
+    let code = match info.code {
+        _ if info.is_empty_code_hash() => return Ok(Bytes::new()),
+        Some(code) => code,
+        None => context.journaled_state.database.code_by_hash(info.code_hash)?,
+    };
+    Ok(code.original_bytes())
 }
 
 /// What a slot costs that is not warm, and what its change costs.

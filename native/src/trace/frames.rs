@@ -12,6 +12,7 @@ use revm::{
     primitives::{Address, Bytes, U256},
 };
 
+use super::opcodes::OpcodeUse;
 use crate::{
     environment::EvmContext,
     halt::{self, LastStep},
@@ -33,6 +34,8 @@ pub(crate) struct CallFrame {
     pub(crate) output: Bytes,
     pub(crate) error: Option<String>,
     pub(crate) precompile: bool,
+    /// The record of its instructions; None if it ran none or if they are not recorded.
+    pub(crate) opcodes: Option<Box<OpcodeUse>>,
 }
 
 /// Which frame a log is of, and how many calls of it came before.
@@ -105,7 +108,14 @@ impl Frames {
             output: Bytes::new(),
             error: None,
             precompile: false,
+            opcodes: None,
         });
+    }
+
+    /// The record of the innermost frame's instructions.
+    pub(super) fn opcodes(&mut self) -> Option<&mut OpcodeUse> {
+        let frame = &mut self.list[self.open.last()?.frame];
+        Some(frame.opcodes.get_or_insert_default())
     }
 
     /// What was logged since the last look is of the innermost frame.
@@ -136,6 +146,7 @@ fn called(context: &EvmContext, inputs: &CallInputs, depth: usize) -> CallFrame 
         output: Bytes::new(),
         error: None,
         precompile: false,
+        opcodes: None,
     }
 }
 
@@ -155,6 +166,7 @@ fn created(context: &EvmContext, inputs: &CreateInputs, depth: usize) -> CallFra
         output: Bytes::new(),
         error: None,
         precompile: false,
+        opcodes: None,
     }
 }
 
@@ -175,7 +187,7 @@ pub(super) struct End<'a> {
     remaining: u64,
 }
 
-/// Geth's words for how a frame failed, if it did; `failure` are those that are known by themselves.
+/// Geth's words for the failure of a frame; `failure` has them if revm's reason is too coarse.
 pub(super) fn error(
     result: &FrameResult,
     last: &LastStep,

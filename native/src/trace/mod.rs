@@ -6,6 +6,7 @@ mod costs;
 mod frames;
 mod json;
 mod notes;
+mod opcodes;
 mod recorder;
 mod recording;
 mod state;
@@ -37,7 +38,7 @@ use crate::{
     transaction::SignedTransaction,
 };
 
-/// Bytes whose writing takes as long as executing one gas.
+/// Bytes that take as long to write as one gas takes to execute.
 const BYTES_PER_GAS: usize = 16;
 
 /// A block's transactions, traced.

@@ -21,10 +21,10 @@ use crate::{
     metered,
 };
 
-/// What KECCAK256 costs whatever it hashes.
+/// The fixed cost of KECCAK256.
 pub(super) const KECCAK256_GAS: u64 = 30;
 
-/// Bytes beyond memory that geth adds to what is hashed, at most.
+/// The most bytes beyond memory that geth records as hashed.
 const MOST_PADDING: i64 = 1 << 20;
 
 type Context<'a> = InstructionContext<'a, EvmContext, EthInterpreter>;
@@ -123,7 +123,7 @@ fn selfdestruct(context: Context<'_>) -> InstructionExecResult {
     outcome
 }
 
-/// KECCAK256 notes what it hashes, also where the gas for that is missing.
+/// KECCAK256 records its input, also if it runs out of gas.
 fn keccak256(context: Context<'_>) -> InstructionExecResult {
     let InstructionContext { interpreter, host } = context;
     let area = hashed_area(interpreter);
@@ -162,8 +162,8 @@ fn keccak256(context: Context<'_>) -> InstructionExecResult {
     outcome
 }
 
-/// Offset and length of the memory that KECCAK256 is to hash. None where geth records nothing:
-/// too much would have to be added to memory as it is.
+/// Offset and length of the input of KECCAK256. None if geth does not record it, because it ends
+/// too far beyond the memory.
 fn hashed_area(interpreter: &Interpreter<EthInterpreter>) -> Option<(usize, usize)> {
     let place = |depth| {
         let item = interpreter.stack.peek(depth).ok()?;
@@ -194,7 +194,7 @@ const TABLE: InstructionTable<EthInterpreter, EvmContext> = {
     table
 };
 
-/// MLOAD, MSTORE and MSTORE8 fail as in geth if it computes no price for their memory.
+/// MLOAD, MSTORE and MSTORE8 fail with geth's reason if their memory is too large.
 fn word<const OPCODE: u8, const ITEMS: usize, const LENGTH: u8>(
     context: Context<'_>,
 ) -> InstructionExecResult {
@@ -211,7 +211,7 @@ fn word<const OPCODE: u8, const ITEMS: usize, const LENGTH: u8>(
     }
 }
 
-/// A fork's instructions, metered, with notes. KECCAK256 takes all of its gas itself.
+/// A fork's instructions, metered, with notes. KECCAK256 charges its fixed cost itself.
 pub(super) fn instructions(spec: SpecId) -> EthInstructions<EthInterpreter, EvmContext> {
     let mut gas_table = gas_table_spec(spec);
     gas_table[usize::from(KECCAK256)] = 0;

@@ -15,6 +15,7 @@ use super::{
     Recording,
     frames::{self, End, FRAME_BYTES, Frames},
     notes::{Notes, Preimages, Touched},
+    opcodes::Opcodes,
     step::{Step, Taken},
     steps::Steps,
     vm::Vm,
@@ -34,6 +35,7 @@ pub(super) struct Recorder {
     pub(super) frames: Option<Frames>,
     pub(super) steps: Option<Steps>,
     pub(super) vm: Option<Vm>,
+    opcodes: Option<Opcodes>,
     pub(super) top: Top,
     /// Of each frame that has not ended, what the frames around it and the authorizations brought.
     refunds: Vec<i64>,
@@ -49,6 +51,7 @@ impl Recorder {
             frames: recording.frames.then(Frames::default),
             steps: recording.steps.map(Steps::new),
             vm: recording.vm.then(Vm::default),
+            opcodes: recording.opcodes.then(Opcodes::default),
             ..Self::default()
         }
     }
@@ -118,7 +121,9 @@ impl Recorder {
 
     /// Whether each instruction is looked at.
     pub(super) fn follows(&self) -> bool {
-        self.vm.is_some() || self.steps.as_ref().is_some_and(Steps::is_open)
+        self.vm.is_some()
+            || self.opcodes.is_some()
+            || self.steps.as_ref().is_some_and(Steps::is_open)
     }
 
     /// The frame at this depth begins to run its code, or goes on.
@@ -159,6 +164,11 @@ impl Recorder {
             let around = self.refunds.last().copied().unwrap_or_default();
             let refund = around + interpreter.gas.refunded() + taken.refund;
             written += steps.after(&step, &taken, depth, refund, interpreter);
+        }
+        if let (Some(opcodes), Some(frames)) = (&mut self.opcodes, &mut self.frames)
+            && let Some(frame) = frames.opcodes()
+        {
+            written += opcodes.record(&step, frame, context).map_err(StartError::Db)?;
         }
         if let Some(vm) = &mut self.vm {
             vm.after(step, &taken, outcome == Err(InstructionResult::Suspend), interpreter);

@@ -18,7 +18,7 @@ pub(crate) struct StepOptions {
 
 /// The port's `Recording`, in its order.
 #[derive(FromPyObject)]
-struct RecordingTuple(bool, bool, bool, Option<StepTuple>, bool, bool, u64);
+struct RecordingTuple(bool, bool, bool, Option<StepTuple>, bool, bool, bool, u64);
 
 /// What is recorded of each transaction.
 #[derive(Clone, Copy, Default)]
@@ -29,6 +29,7 @@ pub(crate) struct Recording {
     pub(super) steps: Option<StepOptions>,
     pub(super) vm: bool,
     pub(super) preimages: bool,
+    pub(super) opcodes: bool,
     pub(super) most_bytes: u64,
 }
 
@@ -36,11 +37,11 @@ impl<'py> FromPyObject<'_, 'py> for Recording {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let RecordingTuple(frames, state, changes, steps, vm, preimages, most_bytes) =
+        let RecordingTuple(frames, state, changes, steps, vm, preimages, opcodes, most_bytes) =
             object.extract()?;
         let steps = steps.map(|StepTuple(stack, memory, storage, return_data, limit)| {
             StepOptions { stack, memory, storage, return_data, limit }
         });
-        Ok(Self { frames, state, changes, steps, vm, preimages, most_bytes })
+        Ok(Self { frames, state, changes, steps, vm, preimages, opcodes, most_bytes })
     }
 }

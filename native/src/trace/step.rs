@@ -1,7 +1,7 @@
 //! One instruction: what is true before it runs, and what it cost.
 
 use revm::{
-    bytecode::opcode::{LOG0, LOG4, TSTORE},
+    bytecode::opcode::{LOG0, LOG4, TLOAD, TSTORE},
     interpreter::{
         FrameInput, InstructionExecResult, InstructionResult, Interpreter, InterpreterAction,
         instructions::GasTable,
@@ -40,7 +40,7 @@ impl Step {
         let items = interpreter.stack.data();
         let opcode = interpreter.bytecode.opcode();
         let mut top = [U256::ZERO; MOST_INPUTS];
-        if costs::is_dynamic(opcode) {
+        if costs::is_dynamic(opcode) || matches!(opcode, TLOAD | TSTORE) {
             for (kept, item) in top.iter_mut().zip(items.iter().rev()) {
                 *kept = *item;
             }
@@ -57,7 +57,8 @@ impl Step {
         }
     }
 
-    /// An item of the stack, from its top; only of instructions whose cost depends on the stack.
+    /// An item of the stack, from its top; only of instructions whose cost depends on the stack, and
+    /// of TLOAD and TSTORE.
     pub(super) fn item(&self, depth: usize) -> U256 {
         self.top[depth]
     }
@@ -103,7 +104,7 @@ impl Taken {
                 let last = LastStep::at(step.opcode, step.stack);
                 (base(), Some(halt::stack_words(&last)))
             }
-            // Geth computes and takes their gas before it looks whether changes are allowed.
+            // Geth charges their gas before it checks whether the call is static.
             Err(Ended::StateChangeDuringStaticCall)
                 if matches!(step.opcode, LOG0..=LOG4 | TSTORE) =>
             {

@@ -52,6 +52,7 @@ EVERYTHING = Recording(
     steps=StepOptions(memory=True, return_data=True),
     vm=True,
     preimages=True,
+    opcodes=True,
 )
 
 TOO_DEAR = ("out of gas", "gas uint64 overflow")

@@ -14,14 +14,17 @@ from primitives.evm import Address
 from tests.builders.bytecode import assemble
 from tests.builders.cchain import MemoryState, block_env, call_message
 from tests.conformance.evm.tracing_vectors import (
+    CALL_OPTIONS,
     NAMES,
     OPTIONS,
     Case,
     PrecompileError,
     precompile_errors,
+    traced_calls,
     tracing_cases,
 )
 
+CALLS = traced_calls()
 PRECOMPILE_ERRORS = precompile_errors()
 
 CALLER = Address(b"\xc0" * 20)
@@ -88,6 +91,17 @@ def test_traces_are_those_of_go_ethereum(engine: TracingEngine, name: str) -> No
         found = shortened(traces.answer(option))
         assert found == expected, option
         # members stand in go-ethereum's order as well
+        assert json.dumps(found) == json.dumps(expected), option
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_traces_of_calls_are_those_of_go_ethereum(engine: TracingEngine, name: str) -> None:
+    case = CALLS[name]
+    assert case.answers.keys() == CALL_OPTIONS.keys()
+    for option, expected in case.answers.items():
+        config = parse_trace_config(CALL_OPTIONS[option])
+        trace = engine.trace_call(block_env(), case.message, case.state, config.recording())
+        found = json.loads(render(trace, config, TraceContext()))
         assert json.dumps(found) == json.dumps(expected), option
 
 

@@ -8,16 +8,17 @@ from typing import Any, NamedTuple
 
 from cchain_app.blocks.assembly import env_of
 from cchain_app.blocks.candidate import parse_block
-from cchain_app.evm.engine import BlockEnv
+from cchain_app.evm.engine import BlockEnv, CallMessage
 from cchain_app.evm.select import select_engine
 from cchain_app.genesis import load_genesis
 from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.transaction import Transaction
 from primitives import rlp
-from primitives.evm import Hash
-from tests.builders.cchain import MemoryState
+from primitives.evm import Address, Hash
+from tests.builders.cchain import MemoryState, call_message
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "tracing"
+CALLS = VECTORS / "calls.json"
 
 NAMES = tuple(case["name"] for case in json.loads((VECTORS / "index.json").read_text()))
 
@@ -56,8 +57,25 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "tracerConfig": {"4byteTracer": None, "callTracer": {"onlyTopCall": True}},
     },
     "keccak": {"tracer": "keccak256PreimageTracer"},
+    "erc7562": {"tracer": "erc7562Tracer"},
 }
 """The options of an answer by its name in the cases."""
+
+CALL_OPTIONS: dict[str, dict[str, Any]] = {
+    "struct": OPTIONS["struct"],
+    "call": OPTIONS["call_log"],
+    "flat_precompiles": {
+        "tracer": "flatCallTracer",
+        "tracerConfig": {"includePrecompiles": True},
+    },
+    "erc7562": OPTIONS["erc7562"],
+    "erc7562_all": {
+        "tracer": "erc7562Tracer",
+        "tracerConfig": {"ignoredOpcodes": [], "withLog": True, "stackTopItemsSize": 1},
+    },
+    "keccak": OPTIONS["keccak"],
+}
+"""The options of an answer by its name in calls.json."""
 
 
 class Case(NamedTuple):
@@ -109,6 +127,34 @@ def _blocks(state: MemoryState) -> Iterator[tuple[Hash, BlockEnv, list[Transacti
         yield block.hash, env_of(block.header, genesis.config), transactions
 
 
+class TracedCall(NamedTuple):
+    """A call, and what go-ethereum says of it."""
+
+    message: CallMessage
+    state: MemoryState
+    answers: dict[str, Any]
+
+
+def traced_calls() -> dict[str, TracedCall]:
+    """Return the calls of calls.json by name."""
+    return {case["name"]: _traced_call(case) for case in json.loads(CALLS.read_text())}
+
+
+def _traced_call(case: dict[str, Any]) -> TracedCall:
+    state = MemoryState()
+    for address, code in case["codes"].items():
+        state.put(Address(bytes.fromhex(address[2:])), code=bytes.fromhex(code[2:]))
+    call = case["call"]
+    to = call.get("to")
+    message = call_message(
+        None if to is None else Address(bytes.fromhex(to[2:])),
+        bytes.fromhex(call["data"][2:]),
+        gas=int(call["gas"], 16),
+    )
+    answers = {name: _mended({"result": answer}) for name, answer in case["answers"].items()}
+    return TracedCall(message, state, answers)
+
+
 class PrecompileError(NamedTuple):
     """A call that a precompile refuses, and go-ethereum's words for it."""
 
@@ -137,10 +183,17 @@ NO_ACCOUNT = {"codeHash": "0x" + "00" * 32}
 WRITE_PROTECTION = "write protection"
 
 
+def _not_out_of_gas(members: dict[str, Any]) -> dict[str, Any]:
+    """Return the members of an object; a frame that was not allowed to write did not lack gas."""
+    if members.get("error") == WRITE_PROTECTION and "outOfGas" in members:
+        return members | {"outOfGas": False}
+    return members
+
+
 def _mended(answer: dict[str, Any]) -> Any:
     """Return an answer without the faults that its README names, so that none is copied."""
     text = json.dumps(answer["result"]).replace(f"out of gas: {WRITE_PROTECTION}", WRITE_PROTECTION)
-    result = json.loads(text)
+    result = json.loads(text, object_hook=_not_out_of_gas)
     if isinstance(result, dict) and "post" in result:
         result["post"] = {
             address: account for address, account in result["post"].items() if account != NO_ACCOUNT

@@ -87,6 +87,32 @@ def test_a_block_is_told_by_number_hash_and_bytes_in_one_execution(rpc, made, en
         assert rpc("debug_traceTransaction", made.hash(name), CALLS) == one["result"]
 
 
+def test_erc7562_tracer_shows_opcodes_and_slots_of_transactions_blocks_and_calls(rpc, made):
+    options = {
+        "tracer": "erc7562Tracer",
+        "tracerConfig": {"ignoredOpcodes": [], "withLog": True, "stackTopItemsSize": 3},
+    }
+    slot, zero, one = (hexed(words(number)) for number in (0, 0, 1))
+    found = rpc("debug_traceTransaction", made.hash("count"), options)
+    steps = rpc("debug_traceTransaction", made.hash("count"))["structLogs"]
+
+    assert found["accessedSlots"] == {
+        "reads": {slot: [zero]}, "writes": {slot: 1}, "transientReads": {}, "transientWrites": {},
+    }  # fmt: skip
+    assert sum(found["usedOpcodes"].values()) == len(steps)
+    assert found["outOfGas"] is False
+    block = rpc("debug_traceBlockByNumber", "0x2", options)
+    raw = encode_block(made.block.header, [tx.raw for tx in made.block.transactions])
+    assert block[list(made.sent).index("count")]["result"] == found
+    assert rpc("debug_traceBlockByHash", hexed(made.block.hash), options) == block
+    assert rpc("debug_traceBlock", hexed(raw), options) == block
+    state = {COUNT["to"]: {"stateDiff": {slot: one}}}
+    called = rpc("debug_traceCall", COUNT, "latest", {**options, "stateOverrides": state})
+    assert called["accessedSlots"]["reads"] == {slot: [one]}
+    default = rpc("debug_traceCall", COUNT, "latest", {"tracer": "erc7562Tracer"})
+    assert set(default["usedOpcodes"]) < set(called["usedOpcodes"])
+
+
 def test_a_block_that_is_not_of_the_chain_is_told_too(rpc, made):
     other = signed(nonce=made.sent["transfer"].nonce, to=ADDRESSES["counter"], gas=100_000, value=0)
     header = replace(made.block.header, extra_data=b"another")

@@ -366,6 +366,7 @@ def test_a_trace_says_what_the_call_does() -> None:
         Recording(steps=StepOptions(), most_bytes=1_000),
         Recording(vm=True, most_bytes=1_000),
         Recording(preimages=True, most_bytes=100),
+        Recording(frames=True, opcodes=True, most_bytes=6_000),
     ],
 )
 def test_recording_stops_at_so_many_bytes(recording: Recording) -> None:

@@ -19,6 +19,7 @@ EVERYTHING = Recording(
     steps=StepOptions(memory=True, return_data=True),
     vm=True,
     preimages=True,
+    opcodes=True,
 )
 CODES = {
     "counts": bytecode.COUNTER,
@@ -30,7 +31,7 @@ CODES = {
     "ends itself": bytecode.DESTROYER,
     "reads no slot": bytecode.assemble("SLOAD"),
     "hashes half an area": bytecode.assemble("1 KECCAK256"),
-    "calls nobody": bytecode.assemble("1 GAS CALL"),
+    "calls with one item": bytecode.assemble("1 GAS CALL"),
     "looks at no code": bytecode.assemble("GAS POP EXTCODESIZE"),
 }
 

@@ -13,6 +13,7 @@ from cchain_app.tracing.options import (
     BadTraceConfig,
     CallConfig,
     DiffWithEmpty,
+    Erc7562Config,
     FlatConfig,
     PrestateConfig,
     TooManyMuxes,
@@ -79,6 +80,19 @@ def test_member_names_match_without_regard_to_case() -> None:
         ("4byteTracer", "whatever", None, {"frames"}),
         ("noopTracer", 7, None, set()),
         ("keccak256PreimageTracer", None, None, {"preimages"}),
+        ("erc7562Tracer", None, Erc7562Config(), {"frames", "preimages", "opcodes"}),
+        (
+            "erc7562Tracer",
+            {"ignoredOpcodes": ["0x54", "0x1ff", ""], "withLog": True, "stackTopItemsSize": 1},
+            Erc7562Config(with_log=True, ignored_opcodes=frozenset({0x54, 0xFF, 0x00})),
+            {"frames", "preimages", "opcodes"},
+        ),
+        (
+            "erc7562Tracer",
+            {"IgnoredOpcodes": [], "stackTopItemsSize": None, "onlyTopCall": True},
+            Erc7562Config(ignored_opcodes=frozenset()),
+            {"frames", "preimages", "opcodes"},
+        ),
     ],
 )
 def test_tracers_read_their_own_settings(
@@ -100,6 +114,9 @@ def test_a_mux_needs_what_its_tracers_need() -> None:
             },
         }
     )
+    bundler = {"tracer": "muxTracer", "tracerConfig": {"erc7562Tracer": {}, "noopTracer": {}}}
+    needs = Recording(frames=True, preimages=True, opcodes=True)
+    assert parse_trace_config(bundler).recording() == needs
     assert config.tracer is not None
     assert [tracer.name for tracer in config.tracer.tracers] == [
         "callTracer",
@@ -174,6 +191,30 @@ STRUCT = "json: cannot unmarshal {} into Go struct field {} of type {}"
             "json: cannot unmarshal array into Go value of type native.flatCallTracerConfig",
         ),
         (
+            {"tracer": "erc7562Tracer", "tracerConfig": {"ignoredOpcodes": "0x54"}},
+            UnreadableTracerConfig,
+            STRUCT.format("string", "erc7562TracerConfig.ignoredOpcodes", "[]hexutil.Uint64"),
+        ),
+        (
+            {"tracer": "erc7562Tracer", "tracerConfig": {"ignoredOpcodes": [84]}},
+            UnreadableTracerConfig,
+            STRUCT.format("non-string", "erc7562TracerConfig.ignoredOpcodes", "hexutil.Uint64"),
+        ),
+        (
+            {"tracer": "erc7562Tracer", "tracerConfig": {"ignoredOpcodes": ["54"]}},
+            UnreadableTracerConfig,
+            STRUCT.format(
+                "hex string without 0x prefix",
+                "erc7562TracerConfig.ignoredOpcodes",
+                "hexutil.Uint64",
+            ),
+        ),
+        (
+            {"tracer": "erc7562Tracer", "tracerConfig": {"stackTopItemsSize": -1}},
+            UnreadableTracerConfig,
+            STRUCT.format("number -1", "erc7562TracerConfig.stackTopItemsSize", "int"),
+        ),
+        (
             {"tracer": "muxTracer", "tracerConfig": 3},
             UnreadableTracerConfig,
             "json: cannot unmarshal number into Go value of type map[string]json.RawMessage",
@@ -199,7 +240,8 @@ def test_an_unknown_tracer_is_told_which_there_are(name: str) -> None:
     for options in ({"tracer": name}, {"tracer": "muxTracer", "tracerConfig": {name: {}}}):
         with pytest.raises(TracerNotFound) as caught:
             parse_trace_config(options)
-        assert str(caught.value).startswith(f"tracer not found: {name} (there are callTracer, ")
+        assert str(caught.value).startswith(f"tracer not found: {name} (available: callTracer, ")
+        assert str(caught.value).endswith(", erc7562Tracer; JavaScript is not supported)")
 
 
 def test_a_program_is_not_repeated_in_whole() -> None:

@@ -1,0 +1,93 @@
+"""JSON objects as Go's encoding/json reads them into structs.
+
+Names of members match without regard to case, unknown members are ignored, null is as if left out.
+"""
+
+from typing import Any
+
+from primitives.hexadecimal import HexError, decode_quantity
+
+
+class GoStruct:
+    """The members of a JSON object, read as Go reads them into a struct. Errors have Go's words."""
+
+    def __init__(self, value: object, struct: str, type_name: str, error: type[Exception]) -> None:
+        self._struct = struct
+        self._error = error
+        if not isinstance(value, dict):
+            raise error(
+                f"json: cannot unmarshal {kind_of(value)} into Go value of type {type_name}"
+            )
+        self._given: dict[str, Any] = {str(name).lower(): member for name, member in value.items()}
+
+    def anything(self, name: str) -> object:
+        """Return a member as it is, None if it is not there."""
+        return self._given.get(name.lower())
+
+    def flag(self, name: str) -> bool:
+        """Return a member that is true or false; it is false if it is not there."""
+        value = self.anything(name)
+        if value is None:
+            return False
+        if not isinstance(value, bool):
+            raise self._unreadable(kind_of(value), name, "bool")
+        return value
+
+    def text(self, name: str) -> str | None:
+        """Return a member that is a text."""
+        value = self.anything(name)
+        if value is not None and not isinstance(value, str):
+            raise self._unreadable(kind_of(value), name, "string")
+        return value
+
+    def number(self, name: str, type_name: str = "uint64") -> int:
+        """Return a member that is a whole number, 0 if it is not there.
+
+        Unspecified: none may be negative.
+        """
+        value = self.anything(name)
+        if value is None:
+            return 0
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self._unreadable(kind_of(value), name, type_name)
+        if isinstance(value, float) or not 0 <= value < 2**63:
+            raise self._unreadable(f"number {value}", name, type_name)
+        return value
+
+    def quantities(self, name: str) -> list[int] | None:
+        """Return a member that is an array of quantities, None if it is not there."""
+        value = self.anything(name)
+        if value is None:
+            return None
+        if not isinstance(value, list):
+            raise self._unreadable(kind_of(value), name, "[]hexutil.Uint64")
+        return [self._quantity(element, name) for element in value]
+
+    def _quantity(self, value: object, name: str) -> int:
+        if not isinstance(value, str):
+            raise self._unreadable("non-string", name, "hexutil.Uint64")
+        try:
+            return decode_quantity(value, bits=64) if value else 0
+        except HexError as error:
+            raise self._unreadable(str(error), name, "hexutil.Uint64") from error
+
+    def _unreadable(self, kind: str, name: str, type_name: str) -> Exception:
+        return self._error(
+            f"json: cannot unmarshal {kind} into Go struct field {self._struct}.{name} "
+            f"of type {type_name}"
+        )
+
+
+def kind_of(value: object) -> str:
+    """Return Go's name for the type of a JSON value."""
+    match value:
+        case bool():
+            return "bool"
+        case str():
+            return "string"
+        case int() | float():
+            return "number"
+        case dict():
+            return "object"
+        case _:
+            return "array"
