@@ -18,6 +18,7 @@ _FORWARDED: Final = frozenset(
         b"via",
         b"x-forwarded-for",
         b"x-forwarded-host",
+        b"x-forwarded-prefix",
         b"x-forwarded-proto",
         b"x-real-ip",
     }
@@ -57,7 +58,7 @@ def caller_of(headers: Mapping[bytes, bytes], peer: str) -> Caller:
         headers: The request's, with names in lower case.
         peer: The address at the other end of the socket; empty where it is not known.
     """
-    is_remote = not _is_loopback(peer) or not _FORWARDED.isdisjoint(headers)
+    is_remote = not is_loopback(peer) or not _FORWARDED.isdisjoint(headers)
     return Caller(headers.get(b"origin", b""), is_remote)
 
 
@@ -89,7 +90,8 @@ def shown(caller: Caller) -> str:
     return ascii(caller.origin[:128].decode("latin-1"))
 
 
-def _is_loopback(peer: str) -> bool:
+def is_loopback(peer: str) -> bool:
+    """Return whether the address at the other end of a socket is this machine's."""
     try:
         address = ip_address(peer)
     except ValueError:

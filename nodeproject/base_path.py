@@ -1,7 +1,7 @@
 """The base path: the path of a proxy below which the node's pages are, such as `/node` of `/node/tx/0x…`.
 
 Links, forms, redirects, scripts and cookies of the pages begin with it. It is NODE_BASE_PATH, or the
-`X-Forwarded-Prefix` of a trusted proxy. A proxy removes it from the path of a request; a request that still begins
+`X-Forwarded-Prefix` of a proxy that is trusted or on this machine. A proxy removes it from the path of a request; a request that still begins
 with NODE_BASE_PATH is answered alike.
 """
 
@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
+from jsonrpc.caller import is_loopback
 from jsonrpc.client_address import NO_PROXIES, TrustedProxies, is_proxy
 from nodeproject.settings.flags import Form, FormError
 
@@ -54,7 +55,8 @@ class BasePaths:
     """Decides on the base path of a request.
 
     Unspecified: NODE_BASE_PATH wins over the header, which a careless proxy may pass on from its client. A header
-    that is malformed, or sent twice, is ignored.
+    that is malformed, or sent twice, is ignored. A proxy on this machine is trusted with this header without being in
+    NODE_TRUSTED_PROXIES, because a base path changes nothing but the links of the page that is returned to it.
 
     Args:
         setting: NODE_BASE_PATH.
@@ -71,7 +73,8 @@ class BasePaths:
             return self._fixed
         given = [value for name, value in scope["headers"] if name == HEADER]
         peer = (scope.get("client") or ("",))[0]
-        return self._forwarded(given) if given and is_proxy(peer, self._proxies) else ""
+        is_trusted = is_loopback(peer) or is_proxy(peer, self._proxies)
+        return self._forwarded(given) if given and is_trusted else ""
 
     def without(self, path: str) -> str:
         """Return a path of a request without NODE_BASE_PATH."""

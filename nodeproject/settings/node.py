@@ -10,17 +10,17 @@ from pathlib import Path
 
 from nodeproject.base_path import BASE_PATH
 from nodeproject.installation import data_home
-from nodeproject.settings.accounts import AccountSettings
 from nodeproject.settings.flags import Form, flag
 from nodeproject.settings.forms import CLIENT_NAME, GAS_LIMIT, HARDFORK
 from nodeproject.settings.redis_url import REDIS_URL
+from nodeproject.settings.snow import SnowSettings
 from primitives.networks import LOCAL
 
 _NETWORK = Form("an IP address or network", partial(ip_network, strict=False))
 
 
 @dataclass(frozen=True, slots=True)
-class NodeSettings(AccountSettings):
+class NodeSettings(SnowSettings):
     """What an operator can set, with its defaults."""
 
     profile: str = flag(
@@ -137,36 +137,6 @@ class NodeSettings(AccountSettings):
         "Who decides on blocks, the same on all nodes of a network. `sole`: the one node that makes them "
         "(NODE_PRODUCER). `snowman`: the validators vote, and each proposes in its slots.",
         choices=("sole", "snowman"),
-    )
-    snow_sample_size: int = flag(20, "Units of stake that a poll asks.", least=1)
-    snow_preference_quorum_size: int = flag(
-        0,
-        "Votes of a poll that move what this node prefers. 0: 15; on a local network of 4 to 9 "
-        "validators 13, unless NODE_PARAMETERS are the reference's.",
-        least=0,
-    )
-    snow_confidence_quorum_size: int = flag(
-        0, "Votes with which a poll counts towards a decision. 0: likewise.", least=0
-    )
-    snow_commit_threshold: int = flag(
-        20, "Polls in a row that decide: fewer are faster and less safe.", least=1
-    )
-    snow_concurrent_repolls: int = flag(
-        4, "Open polls that are aimed at while blocks wait for their decision.", least=1
-    )
-    snow_optimal_processing: int = flag(
-        10, "Blocks that wait for their decision with which this node builds none.", least=1
-    )
-    snow_max_processing: int = flag(
-        256, "Blocks that wait for their decision above which the node is not healthy.", least=1
-    )
-    snow_max_time_processing: float = flag(
-        30.0,
-        "Seconds that a block waits for its decision above which the node is not healthy.",
-        least=0.01,
-    )
-    kept_decisions: int = flag(
-        10_000, "Decisions of votes that are kept to be looked at (`n_decisions`).", least=1
     )
     network: bool = flag(
         True, "Whether this node talks to others; in the production profile `runnetwork` does."
@@ -285,7 +255,7 @@ class NodeSettings(AccountSettings):
     base_path: str = flag(
         "",
         "Path of a proxy below which it serves the node's pages, such as `/node`. Default: the X-Forwarded-Prefix of "
-        "a trusted proxy.",
+        "a trusted proxy, or of one on this machine.",
         form=BASE_PATH,
     )
     rate_limit: int = flag(

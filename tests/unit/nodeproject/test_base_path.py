@@ -83,7 +83,15 @@ def test_only_a_trusted_proxy_names_the_path(paths: BasePaths) -> None:
     assert paths.of(scope(STRANGER, "/", b"/node")) == ""
     assert paths.of(scope(None, "/", b"/node")) == ""
     assert paths.of(scope(PROXY, "/", b"/node", b"/other")) == ""
-    assert BasePaths("", TrustedProxies()).of(scope("127.0.0.1", "/", b"/node")) == ""
+
+
+def test_a_proxy_on_this_machine_names_the_path() -> None:
+    paths = BasePaths("", TrustedProxies())
+
+    assert paths.of(scope("127.0.0.1", "/", b"/node")) == "/node"
+    assert paths.of(scope("::1", "/", b"/node")) == "/node"
+    assert paths.of(scope("127.0.0.1", "/", b"//evil.example")) == ""
+    assert paths.of(scope(STRANGER, "/", b"/node")) == ""
 
 
 def test_the_setting_wins_over_the_header() -> None:
