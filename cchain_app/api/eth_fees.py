@@ -29,11 +29,13 @@ Tips = dict[str, str]
 
 
 def gas_price(rpc: EvmRpc) -> str:
-    """eth_gasPrice: the suggested tip on top of the next block's base fee, in wei.
+    """eth_gasPrice: the suggested tip on top of the base fee, in wei.
 
-    Unspecified: the next block's, as coreth has it, so that it is never below what gets in.
+    Unspecified: the next block's base fee, as in coreth, because a lower price is not mined; or the head's if that is
+    higher, as in geth, because an estimate on the head fails with a lower price.
     """
-    return encode_quantity(suggested_tip(rpc) + next_base_fee(rpc))
+    head_fee = blocks.head(rpc.chain).header.base_fee or 0
+    return encode_quantity(suggested_tip(rpc) + max(next_base_fee(rpc), head_fee))
 
 
 def max_priority_fee_per_gas(rpc: EvmRpc) -> str:

@@ -9,7 +9,7 @@ from cchain_app.api.params import Tag
 from chaindb.connections import WouldBlock
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
-from tests.builders.transactions import signed
+from tests.builders.transactions import RECIPIENT, SENDER, signed
 
 GWEI = 10**9
 
@@ -34,6 +34,15 @@ def test_the_gas_price_is_tip_and_next_base_fee(rpc, memory_chain):
     tip = int(rpc("eth_maxPriorityFeePerGas"), 16)
     assert tip == 2 * GWEI
     assert int(rpc("eth_gasPrice"), 16) == tip + int(rpc("eth_baseFee"), 16)
+
+
+def test_the_gas_price_pays_for_an_estimate_on_the_head_while_base_fees_fall(rpc, memory_chain):
+    memory_chain.accept(base_fee=8 * GWEI, gas_used=0)
+    assert int(rpc("eth_baseFee"), 16) < 8 * GWEI
+    price = rpc("eth_gasPrice")
+    assert int(price, 16) == 8 * GWEI + 1
+    call = {"from": "0x" + SENDER.hex(), "to": "0x" + RECIPIENT.hex(), "gasPrice": price}
+    assert rpc("eth_estimateGas", call, "latest") == "0x5208"
 
 
 def test_without_tips_the_suggestion_is_one_wei(rpc, memory_chain):
