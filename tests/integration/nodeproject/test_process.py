@@ -1,15 +1,18 @@
 """What a node claims before it starts."""
 
+import errno
 import os
 import platform
 import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nodeproject.process import (
+    CannotStart,
     DirectoryInUse,
     NotOurAddress,
     PortInUse,
@@ -17,6 +20,7 @@ from nodeproject.process import (
     claim_directory,
     listening_sockets,
 )
+from primitives import sockets
 from primitives.sockets import bound_sockets
 from tests.servers.node import ROOT
 from tests.servers.ports import free_port, has_ipv6
@@ -68,6 +72,25 @@ def test_hosts_for_all_addresses_have_a_socket_for_each_family(host: str) -> Non
     finally:
         for one in bound:
             one.close()
+
+
+@pytest.mark.parametrize("reason", [errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL])
+def test_a_machine_without_ipv6_listens_on_ipv4(
+    monkeypatch: pytest.MonkeyPatch, reason: int
+) -> None:
+    made = sockets._bound_socket
+
+    def without_ipv6(family: socket.AddressFamily, *arguments: Any, **options: Any) -> Any:
+        if family == socket.AF_INET6:
+            raise OSError(reason, os.strerror(reason))
+        return made(family, *arguments, **options)
+
+    monkeypatch.setattr(sockets, "_bound_socket", without_ipv6)
+    for one in (bound := bound_sockets("::", 0)):
+        one.close()
+    assert [one.family for one in bound] == [socket.AF_INET]
+    with pytest.raises(CannotStart, match=r"^cannot listen on .*::1"):
+        check_port("::1", 0, "NODE_X", "NODE_HOST")
 
 
 @pytest.mark.parametrize("taken", ["127.0.0.1", "::1"])
