@@ -45,7 +45,7 @@ class Gatherer:
 
         Raises:
             Overloaded: too many wait already, here or for a thread.
-            TimeoutError: the piece of work took too long; it goes on by itself.
+            TimeoutError: the piece of work took too long; it continues.
         """
         if len(self._waiting) >= MOST_WAITING:
             raise Overloaded

@@ -91,7 +91,7 @@ class Workers:
         Raises:
             Overloaded: too many jobs wait already, or the threads are to end.
             TimeoutError: the result did not come within the limit, in seconds; a job that has begun
-                goes on by itself.
+                continues.
         """
         loop = asyncio.get_running_loop()
         # A bare future and a bare timer: this is the way of every call that is not hot.

@@ -21,11 +21,11 @@ FILE_VALUES: Final = 4_000_000
 """Values that a file may hold which the operator names, or a dump of a chain's state: half a million accounts."""
 
 _TOKEN: Final = re.compile(rb'[^"\[\]{},]{0,65536}+(["\[\]{},])?')
-"""What is nothing, then a sign. Possessive: no text takes longer than its length."""
+"""Bytes without structure, then a structural character. Possessive, so the time is linear in the length of the text."""
 
 _INSIDE: Final = re.compile(rb'(?:[^"\\]{1,64}+|\\.){0,4096}+("?)', re.DOTALL)
-"""A piece of a string behind its first quote, and its closing quote. One call of a pattern lets nobody
-else run, so none goes over more than 256 KiB: three milliseconds."""
+"""A part of a string after its first quote, and its closing quote. No other thread runs during one match, so a match
+covers at most 256 KiB, which takes three milliseconds."""
 
 _STEPS: Final = 5 * MAX_VALUES
 """Tokens that are looked at: a text with fewer values and more tokens is no JSON."""
@@ -146,8 +146,8 @@ def bounded(body: bytes, elements: int | None, levels: int) -> bytes:
 
     Args:
         body: a JSON text.
-        elements: if the text is an array, so many elements of it are wanted. Of a longer one only
-            these and a few more are left, so that it can be seen to be longer.
+        elements: how many elements of an array the caller wants. A longer array keeps these and a few more, so that
+            the caller sees that it is longer.
         levels: of arrays and objects that it may have.
 
     Raises:

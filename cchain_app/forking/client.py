@@ -25,7 +25,7 @@ from cchain_app.forking.errors import (
     UpstreamRefused,
 )
 from cchain_app.forking.origin import (
-    Server,
+    UpstreamServer,
     read_headers,
     read_wanted,
     server_of,
@@ -75,7 +75,7 @@ class ClientSettings(NamedTuple):
     """Seconds before each retry, unless the server names others."""
     headers: Mapping[str, str] = {}
     """Headers that may hold the operator's keys: only `servers` get them."""
-    servers: Collection[Server] = frozenset()
+    servers: Collection[UpstreamServer] = frozenset()
     """Servers that the operator has named."""
 
 

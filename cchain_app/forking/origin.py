@@ -23,7 +23,7 @@ _AUTHORITY: Final = re.compile(
 """Host and port of a URL, where they are plain."""
 
 
-class Server(NamedTuple):
+class UpstreamServer(NamedTuple):
     """A server that is asked over HTTP, apart from the path."""
 
     scheme: str
@@ -122,17 +122,17 @@ def verify_url(url: str) -> None:
         )
 
 
-def server_of(url: str) -> Server | None:
+def server_of(url: str) -> UpstreamServer | None:
     """Return the server of a URL; None where readers of URLs could differ about it."""
     parts = urlsplit(url)
     match = _AUTHORITY.fullmatch(parts.netloc.rpartition("@")[2])
     if match is None:
         return None
     port = int(match["port"]) if match["port"] else _PORTS.get(parts.scheme, 0)
-    return Server(parts.scheme, match["host"].lower(), port)
+    return UpstreamServer(parts.scheme, match["host"].lower(), port)
 
 
-def servers_of(urls: Sequence[str]) -> frozenset[Server]:
+def servers_of(urls: Sequence[str]) -> frozenset[UpstreamServer]:
     """Return the servers of some URLs."""
     return frozenset(server for url in urls if (server := server_of(url)) is not None)
 

@@ -28,7 +28,7 @@ from chaindb import clock
 from chaindb.locks import Lock
 from explorer_app.site import Given
 from explorer_app.store import faucet as rows
-from explorer_app.store.faucet import Recent
+from explorer_app.store.faucet import RecentPayments
 from platform_app.chain import PlatformChain
 from platform_app.selectors import coins
 from platform_app.services.errors import RefusedIssue
@@ -170,7 +170,7 @@ class Faucet:
             self._verify(rows.recent(db, recipient, client), now)
             return rows.add(db, recipient, client, self.coins, now)
 
-    def _verify(self, recent: Recent, now: datetime) -> None:
+    def _verify(self, recent: RecentPayments, now: datetime) -> None:
         if recent.of_recipient is not None and recent.of_recipient + PAUSE > now:
             raise TooOften("this address got coins a moment ago", recent.of_recipient + PAUSE - now)
         if recent.first_of_client is not None and recent.of_client >= OF_CLIENT:

@@ -9,7 +9,7 @@ from chaindb.database import Database
 from explorer_app.models import FaucetPayment
 
 
-class Recent(NamedTuple):
+class RecentPayments(NamedTuple):
     """Payments that are still counted."""
 
     of_recipient: datetime | None
@@ -27,7 +27,7 @@ def forget_outside(db: Database, first: datetime, last: datetime) -> None:
     db.objects(FaucetPayment).exclude(paid_at__range=(first, last)).delete()
 
 
-def recent(db: Database, recipient: bytes, client: str) -> Recent:
+def recent(db: Database, recipient: bytes, client: str) -> RecentPayments:
     """Return the payments that are still there."""
     payments = db.objects(FaucetPayment)
     to_recipient = payments.filter(recipient=recipient).aggregate(last=Max("paid_at"))
@@ -35,7 +35,7 @@ def recent(db: Database, recipient: bytes, client: str) -> Recent:
         count=Count("pk"), first=Min("paid_at")
     )
     everything = payments.aggregate(coins=Sum("coins"), first=Min("paid_at"))
-    return Recent(
+    return RecentPayments(
         of_recipient=to_recipient["last"],
         of_client=for_client["count"],
         first_of_client=for_client["first"],

@@ -13,7 +13,7 @@ class SnowSettings(AccountSettings):
     snow_sample_size: int = flag(20, "Units of stake that a poll asks.", least=1)
     snow_preference_quorum_size: int = flag(
         0,
-        "Votes of a poll that move what this node prefers. 0: 15; on a local network of 4 to 9 "
+        "Votes of a poll that change the preferred block. 0: 15; on a local network of 4 to 9 "
         "validators 13, unless NODE_PARAMETERS are the reference's.",
         least=0,
     )

@@ -34,7 +34,7 @@ RECORDS = bool(os.environ.get("RECORD_EXAMPLES"))
 
 @pytest.fixture
 def names(shared_pchain: PChain, shared_chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Names:
-    """What the examples name, as it is called on this test's chains. A dump is read outside of transactions."""
+    """Map the names in the examples to this test's chains, which are shared because a dump runs outside transactions."""
     monkeypatch.setattr(sealing, "COST", Cost(passes=1, memory=64, lanes=4))
     return make_world(shared_pchain, shared_chain)
 

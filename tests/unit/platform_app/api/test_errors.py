@@ -44,7 +44,7 @@ NEVER_AT_A_DOOR = (
     SignatureError, BlsError, Overflow,  # become reasons of the rules
     HexError, RlpError,  # of the C-Chain
     Bech32Error,  # becomes an error of addresses
-    TooManyValues, TooDeep,  # become errors of what was to be decoded
+    TooManyValues, TooDeep,  # become errors of the decoder
     WaitedTooLong,  # a busy database, for every interface
     ObjectDoesNotExist, MultipleObjectsReturned,  # Django makes them for each model
 )  # fmt: skip
