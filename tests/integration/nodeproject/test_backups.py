@@ -24,7 +24,13 @@ from cchain_app.selectors import blocks
 from cchain_app.store import scratch
 from chaindb.connections import release
 from chaindb.database import Database
-from explorer_app.models import SuppliedAbi, Verification, VerificationState, VerifiedContract
+from explorer_app.models import (
+    FaucetPayment,
+    SuppliedAbi,
+    Verification,
+    VerificationState,
+    VerifiedContract,
+)
 from health_app import services as health
 from health_app.result import CheckResult
 from nodeproject.apps import this_node
@@ -84,6 +90,9 @@ def saved(scene: Scene, tmp_path: Path) -> Path:
     scene.chain.do(to=created, data=bytecode.words(1, 2**256 - 1), gas=100_000, value=0)
     scene.use_tokens()
     explain(created)
+    FaucetPayment.objects.create(
+        recipient=b"C" + SENDER, client=CLIENT, coins=1, paid_at=datetime(2026, 1, 2, tzinfo=UTC)
+    )
     scene.change_everything("alice")
     get_user_model().objects.create_superuser("ada", "", "a password of hers")
     health.record(Database(), "network", _failing("alone"))
