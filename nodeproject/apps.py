@@ -77,7 +77,7 @@ class NodeConfig(AppConfig):
         node = Node(settings.NODE, processes_in(settings.METRICS_DIRECTORY))
         node.network.decide()
         use(node)
-        import_module("nodeproject.checks")
+        import_module("nodeproject.startup.checks")
 
 
 def this_node() -> "Node":

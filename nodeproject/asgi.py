@@ -15,7 +15,7 @@ from django.core.asgi import get_asgi_application
 from django.db import DatabaseError
 from django.urls import Resolver404, get_resolver, path, re_path, resolve
 
-from nodeproject.profile import choose_settings
+from nodeproject.startup.profile import choose_settings
 
 choose_settings()
 django.setup()
@@ -31,17 +31,17 @@ from jsonrpc.asgi import RawDoor  # noqa: E402
 from jsonrpc.errors import Overloaded  # noqa: E402
 from jsonrpc.gate import Gate  # noqa: E402
 from jsonrpc.http import by_path  # noqa: E402
-from nodeproject import process  # noqa: E402
 from nodeproject.apps import this_node  # noqa: E402
-from nodeproject.base_path import BelowBasePath  # noqa: E402
-from nodeproject.chain_paths import ChainPaths, letters_of  # noqa: E402
-from nodeproject.concurrency import DJANGO_THREADS, WAITING_PAGES, ConcurrencyLimit  # noqa: E402
-from nodeproject.doors import CCHAIN_WEBSOCKETS, ROOT  # noqa: E402
-from nodeproject.head_listener import HeadListener  # noqa: E402
+from nodeproject.heads.listener import HeadListener  # noqa: E402
+from nodeproject.heads.platform import PlatformListener  # noqa: E402
 from nodeproject.node import Node  # noqa: E402
-from nodeproject.plain import PlainDoor  # noqa: E402
-from nodeproject.platform_listener import PlatformListener  # noqa: E402
+from nodeproject.processes import process  # noqa: E402
 from nodeproject.settings.node import NodeSettings  # noqa: E402
+from nodeproject.web.base_path import BelowBasePath  # noqa: E402
+from nodeproject.web.chain_paths import ChainPaths, letters_of  # noqa: E402
+from nodeproject.web.concurrency import DJANGO_THREADS, WAITING_PAGES, ConcurrencyLimit  # noqa: E402
+from nodeproject.web.endpoints import CCHAIN_WEBSOCKETS, ROOT  # noqa: E402
+from nodeproject.web.get_pages import PlainDoor  # noqa: E402
 from primitives.identity import CertificateError  # noqa: E402
 from primitives.node_identity import IdentityError  # noqa: E402
 

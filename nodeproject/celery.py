@@ -11,7 +11,7 @@ from celery.apps.beat import Beat
 from celery.signals import beat_init, task_postrun, worker_init
 from typing_extensions import override
 
-from nodeproject.profile import choose_settings
+from nodeproject.startup.profile import choose_settings
 
 choose_settings()
 # Celery runs all of Django's system checks in each worker, which loads all pages, and tells nobody what they found.
@@ -45,7 +45,7 @@ class _App(Celery):
         return self.subclass_with_self(_Beat)
 
 
-app = _App("node", amqp="nodeproject.reconnecting:BrokerAMQP")
+app = _App("node", amqp="nodeproject.processes.reconnecting:BrokerAMQP")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 # A block takes a few milliseconds: a new connection for each task would double that. `release`
 # below does what is needed after a task.
@@ -79,7 +79,7 @@ def _name_unknown_variables() -> None:
     """
     from django.conf import settings
 
-    from nodeproject.checks import check_variables
+    from nodeproject.startup.checks import check_variables
 
     if settings.NODE.profile == "embedded":
         return

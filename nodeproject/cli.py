@@ -14,11 +14,11 @@ from typing import Final
 from django.core.management.base import BaseCommand
 from typing_extensions import override
 
-from nodeproject.process import COLLECTOR
-from nodeproject.profile import choose_settings
+from nodeproject.processes.process import COLLECTOR
 from nodeproject.settings.flags import is_service_link
 from nodeproject.settings.node import NodeSettings
 from nodeproject.settings.options import Contradiction, add_options, environment
+from nodeproject.startup.profile import choose_settings
 
 START: Final = "runnode"
 """The command that runs the node."""

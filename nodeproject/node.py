@@ -24,15 +24,15 @@ from health_app.result import Report
 from jsonrpc.turn import LoopTurn
 from network_app.node import NodeNetwork
 from network_app.selectors import has_peers
-from nodeproject.addresses import base_url
-from nodeproject.doors import Doors
-from nodeproject.identity import files_of
-from nodeproject.observation import Observation
-from nodeproject.openrpc.page import Reference
-from nodeproject.plain import Plain
+from nodeproject.copies.snapshots.service import Snapshots
+from nodeproject.heads.sync import share_head
+from nodeproject.processes.observation import Observation
 from nodeproject.settings.node import NodeSettings
-from nodeproject.shared_head import share_head
-from nodeproject.snapshots.service import Snapshots
+from nodeproject.startup.identity import files_of
+from nodeproject.web.addresses import base_url
+from nodeproject.web.endpoints import Doors
+from nodeproject.web.get_pages import Plain
+from nodeproject.web.openrpc.page import Reference
 from platform_app.api import PlatformRpc
 from platform_app.api.own_node import own_node_id
 from platform_app.chain import NoGenesis, PlatformChain

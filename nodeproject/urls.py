@@ -5,16 +5,16 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.decorators.csrf import csrf_exempt
 
 from adminkit.loading import load_admins
-from nodeproject.api import api, respond_plain
-from nodeproject.logins import login
-from nodeproject.operating import pause_or_resume, run_check
-from nodeproject.pages import jump
-from nodeproject.snapshots.view import snapshots
+from nodeproject.admin.admin_actions import pause_or_resume, run_check
+from nodeproject.copies.snapshots.view import snapshots
+from nodeproject.web.api import api, respond_plain
+from nodeproject.web.django_pages import jump
+from nodeproject.web.logins import login
 
 load_admins()
 
 handler404 = "explorer_app.views.elsewhere.not_found"
-handler500 = "nodeproject.pages.server_error"
+handler500 = "nodeproject.web.django_pages.server_error"
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/jump/", admin.site.admin_view(jump), name="admin_jump"),

@@ -1,6 +1,6 @@
 """A node's identity, read from its three files: staking certificate, its key, and BLS key (pchain.md 1.4, 1.7).
 
-Nobody else reads these files. They are made, and checked at the start, by `nodeproject.identity`.
+Nobody else reads these files. They are made, and checked at the start, by `nodeproject.startup.identity`.
 
 IdentityError
 ├── NoCertificate          the file has no certificate in PEM

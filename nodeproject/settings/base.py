@@ -10,10 +10,10 @@ from typing import Any
 from django.conf import global_settings
 from django.core.management.utils import get_random_secret_key
 
-from nodeproject.installation import BASE_DIR
 from nodeproject.settings.flags import BadSetting
 from nodeproject.settings.given import NODE
 from nodeproject.settings.theme import UNFOLD  # noqa: F401  # the theme's setting
+from nodeproject.startup.installation import BASE_DIR
 
 ROOT_URLCONF = "nodeproject.urls"
 ASGI_APPLICATION = "nodeproject.asgi.application"
@@ -76,7 +76,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "health_app.metrics.exposition.Before",
     "django.middleware.security.SecurityMiddleware",
-    "nodeproject.script_prefix.CookiePaths",
+    "nodeproject.web.script_prefix.CookiePaths",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -102,11 +102,12 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
+            "libraries": {"overview": "nodeproject.web.overview_tag"},
         },
     },
 ]
 
-AUTHENTICATION_BACKENDS = ["nodeproject.logins.LimitedBackend"]
+AUTHENTICATION_BACKENDS = ["nodeproject.web.logins.LimitedBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
@@ -128,7 +129,7 @@ LOGIN_FAILURES = {
 STATIC_URL = "/static/"
 STORAGES = {
     **global_settings.STORAGES,
-    "staticfiles": {"BACKEND": "nodeproject.script_prefix.PrefixedStaticFiles"},
+    "staticfiles": {"BACKEND": "nodeproject.web.script_prefix.PrefixedStaticFiles"},
 }
 STATICFILES_DIRS = [_NINJA / "static"]
 WHITENOISE_USE_FINDERS = True  # no collectstatic before the first start
@@ -147,10 +148,12 @@ if NODE.admin_https:
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {NODE.log_format: {"()": f"nodeproject.log_format.{NODE.log_format}_formatter"}},
+    "formatters": {
+        NODE.log_format: {"()": f"nodeproject.startup.log_format.{NODE.log_format}_formatter"}
+    },
     "filters": {
         "unavailable": {"()": "chaindb.outage_log.UnavailableFilter"},
-        "repeats": {"()": "nodeproject.log_format.RepeatFilter"},
+        "repeats": {"()": "nodeproject.startup.log_format.RepeatFilter"},
     },
     "handlers": {
         "console": {

@@ -12,7 +12,7 @@ DATABASES = {"default": database(NODE)}
 
 METRICS_DIRECTORY = NODE.directory / "metrics" if NODE.web_workers > 1 else None
 
-_MEMORY = "nodeproject.memory_cache.MemoryCache"
+_MEMORY = "nodeproject.web.memory_cache.MemoryCache"
 CACHES: dict[str, dict[str, Any]] = {
     "default": {
         "BACKEND": _MEMORY,
@@ -34,4 +34,4 @@ CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
 }
 
 CELERY_BROKER_URL = "memory://localhost"
-CELERY_BROKER_TRANSPORT = "nodeproject.broker:Transport"
+CELERY_BROKER_TRANSPORT = "nodeproject.processes.broker:Transport"

@@ -34,7 +34,7 @@ class ExplorerSettings(PoolSettings):
     )
     solc_socket: str = flag(
         "",
-        "Unix socket of the process that runs the compilers, `python -m nodeproject.compilers`; it and the node's other "
+        "Unix socket of the process that runs the compilers, `python -m nodeproject.processes.compilers`; it and the node's other "
         "processes have the same. Empty: these run the compilers of NODE_SOLC_DIRECTORY themselves.",
     )
     solc_seconds: float = flag(

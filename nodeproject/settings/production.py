@@ -49,7 +49,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {
     "socket_timeout": 5,
     "socket_connect_timeout": 1,
     # Between two attempts to connect: a try and a wait are shorter than the 3 s in which an outage is over.
-    # They do not grow (`nodeproject.reconnecting`): one worker and one beat burden nobody.
+    # They do not grow (`nodeproject.processes.reconnecting`): one worker and one beat burden nobody.
     "interval_start": 0.5,
     "interval_step": 0,
     "interval_max": 0.5,

@@ -34,10 +34,10 @@ UNFOLD: dict[str, Any] = {
     "SITE_SYMBOL": "hub",
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": FAVICON}],
     "SITE_URL": reverse_lazy("explorer:front"),
-    "LOGIN": {"form": "nodeproject.logins.LoginForm"},
+    "LOGIN": {"form": "nodeproject.web.logins.LoginForm"},
     "SHOW_HISTORY": False,
     "SHOW_VIEW_ON_SITE": False,
-    "ENVIRONMENT": "nodeproject.admin.network_label",
+    "ENVIRONMENT": "nodeproject.admin.site.network_label",
     "SIDEBAR": {
         "navigation": [
             {
@@ -52,7 +52,7 @@ UNFOLD: dict[str, Any] = {
                         "title": "Snapshots",
                         "icon": "photo_camera",
                         "link": reverse_lazy("admin_snapshots"),
-                        "permission": "nodeproject.snapshots.view.is_shown",
+                        "permission": "nodeproject.copies.snapshots.view.is_shown",
                     },
                 ],
             },

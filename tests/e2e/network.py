@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-from nodeproject.local_network import Files, begin, make_keys
+from nodeproject.processes.local_network import Files, begin, make_keys
 from primitives.ids import NodeID
 from tests.e2e.platform_client import PlatformClient
 from tests.servers.node import RunningNode

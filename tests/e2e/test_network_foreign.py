@@ -12,7 +12,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from network_app.config import UPGRADE_TIME
-from nodeproject.local_network import make_keys
+from nodeproject.processes.local_network import make_keys
 from tests.e2e.network import NetworkNode, wait_for
 from tests.e2e.platform_wallet import fund, new_keys
 from tests.e2e.reference_peer import ReferencePeer, reference_peer

@@ -10,7 +10,7 @@ import pytest
 
 from chaindb.chains import MISSING_VOTES
 from network_app.wire import p2p_pb2 as p2p
-from nodeproject.local_network import make_keys
+from nodeproject.processes.local_network import make_keys
 from platform_app.genesis.built_in import reference_local_network
 from platform_app.genesis.config import GenesisConfig, format_genesis_config
 from platform_app.txs.base import Tx

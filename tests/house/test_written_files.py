@@ -11,14 +11,14 @@ PRODUCT = (
     "info_app", "health_app", "explorer_app", "nodeproject", "nunatak",
 )  # fmt: skip
 ALLOWED = {
-    "nodeproject/backups/archive.py": "members of a ZIP file",
+    "nodeproject/copies/backups/archive.py": "members of a ZIP file",
     # Below the data directory, which is the node's alone:
     "chaindb/snapshots/sqlite.py": "the lock of the snapshots",
     "health_app/metrics/sharing.py": "the locks of the processes that count together",
-    "nodeproject/followers.py": "the locks of the processes that follow the rows",
-    "nodeproject/head_page.py": "shared memory",
-    "nodeproject/identity.py": "the lock of the identity",
-    "nodeproject/process.py": "the lock of the data directory",
+    "nodeproject/heads/registry.py": "the locks of the processes that follow the rows",
+    "nodeproject/heads/shared_memory.py": "shared memory",
+    "nodeproject/startup/identity.py": "the lock of the identity",
+    "nodeproject/processes/process.py": "the lock of the data directory",
 }
 WRITING = {"O_WRONLY", "O_RDWR", "O_CREAT"}
 

@@ -27,8 +27,8 @@ from cchain_app.txs.transaction import Transaction
 from chaindb import clock
 from chaindb.database import Database
 from jsonrpc.errors import JsonRpcError
-from nodeproject import identity
 from nodeproject.apps import this_node
+from nodeproject.startup import identity
 from primitives.evm import Hash
 from primitives.node_identity import IdentityFiles
 from tests.builders.evm_chains import produce

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import django
 from django.core.management import execute_from_command_line
 
-from nodeproject.profile import choose_settings
+from nodeproject.startup.profile import choose_settings
 from primitives.ids import PRIMARY_NETWORK_ID
 
 
@@ -37,9 +37,9 @@ POINTS: Final = {
     "copied": Point("chaindb.snapshots.sqlite", "to_disk", done=False),
     "emptied-sqlite": Point("chaindb.snapshots.sqlite", "fill", done=True),
     "emptied-postgresql": Point("chaindb.snapshots.postgresql", "fill", done=True),
-    "restored": Point("nodeproject.followers", "wait_for_all", done=False),
+    "restored": Point("nodeproject.heads.registry", "wait_for_all", done=False),
     "saved": Point("primitives.whole_files", "_give_name", done=False),
-    "filled": Point("nodeproject.backups.service", "verify", done=False),
+    "filled": Point("nodeproject.copies.backups.service", "verify", done=False),
     "P written": Point("platform_app.store.blocks", "commit", done=True),
     "P accepted": Point("network_app.proposervm.vm", "ProposerVM.accept", done=True, chain="P"),
     "C before": Point("network_app.proposervm.vm", "ProposerVM.accept", done=False, chain="C"),

@@ -24,7 +24,7 @@ PRODUCT: Final = frozenset(
     tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["root_packages"]
 )
 LOOPS: Final = (
-    "uvicorn/server.py", "asyncio/runners.py", "asyncio/base_events.py", "nodeproject/peers.py",
+    "uvicorn/server.py", "asyncio/runners.py", "asyncio/base_events.py", "nodeproject/processes/network_thread.py",
 )  # fmt: skip
 """What runs an event loop: who started that is no part of a walk."""
 

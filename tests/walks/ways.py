@@ -101,9 +101,9 @@ FAILING_CHECK = Walk(
         Step("it is judged", "health_app/rules.py", "network"),
         Step("the result is kept", "health_app/result.py", "CheckResult.followed_by"),
         Step("the change is written", "health_app/store.py", "add"),
-        Step("the page is asked for", "nodeproject/plain.py", "PagesAtOnce.get"),
+        Step("the page is asked for", "nodeproject/web/get_pages.py", "PagesAtOnce.get"),
         Step("the report is made", "health_app/api.py", "_page"),
-        Step("the reply is made", "nodeproject/plain.py", "Front.reply"),
+        Step("the reply is made", "nodeproject/web/get_pages.py", "Front.reply"),
     ),
 )
 

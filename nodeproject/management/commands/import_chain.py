@@ -27,8 +27,8 @@ from cchain_app.services.importing import Imported, NotMerged, import_blocks, le
 from chainvm.port import HeadMoved
 from nodeproject.apps import this_node
 from nodeproject.cli import CHECKS
-from nodeproject.initialise import initialise_or_explain
-from nodeproject.process import CannotStart, claim_directory
+from nodeproject.processes.process import CannotStart, claim_directory
+from nodeproject.startup.initialise import initialise_or_explain
 
 _STANDARD_INPUT = "-"
 

@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from nodeproject.apps import this_node
 from nodeproject.cli import CHECKS
-from nodeproject.initialise import initialise_or_explain
+from nodeproject.startup.initialise import initialise_or_explain
 
 
 class Command(BaseCommand):

@@ -17,11 +17,9 @@ from rich.markup import escape
 from typing_extensions import override
 
 from network_app.snowman.parameters import InvalidParameters, default_alpha, parameters_of
-from nodeproject.initialise import password_file
-from nodeproject.installation import as_process, as_typed, data_home
-from nodeproject.local_network import standing
-from nodeproject.local_network.control import Control, ask
-from nodeproject.local_network.directories import (
+from nodeproject.processes.local_network import standing
+from nodeproject.processes.local_network.control import Control, ask
+from nodeproject.processes.local_network.directories import (
     FIRST_HTTP_PORT,
     LocalNode,
     environment,
@@ -31,7 +29,7 @@ from nodeproject.local_network.directories import (
     settings_of,
     validators,
 )
-from nodeproject.local_network.processes import (
+from nodeproject.processes.local_network.processes import (
     GRACE,
     LAST_LOG,
     LOG,
@@ -40,10 +38,12 @@ from nodeproject.local_network.processes import (
     State,
     stop_all,
 )
-from nodeproject.local_network.running import PATIENCE, NetworkFailed, Running
-from nodeproject.local_network.standing import Answers, Quorum
-from nodeproject.local_network.tables import place_table, standing_table
-from nodeproject.process import CannotStart, check_port, claim_directory
+from nodeproject.processes.local_network.running import PATIENCE, NetworkFailed, Running
+from nodeproject.processes.local_network.standing import Answers, Quorum
+from nodeproject.processes.local_network.tables import place_table, standing_table
+from nodeproject.processes.process import CannotStart, check_port, claim_directory
+from nodeproject.startup.initialise import password_file
+from nodeproject.startup.installation import as_process, as_typed, data_home
 
 WIDTH = 200
 """Columns of the tables: URLs and node IDs are copied, so they are not broken."""

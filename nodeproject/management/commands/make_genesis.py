@@ -13,7 +13,7 @@ from cchain_app.apps import evm_chain
 from cchain_app.genesis import complete_text
 from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.services.genesis import begin_time
-from nodeproject.founders import founder
+from nodeproject.startup.genesis_validators import founder
 from platform_app.apps import platform_chain
 from platform_app.genesis.built_in import own_network
 from platform_app.genesis.config import format_genesis_config

@@ -20,9 +20,9 @@ from chaindb import clock
 from chaindb.chains import Chain, present
 from explorer_app.selectors import tokens
 from network_app import selectors
-from nodeproject.addresses import base_url
 from nodeproject.cli import CHECKS
-from nodeproject.facts import print_facts
+from nodeproject.management.terminal import print_facts
+from nodeproject.web.addresses import base_url
 from platform_app.apps import platform_chain
 from platform_app.chain import NoGenesis
 from platform_app.selectors import mempool, stakers

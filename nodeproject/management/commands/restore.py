@@ -11,9 +11,9 @@ from rich.console import Console
 from typing_extensions import override
 
 from nodeproject.apps import this_node
-from nodeproject.backups.service import restore
-from nodeproject.backups.words import heads, refusals_told
-from nodeproject.process import claim_directory
+from nodeproject.copies.backups.service import restore
+from nodeproject.copies.backups.words import heads, refusals_told
+from nodeproject.processes.process import claim_directory
 
 
 class Command(BaseCommand):

@@ -17,17 +17,17 @@ from cchain_app.evm.select import is_native
 from cchain_app.selectors import blocks
 from cchain_app.services import local_genesis
 from chaindb.checkpoints import Checkpointer
-from nodeproject import state_file
 from nodeproject.apps import this_node
-from nodeproject.banner import print_banner, print_listening
 from nodeproject.cli import StartCommand
-from nodeproject.config_out import write_config
-from nodeproject.initialise import initialise_or_explain
 from nodeproject.node import Node
-from nodeproject.peers import EmbeddedNetwork
-from nodeproject.process import CannotStart, Termination, check_port, claim_directory
-from nodeproject.server import serve
-from nodeproject.workers import EmbeddedWorkers
+from nodeproject.processes.network_thread import EmbeddedNetwork
+from nodeproject.processes.process import CannotStart, Termination, check_port, claim_directory
+from nodeproject.processes.server import serve
+from nodeproject.processes.workers import EmbeddedWorkers
+from nodeproject.startup import state_file
+from nodeproject.startup.banner import print_banner, print_listening
+from nodeproject.startup.config_out import write_config
+from nodeproject.startup.initialise import initialise_or_explain
 
 SLOW_ENGINE = (
     "The reference engine runs: a thousand times slower than the native one (about 0.7 Mgas a "

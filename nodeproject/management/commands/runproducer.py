@@ -8,10 +8,10 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 from typing_extensions import override
 
-from nodeproject import process
 from nodeproject.apps import this_node
 from nodeproject.cli import CHECKS
-from nodeproject.producer import producers
+from nodeproject.processes import process
+from nodeproject.processes.producer import producers
 
 
 class Command(BaseCommand):

@@ -1,4 +1,4 @@
-"""`runreader`: a process that answers reads beside the node's own, which starts it (`nodeproject.reading`)."""
+"""`runreader`: a process that answers reads beside the node's own, which starts it (`nodeproject.processes.readers`)."""
 
 import os
 import signal
@@ -11,13 +11,13 @@ from django.core.management.base import BaseCommand
 from django.db import connections
 from typing_extensions import override
 
-from nodeproject import process
 from nodeproject.apps import this_node
-from nodeproject.head_page import HeadPage
-from nodeproject.reading.application import ReaderApplication, protocol_of
-from nodeproject.reading.handover import Handover
-from nodeproject.reading.head import ReaderHead
-from nodeproject.server import BesideServer, config_of
+from nodeproject.heads.shared_memory import HeadPage
+from nodeproject.processes import process
+from nodeproject.processes.readers.application import ReaderApplication, protocol_of
+from nodeproject.processes.readers.handover import Handover
+from nodeproject.processes.readers.head import ReaderHead
+from nodeproject.processes.server import BesideServer, config_of
 
 GRACE: Final = 8.0
 """Seconds after the writer's end in which calls that run may end; uvicorn waits for less."""

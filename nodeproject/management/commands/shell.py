@@ -6,8 +6,8 @@ from django.conf import settings
 from django.core.management.commands import shell
 from typing_extensions import override
 
-from nodeproject.addresses import base_url
 from nodeproject.apps import this_node
+from nodeproject.web.addresses import base_url
 
 
 class Command(shell.Command):

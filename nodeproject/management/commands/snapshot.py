@@ -18,9 +18,9 @@ from adminkit.formats import format_time, shorten
 from chaindb.snapshots.errors import SnapshotRefused
 from nodeproject.apps import this_node
 from nodeproject.cli import CHECKS
-from nodeproject.database_faults import explained
-from nodeproject.snapshots.manifest import Head
-from nodeproject.snapshots.service import Snapshot, Unreadable
+from nodeproject.copies.snapshots.manifest import Head
+from nodeproject.copies.snapshots.service import Snapshot, Unreadable
+from nodeproject.startup.database_faults import explained
 
 WIDTH = 120
 """Columns of the table at least: a pipe has no width of its own."""

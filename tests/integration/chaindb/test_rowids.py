@@ -9,7 +9,7 @@ from django.db import connection, models
 from cchain_app.models import Account, Block, Receipt
 from chaindb.fields import RowIdField, row_id
 from chaindb.rowids import keep_by_rowid
-from nodeproject.backups import tables
+from nodeproject.copies.backups import tables
 
 sqlite = pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has no rowids")
 

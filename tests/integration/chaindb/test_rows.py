@@ -10,7 +10,7 @@ from chaindb import rows
 from chaindb.database import Database
 from chaindb.rows import Table, UnknownColumn
 from health_app.models import HealthChange
-from nodeproject.backups import tables
+from nodeproject.copies.backups import tables
 from platform_app.models import UTXO, Staker, UTXOOwner
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678_901, UTC)

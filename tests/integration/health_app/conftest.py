@@ -15,8 +15,8 @@ from health_app.writing import Writes
 from jsonrpc.asgi import RawDoor
 from jsonrpc.http import by_path
 from jsonrpc.workers import Workers
-from nodeproject import plain
 from nodeproject.apps import this_node
+from nodeproject.web import get_pages
 from tests.builders import health_checks as checks
 from tests.integration.platform_app.conftest import (
     PChain,
@@ -68,7 +68,7 @@ async def through_the_doors(
     workers = Workers(threads=1)
     try:
         raw = RawDoor(by_path(this_node().doors.endpoints()), elsewhere, workers)
-        door = plain.PlainDoor(this_node().plain.front, raw, workers)
+        door = get_pages.PlainDoor(this_node().plain.front, raw, workers)
         return await ask(door, method, path, parts=(body,), query=query)
     finally:
         workers.close()

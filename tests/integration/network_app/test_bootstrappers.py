@@ -7,8 +7,8 @@ import pytest
 
 from network_app.addresses import Address
 from network_app.runtime import LONELY_HEARTBEAT, _Bootstrappers, _Reports
-from nodeproject import checks
 from nodeproject.settings.node import NodeSettings
+from nodeproject.startup import checks
 from primitives.ids import NodeID
 
 OWN, A = NodeID(bytes(20)), NodeID(bytes([1]) * 20)

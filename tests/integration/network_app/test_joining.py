@@ -8,7 +8,7 @@ import pytest
 
 from network_app import joining
 from network_app.wire.node_pb2 import GenesisAnswer
-from nodeproject import identity
+from nodeproject.startup import identity
 from primitives.networks import LOCAL
 from tests.servers.ports import free_port
 

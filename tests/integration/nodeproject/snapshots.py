@@ -12,8 +12,8 @@ from django.db import connection
 from cchain_app.selectors import pool
 from chaindb import clock
 from nodeproject.apps import this_node
-from nodeproject.snapshots import tables
-from nodeproject.snapshots.service import Restored, Snapshots
+from nodeproject.copies.snapshots import tables
+from nodeproject.copies.snapshots.service import Restored, Snapshots
 from platform_app.apps import platform_chain
 from platform_app.services import keystore
 from tests.builders import puppet

@@ -115,7 +115,7 @@ def test_it_is_compressed_for_who_accepts_that(client: Client, path: str) -> Non
 
 @pytest.fixture
 def door(client: Client) -> Iterator[Any]:
-    from nodeproject.plain import PlainDoor
+    from nodeproject.web.get_pages import PlainDoor
 
     plain = this_node().plain
     yield PlainDoor(plain.front, elsewhere, plain.workers)

@@ -34,8 +34,8 @@ from explorer_app.models import (
 from health_app import services as health
 from health_app.result import CheckResult
 from nodeproject.apps import this_node
-from nodeproject.backups import archive, service, tables
-from nodeproject.backups.errors import (
+from nodeproject.copies.backups import archive, service, tables
+from nodeproject.copies.backups.errors import (
     LaterFormat,
     NoChainYet,
     NotEmpty,
@@ -46,7 +46,7 @@ from nodeproject.backups.errors import (
     OtherTables,
     UnreadableBackup,
 )
-from nodeproject.backups.manifest import Manifest
+from nodeproject.copies.backups.manifest import Manifest
 from nodeproject.settings.node import NodeSettings
 from tests.builders import bytecode
 from tests.builders.transactions import SENDER

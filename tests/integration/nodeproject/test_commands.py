@@ -14,7 +14,7 @@ from cchain_app.selectors import blocks
 from cchain_app.services.calls import index_calls
 from explorer_app.services.tokens import index_tokens
 from nodeproject.apps import this_node
-from nodeproject.checks import (
+from nodeproject.startup.checks import (
     check_block_interval,
     check_database_pool,
     check_engine,
@@ -22,7 +22,7 @@ from nodeproject.checks import (
     check_identity,
     check_ports,
 )
-from nodeproject.identity import make_identity
+from nodeproject.startup.identity import make_identity
 from platform_app.apps import platform_chain
 from tests.integration.conftest import Chain
 from tests.integration.platform_app.conftest import PChain

@@ -15,9 +15,9 @@ import pytest
 from django.db import OperationalError
 from django.db.utils import load_backend
 
-from nodeproject.database_faults import explained
 from nodeproject.settings.databases import database
 from nodeproject.settings.node import NodeSettings
+from nodeproject.startup.database_faults import explained
 from tests.servers.node import ROOT
 from tests.servers.ports import free_port
 from tests.servers.postgresql import PASSWORD, PostgresqlServer

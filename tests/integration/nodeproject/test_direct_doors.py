@@ -22,8 +22,8 @@ from jsonrpc.http import by_path
 from jsonrpc.inflight import Replies
 from jsonrpc.plain_heads import RequestHeads
 from nodeproject.apps import this_node
-from nodeproject.plain import PlainDoor
-from nodeproject.platform_listener import PlatformListener
+from nodeproject.heads.platform import PlatformListener
+from nodeproject.web.get_pages import PlainDoor
 from platform_app import notifications
 from platform_app.api import presence
 from platform_app.apps import platform_chain

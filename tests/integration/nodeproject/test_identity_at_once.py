@@ -14,10 +14,10 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from nodeproject import identity
 from nodeproject.apps import this_node
-from nodeproject.identity import UnusableCertificate, make_identity
-from nodeproject.process import CannotStart
+from nodeproject.processes.process import CannotStart
+from nodeproject.startup import identity
+from nodeproject.startup.identity import UnusableCertificate, make_identity
 from primitives.identity import KeyAndCertificate, make_certificate
 
 NOW = 1_700_000_000

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from nodeproject.identity import make_identity
 from nodeproject.settings.node import NodeSettings
+from nodeproject.startup.identity import make_identity
 from tests.house import deployed
 from tests.house.deployed import ROOT
 from tests.integration.jsonrpc.guarded import until
@@ -110,7 +110,7 @@ def compilers(tmp_path: Path) -> Path:
 def compiling(image: Path, compilers: Path, socket: Path) -> Iterator[None]:
     """Run the container of the compilers, with nothing but its own settings."""
     process = subprocess.Popen(
-        [f"{ENVIRONMENT}/bin/python", "-m", "nodeproject.compilers"],
+        [f"{ENVIRONMENT}/bin/python", "-m", "nodeproject.processes.compilers"],
         cwd=image,
         env={
             "PATH": "/usr/local/bin:/usr/bin:/bin",

@@ -17,10 +17,10 @@ from cchain_app.apps import evm_chain
 from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.selectors import blocks
 from nodeproject.apps import this_node
-from nodeproject.banner import print_banner
-from nodeproject.initialise import initialise, password_file
-from nodeproject.installation import BASE_DIR
-from nodeproject.process import CannotStart
+from nodeproject.processes.process import CannotStart
+from nodeproject.startup.banner import print_banner
+from nodeproject.startup.initialise import initialise, password_file
+from nodeproject.startup.installation import BASE_DIR
 from platform_app.genesis.errors import NoSupply
 from platform_app.services import genesis
 from platform_app.services.errors import FileOfOtherNetwork

@@ -15,13 +15,19 @@ from typing import Any
 
 import pytest
 
-from nodeproject.local_network import processes
-from nodeproject.local_network import running as running_module
-from nodeproject.local_network.control import NAME, Control, NotRunning, ask
-from nodeproject.local_network.directories import LocalNode
-from nodeproject.local_network.processes import NodeProcess, Refused, State, in_words, stop_all
-from nodeproject.local_network.running import NetworkFailed, Running
-from nodeproject.local_network.standing import Quorum
+from nodeproject.processes.local_network import processes
+from nodeproject.processes.local_network import running as running_module
+from nodeproject.processes.local_network.control import NAME, Control, NotRunning, ask
+from nodeproject.processes.local_network.directories import LocalNode
+from nodeproject.processes.local_network.processes import (
+    NodeProcess,
+    Refused,
+    State,
+    in_words,
+    stop_all,
+)
+from nodeproject.processes.local_network.running import NetworkFailed, Running
+from nodeproject.processes.local_network.standing import Quorum
 from primitives.ids import NodeID
 
 SECONDS = 60.0

@@ -12,10 +12,10 @@ from django.http import HttpResponse
 from django.test import Client
 
 from chaindb.attempts import Limit, Slots
-from nodeproject import logins
 from nodeproject.apps import this_node
-from nodeproject.concurrency import DJANGO_THREADS
-from nodeproject.logins import HASHING, OF_ADDRESS, OF_NAME
+from nodeproject.web import logins
+from nodeproject.web.concurrency import DJANGO_THREADS
+from nodeproject.web.logins import HASHING, OF_ADDRESS, OF_NAME
 
 pytestmark = pytest.mark.django_db
 

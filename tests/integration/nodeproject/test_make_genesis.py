@@ -10,9 +10,9 @@ from django.core.management import CommandError, call_command
 
 from cchain_app.apps import evm_chain
 from chaindb import clock
-from nodeproject import identity
 from nodeproject.apps import this_node
-from nodeproject.identity import make_files
+from nodeproject.startup import identity
+from nodeproject.startup.identity import make_files
 from platform_app.apps import platform_chain
 from platform_app.selectors import accepted, stakers
 from platform_app.services.genesis import load_genesis

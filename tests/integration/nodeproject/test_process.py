@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from nodeproject.process import (
+from nodeproject.processes.process import (
     CannotStart,
     DirectoryInUse,
     NotOurAddress,
@@ -118,7 +118,7 @@ def test_processes_share_a_port_on_both_families() -> None:
 
 SWALLOWED = """
 import os, signal, sys
-from nodeproject.process import Termination
+from nodeproject.processes.process import Termination
 
 class Finalized:
     def __del__(self):

@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from cchain_app import tasks
 from cchain_app.apps import evm_chain
 from chaindb.chains import Chain
-from nodeproject.producer import Producer
+from nodeproject.processes.producer import Producer
 from tests.integration.waking import by_postgresql
 
 pytestmark = [by_postgresql, pytest.mark.django_db(transaction=True)]

@@ -13,9 +13,9 @@ from django.test import Client
 from jsonrpc.http import by_path
 from jsonrpc.plain_heads import RequestHeads
 from nodeproject.apps import this_node
-from nodeproject.chain_paths import SocketPaths
-from nodeproject.doors import CCHAIN_WEBSOCKETS
 from nodeproject.node import Node
+from nodeproject.web.chain_paths import SocketPaths
+from nodeproject.web.endpoints import CCHAIN_WEBSOCKETS
 from tests.integration.conftest import Chain
 from tests.integration.patience import PatientCommunicator
 from tests.integration.platform_app.conftest import PChain

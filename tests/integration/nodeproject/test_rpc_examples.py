@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from nodeproject import openrpc
 from nodeproject.apps import this_node
-from nodeproject.openrpc.arguments import NEEDED
-from nodeproject.openrpc.entries import RESULTS
+from nodeproject.web import openrpc
+from nodeproject.web.openrpc.arguments import NEEDED
+from nodeproject.web.openrpc.entries import RESULTS
 from platform_app.wallet import sealing
 from platform_app.wallet.sealing import Cost
 from tests.integration.conftest import Chain

@@ -18,15 +18,15 @@ from chaindb.snapshots.errors import (
     UnreadableSnapshot,
 )
 from nodeproject.apps import this_node
-from nodeproject.snapshots import service, tables
-from nodeproject.snapshots.errors import (
+from nodeproject.copies.snapshots import service, tables
+from nodeproject.copies.snapshots.errors import (
     NoChain,
     NotAlone,
     NotLocal,
     OtherChain,
     OtherMigrations,
 )
-from nodeproject.snapshots.service import Snapshot, Unreadable
+from nodeproject.copies.snapshots.service import Snapshot, Unreadable
 from platform_app.apps import platform_chain
 from tests.integration.nodeproject.snapshots import Scene, partial_files, rows, with_settings
 

@@ -16,7 +16,7 @@ from chaindb.connections import release
 from chaindb.database import Database
 from chainvm.port import HeadMoved
 from nodeproject.apps import this_node
-from nodeproject.snapshots import service, tables
+from nodeproject.copies.snapshots import service, tables
 from platform_app.apps import platform_chain
 from platform_app.memory import answers
 from platform_app.memory.answers import ALWAYS

@@ -10,7 +10,7 @@ import pytest
 LOADED = """
 import asyncio, sys
 import nodeproject.asgi as asgi
-from nodeproject.workers import EmbeddedWorkers
+from nodeproject.processes.workers import EmbeddedWorkers
 EmbeddedWorkers()
 first = set(sys.modules)
 asyncio.run(asgi.Pages().load())
@@ -24,7 +24,7 @@ class Refusing:
         if name == "network_app.admin.status":
             sys.meta_path.remove(self)
             raise OSError(24, "no descriptors")
-from nodeproject.profile import choose_settings
+from nodeproject.startup.profile import choose_settings
 choose_settings()
 import django
 django.setup()

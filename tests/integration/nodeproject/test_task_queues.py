@@ -11,9 +11,9 @@ from celery.worker import state
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
 from chaindb import redis_cache
-from nodeproject import task_overview
+from nodeproject.admin import task_overview
 from nodeproject.celery import app
-from nodeproject.task_queues import measure
+from nodeproject.processes.task_queues import measure
 from tests.servers.redis import RedisServer
 
 pytestmark = pytest.mark.django_db
@@ -30,7 +30,7 @@ def embedded(settings: Any) -> Iterator[None]:
     """Messages go to this process' memory, and nobody takes them."""
     settings.NODE = replace(settings.NODE, profile="embedded")
     with app.connection_for_write(
-        "memory://localhost", transport="nodeproject.broker:Transport"
+        "memory://localhost", transport="nodeproject.processes.broker:Transport"
     ) as c:
         for queue, count in (("chain", 3), ("default", 0)):
             bound = c.SimpleQueue(queue)

@@ -12,15 +12,15 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from chaindb.database import Database
 from nodeproject.apps import this_node
-from nodeproject.backups import service, tables, transfer
-from nodeproject.backups.errors import (
+from nodeproject.copies.backups import service, tables, transfer
+from nodeproject.copies.backups.errors import (
     NeedsPostgresql,
     NoSource,
     NotEmpty,
     NotUpgraded,
     OtherNetwork,
 )
-from nodeproject.process import DirectoryInUse, claim_directory
+from nodeproject.processes.process import DirectoryInUse, claim_directory
 from nodeproject.settings.node import NodeSettings
 from tests.integration.nodeproject.snapshots import Scene
 

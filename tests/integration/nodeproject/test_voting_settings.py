@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from nodeproject.checks import check_voting
+from nodeproject.startup.checks import check_voting
 
 
 def said(settings: Any, **values: Any) -> list[tuple[str | None, str]]:

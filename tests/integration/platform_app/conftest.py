@@ -16,8 +16,8 @@ from chaindb import clock
 from chaindb.wakeup import Wakeup
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.errors import JsonRpcError
-from nodeproject import identity
 from nodeproject.apps import this_node
+from nodeproject.startup import identity
 from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block
 from platform_app.config import DAY

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nodeproject.addresses import reachable
+from nodeproject.web.addresses import reachable
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ import msgspec
 import pytest
 
 from chaindb.rows import Table
-from nodeproject.backups import archive
-from nodeproject.backups.errors import FileExists, FileInUse, UnreadableBackup
-from nodeproject.backups.manifest import Manifest, Standing
-from nodeproject.snapshots.manifest import Head
+from nodeproject.copies.backups import archive
+from nodeproject.copies.backups.errors import FileExists, FileInUse, UnreadableBackup
+from nodeproject.copies.backups.manifest import Manifest, Standing
+from nodeproject.copies.snapshots.manifest import Head
 from primitives import whole_files
 
 

@@ -10,7 +10,7 @@ from celery.schedules import schedule
 from django_celery_beat import schedulers
 from typing_extensions import override
 
-from nodeproject.beat import DatabaseScheduler, Scheduler
+from nodeproject.processes.beat import DatabaseScheduler, Scheduler
 
 TASKS = 4
 SECONDS = 10
@@ -74,6 +74,8 @@ def test_the_database_is_asked_once_a_second_whether_the_schedule_is_another_one
     moments = iter([100.0, 100.4, 100.9, 101.1])
     made = DatabaseScheduler.__new__(DatabaseScheduler)
     monkeypatch.setattr(schedulers.DatabaseScheduler, "schedule_changed", lambda _: True)
-    monkeypatch.setattr("nodeproject.beat.time", SimpleNamespace(monotonic=lambda: next(moments)))
+    monkeypatch.setattr(
+        "nodeproject.processes.beat.time", SimpleNamespace(monotonic=lambda: next(moments))
+    )
 
     assert [made.schedule_changed() for _ in range(4)] == [True, False, False, True]

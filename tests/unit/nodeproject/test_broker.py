@@ -5,7 +5,7 @@ import threading
 import pytest
 from kombu import Connection, Consumer, Producer, Queue
 
-from nodeproject.broker import Transport
+from nodeproject.processes.broker import Transport
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import pytest
 
 from jsonrpc.client_address import NO_PROXIES
 from jsonrpc.workers import Workers
-from nodeproject.base_path import BasePaths
-from nodeproject.chain_paths import ChainPaths, Letters, SocketPaths, paths_of
-from nodeproject.doors import CCHAIN_WEBSOCKETS
+from nodeproject.web.base_path import BasePaths
+from nodeproject.web.chain_paths import ChainPaths, Letters, SocketPaths, paths_of
+from nodeproject.web.endpoints import CCHAIN_WEBSOCKETS
 from platform_app.chain import NoGenesis
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 

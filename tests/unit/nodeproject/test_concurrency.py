@@ -15,7 +15,7 @@ from jsonrpc.gate import Gate, GateConfig
 from jsonrpc.gorilla import GORILLA
 from jsonrpc.inflight import Replies
 from jsonrpc.memory import MemoryLimits, RequestMemory
-from nodeproject.concurrency import HELD, ConcurrencyLimit
+from nodeproject.web.concurrency import HELD, ConcurrencyLimit
 from tests.unit.jsonrpc.test_doors import Answer, ask
 
 GATE = Gate(GateConfig(node_id="NodeID-x"), GORILLA)

@@ -4,7 +4,7 @@ import resource
 
 import pytest
 
-from nodeproject import process
+from nodeproject.processes import process
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nodeproject.facts import print_facts
+from nodeproject.management.terminal import print_facts
 
 
 def test_values_stand_below_each_other(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,6 @@ from ipaddress import ip_address
 
 import pytest
 
-from nodeproject.profile import PROFILES, UnknownProfile, choose_settings
 from nodeproject.settings.flags import (
     OTHERS,
     BadSetting,
@@ -18,6 +17,7 @@ from nodeproject.settings.flags import (
     unknown,
 )
 from nodeproject.settings.node import NodeSettings
+from nodeproject.startup.profile import PROFILES, UnknownProfile, choose_settings
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from nodeproject.local_network.directories import (
+from nodeproject.processes.local_network.directories import (
     EACH_ITS_OWN,
     LocalNode,
     environment,
@@ -15,7 +15,7 @@ from nodeproject.local_network.directories import (
     remarks,
     settings_of,
 )
-from nodeproject.local_network.standing import Quorum
+from nodeproject.processes.local_network.standing import Quorum
 from nodeproject.settings.flags import PREFIX
 from nodeproject.settings.node import NodeSettings
 from primitives.ids import NodeID

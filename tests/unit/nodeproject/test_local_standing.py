@@ -2,7 +2,7 @@
 
 import pytest
 
-from nodeproject.local_network.standing import Answers, Quorum, in_words
+from nodeproject.processes.local_network.standing import Answers, Quorum, in_words
 
 EQUAL = dict.fromkeys("abcde", 2000)
 VOTES = Quorum(13, 20)

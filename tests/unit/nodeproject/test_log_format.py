@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from nodeproject.log_format import (
+from nodeproject.startup.log_format import (
     REPEAT_SECONDS,
     REPEATS,
     RepeatFilter,

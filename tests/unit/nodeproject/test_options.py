@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from nodeproject import cli
-from nodeproject.installation import BASE_DIR
 from nodeproject.management.commands.node_settings import flags_markdown
 from nodeproject.settings.flags import declared_in, read, table
 from nodeproject.settings.node import NodeSettings
 from nodeproject.settings.options import Contradiction, add_options, environment, option_table
+from nodeproject.startup.installation import BASE_DIR
 
 
 def parsed(*arguments: str) -> Namespace:

@@ -13,8 +13,8 @@ from jsonrpc.gorilla import GORILLA
 from jsonrpc.inflight import Replies
 from jsonrpc.workers import Workers
 from nodeproject.apps import this_node
-from nodeproject.base_path import BasePaths
-from nodeproject.plain import Front, Page, PageContent, PlainDoor, Query
+from nodeproject.web.base_path import BasePaths
+from nodeproject.web.get_pages import Front, Page, PageContent, PlainDoor, Query
 from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
 
 CONFIG = GateConfig(node_id="NodeID-x")

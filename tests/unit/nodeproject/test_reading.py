@@ -19,12 +19,12 @@ from jsonrpc.dispatch import Dispatcher, Limits
 from jsonrpc.envelope import Body
 from jsonrpc.registry import MethodRegistry
 from nodeproject.apps import this_node
-from nodeproject.checks import check_readers
-from nodeproject.head_page import HeadPage
-from nodeproject.reading.handover import HandedOver, Handover, receive
-from nodeproject.reading.methods import READS, only_reads
-from nodeproject.reading.processes import wanted_readers
-from nodeproject.reading.protocol import BodyLengths, ReadingProtocol
+from nodeproject.heads.shared_memory import HeadPage
+from nodeproject.processes.readers.handover import HandedOver, Handover, receive
+from nodeproject.processes.readers.methods import READS, only_reads
+from nodeproject.processes.readers.processes import wanted_readers
+from nodeproject.processes.readers.protocol import BodyLengths, ReadingProtocol
+from nodeproject.startup.checks import check_readers
 
 LONG = b"x" * 300_000
 """More than the kernel takes at once."""
@@ -213,7 +213,7 @@ def test_a_reader_that_ends_in_a_message_has_handed_nothing_over() -> None:
 
 
 def test_too_many_connections_on_their_way_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nodeproject.reading.handover.MOST", 2)
+    monkeypatch.setattr("nodeproject.processes.readers.handover.MOST", 2)
     with ExitStack() as ending:
         line, far = map(ending.enter_context, socket.socketpair())
         far.settimeout(60)

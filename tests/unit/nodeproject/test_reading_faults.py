@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from cchain_app.selectors import blocks
-from nodeproject.head_page import HeadPage
-from nodeproject.reading import processes
-from nodeproject.reading.head import ReaderHead
-from nodeproject.reading.processes import Readers
+from nodeproject.heads.shared_memory import HeadPage
+from nodeproject.processes.readers import processes
+from nodeproject.processes.readers.head import ReaderHead
+from nodeproject.processes.readers.processes import Readers
 
 
 @pytest.fixture

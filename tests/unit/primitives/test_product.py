@@ -12,9 +12,9 @@ from django.contrib import admin
 from adminkit.loading import load_admins
 from cchain_app.api.node import client_version
 from info_app.version import PRODUCT
-from nodeproject.api import api
 from nodeproject.apps import this_node
 from nodeproject.settings.theme import UNFOLD
+from nodeproject.web.api import api
 from primitives.product import NAME, VERSION
 
 ROOT = Path(__file__).parents[3]

@@ -9,7 +9,7 @@ from django.utils.module_loading import import_string
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 from unfold.admin import ModelAdmin
 
-from nodeproject import admin as node_admin
+from nodeproject.admin.site import site as node_admin
 from nodeproject.settings.theme import UNFOLD
 
 BEAT = "/admin/django_celery_beat/"

@@ -15,7 +15,7 @@ from cchain_app.selectors import blocks
 from chaindb.connections import in_thread
 from chaindb.pointers import Pointers
 from nodeproject.apps import this_node
-from nodeproject.head_listener import HeadListener
+from nodeproject.heads.listener import HeadListener
 from tests.builders import bytecode
 from tests.builders.transactions import SENDER
 from tests.integration.cchain_app.api.test_websocket import Socket, application, hexed
@@ -53,7 +53,7 @@ def make(chain, monkeypatch):
 @pytest.fixture
 async def follower(shared_candidates, monkeypatch) -> AsyncIterator[HeadListener]:
     """What a web process follows the chain with, on this event loop; it has nothing but pointers."""
-    monkeypatch.setattr("nodeproject.head_listener.TICK", 3600)
+    monkeypatch.setattr("nodeproject.heads.listener.TICK", 3600)
     joined = groups_joined(monkeypatch)
     made = HeadListener(this_node().evm_rpc)
     await in_thread(blocks.head, evm_chain())

@@ -26,8 +26,8 @@ from chaindb.connections import in_thread
 from chainvm.port import HeadMoved
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
-from nodeproject.head_listener import HeadListener
-from nodeproject.identity import make_identity
+from nodeproject.heads.listener import HeadListener
+from nodeproject.startup.identity import make_identity
 from platform_app.apps import platform_chain
 from platform_app.services.genesis import load_genesis as load_platform
 from platform_app.store.state import DatabaseState
@@ -367,7 +367,7 @@ def test_other_processes_learn_of_it(rpc: Rpc, chain: Chain) -> None:
 async def test_a_web_process_hears_of_it(
     shared_chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nodeproject.head_listener.TICK", 3600)
+    monkeypatch.setattr("nodeproject.heads.listener.TICK", 3600)
     evm = shared_chain.evm
     await in_thread(lambda: evm.config)
     heard = asyncio.Event()

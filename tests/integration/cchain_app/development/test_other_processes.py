@@ -19,7 +19,7 @@ from cchain_app.services.manual_mining import mine
 from cchain_app.services.snapshots import revert, take_snapshot
 from chaindb.connections import in_thread
 from nodeproject.apps import this_node
-from nodeproject.head_listener import HeadListener
+from nodeproject.heads.listener import HeadListener
 from primitives.evm import Address
 from tests.builders.evm_chains import another_process, produce
 from tests.builders.transactions import signed
@@ -55,7 +55,7 @@ def test_a_block_used_up_what_was_set_for_it(rpc: Rpc, chain: Chain) -> None:
 async def test_a_web_process_hears_that_only_changes_by_hand_were_undone(
     shared_chain: Chain, rpc: Rpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nodeproject.head_listener.TICK", 3600)
+    monkeypatch.setattr("nodeproject.heads.listener.TICK", 3600)
     evm = shared_chain.evm
     elsewhere = another_process(evm)
     number = await in_thread(take_snapshot, elsewhere)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from health_app.metrics.network import of_network
-from nodeproject import identity
+from nodeproject.startup import identity
 from platform_app.apps import platform_chain
 from platform_app.services.genesis import load_genesis
 from tests.builders import health_checks as checks

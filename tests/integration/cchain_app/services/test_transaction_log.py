@@ -15,7 +15,7 @@ from cchain_app.transaction_log.waiting import WaitingLine
 from jsonrpc.dispatch import MISS
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
-from nodeproject.log_format import json_formatter
+from nodeproject.startup.log_format import json_formatter
 from primitives.evm import Address
 from primitives.hashing import keccak256
 from primitives.hexadecimal import checksum_address

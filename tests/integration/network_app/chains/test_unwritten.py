@@ -16,7 +16,7 @@ from network_app.ports import AcceptedChain, NotYet
 from network_app.proposervm.vm import ProposerBlock, ProposerVM
 from network_app.sync.handler import Shared
 from network_app.sync.requests import Requests
-from nodeproject.local_network import make_keys
+from nodeproject.processes.local_network import make_keys
 from platform_app.blocks.block import Block
 from platform_app.config import DAY
 from primitives.ids import ID, NodeID

@@ -22,7 +22,7 @@ from cchain_app.apps import evm_chain
 from chaindb.database import Database
 from network_app.consensus.vm import VotedChain
 from network_app.node import NodeNetwork
-from nodeproject.local_network import make_keys
+from nodeproject.processes.local_network import make_keys
 from platform_app.blocks.block import Block
 from platform_app.selectors import accepted
 from platform_app.services import uptime

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from nodeproject import identity
 from nodeproject.apps import this_node
+from nodeproject.startup import identity
 from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block

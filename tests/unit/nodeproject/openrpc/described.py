@@ -7,9 +7,9 @@ from jsonschema import Draft7Validator
 
 from nodeproject.apps import this_node
 from nodeproject.node import Node
-from nodeproject.openrpc.document import COMPONENTS, Interface
-from nodeproject.openrpc.entries import Entry
-from nodeproject.openrpc.schemas import Schema
+from nodeproject.web.openrpc.document import COMPONENTS, Interface
+from nodeproject.web.openrpc.entries import Entry
+from nodeproject.web.openrpc.schemas import Schema
 
 MAINNET = {"network_id": 1, "chain_id": 0}
 

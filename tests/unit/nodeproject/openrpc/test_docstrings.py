@@ -1,6 +1,6 @@
 """What the reference takes from a docstring."""
 
-from nodeproject.openrpc.docstrings import Failure, read
+from nodeproject.web.openrpc.docstrings import Failure, read
 
 
 def plain() -> None:

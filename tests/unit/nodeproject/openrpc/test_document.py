@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cchain_app.api.errors import HISTORY_PRUNED, SERVER_ERROR
-from nodeproject.openrpc.document import whole
+from nodeproject.web.openrpc.document import whole
 from tests.unit.nodeproject.openrpc.described import MAINNET, interfaces
 
 METHOD = {

@@ -9,9 +9,9 @@ from jsonschema import Draft7Validator
 
 from jsonrpc.params import Param
 from jsonrpc.registry import MethodRegistry
-from nodeproject.openrpc.arguments import NEEDED, Undocumented, default_of, schema_of
-from nodeproject.openrpc.document import COMPONENTS, examples
-from nodeproject.openrpc.entries import RESULTS, Entry, entries_of
+from nodeproject.web.openrpc.arguments import NEEDED, Undocumented, default_of, schema_of
+from nodeproject.web.openrpc.document import COMPONENTS, examples
+from nodeproject.web.openrpc.entries import RESULTS, Entry, entries_of
 from tests.unit.nodeproject.openrpc.described import MAINNET, entries, faults, interfaces
 
 EVERYWHERE = [*entries(), *entries(**MAINNET)]

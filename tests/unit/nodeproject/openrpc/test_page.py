@@ -5,7 +5,7 @@ import json
 import re
 from typing import Any
 
-from nodeproject.openrpc.page import Reference, ShownMethod
+from nodeproject.web.openrpc.page import Reference, ShownMethod
 from tests.unit.nodeproject.openrpc.described import MAINNET, interfaces
 
 ADDRESS = "http://node.example:9650"

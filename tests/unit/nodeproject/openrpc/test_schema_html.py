@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from nodeproject.openrpc.schema_html import inline, paragraphs, schema_html
-from nodeproject.openrpc.schemas import (
+from nodeproject.web.openrpc.schema_html import inline, paragraphs, schema_html
+from nodeproject.web.openrpc.schemas import (
     BOOLEAN,
     COUNT,
     NULL,

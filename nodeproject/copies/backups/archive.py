@@ -1,0 +1,241 @@
+"""The file of a backup: a ZIP file with rows of each table, some files of the node, and in the end its manifest.
+
+`rows/TABLE` is a row of parts, each the length of what follows in four bytes, and rows as MessagePack; `files/NAME` is a
+file as it was; `manifest.json` is the manifest. ZIP's checksums are compared where something is read. The file gets its
+name when it is whole and on the disk: a kill leaves a `.NAME.partial`, which the next backup of the name overwrites.
+"""
+
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Container, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import IO, Any, BinaryIO, Final
+
+import msgspec
+
+from chaindb.database import Row
+from chaindb.rows import Table
+from nodeproject.copies.backups.errors import FileExists, FileInUse, LaterFormat, UnreadableBackup
+from nodeproject.copies.backups.manifest import FORMAT, Manifest
+from primitives import json_limits
+from primitives.json_limits import TooDeep, TooManyValues
+from primitives.whole_files import whole_file
+
+_LENGTH: Final = struct.Struct(">I")
+_PART_BYTES: Final = 1 << 20
+"""Rows are written when they are so many bytes, or…"""
+_PART_ROWS: Final = 1_000
+"""…so many; a part is never larger than this and its last row."""
+_MOST_BYTES: Final = 64 << 20
+"""Bytes of the largest part that is read: a block's largest row has some megabytes."""
+_MOST_FILE: Final = 64 << 20
+"""Bytes of the largest file of the node."""
+_MOST_MANIFEST: Final = 1 << 20
+"""Bytes of the largest manifest."""
+_MOST_DIRECTORY: Final = 256 << 10
+"""Bytes of the largest directory of a ZIP file that is read: that of a backup has some kilobytes."""
+_END: Final = struct.Struct("<4s8xI4xH")
+"""The end of a ZIP file: its sign, the size of the directory and of the comment behind it."""
+_END_64: Final = struct.Struct("<4s36xQ8x4s16x")
+"""What precedes it in a large file: a record with the size of the directory, and the place of that record."""
+_SIGN: Final = b"PK\x05\x06"
+_SIGN_64: Final = b"PK\x06\x07"
+
+_LEVEL: Final = 1
+"""Of compression: higher ones take several times as long for a few per cent."""
+
+_DAMAGE: Final = (
+    zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError,
+    msgspec.DecodeError, struct.error, TooManyValues, TooDeep,
+)  # fmt: skip
+"""What a damaged file raises, or one that is no backup.
+
+`zipfile` says with a NotImplementedError that a part is compressed in a way it does not know, with a RuntimeError that
+one is encrypted, and with a KeyError that one is missing: flags and names of parts are bytes of the file.
+"""
+
+
+class ArchiveWriter:
+    """A backup that is being written; see `writing`."""
+
+    def __init__(self, file: zipfile.ZipFile) -> None:
+        self._file = file
+        self._encoder = msgspec.msgpack.Encoder()
+
+    def add_rows(self, table: str, rows: Iterable[Row]) -> int:
+        """Write the rows of a table; return how many there were."""
+        count = size = 0
+        waiting: list[Row] = []
+        with self._file.open(f"rows/{table}", "w", force_zip64=True) as member:
+            for row in rows:
+                waiting.append(row)
+                count += 1
+                size += sum(len(value) for value in row if isinstance(value, bytes | str))
+                if size > _PART_BYTES or len(waiting) >= _PART_ROWS:
+                    self._write_part(member, waiting)
+                    waiting, size = [], 0
+            if waiting:
+                self._write_part(member, waiting)
+        return count
+
+    def add_file(self, name: str, content: bytes) -> None:
+        """Write a file of the node."""
+        self._file.writestr(f"files/{name}", content)
+
+    def finish(self, manifest: Manifest) -> None:
+        """Write the manifest, which is the last."""
+        self._file.writestr("manifest.json", msgspec.json.encode(manifest))
+
+    def _write_part(self, member: IO[bytes], rows: list[Row]) -> None:
+        encoded = self._encoder.encode(rows)
+        member.write(_LENGTH.pack(len(encoded)))
+        member.write(encoded)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[ArchiveWriter]:
+    """Yield a writer for a backup, which only its owner can read and which gets its name when the body ends.
+
+    Raises:
+        FileExists: There is a file of the name.
+        FileInUse: Another process is writing the backup.
+        OSError: It cannot be written; see `whole_file`.
+    """
+    if path.exists():
+        raise FileExists(path)
+    try:
+        with (
+            whole_file(path, replace=False) as file,
+            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as zipped,
+        ):
+            yield ArchiveWriter(zipped)
+    except FileExistsError as error:
+        raise FileExists(path) from error
+    except BlockingIOError as error:
+        raise FileInUse(path) from error
+
+
+class ArchiveReader:
+    """A backup that is read; see `reading`."""
+
+    def __init__(self, path: Path, file: zipfile.ZipFile) -> None:
+        self._path = path
+        self._file = file
+        self.manifest = self._manifest()
+
+    def rows(self, table: Table) -> Iterator[Row]:
+        """Yield the rows of a table.
+
+        The decoder accepts values of the columns' types alone, so nested arrays cost no memory.
+
+        Raises:
+            UnreadableBackup: The file is damaged.
+        """
+        row: Any = tuple[tuple(kind | None for kind in table.types)]  # type: ignore[misc]  # as many as columns
+        decoder = msgspec.msgpack.Decoder(list[row])
+        with _damage_told(self._path), self._file.open(f"rows/{table.name}") as member:
+            while head := member.read(_LENGTH.size):
+                (size,) = _LENGTH.unpack(head)
+                if size > _MOST_BYTES:
+                    raise UnreadableBackup(self._path, f"a part of {table.name} has {size} bytes")
+                part = member.read(size)
+                if (count := _rows_in(part)) > _PART_ROWS:
+                    raise UnreadableBackup(self._path, f"a part of {table.name} has {count} rows")
+                yield from decoder.decode(part)
+
+    def files(self, names: Container[str]) -> MappingProxyType[str, bytes]:
+        """Return the files of the node that have these names.
+
+        Raises:
+            UnreadableBackup: The file is damaged.
+        """
+        with _damage_told(self._path):
+            found = {
+                name: self._read(f"files/{name}", _MOST_FILE)
+                for name in self.manifest.files
+                if name in names
+            }
+        return MappingProxyType(found)
+
+    def _manifest(self) -> Manifest:
+        with _damage_told(self._path):
+            text = self._read("manifest.json", _MOST_MANIFEST)
+            json_limits.verify(text)
+            form = msgspec.json.decode(text, type=_Form)
+        if form.format > FORMAT:
+            raise LaterFormat(self._path, form.version)
+        with _damage_told(self._path):
+            return msgspec.json.decode(text, type=Manifest)
+
+    def _read(self, name: str, most: int) -> bytes:
+        if self._file.getinfo(name).file_size > most:
+            raise UnreadableBackup(self._path, f"{name} has more than {most} bytes")
+        return self._file.read(name)
+
+
+def _rows_in(part: bytes) -> int:
+    """Return how many rows a part says at its beginning to have, in MessagePack's forms of arrays."""
+    if part[:1] == b"\xdd":
+        return int.from_bytes(part[1:5], "big")
+    if part[:1] == b"\xdc":
+        return int.from_bytes(part[1:3], "big")
+    return 0  # at most 15, or it is no array, which the decoder refuses
+
+
+def _verify_directory(file: BinaryIO) -> None:
+    """Check that the directory at the end of a ZIP file is no larger than a backup's.
+
+    `zipfile` reads all of it, and makes of each entry an object of twenty times its size.
+
+    Raises:
+        BadZipFile: It is larger, or this is no ZIP file.
+    """
+    length = file.seek(0, os.SEEK_END)
+    file.seek(max(0, length - _END.size - _END_64.size))
+    tail = file.read()
+    if len(tail) < _END.size or not tail[-_END.size :].startswith(_SIGN):
+        raise zipfile.BadZipFile("File is not a zip file")
+    _, size, comment = _END.unpack(tail[-_END.size :])
+    if len(tail) == _END.size + _END_64.size:
+        _, size_64, sign = _END_64.unpack(tail[: _END_64.size])
+        size = size_64 if sign == _SIGN_64 else size
+    if comment or size > _MOST_DIRECTORY:
+        raise zipfile.BadZipFile(f"its directory has {size} bytes")
+
+
+class _Form(msgspec.Struct):
+    """What each format's manifest has."""
+
+    format: int
+    version: str
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[ArchiveReader]:
+    """Give a backup to be read.
+
+    Raises:
+        UnreadableBackup: It cannot be opened, or is none.
+        LaterFormat: This program is too old for it.
+    """
+    try:
+        with _damage_told(path):
+            with path.open("rb") as file:
+                _verify_directory(file)
+            opened = zipfile.ZipFile(path)
+    except OSError as error:
+        raise UnreadableBackup(path, error.strerror or error) from error
+    with opened:
+        yield ArchiveReader(path, opened)
+
+
+@contextmanager
+def _damage_told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except _DAMAGE as error:
+        raise UnreadableBackup(path, error) from error

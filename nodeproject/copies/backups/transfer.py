@@ -1,0 +1,81 @@
+"""Moves a node that has stopped from the SQLite database of its data directory into an empty PostgreSQL database."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from pathlib import Path
+from typing import Final
+
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.utils import load_backend
+
+from chaindb.database import Database
+from nodeproject.copies.backups import tables
+from nodeproject.copies.backups.errors import NeedsPostgresql, NoSource, NotUpgraded, OtherNetwork
+from nodeproject.copies.backups.manifest import Standing, standing_of
+from nodeproject.copies.backups.service import Told, fill
+from nodeproject.copies.backups.verification import verify
+from nodeproject.processes.process import claim_directory
+from nodeproject.settings.databases import sqlite
+from nodeproject.settings.node import NodeSettings
+from nodeproject.startup.initialise import make_tables
+
+_SOURCE: Final = "transferred"
+"""The alias under which Django knows the SQLite database meanwhile."""
+
+
+def transfer(settings: NodeSettings, target: Database, *, told: Told = str) -> Standing:
+    """Copy all rows part by part, in one transaction of the target, and see that they are the same there.
+
+    The SQLite database stays as it is. Compared are the rows of every table, both heads, and the state root, which
+    is made anew of the accounts and slots in PostgreSQL.
+
+    Args:
+        settings: The node's: the data directory is that of the node which moves.
+        target: The PostgreSQL database.
+        told: Is told of each table.
+
+    Raises:
+        BackupRefused: By a subclass: the target has no rows, as before.
+        DirectoryInUse: The node runs.
+        DatabaseError: One of both databases cannot be read or written.
+    """
+    if target.connection.vendor != "postgresql":
+        raise NeedsPostgresql
+    path = settings.directory / "node.sqlite3"
+    if not path.is_file():
+        raise NoSource(path)
+    with claim_directory(settings.directory), _opened(path, settings) as source:
+        make_tables()
+        with source.as_of_one_moment():
+            standing = standing_of(source)
+            _verify_fits(source, target, path, standing, settings)
+            names = {table.name: table.count(source) for table in tables.all_tables()}
+            with target.atomic(durable=True):
+                fill(target, lambda table: table.read(source), tuple(names), told)
+                told("Verifying")
+                verify(target, standing, names, settings)
+    return standing
+
+
+def _verify_fits(
+    source: Database, target: Database, path: Path, standing: Standing, settings: NodeSettings
+) -> None:
+    differing = set(tables.migrations(source)) ^ set(tables.migrations(target))
+    if differing:
+        raise NotUpgraded(path, min(differing))
+    if standing.network_id != settings.network_id:
+        raise OtherNetwork(path, standing.network_id, settings.network_id)
+
+
+@contextmanager
+def _opened(path: Path, settings: NodeSettings) -> Iterator[Database]:
+    """Give a SQLite database beside the process' own."""
+    entry = {**deepcopy(connections[DEFAULT_DB_ALIAS].settings_dict), **sqlite(path, settings)}
+    opened = load_backend(entry["ENGINE"]).DatabaseWrapper(entry, _SOURCE)
+    connections[_SOURCE] = opened
+    try:
+        yield Database(_SOURCE)
+    finally:
+        opened.close()
+        del connections[_SOURCE]

@@ -1,0 +1,34 @@
+"""What the commands around backups say, to people."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.core.management.base import CommandError
+from django.db import DatabaseError
+
+from nodeproject.copies.backups.errors import BackupRefused
+from nodeproject.copies.backups.manifest import Standing
+from nodeproject.processes.process import CannotStart
+from nodeproject.startup.database_faults import explained
+
+
+def heads(standing: Standing) -> str:
+    """Return where both chains stand."""
+    cchain = f"C-Chain at {standing.cchain.height:,}, " if standing.cchain else ""
+    return f"{cchain}P-Chain at {standing.pchain.height:,}"
+
+
+@contextmanager
+def refusals_told() -> Iterator[None]:
+    """Let a command end with words, and no trace, where its operator has to put something right.
+
+    Raises:
+        CommandError: In the place of what was raised.
+    """
+    try:
+        yield
+    except (BackupRefused, CannotStart) as error:
+        text = str(error)
+        raise CommandError(f"{text[0].upper()}{text[1:]}.") from error
+    except (DatabaseError, OSError) as error:
+        raise CommandError(explained(error)) from error

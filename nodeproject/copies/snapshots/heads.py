@@ -1,0 +1,45 @@
+"""Where both chains of a database stand, by its rows alone: what is written down with a copy."""
+
+from typing import NamedTuple
+
+from cchain_app.store import chain as cchain_rows
+from chaindb.database import Database
+from nodeproject.copies.snapshots.manifest import Head
+from platform_app.store import blocks as platform_rows
+
+
+class Heads(NamedTuple):
+    """Both chains, and which they are."""
+
+    network_id: int
+    chain_id: int | None
+    """With which the C-Chain began; None where there is none."""
+    pchain: Head
+    cchain: Head | None
+
+
+def of(db: Database) -> Heads | None:
+    """Return where the chains stand, of what this thread's transaction sees; None: there is no chain."""
+    found = platform_rows.read(db)
+    if found is None:
+        return None
+    network, tip = found
+    return Heads(
+        network_id=network.network_id,
+        chain_id=cchain_rows.first_chain_id(db),
+        pchain=Head(tip.height, str(tip.block_id), tip.timestamp, str(network.genesis_hash)),
+        cchain=_cchain(db),
+    )
+
+
+def _cchain(db: Database) -> Head | None:
+    pointer, genesis = cchain_rows.head_pointer(db), cchain_rows.genesis_hash(db)
+    if pointer is None or genesis is None:
+        return None
+    number, block_hash = pointer
+    head = cchain_rows.load_block(db, number)
+    return Head(number, _hex(block_hash), head.header.timestamp, _hex(genesis))
+
+
+def _hex(value: bytes) -> str:
+    return f"0x{bytes(value).hex()}"

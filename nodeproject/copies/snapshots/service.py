@@ -1,0 +1,212 @@
+"""Saving, restoring and deleting named snapshots of this node, also while it runs."""
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+
+from cchain_app.chain import EvmChain
+from cchain_app.notifications import rewound
+from cchain_app.selectors import blocks as cchain_blocks
+from chaindb import clock, generation
+from chaindb.chains import Chain
+from chaindb.snapshots.errors import UnreadableSnapshot
+from chaindb.snapshots.port import Copies, verified
+from chaindb.snapshots.sqlite import SqliteCopies
+from network_app import selectors as network
+from network_app.node import NodeNetwork
+from nodeproject.copies.snapshots import heads, tables
+from nodeproject.copies.snapshots.errors import (
+    NoChain,
+    NotAlone,
+    NotLocal,
+    OtherChain,
+    OtherMigrations,
+)
+from nodeproject.copies.snapshots.manifest import Manifest
+from nodeproject.heads import registry
+from nodeproject.settings.node import NodeSettings
+from platform_app.chain import PlatformChain
+from platform_app.memory.answers import OLDEST
+from primitives.networks import LOCAL
+
+
+class Snapshot(NamedTuple):
+    """A snapshot that is there."""
+
+    manifest: Manifest
+    size: int
+    """Bytes that it takes."""
+
+
+class Unreadable(NamedTuple):
+    """Something that has the place of a snapshot and cannot be restored."""
+
+    name: str
+    reason: str
+
+
+class Restored(NamedTuple):
+    """What came of restoring one."""
+
+    snapshot: Snapshot
+    behind: list[int]
+    """Processes of this node that have not noticed within `registry.PATIENCE`, by their numbers."""
+
+
+class Snapshots:
+    """The named snapshots of one node.
+
+    Args:
+        settings: Its settings.
+        platform: Its P-Chain.
+        evm: Its C-Chain; both are in one database.
+        network: The node as its network knows it.
+    """
+
+    def __init__(
+        self,
+        settings: NodeSettings,
+        platform: PlatformChain,
+        evm: EvmChain,
+        network: NodeNetwork,
+    ) -> None:
+        self._settings = settings
+        self._platform = platform
+        self._evm = evm
+        self._network = network
+        self._db = platform.db
+
+    def all(self) -> list[Snapshot | Unreadable]:
+        """Return all that are there, by name.
+
+        Raises:
+            NotLocal: The network is not the local one.
+        """
+        self._verify_local()
+        return [self._read(name) for name in self._copies().names()]
+
+    def save(self, name: str, *, replace: bool = False) -> Snapshot:
+        """Save the node as it is at this moment.
+
+        Args:
+            name: 1 to 40 of a-z, 0-9, - and _.
+            replace: Whether a snapshot of the same name goes.
+
+        Raises:
+            SnapshotRefused: By a subclass: it is not saved, and what was there is as it was.
+        """
+        self._verify_local()
+        copies = self._copies()
+        verified(name)
+        copies.save(name, tables.tables(), lambda: self._describe(name).to_text(), replace=replace)
+        return self._found(name)
+
+    def restore(self, name: str) -> Restored:
+        """Put the node back to where it was when a snapshot was saved, and wait until all of it knows.
+
+        The clock's offset is the snapshot's, too. Time goes on meanwhile, so the clock is not behind where it
+        was, and no block of the snapshot is later than it.
+
+        Raises:
+            SnapshotRefused: By a subclass: nothing is restored, and the node is as it was.
+        """
+        self._verify_local()
+        self._verify_alone()
+        snapshot = self._found(name)
+        number = 0
+
+        def begin() -> None:
+            nonlocal number
+            self._verify_fits(snapshot.manifest)
+            number = generation.advance(self._db)
+
+        with self._platform.answers.changing():
+            self._copies().restore(name, tables.tables(), begin)
+        if Chain.C.is_here:
+            head = cchain_blocks.catch_up(self._evm)
+            rewound(self._evm, head.number, head.hash)
+        time.sleep(OLDEST)  # what was answered of the P-Chain goes by itself
+        behind = registry.wait_for_all(registry.directory_of(self._settings.directory), number)
+        return Restored(snapshot, behind)
+
+    def delete(self, name: str) -> None:
+        """Delete a snapshot.
+
+        Raises:
+            SnapshotRefused: By a subclass.
+        """
+        self._verify_local()
+        self._copies().delete(verified(name))
+
+    def _found(self, name: str) -> Snapshot:
+        stored = self._copies().read(verified(name))
+        try:
+            return Snapshot(Manifest.of_text(stored.description), stored.size)
+        except msgspec.DecodeError as error:
+            raise UnreadableSnapshot(name, error) from error
+
+    def _read(self, name: str) -> Snapshot | Unreadable:
+        try:
+            return self._found(name)
+        except UnreadableSnapshot as error:
+            return Unreadable(name, str(error))
+
+    def _copies(self) -> Copies:
+        if self._db.connection.vendor == "postgresql":
+            # A node on SQLite has no use for it.
+            from chaindb.snapshots.postgresql import PostgresqlCopies
+
+            return PostgresqlCopies(self._db, tables.HELD_FIRST)
+        return SqliteCopies(self._db, self._settings.directory / "snapshots")
+
+    def _describe(self, name: str) -> Manifest:
+        """Return what is written down with a snapshot, of what this thread's transaction sees.
+
+        Raises:
+            NoChain: There is no chain.
+        """
+        found = heads.of(self._db)
+        if found is None:
+            raise NoChain
+        return Manifest(
+            name=name,
+            saved_at=int(time.time()),
+            network_id=found.network_id,
+            chain_id=found.chain_id,
+            pchain=found.pchain,
+            cchain=found.cchain,
+            clock_offset=clock.offset(),
+            migrations=tables.migrations(self._db),
+        )
+
+    def _verify_fits(self, saved: Manifest) -> None:
+        here = self._describe(saved.name)
+        differing = set(saved.migrations) ^ set(here.migrations)
+        if differing:
+            raise OtherMigrations(saved.name, min(differing))
+        facts: tuple[tuple[str, Callable[[Manifest], object]], ...] = (
+            ("network", lambda one: one.network_id),
+            ("P-Chain's genesis", lambda one: one.pchain.genesis),
+            ("C-Chain's genesis block", lambda one: one.cchain and one.cchain.genesis),
+            ("C-Chain's chain ID", lambda one: one.chain_id),
+        )
+        for what, of in facts:
+            if of(saved) != of(here):
+                raise OtherChain(saved.name, what, of(saved), of(here))
+
+    def _verify_local(self) -> None:
+        if self._settings.network_id != LOCAL:
+            raise NotLocal(self._settings.network_id)
+
+    def _verify_alone(self) -> None:
+        settings = self._settings
+        if settings.votes:
+            raise NotAlone("here the validators vote (NODE_CONSENSUS)")
+        if settings.bootstrap:
+            raise NotAlone("this node follows others (NODE_BOOTSTRAP)")
+        if not self._network.producer.is_own:
+            raise NotAlone("another node makes the blocks (NODE_PRODUCER)")
+        if network.peers():
+            raise NotAlone("peers are connected")

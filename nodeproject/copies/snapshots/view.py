@@ -1,0 +1,144 @@
+"""The admin's page "Snapshots": what there is, and for superusers saving, restoring and deleting.
+
+Going back and deleting ask once more. Each deed is in the admin's log, which no restoring touches.
+"""
+
+from typing import Any, Final
+
+from django.conf import settings
+from django.contrib import admin, messages
+from django.contrib.admin.models import ADDITION, CHANGE, DELETION
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_http_methods
+
+from adminkit import display, formats
+from adminkit.deeds import note
+from chaindb.snapshots.errors import SnapshotRefused
+from nodeproject.apps import this_node
+from nodeproject.copies.snapshots.manifest import Head
+from nodeproject.copies.snapshots.service import Snapshot, Unreadable
+from primitives.networks import LOCAL
+
+_ASKED: Final = {
+    "restore": (
+        "Go back to this snapshot?",
+        "Both chains, the keystore, the clock and the pools become what they were. What was done since is "
+        "lost, unless another snapshot has it.",
+        "Restore",
+    ),
+    "delete": ("Delete this snapshot?", "The node itself stays as it is.", "Delete"),
+    "save": (
+        "Overwrite this snapshot?",
+        "There is one of this name already: it becomes what the node is now.",
+        "Overwrite",
+    ),
+}
+"""Question, what comes of it, and the word on the button."""
+
+
+def is_shown(request: HttpRequest) -> bool:
+    """Say whether the menu has the page: on a local network, for whom the admin is open."""
+    return settings.NODE.network_id == LOCAL and bool(getattr(request.user, "is_staff", False))
+
+
+@require_http_methods(["GET", "POST"])
+def snapshots(request: HttpRequest) -> HttpResponse:
+    """Show all snapshots; take what a superuser wishes to be done with one.
+
+    Raises:
+        Http404: The network is not the local one.
+        PermissionDenied: Somebody else wishes it.
+    """
+    if settings.NODE.network_id != LOCAL:
+        raise Http404
+    if request.method == "POST":
+        return _act(request)
+    found = this_node().snapshots.all()
+    context = {
+        **admin.site.each_context(request),
+        "title": "Snapshots",
+        "may_act": _may_act(request),
+        "snapshots": [_shown(one) for one in found],
+    }
+    return TemplateResponse(request, "admin/snapshots.html", context)
+
+
+def _may_act(request: HttpRequest) -> bool:
+    return isinstance(request.user, User) and request.user.is_active and request.user.is_superuser
+
+
+def _act(request: HttpRequest) -> HttpResponse:
+    if not _may_act(request):
+        raise PermissionDenied
+    action, name = request.POST.get("action", ""), request.POST.get("name", "").strip()
+    known = {
+        one.name if isinstance(one, Unreadable) else one.manifest.name: one
+        for one in this_node().snapshots.all()
+    }
+    is_confirmed = request.POST.get("confirmed") == "yes"
+    if name in known and action in _ASKED and not is_confirmed:
+        question, consequence, button = _ASKED[action]
+        context = {
+            **admin.site.each_context(request),
+            "title": "Snapshots",
+            "question": question,
+            "snapshot": _shown(known[name]),
+            "consequence": consequence,
+            "button": button,
+            "action": action,
+        }
+        return TemplateResponse(request, "admin/snapshot_confirm.html", context)
+    try:
+        _do(request, action, name, replace=is_confirmed)
+    except SnapshotRefused as error:
+        words = str(error)
+        messages.error(request, f"{words[0].upper()}{words[1:]}.")
+    return HttpResponseRedirect(reverse("admin_snapshots"))
+
+
+def _do(request: HttpRequest, action: str, name: str, *, replace: bool) -> None:
+    own = this_node().snapshots
+    if action == "save":
+        own.save(name, replace=replace)
+        note(request, ADDITION, f"snapshot {name}", "Saved as a snapshot.", key=name)
+        messages.success(request, f"Saved {name}.")
+    elif action == "restore":
+        behind = own.restore(name).behind
+        note(request, CHANGE, f"snapshot {name}", "Restored the snapshot.", key=name)
+        messages.success(request, f"Restored {name}: the node is as it was then.")
+        if behind:
+            numbers = ", ".join(map(str, behind))
+            messages.warning(request, f"Processes that have not noticed yet: {numbers}.")
+    elif action == "delete":
+        own.delete(name)
+        note(request, DELETION, f"snapshot {name}", "Deleted the snapshot.", key=name)
+        messages.success(request, f"Deleted {name}.")
+
+
+def _shown(one: Snapshot | Unreadable) -> dict[str, Any]:
+    """Return what the page says of a snapshot."""
+    if isinstance(one, Unreadable):
+        return {"name": one.name, "unreadable": one.reason}
+    manifest = one.manifest
+    return {
+        "name": manifest.name,
+        "saved": display.moment(manifest.saved_at),
+        "cchain": _place(manifest.cchain),
+        "pchain": _place(manifest.pchain),
+        "clock": f"+{formats.format_age(manifest.clock_offset)}"
+        if manifest.clock_offset
+        else "0 s",
+        "clock_title": f"{manifest.clock_offset:,} s ahead of wall time",
+        "size": one.size,
+    }
+
+
+def _place(head: Head | None) -> SafeString:
+    if head is None:
+        return display.NOTHING
+    return display.line(f"{head.height:,}", display.short(head.id))

@@ -1,0 +1,125 @@
+"""Follows the chain in a web process: pointers come in, memory moves, subscribers are told.
+
+One task works off the pointers. Another looks at the database each second, for pointers that were
+lost and for a channel layer that was away.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from django.conf import settings
+
+from cchain_app import notifications
+from cchain_app.api import EvmRpc, subscriptions
+from cchain_app.selectors import blocks
+from cchain_app.syncing import Progress, up_to_date
+from chaindb.chains import Chain
+from chaindb.connections import in_thread
+from chaindb.pointers import Message
+from network_app import selectors as network
+from nodeproject.heads.registry import Follower, directory_of
+
+TICK = 1.0
+"""Seconds between looks at the database."""
+
+TURNS_OF_ANSWER: Final = 3
+"""Turns of the event loop that an answer takes from the thread that has made it to its socket. So whoever has sent a
+transaction that went straight into a block here is usually answered before its subscribers are told of the block."""
+
+_log = logging.getLogger(__name__)
+
+
+class HeadListener:
+    """The two tasks of one event loop; they live as long as the process.
+
+    Args:
+        rpc: The door whose chain is followed, and whose subscribers are told.
+    """
+
+    def __init__(self, rpc: EvmRpc) -> None:
+        self._rpc = rpc
+        self._tasks: list[asyncio.Task[None]] = []
+        self._inbox: asyncio.Queue[Message] = asyncio.Queue()
+        self._unbind: Callable[[], None] | None = None
+        self._progress: Progress | None = None
+        self._follower = Follower(directory_of(settings.NODE.directory))
+
+    def start(self) -> None:
+        """Begin to follow, on the running event loop; a second call does nothing."""
+        if self._tasks:
+            return
+        loop = asyncio.get_running_loop()
+        chain = self._rpc.chain
+        self._unbind = chain.pointers.bind(loop, self._inbox.put_nowait, chain.aliases[:1])
+        chain.progress = lambda: self._progress
+        self._follower.begin()
+        self._tasks = [loop.create_task(self._listen()), loop.create_task(self._tick())]
+
+    async def stop(self) -> None:
+        """End both tasks."""
+        if self._unbind is not None:
+            self._unbind()
+            self._rpc.chain.progress = up_to_date
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks = []
+        self._follower.end()
+
+    async def _listen(self) -> None:
+        while True:
+            message = await self._inbox.get()
+            try:
+                await self._handle(message)
+            except Exception:  # whatever it is, following goes on
+                _log.exception("a pointer could not be followed; the tick goes on meanwhile")
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(TICK)
+            try:
+                await self._reach_head()
+                if settings.NODE.bootstrap:
+                    self._progress = await in_thread(_progress)
+            except blocks.NoGenesis:
+                continue
+            except Exception:  # as above
+                _log.exception("the head could not be read")
+
+    async def _handle(self, message: Message) -> None:
+        if message["type"] == notifications.PENDING:
+            await subscriptions.pending_transactions(self._rpc, message["hashes"])
+        elif message["type"] == notifications.HEAD:
+            await self._handle_head(message)
+        elif message["type"] == notifications.REWOUND:
+            self._rpc.heads.go_back(message["number"])
+            # Where it went back to the head itself, and what was set by hand is gone, no head tells of it.
+            self._rpc.chain.memory.changed_elsewhere(message["number"])
+            await in_thread(blocks.catch_up, self._rpc.chain)
+        elif message["type"] == notifications.CHANGED_BY_HAND:
+            self._rpc.chain.memory.changed_elsewhere(message["number"])
+            await in_thread(blocks.catch_up, self._rpc.chain)  # the chain ID may be another one
+
+    async def _handle_head(self, message: Message) -> None:
+        known = self._rpc.chain.memory.blocks.head
+        if known is None or known.number < message["number"]:
+            await self._reach_head(message["number"])
+        else:
+            for _ in range(TURNS_OF_ANSWER):
+                await asyncio.sleep(0)
+            await subscriptions.head_accepted(self._rpc, message["number"], message["hash"])
+
+    async def _reach_head(self, told: int = 0) -> None:
+        head = await in_thread(blocks.catch_up, self._rpc.chain, told)
+        self._follower.note(self._rpc.chain.memory.generation)
+        await subscriptions.head_accepted(self._rpc, head.number, head.hash)
+
+
+def _progress() -> Progress | None:
+    """Return how far the C-Chain is in reaching its network's frontier; None when it has."""
+    row = network.syncs().get(Chain.C)
+    if row is None or network.is_bootstrapped(Chain.C):
+        return None
+    return Progress(row.start_height, row.height, row.target_height)

@@ -1,0 +1,106 @@
+"""Signed transactions of the P-Chain that spend one output each: transfers, splits, delegations."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from nodeproject.management.seeding.owners import Owner
+from platform_app.config import UNIT, specification_config
+from platform_app.txs.base import BaseTx, Tx, UnsignedTx
+from platform_app.txs.codec import build, sign_bytes
+from platform_app.txs.components import (
+    UTXO,
+    OutputOwners,
+    SignatureCredential,
+    TransferableInput,
+    TransferableOutput,
+    TransferInput,
+    TransferOutput,
+    Validator,
+    inner_output,
+)
+from platform_app.txs.staking import AddPermissionlessDelegatorTx
+from platform_app.txs.well_formed import sort_key
+from primitives.hashing import sha256
+from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
+from primitives.networks import LOCAL
+from primitives.secp256k1 import sign_sha256
+
+FEE: Final = specification_config(LOCAL).fees.tx
+COIN: Final = UNIT
+SPLIT: Final = 600
+"""Outputs of one transaction: about 48 of the 64 KiB that the mempool takes."""
+
+
+def transfer(coin: UTXO, sender: Owner, payments: Iterable[tuple[ShortID, int]]) -> Tx:
+    """Spend an output: pay, burn the fee, and give the rest back to the sender.
+
+    Args:
+        coin: An output that the sender alone can spend.
+        sender: Who signs.
+        payments: Addresses and amounts; together with the fee less than the output, or equal to it.
+    """
+    made = [_output(coin.asset_id, address, amount) for address, amount in payments]
+    paid = sum(inner_output(one.output).amount for one in made)
+    if rest := inner_output(coin.output).amount - paid - FEE:
+        made.append(_output(coin.asset_id, sender.short_id, rest))
+    unsigned = BaseTx(
+        LOCAL, PRIMARY_NETWORK_ID, tuple(sorted(made, key=sort_key)), _spent(coin), b""
+    )
+    return _sign(unsigned, sender)
+
+
+def split(coin: UTXO, sender: Owner, payments: Sequence[tuple[ShortID, int]]) -> list[Tx]:
+    """Make any number of payments of one output: each transaction spends the rest of the one before."""
+    txs: list[Tx] = []
+    for start in range(0, len(payments), SPLIT):
+        tx = transfer(coin, sender, payments[start : start + SPLIT])
+        txs.append(tx)
+        coin = largest(coins_of(tx, sender))
+    return txs
+
+
+def delegation(coin: UTXO, delegator: Owner, node_id: NodeID, start: int, end: int) -> Tx:
+    """Stake a whole output with a validator of the Primary Network, which costs no fee."""
+    amount = inner_output(coin.output).amount
+    unsigned = AddPermissionlessDelegatorTx(
+        LOCAL,
+        PRIMARY_NETWORK_ID,
+        (),
+        _spent(coin),
+        b"",
+        validator=Validator(node_id, start, end, amount),
+        subnet_id=PRIMARY_NETWORK_ID,
+        stake=(_output(coin.asset_id, delegator.short_id, amount),),
+        rewards_owner=OutputOwners(0, 1, (delegator.short_id,)),
+    )
+    return _sign(unsigned, delegator)
+
+
+def coins_of(tx: Tx, holder: Owner) -> list[UTXO]:
+    """Return the outputs of a transaction that a holder can spend."""
+    assert isinstance(tx.unsigned, BaseTx)
+    return [
+        UTXO(tx.tx_id, index, made.asset_id, made.output)
+        for index, made in enumerate(tx.unsigned.outputs)
+        if inner_output(made.output).owners.addresses == (holder.short_id,)
+    ]
+
+
+def largest(coins: Iterable[UTXO]) -> UTXO:
+    """Return the output that is worth most."""
+    return max(coins, key=lambda coin: inner_output(coin.output).amount)
+
+
+def _output(asset_id: ID, address: ShortID, amount: int) -> TransferableOutput:
+    return TransferableOutput(asset_id, TransferOutput(amount, OutputOwners(0, 1, (address,))))
+
+
+def _spent(coin: UTXO) -> tuple[TransferableInput, ...]:
+    amount = inner_output(coin.output).amount
+    named = TransferInput(amount, (0,))
+    return (TransferableInput(coin.tx_id, coin.output_index, coin.asset_id, named),)
+
+
+def _sign(unsigned: UnsignedTx, sender: Owner) -> Tx:
+    signature = sign_sha256(sha256(sign_bytes(unsigned)), sender.key)
+    return build(unsigned, (SignatureCredential((signature,)),))

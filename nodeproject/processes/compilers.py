@@ -1,0 +1,52 @@
+"""Run Solidity's compilers for the node's other processes: `python -m nodeproject.processes.compilers` (docs/verification.md).
+
+It needs neither the node's database nor its data directory, and reads the settings NODE_SOLC_… alone.
+"""
+
+import logging
+import os
+import signal
+import sys
+from pathlib import Path
+
+from explorer_app.services.compiler_socket import CompilerServer
+from explorer_app.services.compiling import Limits, NpmCompilers
+from nodeproject.settings.given import NODE
+from nodeproject.startup.log_format import RepeatFilter, json_formatter, text_formatter
+
+
+def main() -> None:
+    """Serve until SIGTERM or SIGINT.
+
+    Raises:
+        SystemExit: NODE_SOLC_SOCKET is empty or cannot be used; or a signal.
+    """
+    if not NODE.solc_socket:
+        raise SystemExit(
+            "NODE_SOLC_SOCKET is empty: it names the socket on which the compilers answer"
+        )
+    _log_to_stderr()
+    os.umask(0o077)
+    directory = Path(NODE.solc_directory) if NODE.solc_directory else None
+    compilers = NpmCompilers(directory, Limits(NODE.solc_seconds, NODE.solc_memory))
+    try:
+        server = CompilerServer(Path(NODE.solc_socket), compilers)
+    except OSError as error:
+        raise SystemExit(f"NODE_SOLC_SOCKET cannot be used: {NODE.solc_socket}: {error}") from error
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit()
+    )  # the first process of a container has no default
+    signal.signal(signal.SIGINT, lambda *_: sys.exit())
+    with server:
+        server.serve_forever()
+
+
+def _log_to_stderr() -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(json_formatter() if NODE.log_format == "json" else text_formatter())
+    handler.addFilter(RepeatFilter())
+    logging.basicConfig(handlers=[handler], level=NODE.logged_level)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""A local network that runs: its nodes are watched, and what a second terminal asks for is done.
+
+It survives the end of a node, which it tells with what that means; it ends when it is told to, or when
+every node has ended by itself.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from http.client import HTTPException
+from typing import Any
+
+from nodeproject.processes.local_network import standing
+from nodeproject.processes.local_network.control import Control
+from nodeproject.processes.local_network.directories import LocalNode
+from nodeproject.processes.local_network.processes import NodeProcess, Refused, State
+from nodeproject.processes.local_network.standing import Quorum
+from nodeproject.startup.installation import as_typed
+
+PATIENCE = 180.0
+"""Seconds within which all nodes must be ready."""
+_TURN = 0.3
+"""Seconds between two looks at the nodes."""
+
+
+class NetworkFailed(Exception):
+    """The network did not come up, or has ended; the message says why."""
+
+
+class Running:
+    """The nodes and their processes.
+
+    Args:
+        nodes: Where they are.
+        processes: Of each node, in the same order; not started.
+        quorum: What it takes to decide.
+        say: Takes what is told in this terminal.
+    """
+
+    def __init__(
+        self,
+        nodes: Sequence[LocalNode],
+        processes: Sequence[NodeProcess],
+        quorum: Quorum,
+        say: Callable[[str], None],
+    ) -> None:
+        self._nodes = nodes
+        self._processes = processes
+        self._quorum = quorum
+        self._say = say
+        self._stakes = {str(node.node_id): 1 for node in nodes}
+        self._is_up = False
+
+    def start(self, control: Control) -> None:
+        """Start all, and return when they are ready, but for those that were stopped or paused meanwhile.
+
+        Raises:
+            NetworkFailed: One has ended, or it takes too long.
+        """
+        for process in self._processes:
+            process.start()
+        until = time.monotonic() + PATIENCE
+        waiting = list(range(len(self._nodes)))
+        while waiting:
+            self._turn(control)
+            if time.monotonic() > until:
+                raise NetworkFailed(f"not all nodes were ready within {PATIENCE:.0f} s")
+            place = waiting.pop(0)
+            node, process = self._nodes[place], self._processes[place]
+            if process.state is State.RUNNING and not standing.is_ready(
+                node.url, str(node.node_id)
+            ):
+                waiting.append(place)
+        self._is_up = True
+
+    def watch(self, control: Control) -> None:
+        """Watch the nodes for ever.
+
+        Raises:
+            NetworkFailed: Every node has ended by itself.
+        """
+        while True:
+            self._turn(control)
+            if all(process.state is State.ENDED for process in self._processes):
+                raise NetworkFailed("all nodes have ended")
+
+    def _turn(self, control: Control) -> None:
+        control.serve(_TURN, self._answer)
+        for place, process in enumerate(self._processes, 1):
+            if process.look():
+                self._tell_end(place, process)
+
+    def _tell_end(self, place: int, process: NodeProcess) -> None:
+        """Say which node has ended, why, and what that means."""
+        last = process.last_line() or "nothing"
+        why = f"{process.name} has ended: {process.ending}. The last line of its log: {last}"
+        if not self._is_up:
+            raise NetworkFailed(f"{why} (see {process.log})")
+        self._say(why)
+        self._say(f"The whole log is {process.log}.")
+        self._say(self._standing())
+        self._say(
+            f"`{as_typed(f'local_network start {place}')}` in a second terminal starts it again."
+        )
+
+    def _standing(self) -> str:
+        """Say whether those that run decide; asks one of them who validates now."""
+        present = {
+            str(node.node_id): node
+            for node, process in zip(self._nodes, self._processes, strict=True)
+            if process.state is State.RUNNING
+        }
+        for node in list(present.values())[:1]:
+            try:
+                self._stakes = standing.stakes_of(node.url)
+            except (OSError, HTTPException, ValueError, LookupError, TypeError):
+                continue  # as they were
+        return standing.in_words(self._quorum, self._stakes, present)
+
+    def _answer(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Do what is asked for and say how all nodes stand.
+
+        Raises:
+            Refused: It cannot be done.
+        """
+        action = request.get("action")
+        if action in {"stop", "start", "pause"}:
+            self._change(str(action), request.get("node"))
+        elif action != "status":
+            raise Refused(f"nobody knows how to {action!r}")
+        return {
+            "quorum": self._quorum._asdict(),
+            "nodes": [
+                {
+                    "url": node.url,
+                    "node_id": str(node.node_id),
+                    "state": process.state.value,
+                    "ending": process.ending,
+                }
+                for node, process in zip(self._nodes, self._processes, strict=True)
+            ],
+        }
+
+    def _change(self, action: str, number: Any) -> None:
+        """Start, stop or pause a node.
+
+        Raises:
+            Refused: There is no such node, or it cannot be done as it stands.
+        """
+        count = len(self._processes)
+        if not isinstance(number, int) or not 1 <= number <= count:
+            raise Refused(f"there is no node {number}: this network has nodes 1 to {count}")
+        process = self._processes[number - 1]
+        if process.look():  # what has ended a moment ago does not run
+            self._tell_end(number, process)
+        paused = process.state is State.PAUSED
+        getattr(process, action)()
+        done = {"stop": "is being stopped", "pause": "is paused"}.get(
+            action, "goes on" if paused else "is started"
+        )
+        self._say(f"{process.name} {done}, as a second terminal asks. {self._standing()}")

@@ -1,0 +1,72 @@
+"""Tables of a local network's nodes for the terminal: where they are, and how they stand."""
+
+from collections.abc import Mapping, Sequence
+
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from nodeproject.processes.local_network.directories import LocalNode
+from nodeproject.processes.local_network.processes import State
+from nodeproject.processes.local_network.standing import Answers
+
+
+def place_table(nodes: Sequence[LocalNode]) -> Table:
+    """Return where the nodes are; each has the paths that the README lists."""
+    table = Table(title="Local network", box=box.SIMPLE)
+    for column in ("Node", "C-Chain RPC", "P-Chain RPC", "Admin", "Peers", "Node ID"):
+        table.add_column(column, no_wrap=True)
+    for place, node in enumerate(nodes, 1):
+        table.add_row(
+            str(place),
+            f"{node.url}/ext/bc/C/rpc",
+            f"{node.url}/ext/bc/P",
+            f"{node.url}/admin/",
+            f"127.0.0.1:{node.staking_port}",
+            str(node.node_id),
+        )
+    return table
+
+
+def standing_table(
+    nodes: Sequence[Mapping[str, str]],
+    answers: Sequence[Answers | None],
+    stakes: Mapping[str, int],
+) -> Table:
+    """Return how each node stands: heights are those of its last accepted blocks.
+
+    Args:
+        nodes: As the command that runs them answers.
+        answers: What each node says of itself; None of one that says nothing.
+        stakes: Of the validators, by node ID.
+    """
+    table = Table(title="Local network", box=box.SIMPLE)
+    for column in (
+        "Node", "State", "Node ID", "Stake", "P-Chain", "C-Chain", "Peers", "Connected stake",
+    ):  # fmt: skip
+        table.add_column(column, no_wrap=True)
+    total = sum(stakes.values()) or 1
+    for place, (node, one) in enumerate(zip(nodes, answers, strict=True), 1):
+        table.add_row(
+            str(place),
+            escape(_state(node, one)),
+            node["node_id"],
+            f"{100 * stakes.get(node['node_id'], 0) / total:.0f} %",
+            *(
+                ("", "", "", "")
+                if one is None
+                else (
+                    str(one.p_height),
+                    "" if one.c_height is None else str(one.c_height),
+                    str(len(one.peers)),
+                    f"{100 * one.connected(node['node_id']):.0f} %",
+                )
+            ),
+        )
+    return table
+
+
+def _state(node: Mapping[str, str], one: Answers | None) -> str:
+    if node["state"] == State.RUNNING:
+        return "does not answer" if one is None else "ready" if one.ready else "running"
+    return ": ".join(filter(None, (node["state"], node["ending"])))

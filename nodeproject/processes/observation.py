@@ -1,0 +1,175 @@
+"""Shows this process to monitoring: how its health is, and what it has that counts, or can be asked."""
+
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property, partial
+from typing import Any, Final
+
+from django.core.cache import caches
+from prometheus_client.core import Metric
+
+from cchain_app.api import EvmRpc
+from cchain_app.blocks.bloom import bloom_bits
+from chaindb import servers
+from chaindb.chains import Chain
+from explorer_app.selectors import tokens
+from health_app import services
+from health_app.checks import ALL, TAGS, Checks
+from health_app.history import History
+from health_app.metrics.exposition import Page
+from health_app.metrics.instruments import gauge
+from health_app.metrics.listeners import StatementListener, TaskListener
+from health_app.metrics.process import CacheState
+from health_app.metrics.rows import Part, Reader, parts
+from health_app.metrics.sharing import Alone, Shared
+from health_app.reporter import SHORTEST_INTERVAL, WARM_UP, Reporter
+from health_app.result import CheckResult
+from health_app.writing import HOLD, Writes
+from jsonrpc.direct import DirectProtocol
+from jsonrpc.workers import Workers
+from network_app.apps import node_network
+from nodeproject.settings.node import NodeSettings
+from nodeproject.web.memory_cache import MemoryCache
+from platform_app.api import PlatformRpc
+from primitives.counting import Asked
+
+_REMEMBERING: Final[dict[str, Any]] = {
+    "cchain_bloom_bits": bloom_bits,
+}
+"""Functions with an `lru_cache`."""
+
+
+class Observation:
+    """What is counted of this process, how its health is, and the page that shows both.
+
+    Args:
+        settings: what the node's operator has set.
+        processes: those who count together; their own process' counts are what is counted here.
+        evm_rpc: the C-Chain's doors, whose caches and listeners are shown.
+        platform_rpc: the P-Chain's doors, likewise.
+    """
+
+    def __init__(
+        self,
+        settings: NodeSettings,
+        processes: Alone | Shared,
+        evm_rpc: EvmRpc,
+        platform_rpc: PlatformRpc,
+    ) -> None:
+        self._interval = max(SHORTEST_INTERVAL, settings.health_interval)
+        self._processes = processes
+        self._evm_rpc = evm_rpc
+        self._platform_rpc = platform_rpc
+        self.metrics = processes.process
+        """What this process counts into."""
+        self.writes = Writes(max(HOLD, 2 * self._interval))
+        """What the writes of this process have come to."""
+        self._checks = Checks(
+            settings,
+            evm_rpc.chain,
+            platform_rpc.chain,
+            lambda: node_network().producer.node_id,
+            processes.router,
+            self.writes,
+        )
+
+    @cached_property
+    def page(self) -> Page:
+        """The page for Prometheus."""
+        return Page(self._processes, Reader(self.parts()), self.check_results)
+
+    def parts(self) -> tuple[Part, ...]:
+        """Return what is read from rows for the page: health's, and the explorer's, of which health knows nothing."""
+        return (*parts(), ("tokens", self._tokens))
+
+    def _tokens(self) -> Iterator[Metric]:
+        """Walk how far the index of tokens is; nothing where it was never begun, or the chain is not here."""
+        written = tokens.progress(self._evm_rpc.chain) if Chain.C.is_here else None
+        if written is not None:
+            yield gauge("explorer_tokens_height", written.height)
+
+    @cached_property
+    def reporter(self) -> Reporter:
+        """What runs this process's health checks, and writes changes to the history."""
+        db = self._platform_rpc.chain.db
+        history = History(
+            partial(services.record, db), partial(services.touch, db), writes=self.writes
+        )
+        return Reporter(
+            self._checks.table(),
+            changed=history.note,
+            begin=history.probe,
+            outages=servers.outages,
+            interval=self._interval,
+            warm_up=WARM_UP,
+        )
+
+    def observe_web(self, workers: Workers) -> None:
+        """Count what a process with a web server does, and tell the others of it.
+
+        Args:
+            workers: the threads in which its calls run.
+        """
+        self._observe_work()
+        self.metrics.workers, self.metrics.hub = workers, self._evm_rpc.hub
+        self.metrics.http_connections = DirectProtocol.open_connections
+        self._processes.start()
+
+    def observe(self, role: str) -> None:
+        """Count what a process without a web server does.
+
+        Args:
+            role: what it is: "network", "producer" or "beat".
+        """
+        self._processes.enrol(role)
+        self._observe_work()
+        self._processes.start()
+
+    def observe_worker(self) -> None:
+        """Count what a worker does; its processes are forked later, and start with their first task."""
+        self._processes.enrol("worker")
+        self._observe_work()
+
+    def check_results(self) -> tuple[Mapping[str, CheckResult], Mapping[str, Collection[str]]]:
+        """Return how the health checks of this process came out, and their tags."""
+        checks = self.reporter.health().checks
+        return checks, {name: tags | {ALL} for name, tags in TAGS.items()}
+
+    def _observe_work(self) -> None:
+        """Count statements, tasks and blocks of this process, in whatever process."""
+        if not self.metrics.is_listening:  # once: counts are the process's, whatever node it is of
+            self.metrics.is_listening = True
+            StatementListener(self.metrics).connect()
+            TaskListener(self.metrics, self._processes, self.writes).connect()
+        for letter, chain in (
+            (Chain.P, self._platform_rpc.chain),
+            (Chain.C, self._evm_rpc.chain),
+        ):
+            chain.building.observe(partial(self.metrics.block, letter))
+        self.metrics.caches = self._cache_states
+
+    def _cache_states(self) -> dict[str, CacheState]:
+        """Return how the caches in this process's memory are; those in Redis are not its own."""
+        states = {
+            f"cchain_{name}": CacheState(*kept)
+            for name, kept in self._evm_rpc.chain.memory.kept().items()
+        }
+        for name, memory in self._platform_rpc.chain.stakers._asdict().items():
+            states[f"platform_{name}"] = CacheState(len(memory), memory.hits, memory.misses)
+        answers = self._platform_rpc.chain.answers
+        states["platform_answers"] = _state(len(answers), answers.asked)
+        for alias in caches:
+            cache: Any = caches[alias]
+            if isinstance(cache, MemoryCache):
+                states[f"django_{alias}"] = _state(len(cache), cache.asked)
+        remembering = _REMEMBERING | {
+            "platform_ids": self._platform_rpc.id_text,
+            "platform_node_ids": self._platform_rpc.node_text,
+        }
+        for name, function in remembering.items():
+            known = function.cache_info()
+            states[name] = CacheState(known.currsize, known.hits, known.misses)
+        return states
+
+
+def _state(entries: int, asked: Asked) -> CacheState:
+    return CacheState(entries, asked.hits.read(), asked.misses.read())

@@ -1,0 +1,77 @@
+"""What a reader serves: the C-Chain's interface, for what the direct door cannot answer at once."""
+
+import asyncio
+from typing import Any
+
+from jsonrpc.asgi import RawDoor
+from jsonrpc.http import by_path
+from jsonrpc.plain_heads import RequestHeads
+from jsonrpc.pooled import Pooled
+from nodeproject.heads.listener import HeadListener
+from nodeproject.node import Node
+from nodeproject.processes.readers.handover import Handover
+from nodeproject.processes.readers.head import ReaderHead
+from nodeproject.processes.readers.protocol import BodyLengths, ReadingProtocol
+
+
+class ReaderApplication:
+    """An ASGI application; it follows the chain from start-up to shutdown of the server.
+
+    Args:
+        node: Whose interface it is.
+    """
+
+    def __init__(self, node: Node) -> None:
+        doors = node.doors
+        self._node = node
+        self._follower = HeadListener(node.evm_rpc)
+        self._door = RawDoor(
+            by_path([doors.cchain]),
+            _nowhere,
+            doors.workers,
+            gatherers=doors.gatherers,
+            memory=doors.memory,
+        )
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one connection."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        else:
+            await self._door(scope, receive, send)
+
+    async def _live(self, receive: Any, send: Any) -> None:
+        await receive()
+        self._follower.start()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await self._follower.stop()
+        await self._node.doors.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+def protocol_of(node: Node, head: ReaderHead, handover: Handover) -> type[asyncio.Protocol]:
+    """Return what uvicorn makes of each connection."""
+    doors = node.doors
+    endpoint = doors.cchain
+    paths = by_path([endpoint])
+
+    class Protocol(ReadingProtocol):
+        heads = RequestHeads(paths)
+        whole = endpoint.whole
+        pooled = Pooled(whole) if whole else None
+        answering = doors.answering
+        held = doors.connections
+        memory = doors.memory
+        turn = node.turn
+        interpreter = doors.interpreter
+        dispatcher = endpoint.dispatcher
+        reader_head = head
+        lengths = BodyLengths(paths)
+
+    Protocol.handover = handover
+    return Protocol
+
+
+async def _nowhere(_scope: Any, _receive: Any, _send: Any) -> None:
+    """Be behind the door, where nothing comes: whatever is not for the interface went to the writer."""

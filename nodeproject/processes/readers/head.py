@@ -1,0 +1,32 @@
+"""How a reader stays at the writer's head; the rule is in the package's docstring."""
+
+import time
+from typing import Final
+
+from cchain_app.chain import EvmChain
+from nodeproject.heads.shared_memory import HeadPage
+from nodeproject.heads.sync import FollowedHead
+
+PATIENCE: Final = 2.0
+"""Seconds for which a head that is committed may be told late. A writer that takes longer is about to end."""
+_LOOK: Final = 0.0005
+"""Seconds between looks whether it is told."""
+
+
+class ReaderHead(FollowedHead):
+    """The head of a reader, which tells nobody of anything before the writer has.
+
+    Args:
+        chain: The chain. Its memory waits for the writer from now on.
+        page: What the writer has told.
+    """
+
+    def __init__(self, chain: EvmChain, page: HeadPage) -> None:
+        super().__init__(chain, page)
+        chain.memory.until_told = self._wait_until_told
+        chain.memory.pool.changed_elsewhere = lambda: page.pool
+
+    def _wait_until_told(self, height: int) -> None:
+        until = time.monotonic() + PATIENCE
+        while self._page.height < height and time.monotonic() < until:
+            time.sleep(_LOOK)

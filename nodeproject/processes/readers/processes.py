@@ -1,0 +1,179 @@
+"""The readers of a writer: each is started, given its socket, heard, and started again when it has died."""
+
+import logging
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from typing import Final
+
+from cchain_app.chain import EvmChain
+from cchain_app.selectors import blocks
+from chaindb.chains import Chain
+from nodeproject.heads.shared_memory import HeadPage
+from nodeproject.node import Node
+from nodeproject.processes.readers.handover import HandedOver, receive
+from nodeproject.startup.installation import as_process
+
+PAUSE: Final = 0.2
+"""Seconds before a reader that has died is started again; doubled up to `LONGEST_PAUSE` where it dies at once."""
+LONGEST_PAUSE: Final = 10.0
+_LIVED: Final = 30.0
+"""Seconds after which a reader has not died at once."""
+_GRACE: Final = 10.0
+"""Seconds that a reader has to end."""
+
+_log: Final = logging.getLogger(__name__)
+
+Adopt = Callable[[HandedOver], object]
+"""Takes a connection, in any thread."""
+
+
+def wanted_readers(node: Node) -> int:
+    """Return how many readers a node is to have: none where there would be nothing for them to answer.
+
+    Calls that are limited must be counted in one place, and a fork writes what it fetches; no chain becomes a fork.
+    """
+    settings = node.settings
+    answers = Chain.C.is_here and not settings.requests_per_second and node.evm_chain.fork is None
+    return settings.web_workers - 1 if answers else 0
+
+
+class Readers:
+    """The readers beside this process.
+
+    Args:
+        chain: What they read. Its memory tells of what happens on the page from now on.
+        sockets: Those of each, bound to the port. They stay open here, so that no connection is refused while a
+            reader is started again.
+    """
+
+    def __init__(self, chain: EvmChain, sockets: Sequence[Sequence[socket.socket]]) -> None:
+        self._page = HeadPage()
+        self._ending = threading.Event()
+        self._readers = [_Reader(one, self._page, self._ending) for one in sockets]
+        chain.memory.blocks.before_move = self._page.tell_head
+        chain.memory.on_change = self._page.tell_change
+        chain.memory.pool.on_change = self._page.tell_pool
+        with suppress(blocks.NoGenesis):  # told when it is there
+            blocks.catch_up(chain)
+        head = chain.memory.blocks.head
+        if head is not None and self._page.height != head.number:  # this process was there already
+            self._page.tell_head(head.number)
+
+    def start(self, adopt: Adopt) -> None:
+        """Start them; connections that they hand over are given to `adopt`."""
+        for one in self._readers:
+            one.start(adopt)
+
+    def stop(self) -> None:
+        """End them, and let go of the port."""
+        self._ending.set()
+        for one in self._readers:
+            one.tell_to_end()
+
+    def join(self) -> None:
+        """Wait until they have ended."""
+        for one in self._readers:
+            one.join()
+
+
+class _Reader:
+    """One of them, and the thread that has to do with it."""
+
+    def __init__(
+        self, listening: Sequence[socket.socket], page: HeadPage, ending: threading.Event
+    ) -> None:
+        self._listening = listening
+        self._page = page
+        self._ending = ending
+        self._line: socket.socket | None = None
+        self._lock = threading.Lock()
+        """Held by whoever opens the line or closes it."""
+        self._thread: threading.Thread | None = None
+
+    def start(self, adopt: Adopt) -> None:
+        self._thread = threading.Thread(target=self._run, args=[adopt], name="reader", daemon=True)
+        self._thread.start()
+
+    def tell_to_end(self) -> None:
+        with self._lock:
+            for one in self._listening:
+                one.close()
+            if self._line is not None:
+                with suppress(OSError):  # it has died just now
+                    self._line.shutdown(socket.SHUT_RDWR)
+
+    def join(self) -> None:
+        if self._thread is not None:
+            self._thread.join(2 * _GRACE)
+
+    def _run(self, adopt: Adopt) -> None:
+        pause = PAUSE
+        while True:
+            began = time.monotonic()
+            ended = self._live(adopt)
+            lived = time.monotonic() - began
+            pause = PAUSE if lived > _LIVED else min(2 * pause, LONGEST_PAUSE)
+            # Whoever ends all processes of a node at once may reach a reader first.
+            if self._ending.wait(pause):
+                return
+            _log.warning("a reader %s; it is started again", ended)
+
+    def _live(self, adopt: Adopt) -> str:
+        """Start the process, and take over connections until it has ended; return how that was, in words."""
+        try:
+            process = self._begin()
+        except (
+            OSError
+        ) as error:  # no memory or no descriptor: its socket is open, and clients wait there
+            return f"could not be started: {error}"
+        if process is None:
+            return "was not started"
+        self._hear(adopt)
+        return f"has ended ({_end_of(process)})"
+
+    def _begin(self) -> subprocess.Popen[bytes] | None:
+        """Start the process; None where all is ending.
+
+        Raises:
+            OSError: It cannot be started now.
+        """
+        with self._lock:
+            if self._ending.is_set():
+                return None
+            line, theirs = socket.socketpair()
+            listening = [one.fileno() for one in self._listening]
+            given = (theirs.fileno(), self._page.descriptor, *listening)
+            with theirs, ExitStack() as unstarted:
+                unstarted.enter_context(line)
+                process = subprocess.Popen(  # noqa: S603  # our own command
+                    as_process("runreader", *map(str, given)),
+                    pass_fds=given,
+                    stdin=subprocess.DEVNULL,
+                )
+                unstarted.pop_all()
+            self._line = line
+            return process
+
+    def _hear(self, adopt: Adopt) -> None:
+        """Take over connections until the reader has ended."""
+        line = self._line
+        assert line is not None
+        with suppress(OSError):
+            for one in receive(line):
+                adopt(one)
+        with self._lock:
+            line.close()
+            self._line = None
+
+
+def _end_of(process: subprocess.Popen[bytes]) -> int:
+    """Return how a process has ended whose line is closed."""
+    try:
+        return process.wait(_GRACE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()

@@ -1,0 +1,194 @@
+"""uvicorn's protocol in a reader: it answers what a reader may, and hands all other connections over.
+
+A connection goes over while nothing on it is being answered, so no answer is lost or comes out of its turn: what
+arrives behind a request that is being answered waits, and its sender with it.
+"""
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any, ClassVar, Final
+
+from typing_extensions import override
+
+from jsonrpc.calls import STOP
+from jsonrpc.direct import MAX_HEAD, DirectProtocol
+from jsonrpc.dispatch import Dispatcher
+from jsonrpc.envelope import Body
+from jsonrpc.plain_heads import CHANGING, read_headers
+from nodeproject.processes.readers.handover import Handover
+from nodeproject.processes.readers.head import ReaderHead
+from nodeproject.processes.readers.methods import only_reads
+
+LONGEST: Final = 16_384
+"""Bytes of a body that a reader waits for when its head has come alone, as many clients send them."""
+REST_SECONDS: Final = 1.0
+"""So long it waits; the writer knows what to do with a client that is slower."""
+_DRAIN_SECONDS: Final = 0.001
+"""Between the first looks whether an answer is on its way, whose connection goes over; then twice as long."""
+_DIGITS: Final = 18
+"""Of a length that is looked at."""
+_HEADS: Final = 4096
+_END: Final = b"\r\n\r\n"
+
+_log: Final = logging.getLogger(__name__)
+
+
+class ReadingProtocol(DirectProtocol):
+    """A connection of a reader. What it needs is set by a subclass (`application`)."""
+
+    dispatcher: ClassVar[Dispatcher]
+    reader_head: ClassVar[ReaderHead]
+    handover: ClassVar[Handover]
+    lengths: ClassVar["BodyLengths"]
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._begun_request = b""
+        """A request of which the rest has not come."""
+        self._rest_timer: asyncio.TimerHandle | None = None
+        self._waits_for_head = False
+
+    @override
+    def data_received(self, data: bytes) -> None:
+        if self._begun_request:
+            data, self._begun_request = self._begun_request + data, b""
+        if self.flow.waiting or not self._is_at_rest():
+            self._let_wait(data)
+        elif self.reader_head.is_current():
+            self._decide(data)
+        else:
+            self._let_wait(data)
+            self._waits_for_head = True
+            self.reader_head.when_current(self._go_on)
+
+    @override
+    def on_response_complete(self) -> None:
+        # What waits here is no request that the base class may parse: it may be the writer's.
+        waiting, self.flow.waiting = bytes(self.flow.waiting), b""
+        super().on_response_complete()
+        if waiting:
+            self.flow.waiting = waiting
+            self._take_up()
+
+    @override
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self.flow.waiting and not self._waits_for_head and self._is_at_rest():
+            self._take_up()
+
+    @override
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._begun_request = b""
+        self._stop_rest_timer()
+
+    def _go_on(self, can_answer: bool) -> None:  # noqa: FBT001  # `head.Then`
+        """Take up what waited for the head."""
+        self._waits_for_head = False
+        if self.transport.is_closing():
+            return
+        take_up = self._decide if can_answer else self._hand_over
+        try:
+            take_up(self._no_longer_waiting())
+        except STOP:
+            raise
+        except BaseException:
+            # A native extension that panics raises no `Exception`; no client waits for an answer that does not come.
+            _log.exception("a request that waited for the head could not be taken up")
+            self.transport.abort()
+
+    @override
+    def _receive(self, data: bytes) -> None:
+        end = data.find(_END, 0, MAX_HEAD)
+        if self._is_begun(data, end):
+            self._wait_for_rest(data)
+            return
+        self._stop_rest_timer()
+        if end > 0 and self.lengths.read(data[:end]) == len(data) - end - len(_END):
+            self._answer_or_hand_over(data, end)
+        else:
+            self._hand_over(data)
+
+    def _is_begun(self, data: bytes, end: int) -> bool:
+        """Return whether these are the first bytes of a request that may be a reader's."""
+        if end < 0:
+            return len(data) < MAX_HEAD and data.startswith(b"POST ")
+        length = self.lengths.read(data[:end])
+        return length is not None and 0 < end + len(_END) + length - len(data) <= LONGEST
+
+    def _answer_or_hand_over(self, data: bytes, end: int) -> None:
+        body = Body(data[end + len(_END) :])
+        if not only_reads(self.dispatcher, body):
+            self._hand_over(data)
+            return
+        known = self.heads.read(data[:end])
+        if known is None:
+            self._pass_on(data)
+        else:
+            self._respond(data, known, body)
+
+    def _wait_for_rest(self, data: bytes) -> None:
+        self._begun_request = data
+        if self._rest_timer is None:
+            self._rest_timer = self.loop.call_later(REST_SECONDS, self._rest_too_slow)
+
+    def _rest_too_slow(self) -> None:
+        self._rest_timer = None
+        data, self._begun_request = self._begun_request, b""
+        if data and not self.transport.is_closing():
+            self._hand_over(data)
+
+    def _stop_rest_timer(self) -> None:
+        if self._rest_timer is not None:
+            self._rest_timer.cancel()
+            self._rest_timer = None
+
+    def _hand_over(self, data: bytes, pause: float = _DRAIN_SECONDS) -> None:
+        """Give the connection to the writer, once all that was answered on it is on its way."""
+        if self.transport.is_closing():
+            return
+        if self.transport.get_write_buffer_size():
+            self._let_wait(data)
+            self.loop.call_later(pause, self._hand_over_waiting, 2 * pause)
+            return
+        # A second descriptor of the socket: the transport closes its own, and tells the client nothing.
+        try:
+            number = os.dup(self.transport.get_extra_info("socket").fileno())
+        except OSError as error:
+            _log.warning("a connection is closed that the writer was to have: %s", error)
+            self.transport.abort()
+            return
+        self.transport.abort()
+        self.handover.give(socket.socket(fileno=number), data)
+
+    def _hand_over_waiting(self, pause: float) -> None:
+        waiting, self.flow.waiting = bytes(self.flow.waiting), b""
+        if waiting:
+            self._hand_over(waiting, pause)
+
+
+class BodyLengths:
+    """Reads in heads how long their bodies are. Clients repeat their heads: those are remembered.
+
+    Args:
+        paths: Where the requests are that are looked at.
+    """
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._paths = frozenset(path.encode() for path in paths)
+        self.read = lru_cache(maxsize=_HEADS)(self._read)
+
+    def _read(self, head: bytes) -> int | None:
+        """Read a head without its empty line; None for one that is not plain, or of a request for others."""
+        line, *lines = head.split(b"\r\n")
+        method, _, rest = line.partition(b" ")
+        path, _, version = rest.partition(b" ")
+        if method != b"POST" or path not in self._paths or version != b"HTTP/1.1":
+            return None
+        headers = read_headers(lines, CHANGING)
+        told = b"" if headers is None else headers.get(b"content-length", b"")
+        return int(told) if told.isdigit() and len(told) <= _DIGITS else None

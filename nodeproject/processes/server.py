@@ -1,0 +1,284 @@
+"""The web server that `runnode` starts: uvicorn, or daphne where NODE_SERVER says so."""
+
+import asyncio
+import contextlib
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import uvicorn
+from django.conf import settings
+from typing_extensions import override
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.server import Server
+from uvicorn.supervisors import Multiprocess
+
+from nodeproject.apps import this_node
+from nodeproject.processes import process
+from nodeproject.processes.readers.handover import HandedOver
+from nodeproject.processes.readers.processes import Readers, wanted_readers
+
+APPLICATION = "nodeproject.asgi:application"
+ADOPTED_AT_ONCE = 64
+"""Connections that readers have handed over and that are not taken up yet; others wait where they are."""
+ADOPTION_SECONDS = 5.0
+"""So long they wait."""
+
+
+Listening = Callable[[str, int], object]
+"""Is told the address and port once connections are accepted there, and only then."""
+
+
+def serve(listening: Listening = lambda _host, _port: None) -> None:
+    """Serve HTTP and WebSocket until interrupted.
+
+    Args:
+        listening: Is told where, once.
+
+    Raises:
+        SystemExit: The server cannot listen, or its processes end at their start.
+    """
+    process.raise_descriptors()
+    {"uvicorn": _uvicorn, "daphne": _daphne}[settings.NODE.server](listening)
+
+
+class _TellingServer(Server):
+    """A server in this process that says when it listens."""
+
+    def __init__(self, config: uvicorn.Config, listening: Listening) -> None:
+        super().__init__(config)
+        self._listening = listening
+
+    @override
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            host, port, *_ = self.servers[0].sockets[0].getsockname()
+            self._listening(host, port)
+
+
+class _WritingServer(_TellingServer):
+    """A server that says when it listens, beside readers whose connections it takes over."""
+
+    def __init__(self, config: uvicorn.Config, listening: Listening, readers: Readers) -> None:
+        super().__init__(config, listening)
+        self._readers = readers
+        self._taking: set[asyncio.Task[None]] = set()
+        self._room = threading.Semaphore(ADOPTED_AT_ONCE)
+
+    @override
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._readers.start(partial(self._adopt, asyncio.get_running_loop()))
+
+    @override
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._readers.stop()
+        await super().shutdown(sockets)
+
+    def _adopt(self, loop: asyncio.AbstractEventLoop, given: HandedOver) -> None:
+        """Take a connection over, from another thread."""
+        has_room = self._room.acquire(timeout=ADOPTION_SECONDS)  # the loop lets go of it
+        try:
+            if has_room:
+                loop.call_soon_threadsafe(self._take, given)
+                return
+        except RuntimeError:  # the loop has ended
+            pass
+        given.connection.close()
+
+    def _take(self, given: HandedOver) -> None:
+        task = asyncio.create_task(self._connect(given))
+        self._taking.add(task)
+        task.add_done_callback(self._taken)
+
+    def _taken(self, task: asyncio.Task[None]) -> None:
+        self._taking.discard(task)
+        self._room.release()
+
+    async def _connect(self, given: HandedOver) -> None:
+        # Not before all others: it makes the application.
+        from nodeproject.web.uvicorn_protocols import AdoptedProtocol
+
+        if self.should_exit:
+            given.connection.close()
+            return
+        protocol = partial(
+            AdoptedProtocol,
+            given.received,
+            config=self.config,
+            server_state=self.server_state,
+            app_state=self.lifespan.state,
+        )
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(protocol, given.connection)
+        except OSError:  # the client has gone
+            given.connection.close()
+
+
+class BesideServer(Server):
+    """The server of a process that another one starts and ends."""
+
+    def end(self) -> None:
+        """End when what is being answered is answered. In any thread, and by a signal."""
+        self.should_exit = True
+
+    @contextlib.contextmanager
+    @override
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+class _TellingProcesses(Multiprocess):
+    """Several processes on one port, of which the first one's listening is told."""
+
+    def __init__(
+        self, config: uvicorn.Config, sockets: list[socket.socket], listening: Listening
+    ) -> None:
+        super().__init__(config, sockets)
+        self._listening: Listening | None = listening
+
+    @override
+    def keep_subprocess_alive(self) -> None:
+        # Called twice a second, after the signals.
+        if self._listening is not None and self.processes[0].is_ready():
+            host, port, *_ = self.sockets[0].getsockname()
+            self._listening(host, port)
+            self._listening = None
+        super().keep_subprocess_alive()
+
+
+def _uvicorn(listening: Listening) -> None:
+    node = settings.NODE
+    config = config_of(
+        APPLICATION,
+        "nodeproject.web.uvicorn_protocols:Protocol",
+        "nodeproject.web.uvicorn_protocols:WebSocket",
+    )
+    if node.web_workers > 1 and node.profile == "production":
+        config.workers = node.web_workers
+        _TellingProcesses(config, _inherited_sockets(), listening).run()
+        return
+    config.load_app()  # before there is an event loop: models may read rows while they are made
+    if count := wanted_readers(this_node()):
+        _beside_readers(config, listening, count)
+    else:
+        _run(_TellingServer(config, listening), _sockets())
+
+
+def _beside_readers(config: uvicorn.Config, listening: Listening, count: int) -> None:
+    """Serve from this process and from readers, each on sockets of its own."""
+    node = settings.NODE
+    own, *others = process.listening_sockets(node.http_host, node.http_port, 1 + count)
+    readers = Readers(this_node().evm_chain, others)
+    try:
+        _run(_WritingServer(config, listening, readers), own)
+    finally:
+        readers.stop()
+        readers.join()
+
+
+def _sockets() -> list[socket.socket]:
+    """Return the bound sockets of this process."""
+    return process.listening_sockets(settings.NODE.http_host, settings.NODE.http_port)[0]
+
+
+def _inherited_sockets() -> list[socket.socket]:
+    """Return bound sockets that child processes inherit."""
+    bound = _sockets()
+    for one in bound:
+        one.set_inheritable(True)
+    return bound
+
+
+def _run(server: _TellingServer, sockets: list[socket.socket]) -> None:
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run(sockets)
+    if not server.started:
+        sys.exit(STARTUP_FAILURE)
+
+
+def config_of(application: Any, http: Any, ws: Any = "none") -> uvicorn.Config:
+    """Return what uvicorn is told.
+
+    Args:
+        application: What it serves; as uvicorn takes it.
+        http: The protocol of HTTP, likewise.
+        ws: That of WebSockets, if there are any.
+    """
+    node = settings.NODE
+    return uvicorn.Config(
+        application,
+        loop="uvloop",
+        http=http,
+        ws=ws,
+        ws_max_size=node.ws_message_limit,
+        ws_ping_interval=30,
+        ws_ping_timeout=30,
+        ws_per_message_deflate=False,  # costs more than loopback and data centres gain
+        timeout_keep_alive=120,
+        timeout_graceful_shutdown=5,
+        backlog=process.backlog(),
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=False,  # whom to believe is the gate's decision (NODE_TRUSTED_PROXIES)
+        workers=1,
+    )
+
+
+def _daphne(listening: Listening) -> None:
+    from daphne import server
+    from daphne.ws_protocol import WebSocketFactory
+    from twisted.internet.endpoints import AdoptedStreamServerEndpoint
+
+    from jsonrpc.http import by_path
+    from nodeproject.apps import this_node
+    from nodeproject.asgi import application, load_pages, takes_body
+    from nodeproject.web.daphne_protocol import BoundedFactory, BoundedRequest, ClosingProtocol
+
+    load_pages()  # whose body is read is asked at once there
+    node = settings.NODE
+    doors = this_node().doors
+    interfaces = by_path(doors.endpoints())
+
+    def most_of(asked: str) -> int:
+        path = doors.base_paths.without(asked)
+        if path in interfaces:
+            return node.body_limit
+        return node.page_body_limit if takes_body(path) else 0
+
+    BoundedRequest.most_of = staticmethod(most_of)
+    server.HTTPFactory = BoundedFactory
+    WebSocketFactory.protocol = ClosingProtocol
+    bound = {str(place): one for place, one in enumerate(_sockets())}
+
+    def adopted(reactor: Any, place: str) -> AdoptedStreamServerEndpoint:
+        bound[place].listen(process.backlog())
+        return AdoptedStreamServerEndpoint(  # type: ignore[no-untyped-call]
+            reactor, bound[place].detach(), bound[place].family
+        )
+
+    server.serverFromString = adopted  # daphne's own endpoints have one address each
+
+    class TellingServer(server.Server):  # type: ignore[misc]  # daphne has no types
+        @override
+        def listen_success(self, port: Any) -> None:
+            super().listen_success(port)
+            if len(self.listening_addresses) == len(bound):
+                listening(*self.listening_addresses[0])
+
+    TellingServer(
+        application=application,
+        endpoints=list(bound),
+        ping_interval=30,
+        ping_timeout=30,
+        websocket_timeout=10**9,  # subscriptions never expire
+        websocket_max_message_size=node.ws_message_limit,
+        websocket_max_frame_size=node.ws_message_limit,
+        server_name="",
+    ).run()

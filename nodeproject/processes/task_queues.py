@@ -1,0 +1,61 @@
+"""What waits for Celery's workers: in Redis in production, else in this process' memory."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from celery.worker import state
+from django.conf import settings
+from django.db.models import Max
+from django_celery_beat.models import PeriodicTask
+from redis import RedisError
+
+from chaindb import redis_cache
+from chaindb.servers import ServerAway
+from nodeproject.processes.broker import Channel
+from nodeproject.processes.workers import QUEUES
+
+NOTES: Final = {
+    "chain": "blocks, staking, and what of the chains is kept",
+    "default": "everything else: the network's figures, tokens, verification",
+}
+"""What each queue is for."""
+
+
+class TaskQueues(NamedTuple):
+    """What is known of the tasks."""
+
+    waiting: Mapping[str, int]
+    """By queue, the messages that no worker has taken; empty where that cannot be seen."""
+    refusal: str = ""
+    """Why not."""
+    running: int | None = None
+    """Tasks under way; None where the worker is another process."""
+    done: int | None = None
+    """Tasks that ended since this process began; None likewise."""
+    scheduled_at: datetime | None = None
+    """When the beat sent a task last, where it writes that down."""
+
+
+def measure() -> TaskQueues:
+    """Return what waits and what runs now, with one question to Redis and one to the database in production."""
+    if settings.NODE.profile != "production":
+        return _of_this_process()
+    sent = PeriodicTask.objects.aggregate(at=Max("last_run_at"))["at"]
+    try:
+        waiting = redis_cache.list_lengths(QUEUES)
+    except ServerAway as error:
+        return TaskQueues({}, str(error), scheduled_at=sent)
+    except RedisError as error:  # it lives, and refused, or was lost for a moment
+        words = f"Redis did not tell: {str(error) or type(error).__name__}"
+        return TaskQueues({}, words, scheduled_at=sent)
+    return TaskQueues(waiting, scheduled_at=sent)
+
+
+def _of_this_process() -> TaskQueues:
+    held = Channel.queues
+    return TaskQueues(
+        {name: held[name].qsize() if name in held else 0 for name in QUEUES},
+        running=len(state.active_requests),
+        done=sum(state.total_count.values()) - len(state.active_requests),
+    )

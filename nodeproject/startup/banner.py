@@ -1,0 +1,68 @@
+"""What `runnode` says when it starts: where everything is, and the keys of a local network."""
+
+from rich.markup import escape
+
+from cchain_app.selectors import blocks, development
+from chaindb.chains import Chain
+from explorer_app.selectors import known_accounts
+from jsonrpc.caller import naming
+from nodeproject.management.terminal import print_facts
+from nodeproject.node import Node
+from nodeproject.startup.initialise import password_file
+from nodeproject.web.addresses import base_url
+from primitives.networks import LOCAL
+from primitives.product import NAME, VERSION
+
+
+def print_banner(node: Node) -> None:
+    """Print URLs, chain IDs and the admin's password file; keys on the local network only."""
+    settings, evm, platform = node.settings, node.evm_chain, node.platform_chain
+    base = base_url(settings)
+    mining = development.mining(evm) if blocks.are_made(evm) else "off: the C-Chain was imported"
+    facts = {
+        "P-Chain RPC": f"{base}/ext/bc/P",
+        "C-Chain RPC": f"{base}/ext/bc/C/rpc, and {base}",
+        "C-Chain WebSocket": f"ws{base[4:]}/ext/bc/C/ws, and ws{base[4:]}",
+        "Admin": f"{base}/admin/",
+        "Admin login": f"user {settings.admin_user}, password in {password_file(settings)}",
+        "Network": f"{settings.network_id}, chain ID {evm.config.chain_id}",
+        "Node ID": str(platform.node_id),
+        "Heads": f"C-Chain block {blocks.head(evm).number}, P-Chain block {platform.tip().height}",
+        "Engine": evm.engine.name,
+        "Data": f"{settings.directory} ({settings.profile} profile, mining {mining})",
+    }
+    if (fork := evm.fork) is not None:
+        facts["Fork"] = f"of block {fork.number} of {fork.url}; no other node follows"
+    if keys := _private_keys(node):
+        named = ", ".join(naming(settings.allowed_origins)) or "none"
+        facts["Web pages"] = (
+            f"may not use the keys of {keys}; origins named in NODE_ALLOWED_ORIGINS may: {named}"
+        )
+    if not Chain.C.is_here:
+        facts |= dict.fromkeys(("C-Chain RPC", "C-Chain WebSocket"), "none: " + Chain.C.absence)
+    print_facts(f"{NAME} {VERSION}", {name: escape(value) for name, value in facts.items()})
+    if settings.network_id == LOCAL:
+        print_facts(
+            "Accounts and their private keys (public: for this local network only)",
+            dict(known_accounts.of_cchain(evm)),
+        )
+        print_facts(
+            "Funded on the P-Chain, with their private keys (likewise)",
+            dict(known_accounts.of_platform(platform)),
+        )
+
+
+def _private_keys(node: Node) -> str:
+    """Return the settings that name private keys with which this node signs; empty if there are none."""
+    settings = node.settings
+    pays = settings.faucet and settings.faucet_key_file
+    signing = {
+        "NODE_MNEMONIC": node.evm_chain.has_private_keys,
+        "NODE_FAUCET_KEY_FILE": bool(pays),
+    }
+    return " and ".join(name for name, is_private in signing.items() if is_private)
+
+
+def print_listening(host: str, port: int) -> None:
+    """Print the line that programs wait for: from now on connections are accepted."""
+    print(f"Listening on {f'[{host}]' if ':' in host else host}:{port}", flush=True)  # for programs

@@ -1,0 +1,303 @@
+"""System checks: what must hold before the node starts, in words and with a hint."""
+
+import os
+from ipaddress import ip_address
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Info, Warning, register
+from django.db import DatabaseError
+
+from cchain_app.apps import evm_chain
+from cchain_app.evm.select import EngineSelectionError, verify_choice
+from cchain_app.genesis_fields import GenesisFileError
+from jsonrpc.gate import is_possible_host, is_possible_origin
+from network_app import addresses, producer
+from network_app.snowman.parameters import (
+    DEFAULT_ALPHA,
+    SMALL_ALPHA,
+    InvalidParameters,
+    parameters_of,
+)
+from nodeproject.cli import CHECKS
+from nodeproject.settings.databases import is_postgresql
+from nodeproject.settings.flags import linked, unknown
+from nodeproject.settings.given import GIVEN
+from nodeproject.settings.node import NodeSettings
+from nodeproject.web.concurrency import DJANGO_THREADS
+
+PUBLIC_CHAIN_IDS = {1: 96369, 5: 96368}
+"""EVM chain IDs of the networks that the specification names (section 9)."""
+
+
+OTHER_THREADS = DJANGO_THREADS + 4
+"""Threads of a web process that read the database besides those for calls: those in which Django
+runs views, those that make plain pages, and the follower's."""
+
+
+@register(*CHECKS)
+def check_genesis(**_kwargs: Any) -> list[CheckMessage]:
+    """The genesis file can be read, and its chain ID is the network's."""
+    node = settings.NODE
+    chain = evm_chain()
+    if is_postgresql(node.database_url) and chain.is_local_genesis:
+        return []  # which one it is stands in a database that may be away, and any of them can be used
+    try:
+        chain_id = chain.own_genesis.config.chain_id
+    except DatabaseError:
+        return []  # the start says why it cannot be read
+    except (GenesisFileError, OSError) as error:
+        return [
+            Error(
+                f"The genesis file cannot be used: {error}",
+                hint="NODE_GENESIS names a genesis file in geth's JSON format.",
+                id="node.E001",
+            )
+        ]
+    wanted = PUBLIC_CHAIN_IDS.get(node.network_id, chain_id)
+    if chain_id != wanted:
+        return [
+            Error(
+                f"Network {node.network_id} has chain ID {wanted}, but the settings give {chain_id}.",
+                hint="Change NODE_CHAIN_ID or NODE_GENESIS, or use a network ID of your own.",
+                id="node.E002",
+            )
+        ]
+    return []
+
+
+@register(*CHECKS)
+def check_block_interval(**_kwargs: Any) -> list[CheckMessage]:
+    """Beat's table of the production profile keeps whole seconds."""
+    node = settings.NODE
+    whole = node.block_interval >= 1 and not node.block_interval % 1
+    if node.mining != "interval" or node.profile != "production" or whole:
+        return []
+    return [
+        Error(
+            f"NODE_BLOCK_INTERVAL is {node.block_interval:g}, which is no number of whole seconds.",
+            hint="Fractions of a second are for the embedded profile.",
+            id="node.E004",
+        )
+    ]
+
+
+@register(*CHECKS)
+def check_voting(**_kwargs: Any) -> list[CheckMessage]:
+    """Where the validators vote nothing else decides, and by these parameters something can be decided."""
+    node = settings.NODE
+    if not node.votes:
+        return []
+    found: list[CheckMessage] = []
+    if node.mining == "manual":
+        found.append(
+            Error(
+                "NODE_MINING is manual, but the validators vote on blocks (NODE_CONSENSUS=snowman).",
+                hint="A block that one node makes on command is decided by none: NODE_MINING is auto or "
+                "interval, or NODE_CONSENSUS sole.",
+                id="node.E007",
+            )
+        )
+    if node.mining == "interval" and node.block_interval % 1:
+        found.append(
+            Error(
+                f"NODE_BLOCK_INTERVAL is {node.block_interval:g}, which is no number of whole seconds.",
+                hint="Blocks on which the validators vote have times of whole seconds.",
+                id="node.E008",
+            )
+        )
+    if node.producer:
+        found.append(
+            Error(
+                "NODE_PRODUCER names a node, but the validators vote on blocks (NODE_CONSENSUS=snowman).",
+                hint="Each validator proposes in its slots: leave NODE_PRODUCER out.",
+                id="node.E009",
+            )
+        )
+    if node.profile == "embedded" and not node.network:
+        found.append(
+            Error(
+                "NODE_NETWORK is false, but the validators vote on blocks (NODE_CONSENSUS=snowman).",
+                hint="Nothing is decided by a node that talks to nobody.",
+                id="node.E010",
+            )
+        )
+    try:
+        for alpha in (DEFAULT_ALPHA, SMALL_ALPHA):
+            parameters_of(node, alpha)
+    except InvalidParameters as error:
+        found.append(
+            Error(str(error), hint="See the NODE_SNOW_… settings; 0 is a default.", id="node.E011")
+        )
+    return found
+
+
+@register(*CHECKS)
+def check_database_pool(**_kwargs: Any) -> list[CheckMessage]:
+    """No thread that holds a connection waits for one that waits for a connection."""
+    node = settings.NODE
+    needed = node.rpc_threads + OTHER_THREADS
+    if node.profile != "production" or node.database_pool >= needed:
+        return []
+    return [
+        Error(
+            f"{node.database_pool} database connections are too few for {node.rpc_threads} threads.",
+            hint=f"Set NODE_DATABASE_POOL to {needed} or more, or NODE_RPC_THREADS lower.",
+            id="node.E005",
+        )
+    ]
+
+
+@register(*CHECKS)
+def check_engine(**_kwargs: Any) -> list[CheckMessage]:
+    """The EVM engine that was chosen can be had."""
+    try:
+        verify_choice(settings.NODE.engine)
+    except EngineSelectionError as error:
+        hint = "Choose another NODE_ENGINE; `auto` takes what there is."
+        return [
+            Error(f"NODE_ENGINE is {settings.NODE.engine}: {error}.", hint=hint, id="node.E012")
+        ]
+    return []
+
+
+@register(*CHECKS)
+def check_ports(**_kwargs: Any) -> list[CheckMessage]:
+    """HTTP and peers do not share a port."""
+    if settings.NODE.http_port == settings.NODE.staking_port:
+        return [
+            Error(
+                f"HTTP and peers both use port {settings.NODE.http_port}.",
+                hint="Set NODE_HTTP_PORT or NODE_STAKING_PORT.",
+                id="node.E003",
+            )
+        ]
+    return []
+
+
+@register(*CHECKS)
+def check_hosts_and_origins(**_kwargs: Any) -> list[CheckMessage]:
+    """Each host and origin that is allowed can be the one of a request."""
+    node = settings.NODE
+    hosts = [entry for entry in node.allowed_hosts if not is_possible_host(entry)]
+    origins = [entry for entry in node.allowed_origins if not is_possible_origin(entry)]
+    found: list[CheckMessage] = []
+    if hosts:
+        found.append(
+            Error(
+                f"NODE_ALLOWED_HOSTS has entries that match no request: {', '.join(hosts)}.",
+                hint="Each entry is a name in ASCII, without scheme, port, path or wildcard; `*` alone is for all names.",
+                id="node.E015",
+            )
+        )
+    if origins:
+        found.append(
+            Error(
+                f"NODE_ALLOWED_ORIGINS has entries that match no request: {', '.join(origins)}.",
+                hint="Each entry is a scheme and a host, with a port if it is not the scheme's own, and without a path: "
+                "https://app.example.com.",
+                id="node.E016",
+            )
+        )
+    return found
+
+
+@register(*CHECKS)
+def check_identity(**_kwargs: Any) -> list[CheckMessage]:
+    """Every machine of the production profile has the files that say which node this is."""
+    node = settings.NODE
+    files = (node.certificate_path, node.staking_key_path, node.signer_path)
+    missing = [str(path) for path in files if not os.access(path, os.R_OK)]
+    if node.profile != "production" or not missing:
+        return []
+    return [
+        Warning(
+            f"This node's identity cannot be read: {', '.join(missing)}.",
+            hint="The first init_node makes these files: copy them to all other machines.",
+            id="node.W001",
+        )
+    ]
+
+
+@register(*CHECKS)
+def check_readers(**_kwargs: Any) -> list[CheckMessage]:
+    """Processes that were asked for to read beside the node's own have something to answer."""
+    node = settings.NODE
+    limited = node.requests_per_second > 0
+    idle = limited or node.server != "uvicorn" or bool(node.fork_url)
+    if node.profile != "embedded" or node.web_workers == 1 or not idle:
+        return []
+    if limited:
+        hint = "Calls are limited, and counted in one process: NODE_RATE_LIMIT=0 leaves that to a proxy."
+    else:
+        hint = "Readers go with NODE_SERVER=uvicorn, and with a chain that is no fork."
+    return [
+        Warning(
+            f"NODE_WEB_WORKERS is {node.web_workers}, but the node's own process answers alone.",
+            hint=hint,
+            id="node.W005",
+        )
+    ]
+
+
+@register(*CHECKS)
+def check_bootstrappers(**_kwargs: Any) -> list[CheckMessage]:
+    """A node follows others, not itself."""
+    own = GIVEN.own_bootstrap
+    if not own:
+        return []
+    rest = "" if settings.NODE.bootstrap else " Nobody else is named, so it follows nobody."
+    return [
+        Warning(
+            f"NODE_BOOTSTRAP names this node itself: {', '.join(own)} is left out.{rest}",
+            hint="Take it out of NODE_BOOTSTRAP.",
+            id="node.W003",
+        )
+    ]
+
+
+@register(*CHECKS)
+def check_addresses(**_kwargs: Any) -> list[CheckMessage]:
+    """Addresses and the producer are such, and others can reach the address that they are told."""
+    try:
+        addresses.bootstrappers(settings.NODE)
+        told = addresses.advertised(settings.NODE)
+        listening = addresses.listening(settings.NODE)
+        if settings.NODE.producer:
+            producer.named(settings.NODE.producer)
+    except (addresses.MalformedAddress, producer.MalformedProducer) as error:
+        return [Error(str(error), id="node.E006")]
+    if not ip_address(listening.ip).is_loopback and ip_address(told.ip).is_loopback:
+        return [
+            Warning(
+                f"Peers on other machines are told {told}, where they find themselves.",
+                hint="Set NODE_PUBLIC_IP to the address that others see.",
+                id="node.W002",
+            )
+        ]
+    return []
+
+
+@register(*CHECKS)
+def check_variables(**_kwargs: Any) -> list[CheckMessage]:
+    """Variables that look like settings are such: a misspelled one has no effect.
+
+    One that is like no setting may be another program's, and is worth a word but no warning.
+    """
+    found: list[CheckMessage] = [
+        Warning(
+            f"{name} is the address of a service, not a setting, and is ignored.",
+            hint="Kubernetes sets it for a service of this name: set enableServiceLinks to false for the pod, or "
+            "rename the service.",
+            id="node.W008",
+        )
+        for name in linked(NodeSettings)
+    ]
+    for name, near in unknown(NodeSettings).items():
+        if near is None:
+            text = f"{name} is no setting of this node and has no effect."
+            found.append(Info(text, id="node.I001"))
+        else:
+            text = f"{name} is no setting and has no effect: did you mean {near}?"
+            found.append(Warning(text, id="node.W004"))
+    return found

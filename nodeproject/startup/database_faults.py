@@ -1,0 +1,117 @@
+"""What is wrong with the node's database, in one line that says what to do; no line holds a password."""
+
+import errno
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from django.db import DatabaseError, connection
+from django.db.migrations.loader import MigrationLoader
+
+from nodeproject.processes.process import CannotStart
+
+CONNECT_SECONDS = 5
+"""So long a database server may take to answer at the start."""
+
+
+class DatabaseUnusable(CannotStart):
+    """The database is not there, damaged, full, locked, or not this program's."""
+
+
+class DatabaseOfLaterVersion(DatabaseUnusable):
+    """It has migrations that this version of the program does not know."""
+
+    def __init__(self, unknown: Iterable[str]) -> None:
+        names = sorted(unknown)
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        super().__init__(
+            f"the database was made by a later version of this program (migration {names[0]}{more}): "
+            "run that version, or another NODE_DATA_DIR or NODE_DATABASE_URL"
+        )
+
+
+def verify_reachable() -> None:
+    """See at once that a database server answers and lets this node in; a pool would try for long.
+
+    Raises:
+        DatabaseUnusable: It does not, or it stores texts in another encoding than UTF-8.
+    """
+    if connection.vendor != "postgresql":
+        return
+    import psycopg  # a node on SQLite has no use for it
+
+    entry = connection.settings_dict
+    parameters = connection.get_connection_params()
+    seconds = max(CONNECT_SECONDS, parameters["connect_timeout"])
+    try:
+        with psycopg.connect(**parameters | {"connect_timeout": seconds}) as session:
+            encoding = session.info.parameter_status("server_encoding")
+    except psycopg.Error as error:
+        raise DatabaseUnusable(
+            f"{_named(entry)} cannot be used ({_words(error)}): see that the server runs, or correct "
+            "NODE_DATABASE_URL"
+        ) from error
+    if encoding != "UTF8":
+        raise DatabaseUnusable(
+            f"{_named(entry)} has the encoding {encoding}, in which not every name can be stored: make one "
+            "with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
+        )
+
+
+def verify_version(loader: MigrationLoader) -> None:
+    """See that no later version of this program has changed the database's tables.
+
+    Raises:
+        DatabaseOfLaterVersion: One has.
+    """
+    known = loader.disk_migrations.keys()
+    unknown = [
+        f"{app}.{name}"
+        for app, name in loader.applied_migrations
+        if app in loader.migrated_apps and (app, name) not in known
+    ]
+    if unknown:
+        raise DatabaseOfLaterVersion(unknown)
+
+
+def explained(error: DatabaseError | OSError) -> str:
+    """Return what an error of the database or of a file means for the operator."""
+    if isinstance(error, OSError):
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            where = f" of {error.filename}" if error.filename else ""
+            return f"the disk{where} is full: make room and start again"
+        return str(error)
+    words, named = _words(error), _named(connection.settings_dict)
+    for known, meaning in _MEANINGS.items():
+        if known in words:
+            return f"{named} {meaning.format(words=words)}"
+    return f"{named} cannot be used: {words}"
+
+
+_MEANINGS: Mapping[str, str] = {
+    "file is not a database": "is damaged, or no database ({words}): put a backup in its place, or "
+    "move it away to begin anew",
+    "malformed": "is damaged ({words}): put a backup in its place, or move it away to begin anew",
+    "database or disk is full": "cannot grow: its disk is full. Make room and start again",
+    "disk I/O error": "cannot be read or written ({words}): see whether its disk is full or broken",
+    "database is locked": "is held by another process: end that one, or give this node its own "
+    "NODE_DATA_DIR",
+    "readonly database": "is read-only: let this user write it",
+    "unable to open database file": "cannot be opened: see that its directory is there and this user "
+    "may write it",
+}
+"""SQLite's words, and what follows the database's name."""
+
+
+def _named(entry: Mapping[str, Any]) -> str:
+    if connection.vendor == "sqlite":
+        return f"the database {Path(str(entry['NAME']))}"
+    from chaindb.postgresql.session import address  # as in `verify_reachable`
+
+    if not entry["NAME"]:
+        return f"the database of the service {entry['OPTIONS'].get('service')}"
+    return f"the database {entry['NAME']} at {address(entry)}"
+
+
+def _words(error: Exception) -> str:
+    return " ".join(str(error).split())

@@ -1,0 +1,182 @@
+"""The first start of a data directory: tables, genesis, admin user. Each step does nothing when done."""
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.management import CommandError, call_command
+from django.core.management.commands import migrate
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+from rich.console import Console
+from rich.progress import Progress
+from typing_extensions import override
+
+from cchain_app.accounts.errors import KeyringError
+from cchain_app.chain import EvmChain
+from cchain_app.forking.errors import ForkRefused, UpstreamError
+from cchain_app.genesis_fields import GenesisFileError
+from cchain_app.services import genesis as cchain_genesis
+from chaindb import clock
+from chaindb.locks import Lock
+from network_app.addresses import MalformedAddress
+from network_app.joining import NobodyAnswers, OtherConsensus, fetch_genesis
+from nodeproject.node import Node
+from nodeproject.processes.process import CannotStart
+from nodeproject.settings.node import NodeSettings
+from nodeproject.startup.database_faults import explained, verify_reachable, verify_version
+from nodeproject.startup.identity import make_identity
+from platform_app.genesis.errors import GenesisError
+from platform_app.services import genesis as platform_genesis
+from platform_app.services.errors import GenesisMismatch
+from primitives.codec_errors import CodecError
+from primitives.node_identity import IdentityError
+from primitives.whole_files import write_whole
+
+_OPERATORS_BUSINESS = (
+    CannotStart, GenesisError, GenesisFileError, GenesisMismatch, cchain_genesis.GenesisMismatch,
+    CodecError, IdentityError, KeyringError, MalformedAddress, NobodyAnswers,
+    OtherConsensus, ForkRefused, UpstreamError,
+)  # fmt: skip
+
+
+def initialise_or_explain(
+    node: Node, load_cchain: Callable[[EvmChain], object] = cchain_genesis.load_genesis
+) -> None:
+    """Initialise for a command, which tells without a trace what its operator has to put right.
+
+    Args:
+        node: The node.
+        load_cchain: As of `initialise`.
+
+    Raises:
+        CommandError: Settings, files or the database keep the node from starting.
+    """
+    try:
+        initialise(node, load_cchain)
+    except _OPERATORS_BUSINESS as error:
+        raise CommandError(str(error)) from error
+    except (DatabaseError, OSError) as error:
+        raise CommandError(explained(error)) from error
+
+
+def initialise(
+    node: Node, load_cchain: Callable[[EvmChain], object] = cchain_genesis.load_genesis
+) -> None:
+    """Bring the data directory and its database to where the node can run.
+
+    Args:
+        node: The node.
+        load_cchain: Writes the C-Chain's genesis block unless it is there, or refuses another one's.
+
+    Raises:
+        GenesisMismatch: The database holds another chain.
+        GenesisFileError: The C-Chain's genesis file cannot be used.
+        KeyringError: A local network's settings give no accounts.
+        GenesisError: The P-Chain's cannot.
+        CodecError: Something in the P-Chain's does not fit into its field.
+        CannotStart: The node's identity cannot be used.
+        IdentityError: One of its files holds something else.
+        MalformedAddress: NODE_BOOTSTRAP has something else than IP:PORT.
+        NobodyAnswers: No node has told the genesis of its network.
+        ForkRefused: The C-Chain is not the fork that the settings name.
+        UpstreamError: It is to begin as one, and the remote node does not tell of it.
+        OSError: A file cannot be read or written.
+        DatabaseUnusable: The database does not answer, or is a later version's.
+        DatabaseError: It cannot be read or written.
+    """
+    _keep_private(node.settings.directory, connection.settings_dict)
+    make_tables()
+    make_identity(node.settings, clock.now())
+    with Console(stderr=True).status("Asking for the network's genesis"):
+        fetch_genesis()
+    with Console(stderr=True).status("Looking at the genesis blocks"):
+        load_cchain(node.evm_chain)
+        platform_genesis.load_genesis(
+            node.platform_chain,
+            node.platform_chain.proof_of_possession,
+            cchain_genesis.genesis_text(node.evm_chain),
+        )
+    _make_admin_user(node)
+
+
+def _keep_private(directory: Path, database: Mapping[str, Any]) -> None:
+    """Close a data directory that was there before, and the files of a database, to everybody else.
+
+    What is made from now on is private by the settings' umask.
+    """
+    _close(directory)
+    if connection.vendor == "sqlite":
+        for ending in ("", "-wal", "-shm"):
+            _close(Path(f"{database['NAME']}{ending}"))
+
+
+def _close(path: Path) -> None:
+    """Take a path from group and others, if it is there and the node's own."""
+    with contextlib.suppress(FileNotFoundError):
+        found = path.stat()
+        # A sticky directory is shared by everybody's wish: closing /tmp would stop the machine.
+        if found.st_uid == os.geteuid() and not found.st_mode & stat.S_ISVTX:
+            path.chmod(stat.S_IMODE(found.st_mode) & ~0o077)
+
+
+def make_tables() -> None:
+    """Run the migrations that are missing, with a bar: a first start has some dozens.
+
+    Raises:
+        DatabaseUnusable: The database does not answer, or is not in UTF-8.
+        DatabaseOfLaterVersion: There are some that this version does not know.
+        DatabaseError: They cannot be run.
+    """
+    verify_reachable()
+    executor = MigrationExecutor(connection)
+    verify_version(executor.loader)
+    missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if not missing:
+        return
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("Making tables", total=len(missing))
+        command = _Migrate(lambda: progress.advance(task))
+        call_command(command, interactive=False, verbosity=0)
+
+
+class _Migrate(migrate.Command):
+    """Django's command, telling of each migration that is done."""
+
+    def __init__(self, done: Callable[[], None]) -> None:
+        super().__init__()
+        self._done = done
+
+    @override
+    def migration_progress_callback(
+        self, action: str, migration: Any | None = None, fake: bool = False
+    ) -> None:
+        if action == "apply_success":
+            self._done()
+
+
+def password_file(settings: NodeSettings) -> Path:
+    """Return the file that holds the generated password of the admin user."""
+    return settings.directory / "admin_password"
+
+
+def _make_admin_user(node: Node) -> None:
+    """Make the admin user with a random password, in a file that its owner only can read."""
+    with node.database.atomic():
+        node.database.acquire(Lock.INIT)
+        _add_admin_user(node)
+
+
+def _add_admin_user(node: Node) -> None:
+    users = get_user_model().objects
+    name = node.settings.admin_user
+    if users.filter(username=name).exists():
+        return
+    password = secrets.token_urlsafe(18)
+    write_whole(password_file(node.settings), f"{password}\n".encode())
+    users.create_superuser(username=name, password=password)

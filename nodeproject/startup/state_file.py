@@ -1,0 +1,51 @@
+"""The file of NODE_STATE: the state of a local chain, loaded when the chain begins and written when the node ends.
+
+It is Anvil's format, JSON in a file (devnet.md 8 and 14); gzip of it, as of anvil_dumpState, is read too.
+"""
+
+from pathlib import Path
+
+from django.db import DatabaseError
+
+from cchain_app.chain import EvmChain
+from cchain_app.development.errors import DevelopmentError
+from cchain_app.selectors import blocks
+from cchain_app.services.state_files import dump_state, load_state
+from nodeproject.processes.process import CannotStart
+from primitives.whole_files import write_whole
+
+
+class NoStateFile(CannotStart):
+    """The file of NODE_STATE cannot be used; the message says why."""
+
+
+def load(chain: EvmChain, path: Path) -> str | None:
+    """Load the file into a chain that has no blocks yet; return what its operator should know.
+
+    Unspecified: a chain that has blocks goes on with its own state: it stands on disk, unlike Anvil's.
+
+    Raises:
+        NoStateFile: The chain is none to develop against, or the file cannot be read.
+    """
+    if not chain.is_development:
+        raise NoStateFile("NODE_STATE is for a local chain that this node makes alone")
+    if not path.exists():
+        return None
+    if blocks.head(chain).number:
+        return f"{path} is not loaded: the chain here has blocks and goes on with its own state."
+    try:
+        load_state(chain, path.read_bytes())
+    except (OSError, DevelopmentError) as error:
+        raise NoStateFile(f"NODE_STATE cannot be loaded: {path}: {error}") from error
+    return None
+
+
+def save(chain: EvmChain, path: Path) -> str | None:
+    """Write the state at the head to the file, whole or not at all; return why that was not possible."""
+    try:
+        write_whole(path, dump_state(chain))
+    except OSError as error:
+        return f"NODE_STATE was not written: {path}: {error.strerror or error}"
+    except DatabaseError as error:
+        return f"NODE_STATE was not written: {path}: {error}"
+    return None

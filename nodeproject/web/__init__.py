@@ -1,0 +1,1 @@
+"""The node over HTTP: its endpoints, pages and servers' protocols."""

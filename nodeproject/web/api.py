@@ -1,0 +1,162 @@
+"""The table of paths, as the specification's first section has it, and its OpenAPI page.
+
+In production the raw door answers these paths before Django does; both call the same dispatcher.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from django.http import HttpRequest, HttpResponse
+from ninja import NinjaAPI
+from ninja.openapi.docs import ABS_TPL_PATH, Swagger
+
+from chaindb.chains import Chain
+from explorer_app.views.front import front
+from jsonrpc.http import Endpoint, respond
+from nodeproject.apps import this_node
+from nodeproject.web import endpoints, get_pages
+from nodeproject.web.endpoints import Doors
+from primitives.product import NAME
+
+
+class OwnSwagger(Swagger):
+    """The page with its scripts from here: where ninja is no installed app it would have them from elsewhere."""
+
+    template_cdn = str(ABS_TPL_PATH / "swagger.html")
+
+
+api = NinjaAPI(
+    title=NAME,
+    version="1",
+    docs=OwnSwagger(),
+    docs_url=get_pages.DOCUMENTS[0],
+    openapi_url=get_pages.DOCUMENTS[1],
+)
+
+_OTHER_METHODS: Final = ("GET", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE")
+_NOT_GET: Final = ("HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
+
+
+def json_rpc(method: str, params: object, *, batches: bool = False) -> dict[str, Any]:
+    """Return what the OpenAPI page says of a JSON-RPC path: its body, with a call to try."""
+    call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    one = {"type": "object"}
+    schema = {"oneOf": [one, {"type": "array", "items": one}]} if batches else one
+    content = {"application/json": {"schema": schema, "example": call}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+def serve(
+    paths: tuple[str, ...],
+    endpoint: Callable[[Doors], Endpoint],
+    *,
+    summary: str,
+    description: str,
+    example: dict[str, Any],
+    shown: int = 1,
+    others: Sequence[str] = _OTHER_METHODS,
+    operation_id: str = "",
+) -> None:
+    """Add an interface's paths: POST for the page, other methods for probes and CORS preflights.
+
+    The page shows so many of the paths; the rest are further aliases.
+    """
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        return respond(request, endpoint(this_node().doors))
+
+    for place, path in enumerate(paths):
+        documented = api.post(
+            path,
+            summary=summary,
+            description=description,
+            operation_id=operation_id or path.strip("/").replace("/", "_"),
+            openapi_extra=example,
+            include_in_schema=place < shown,
+        )
+        documented(answer)
+        api.api_operation(list(others), path, include_in_schema=False)(answer)
+
+
+def respond_plain(request: HttpRequest) -> HttpResponse:
+    """Answer a request for a plain page, or below /ext for nothing that there is."""
+    return this_node().plain.respond(request)
+
+
+def show(path: str, summary: str, *, shown: bool = True, others: Sequence[str] = ("HEAD",)) -> None:
+    """Add a plain page: GET for the documentation, other methods for what they are told."""
+    operation_id = "get_" + path.strip("/").replace("/", "_")
+    documented = api.get(path, summary=summary, operation_id=operation_id, include_in_schema=shown)
+    documented(respond_plain)
+    api.api_operation(list(others), path, include_in_schema=False)(respond_plain)
+
+
+if Chain.C.is_here:
+    serve(
+        tuple(path for path in endpoints.CCHAIN_PATHS if path != endpoints.ROOT),
+        lambda endpoints: endpoints.cchain,
+        summary="C-Chain: Ethereum-compatible JSON-RPC",
+        description="One JSON-RPC 2.0 request or a batch; the methods are those of Ethereum clients.",
+        example=json_rpc("eth_blockNumber", [], batches=True),
+    )
+    serve(
+        (endpoints.ROOT,),
+        lambda endpoints: endpoints.cchain,
+        summary="C-Chain: the same",
+        description="As /ext/bc/C/rpc, where tools look that know one chain only.",
+        example=json_rpc("eth_blockNumber", [], batches=True),
+        operation_id="root",
+        others=("OPTIONS", "PUT", "PATCH", "DELETE"),
+    )
+serve(
+    endpoints.PLATFORM_PATHS,
+    lambda endpoints: endpoints.platform,
+    summary="P-Chain: validators, subnets, balances, transactions",
+    description="One JSON-RPC 2.0 request with params by name; methods `platform.…`.",
+    example=json_rpc("platform.getCurrentValidators", {"nodeIDs": []}),
+    shown=2,
+)
+serve(
+    endpoints.KEYSTORE_PATHS,
+    lambda endpoints: endpoints.keystore,
+    summary="Keystore: users of this node and their keys",
+    description="One JSON-RPC 2.0 request with params by name; methods `keystore.…`.",
+    example=json_rpc("keystore.listUsers", {}),
+)
+serve(
+    endpoints.XCHAIN_PATHS,
+    lambda endpoints: endpoints.xchain,
+    summary="X-Chain: what clients ask before they build transactions",
+    description="One JSON-RPC 2.0 request with params by name: two methods `avm.…`.",
+    example=json_rpc("avm.getAssetDescription", {"assetID": "AVAX"}),
+)
+serve(
+    endpoints.INFO_PATHS,
+    lambda endpoints: endpoints.info,
+    summary="Info: this node's identity, versions, network, peers and uptime",
+    description="One JSON-RPC 2.0 request with params by name; methods `info.…`.",
+    example=json_rpc("info.isBootstrapped", {"chain": "P"}),
+)
+serve(
+    endpoints.HEALTH_PATHS,
+    lambda endpoints: endpoints.health,
+    summary="Health: all checks, over JSON-RPC",
+    description="One JSON-RPC 2.0 request: `health.health`, `health.readiness`, `health.liveness`.",
+    example=json_rpc("health.health", {"tags": []}),
+    others=("OPTIONS", "PUT", "PATCH", "DELETE"),
+)
+show("/ext/health", "Health: all checks. 503 when one of them fails; `?tag=…` chooses")
+show("/ext/health/health", "Health: the same", shown=False, others=_NOT_GET)
+show("/ext/health/readiness", "Readiness: 200 once all chains are bootstrapped", others=_NOT_GET)
+show("/ext/health/liveness", "Liveness: 200 whenever the node answers", others=_NOT_GET)
+
+
+@api.api_operation(["GET", "HEAD"], endpoints.ROOT, include_in_schema=False)
+def show_front(request: HttpRequest) -> HttpResponse:
+    """Show the explorer's front page at the path at which programs call the C-Chain."""
+    return front(request)
+
+
+show(get_pages.REFERENCE_PATH, "Reference of the RPC methods", others=_NOT_GET)
+show(get_pages.OPENRPC_PATH, "The same as an OpenRPC document", others=_NOT_GET)
+show(get_pages.METRICS_PATH, "Metrics for Prometheus", others=_NOT_GET)

@@ -1,0 +1,328 @@
+"""The RPC interfaces of a node, put together from its settings: methods, limits and gates.
+
+Both HTTP doors and the WebSocket take them from here, so that they cannot differ.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from cchain_app import api as cchain_api
+from cchain_app.api import EvmRpc
+from cchain_app.api.call_log import CallNames
+from cchain_app.api.loop_gas import one_request
+from cchain_app.api.shortcut import whole_frames, whole_requests
+from chaindb.chains import Chain
+from chaindb.connections import WOULD_BLOCK, release
+from chaindb.unavailable import unavailable
+from health_app.api import HealthApi
+from info_app import api as info_api
+from info_app.api.node import OwnNode
+from info_app.version import vm_versions
+from jsonrpc.answering import Answering
+from jsonrpc.client_address import TrustedProxies
+from jsonrpc.connections import Connections
+from jsonrpc.dialects import GETH, GORILLA
+from jsonrpc.dispatch import Dispatcher, Limits
+from jsonrpc.gate import GateConfig
+from jsonrpc.gathering import Gatherers
+from jsonrpc.http import Endpoint
+from jsonrpc.interpreter import Interpreter
+from jsonrpc.memory import MemoryLimits, RequestMemory
+from jsonrpc.registry import MethodRegistry
+from jsonrpc.throttle import LocalThrottle, Rate, Throttle
+from jsonrpc.turn import LoopTurn
+from jsonrpc.workers import Workers
+from nodeproject.processes.observation import Observation
+from nodeproject.processes.process import connection_limits
+from nodeproject.settings.node import NodeSettings
+from nodeproject.web.base_path import BasePaths
+from nodeproject.web.chain_paths import paths_of
+from nodeproject.web.openrpc.document import Interface, Server
+from platform_app import api as platform_api
+from platform_app.api import PlatformRpc
+from platform_app.api import keystore as keystore_api
+from platform_app.api import xchain as xchain_api
+from platform_app.api.own_node import own_node_id
+from primitives.ids import PRIMARY_NETWORK_ID
+from primitives.networks import CCHAIN_ALIASES, PLATFORM_ALIASES, XCHAIN_ALIASES
+from primitives.node_identity import IdentityFiles
+
+ROOT = "/"
+"""Where tools look for a chain that is the only one of a node."""
+CCHAIN_PATHS = (*paths_of(CCHAIN_ALIASES, "/rpc"), ROOT)
+CCHAIN_WEBSOCKETS = (*paths_of(CCHAIN_ALIASES, "/ws"), ROOT)
+"""The only paths of WebSockets."""
+PLATFORM_PATHS = (*paths_of(PLATFORM_ALIASES), f"/ext/bc/{PRIMARY_NETWORK_ID}")
+KEYSTORE_PATHS = ("/ext/keystore",)
+XCHAIN_PATHS = paths_of(XCHAIN_ALIASES)
+INFO_PATHS = ("/ext/info",)
+HEALTH_PATHS = ("/ext/health",)
+
+HOST_HINT = (
+    "NODE_ALLOWED_HOSTS lists the names by which this node may be asked; IP addresses always may"
+)
+
+WAITING_CALLS = 4096
+"""Calls that may wait for a thread before new ones are refused as overload."""
+
+
+class Doors:
+    """The interfaces, the threads in which their calls run, and what all of them may take together.
+
+    Args:
+        settings: what the node's operator has set.
+        evm_rpc: what the C-Chain's doors keep.
+        platform_rpc: what the P-Chain's doors keep.
+        observation: counts calls and replies, and has the health reports.
+        identity: who the node is.
+        turn: what all interfaces together may take of a turn of the event loop.
+    """
+
+    def __init__(
+        self,
+        *,
+        settings: NodeSettings,
+        evm_rpc: EvmRpc,
+        platform_rpc: PlatformRpc,
+        observation: Observation,
+        identity: IdentityFiles,
+        turn: LoopTurn,
+    ) -> None:
+        self._settings = settings
+        self._evm_rpc = evm_rpc
+        self._platform_rpc = platform_rpc
+        self._observation = observation
+        self._metrics = observation.metrics
+        self._identity = identity
+        self._turn = turn
+
+    @cached_property
+    def cchain(self) -> Endpoint:
+        """The C-Chain's interface: `/ext/bc/C/rpc`, and behind `/ext/bc/C/ws`; likewise by other aliases.
+
+        It is at `/` as well, where a GET is for a page (`plain`).
+
+        The only one with a limit of requests (specification 8).
+        """
+        node = self._settings
+        limits = Limits(batch=node.batch_limit, response=node.response_limit)
+        methods = self.interfaces["C"].registry
+        log = self._evm_rpc.transaction_log
+        dispatcher = Dispatcher(
+            methods,
+            GETH,
+            limits,
+            would_block=WOULD_BLOCK,
+            one_request=one_request,
+            observer=self._metrics.tally("C").observe,
+            announcer=CallNames(log, methods.methods).announce if node.logs_transactions else None,
+            inflight=self._metrics.inflight,
+            outage=unavailable,
+            turn=self._turn,
+            interpreter=self.interpreter,
+            shortcut=self._evm_rpc.shortcut,
+            thread_shortcut=self._evm_rpc.thread_shortcut,
+        )
+        replies = self._metrics.replies_of("C")
+
+        def told(names: str | dict[str, int], seconds: float) -> None:
+            dispatcher.tell(names, seconds)
+            replies.answered()
+
+        throttle = self._throttle()
+        # Whoever is charged for calls is asked for each of them.
+        chain = self._evm_rpc.chain
+        whole = None if throttle else whole_requests(chain, log, told, limits)
+        frames = None if throttle else whole_frames(chain, log, dispatcher.tell, limits)
+        return Endpoint(
+            CCHAIN_PATHS,
+            dispatcher,
+            self.gate_config,
+            throttle,
+            replies=replies,
+            whole=whole,
+            frames=frames,
+        )
+
+    @cached_property
+    def platform(self) -> Endpoint:
+        """The P-Chain's interface: `/ext/P`, `/ext/bc/P` and their aliases."""
+        return self._by_name("P", PLATFORM_PATHS)
+
+    @cached_property
+    def keystore(self) -> Endpoint:
+        """The interface to the node's keystore: `/ext/keystore`."""
+        return self._by_name("keystore", KEYSTORE_PATHS)
+
+    @cached_property
+    def xchain(self) -> Endpoint:
+        """What there is of the X-Chain's interface: `/ext/bc/X` and its aliases."""
+        return self._by_name("X", XCHAIN_PATHS)
+
+    @cached_property
+    def info(self) -> Endpoint:
+        """The interface to what this node says of itself: `/ext/info`."""
+        return self._by_name("info", INFO_PATHS)
+
+    @cached_property
+    def health(self) -> Endpoint:
+        """The interface to health reports: POST on `/ext/health`; GET is in `plain`."""
+        return self._by_name("health", HEALTH_PATHS)
+
+    @cached_property
+    def interfaces(self) -> Mapping[str, Interface]:
+        """The methods of all interfaces, by the names under which monitoring knows these."""
+        platform = self._platform_rpc
+        own = OwnNode(self._identity, vm_versions(self._evm_rpc.chain.engine.name))
+        health = HealthApi(self._observation.reporter)
+        cchain = (
+            Server("C-Chain", CCHAIN_PATHS[0]),
+            Server("C-Chain over WebSocket", CCHAIN_WEBSOCKETS[0], is_socket=True),
+        )
+        return {
+            "C": Interface("C-Chain", cchain, cchain_api.registry(self._evm_rpc), by_name=False),
+            "P": _interface("P-Chain", PLATFORM_PATHS, platform_api.registry(platform)),
+            "keystore": _interface("Keystore", KEYSTORE_PATHS, keystore_api.registry(platform)),
+            "X": _interface("X-Chain", XCHAIN_PATHS, xchain_api.registry(platform)),
+            "info": _interface("Info", INFO_PATHS, info_api.methods(own, platform.answers)),
+            "health": _interface("Health", HEALTH_PATHS, health.methods()),
+        }
+
+    def described(self) -> list[Interface]:
+        """Return the methods of the interfaces that there are in this process."""
+        return [one for name, one in self.interfaces.items() if name != "C" or Chain.C.is_here]
+
+    def endpoints(self) -> list[Endpoint]:
+        """Return all JSON-RPC interfaces of this process."""
+        return [
+            *self.of_cchain(),
+            self.platform,
+            self.keystore,
+            self.xchain,
+            self.info,
+            self.health,
+        ]
+
+    def of_cchain(self) -> list[Endpoint]:
+        """Return the C-Chain's interface, or none where this node does not take part in that chain."""
+        return [self.cchain] if Chain.C.is_here else []
+
+    def absent(self) -> dict[str, str]:
+        """Return what is said at the paths of a chain that this node does not take part in.
+
+        Unspecified: the reference knows no such paths then, and answers 404; this answers 404 with the reason.
+        """
+        if Chain.C.is_here:
+            return {}
+        return dict.fromkeys((*CCHAIN_PATHS, *CCHAIN_WEBSOCKETS), Chain.C.absence)
+
+    @cached_property
+    def gate_config(self) -> GateConfig:
+        """What every door checks before it reads a body."""
+        node = self._settings
+        return GateConfig(
+            allowed_hosts=node.allowed_hosts,
+            host_hint=HOST_HINT,
+            cors_origins=node.allowed_origins,
+            websocket_origins=node.allowed_origins,
+            max_body=node.body_limit,
+            proxies=TrustedProxies.of(*node.trusted_proxies),
+            node_id=str(own_node_id(self._platform_rpc.chain) or ""),
+        )
+
+    @cached_property
+    def base_paths(self) -> BasePaths:
+        """What decides which path of a proxy a page is below."""
+        return BasePaths(self._settings.base_path, self.gate_config.proxies)
+
+    @cached_property
+    def workers(self) -> Workers:
+        """The threads in which calls run that read the database or take long."""
+        return Workers(self._settings.rpc_threads, WAITING_CALLS, after=release)
+
+    @cached_property
+    def gatherers(self) -> Gatherers:
+        """What works off calls together that came in by whichever door of this process."""
+        return Gatherers(self.workers)
+
+    @cached_property
+    def answering(self) -> Answering:
+        """What answers requests over HTTP that have to wait."""
+        return Answering(self.workers, self.gatherers)
+
+    async def close(self) -> None:
+        """End the threads, and the connections that the limit of calls has on this event loop."""
+        self.workers.close()
+        if self.cchain.throttle is not None:
+            await self.cchain.throttle.close()
+
+    @cached_property
+    def interpreter(self) -> Interpreter:
+        """How this process' threads and its event loop take turns."""
+        made = Interpreter()
+        for chain in (self._evm_rpc.chain, self._platform_rpc.chain):
+            chain.building.within = made.needed
+        return made
+
+    @cached_property
+    def memory(self) -> RequestMemory:
+        """What the requests of this process may hold together, at all its doors."""
+        node = self._settings
+        # The longest message must fit, and what surrounds it.
+        of_client = max(node.request_memory // 4, node.ws_message_limit * 5 // 4, node.body_limit)
+        return RequestMemory(MemoryLimits(node.request_memory, of_client))
+
+    @cached_property
+    def connections(self) -> Connections:
+        """The connections of this process."""
+        node = self._settings
+        limits = connection_limits(node.connections, node.address_connections)
+        return Connections(limits, proxies=TrustedProxies.of(*node.trusted_proxies))
+
+    def _by_name(self, name: str, paths: tuple[str, ...]) -> Endpoint:
+        """Return an interface whose params come by name, in the reference's dialect.
+
+        Monitoring knows its calls by the interface's name.
+        """
+        metrics = self._metrics
+        dispatcher = Dispatcher(
+            self.interfaces[name].registry,
+            GORILLA,
+            would_block=WOULD_BLOCK,
+            observer=metrics.tally(name).observe,
+            inflight=metrics.inflight,
+            outage=unavailable,
+            turn=self._turn,
+            interpreter=self.interpreter,
+        )
+        return Endpoint(paths, dispatcher, self.gate_config, replies=metrics.replies_of(name))
+
+    def _throttle(self) -> Throttle | None:
+        """Return the limit of calls a second and IP: shared by all processes where there is Redis."""
+        node = self._settings
+        if not node.requests_per_second:
+            return None
+        rate = Rate(node.requests_per_second, node.requests_per_second)
+        if node.profile != "production":
+            return LocalThrottle(rate)
+        # Only here: Redis' client takes a fifth of a second to import.
+        from redis.asyncio import Redis
+        from redis.asyncio.retry import Retry
+        from redis.backoff import NoBackoff
+        from redis.exceptions import ConnectionError  # Redis' own
+
+        from chaindb.redis_cache import SECONDS
+        from jsonrpc.redis_throttle import RedisThrottle
+
+        redis = Redis.from_url(
+            node.redis_url,
+            socket_timeout=SECONDS,
+            socket_connect_timeout=SECONDS,
+            retry=Retry(NoBackoff(), 1, (ConnectionError,)),
+        )
+        return RedisThrottle(redis, rate)
+
+
+def _interface(title: str, paths: tuple[str, ...], registry: MethodRegistry) -> Interface:
+    """Return the methods of an interface whose params come by name."""
+    return Interface(title, (Server(title, paths[0]),), registry, by_name=True)

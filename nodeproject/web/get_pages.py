@@ -1,0 +1,341 @@
+"""Pages for GET in front of Django: reference, health, probes, metrics; what unknown paths below /ext hear.
+
+Health and probes are answered on the event loop from memory: no thread, no database, so they answer
+whatever is wrong with either. The gate is that of the RPC interfaces. The same pages stand behind
+Django's routes, for the OpenAPI page and for tests; both answer the same bytes.
+"""
+
+import logging
+from collections.abc import Callable, Collection, Mapping
+from functools import cached_property, lru_cache
+from http import HTTPStatus
+from types import MappingProxyType
+from typing import Final, NamedTuple
+from urllib.parse import parse_qs
+
+from django.http import HttpRequest, HttpResponse
+
+from chaindb.connections import release
+from chaindb.unavailable import unavailable
+from health_app.api import Answer, HealthApi
+from health_app.metrics.process import OTHER
+from jsonrpc.asgi import Application, Receive, Scope, read_head
+from jsonrpc.delivery import Send
+from jsonrpc.errors import Overloaded
+from jsonrpc.gate import Gate, Reply, RequestHead
+from jsonrpc.gorilla import GORILLA
+from jsonrpc.http import GZIPPED, accepts_gzip, by_path, to_response
+from jsonrpc.http import read_head as read_django_head
+from jsonrpc.inflight import Replies
+from jsonrpc.plain_heads import read_headers
+from jsonrpc.workers import Workers
+from nodeproject.processes.observation import Observation
+from nodeproject.web.base_path import NO_BASE_PATHS, BasePaths
+from nodeproject.web.endpoints import ROOT, Doors
+from nodeproject.web.openrpc.page import Reference
+
+DOCUMENTS: Final = ("/ext/docs/paths", "/ext/openapi.json")
+"""What Django answers below /ext by itself."""
+
+METRICS_PATH: Final = "/ext/metrics"
+REFERENCE_PATH: Final = "/ext/docs"
+OPENRPC_PATH: Final = "/ext/openrpc.json"
+
+NOT_FOUND: Final = "404 page not found"
+
+_PREFLIGHT: Final = b"access-control-request-method"
+_JSON: Final = "application/json"
+_HTML: Final = "text/html; charset=utf-8"
+_ALONE: Final = ((b"x-frame-options", b"DENY"),)
+"""Nobody frames a page, so that no click on it is another site's."""
+_METHODS: Final = "GET, HEAD, OPTIONS"
+_SECONDS: Final = 30.0
+"""So long a page may take that waits for something."""
+_THREADS: Final = 2
+_HEADS: Final = 256
+"""Heads that are remembered: a monitor repeats its own."""
+_WAITING: Final = 16
+"""Pages that wait may be so many in threads, and so many more behind them."""
+
+_log: Final = logging.getLogger(__name__)
+
+Query = Mapping[str, list[str]]
+"""What stands behind the question mark, by name."""
+
+
+class PageContent(NamedTuple):
+    """A page."""
+
+    status: HTTPStatus
+    content_type: str
+    body: bytes
+    gzipped: bytes = b""
+    """The same for clients that accept it, where it was compressed once for all."""
+
+
+class Page(NamedTuple):
+    """What is shown at a path. Pages that may wait for something are made in a thread."""
+
+    show: Callable[[Query, str], PageContent]
+    """Makes it of the request's query and of the base path, with which its links begin."""
+    waits: bool = False
+
+
+class Front:
+    """Decides what becomes of requests below /ext; knows neither ASGI nor Django's requests.
+
+    Args:
+        pages: by path.
+        gate: who may have them.
+        others: paths that somebody behind answers; some of them are pages for GET all the same.
+        replies: gives what counts the replies on a page, by its path without /ext/, or on no page.
+        absent: what is said at some paths instead of that there is no page.
+    """
+
+    def __init__(
+        self,
+        pages: Mapping[str, Page],
+        gate: Gate,
+        others: Collection[str],
+        replies: Callable[[str], Replies] = lambda _: Replies(),
+        absent: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self._absent = absent
+        self._replies = {path: replies(path.removeprefix("/ext/")) for path in pages}
+        self._elsewhere = replies(OTHER)
+        with_slash = {f"{path}/": page for path, page in pages.items()}
+        self._pages = {**pages, **with_slash}
+        self._gate = gate
+        self._others = frozenset(others)
+
+    def passes(self, method: str, path: str) -> bool:
+        """Return whether a request is for somebody behind. Every call on an RPC path asks this."""
+        if path in self._others:
+            return path not in self._pages or method not in {"GET", "HEAD"}
+        if path in self._absent and method not in {"GET", "HEAD"}:
+            return False
+        return path not in self._pages and not path.startswith("/ext/") and path != "/ext"
+
+    def page(self, head: RequestHead, path: str) -> Page | Reply:
+        """Return the page that is asked for by a request that does not pass, or a reply without one.
+
+        Unspecified: the reference shows its probes to whatever method; here it is a 405.
+        """
+        if not self._gate.host_allowed(head.headers.get(b"host", b"")):
+            return self._gate.refuse(HTTPStatus.FORBIDDEN, self._gate.wrong_host, head)
+        found = self._pages.get(path)
+        # Browsers ask before they call any path; the answer is the same for all of them.
+        if head.method == "OPTIONS" and (found or _PREFLIGHT in head.headers):
+            return self._gate.preflight(head)
+        if found is None:
+            text = self._absent.get(path.rstrip("/") or ROOT, NOT_FOUND)
+            return self._gate.refuse(HTTPStatus.NOT_FOUND, text, head)
+        if head.method in {"GET", "HEAD"}:
+            return found
+        allow = (b"allow", _METHODS.encode())
+        text = f"{_METHODS} only, received {head.method}"
+        return self._gate.refuse(HTTPStatus.METHOD_NOT_ALLOWED, text, head, allow)
+
+    def reply(self, head: RequestHead, content: PageContent) -> Reply:
+        """Return a page with the headers of every answer."""
+        is_gzip = bool(content.gzipped) and accepts_gzip(head)
+        body = content.gzipped if is_gzip else content.body
+        plain = self._gate.accept(head, body, content.status)
+        kind = (b"content-type", content.content_type.encode())
+        others = tuple(header for header in plain.headers if header[0] != b"content-type")
+        more = (*(GZIPPED if is_gzip else ()), *(_ALONE if content.content_type == _HTML else ()))
+        return plain._replace(headers=(kind, *more, *others))
+
+    def count(self, head: RequestHead, path: str, reply: Reply) -> None:
+        """Count a reply. Paths that clients make up are one and the same."""
+        counted = self._replies.get(path.rstrip("/"), self._elsewhere)
+        counted.count(head.method, reply.status)
+
+    def unavailable(self, head: RequestHead) -> Reply:
+        """Return that a page cannot be made now."""
+        retry = (b"retry-after", b"1")
+        return self._gate.refuse(HTTPStatus.SERVICE_UNAVAILABLE, "try again later", head, retry)
+
+    def failed(self, head: RequestHead) -> Reply:
+        """Return that a page cannot be made, without insides."""
+        return self._gate.refuse(HTTPStatus.INTERNAL_SERVER_ERROR, "the page cannot be shown", head)
+
+
+class PagesAtOnce:
+    """The pages that wait for nothing, for the direct door: the usual request for one, whose head is remembered.
+
+    All other requests, and what fails, are for the door behind, which answers the same bytes.
+
+    Args:
+        front: what is shown, and to whom.
+    """
+
+    def __init__(self, front: Front) -> None:
+        self._front = front
+        self._asked = lru_cache(maxsize=_HEADS)(self._read)
+
+    def get(self, head: bytes) -> Reply | None:
+        """Return the reply to a request with this head, and count it; see `jsonrpc.direct.Pages`."""
+        asked = self._asked(head)
+        if asked is None:
+            return None
+        try:
+            reply = self._front.reply(asked.head, asked.page.show({}, ""))
+        except Exception:
+            # The door behind meets it too, and has an answer even then.
+            _log.exception("the page %s failed", asked.path)
+            return None
+        self._front.count(asked.head, asked.path, reply)
+        return reply
+
+    def _read(self, text: bytes) -> "_Asked | None":
+        line, *lines = text.split(b"\r\n")
+        method, _, rest = line.partition(b" ")
+        target, _, version = rest.partition(b" ")
+        path = target.decode("latin-1")
+        headers = read_headers(lines)
+        if method != b"GET" or version != b"HTTP/1.1" or headers is None:
+            return None
+        if b"content-length" in headers or self._front.passes("GET", path):
+            return None
+        head = RequestHead("GET", headers, has_query=False, peer="")
+        page = self._front.page(head, path)
+        return None if isinstance(page, Reply) or page.waits else _Asked(head, path, page)
+
+
+class _Asked(NamedTuple):
+    head: RequestHead
+    path: str
+    page: Page
+
+
+class PlainDoor:
+    """An ASGI application in front of another one.
+
+    Args:
+        front: what is shown, and to whom.
+        behind: the other one.
+        workers: threads for pages that wait; not those of calls, behind which nobody could look at a
+            node that is busy.
+        base_paths: Decides which path of a proxy a page is below.
+    """
+
+    def __init__(
+        self,
+        front: Front,
+        behind: Application,
+        workers: Workers,
+        base_paths: BasePaths = NO_BASE_PATHS,
+    ) -> None:
+        self._base_paths = base_paths
+        self._front = front
+        self._behind = behind
+        self._workers = workers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection's request."""
+        if scope["type"] != "http" or self._front.passes(scope["method"], scope["path"]):
+            return await self._behind(scope, receive, send)
+        head = read_head(scope)
+        found = self._front.page(head, scope["path"])
+        reply = found if isinstance(found, Reply) else await self._show(found, head, scope)
+        self._front.count(head, scope["path"], reply)
+        return await _send(send, reply, with_body=head.method != "HEAD")
+
+    async def _show(self, page: Page, head: RequestHead, scope: Scope) -> Reply:
+        query, base = _query(scope["query_string"]), self._base_paths.of(scope)
+        try:
+            if page.waits:
+                content = await self._workers.run(_SECONDS, page.show, query, base)
+            else:
+                content = page.show(query, base)
+        except (Overloaded, TimeoutError):
+            return self._front.unavailable(head)
+        except Exception as error:
+            _log.exception("the page %s failed", scope["path"])
+            return self._front.unavailable(head) if unavailable(error) else self._front.failed(head)
+        return self._front.reply(head, content)
+
+
+class Plain:
+    """What stands in front of a node's interfaces, and the threads in which pages are made that wait.
+
+    Args:
+        doors: the interfaces.
+        observation: what health and metrics are.
+        reference: what tells of the methods of the interfaces.
+    """
+
+    def __init__(self, doors: Doors, observation: Observation, reference: Reference) -> None:
+        self._doors = doors
+        self._observation = observation
+        self._reference = reference
+
+    @cached_property
+    def front(self) -> Front:
+        """What decides what becomes of requests below /ext."""
+        others = {*by_path(self._doors.endpoints()), *DOCUMENTS}
+        gate = Gate(self._doors.gate_config, GORILLA)
+        counted = self._observation.metrics.replies_of
+        return Front(self._pages(), gate, others, counted, self._doors.absent())
+
+    @cached_property
+    def at_once(self) -> PagesAtOnce:
+        """Those that wait for nothing."""
+        return PagesAtOnce(self.front)
+
+    @cached_property
+    def workers(self) -> Workers:
+        """The threads in which pages are made that wait for something."""
+        return Workers(_THREADS, _WAITING, after=release)
+
+    def respond(self, request: HttpRequest) -> HttpResponse:
+        """Answer a request that came through Django as the door does, byte for byte."""
+        front, head, path = self.front, read_django_head(request), request.path_info
+        reply = front.page(head, path)
+        if not isinstance(reply, Reply):
+            query = _query(request.META.get("QUERY_STRING", "").encode("latin-1"))
+            reply = front.reply(head, reply.show(query, request.META.get("SCRIPT_NAME", "")))
+        front.count(head, path, reply)
+        return to_response(reply)
+
+    def _pages(self) -> dict[str, Page]:
+        health = HealthApi(self._observation.reporter)
+        reports = {path: Page(_health(show)) for path, show in health.pages().items()}
+        return {
+            **reports,
+            METRICS_PATH: Page(self._metrics, waits=True),
+            REFERENCE_PATH: Page(self._show_reference, waits=True),
+            OPENRPC_PATH: Page(self._show_document, waits=True),
+        }
+
+    def _show_reference(self, _query: Query, base: str) -> PageContent:
+        return PageContent(HTTPStatus.OK, _HTML, *self._reference.html(base))
+
+    def _show_document(self, _query: Query, base: str) -> PageContent:
+        return PageContent(HTTPStatus.OK, _JSON, *self._reference.document(base))
+
+    def _metrics(self, _query: Query, _base: str) -> PageContent:
+        content_type, text = self._observation.page.text()
+        return PageContent(HTTPStatus.OK, content_type, text)
+
+
+def _health(show: Callable[[Collection[str]], Answer]) -> Callable[[Query, str], PageContent]:
+    def content(query: Query, _base: str) -> PageContent:
+        status, body = show(query.get("tag", ()))
+        return PageContent(status, _JSON, body)
+
+    return content
+
+
+def _query(text: bytes) -> Query:
+    return parse_qs(text.decode("latin-1"), keep_blank_values=True, errors="replace")
+
+
+async def _send(send: Send, reply: Reply, *, with_body: bool) -> None:
+    length = (b"content-length", b"%d" % len(reply.body))
+    headers = (
+        [*reply.headers, length] if reply.status != HTTPStatus.NO_CONTENT else [*reply.headers]
+    )
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    await send({"type": "http.response.body", "body": reply.body if with_body else b""})

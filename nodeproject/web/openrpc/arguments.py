@@ -1,0 +1,295 @@
+"""The form of arguments: of the C-Chain's by who reads them, of the others' by their names.
+
+At the C-Chain's door each form has a reader of its own. Methods by name mostly take texts whose mistakes the
+methods themselves put into words; there a name means the same wherever it occurs.
+
+Unspecified: what is described here is what a client should send. Readers take more than that, as those of the
+reference do: quantities as empty texts, other letter case, numbers with and without quotes.
+"""
+
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final
+
+from cchain_app.api import (
+    development_chain,
+    forked,
+    params,
+    params_accounts,
+    params_call,
+    params_logs,
+    params_simulation,
+    params_state,
+    params_tracing,
+)
+from cchain_app.api import params_development as by_hand
+from cchain_app.tracing.options import TRACERS
+from jsonrpc.params import Param
+from nodeproject.web.openrpc.schemas import (
+    ANYTHING,
+    BOOLEAN,
+    COUNT,
+    TEXT,
+    Schema,
+    array,
+    described,
+    mapping,
+    nullable,
+    one_of,
+    options,
+    pattern,
+    ref,
+    words,
+)
+from nodeproject.web.openrpc.schemas_evm import ADDRESS, BLOCK_OVERRIDES, DATA, HASH, QUANTITY, WORD
+
+_BLOCK_NUMBER: Final = ref("BlockNumber")
+_CALL: Final = ref("Call")
+_ID: Final = ref("ID")
+_NODE_ID: Final = ref("NodeID")
+_PLATFORM_ADDRESS: Final = ref("PlatformAddress")
+
+_AMOUNT: Final = described(one_of(QUANTITY, COUNT), "a quantity or a plain number")
+_TIME: Final = described(_AMOUNT, "Unix seconds, as a quantity or a plain number")
+_SECONDS: Final = described(_AMOUNT, "seconds, as a quantity or a plain number")
+_SMALL: Final = described(one_of(COUNT, QUANTITY), "a plain number or a quantity")
+
+_TRACER_CONFIG: Final[Mapping[str, Schema]] = {
+    "onlyTopCall": described(BOOLEAN, "callTracer: the top call without its inner calls"),
+    "withLog": described(BOOLEAN, "callTracer, erc7562Tracer: with logs"),
+    "convertParityErrors": described(BOOLEAN, "flatCallTracer: errors in the words of Parity"),
+    "includePrecompiles": described(BOOLEAN, "flatCallTracer: with calls of precompiles"),
+    "diffMode": described(BOOLEAN, "prestateTracer: state before and after, only what changed"),
+    "disableCode": described(BOOLEAN, "prestateTracer: without code"),
+    "disableStorage": described(BOOLEAN, "prestateTracer: without storage"),
+    "includeEmpty": described(BOOLEAN, "prestateTracer: with accounts that do not exist"),
+    "ignoredOpcodes": described(
+        array(QUANTITY),
+        "erc7562Tracer: opcodes that are not counted; by default PUSH, DUP, SWAP, POP and arithmetic",
+    ),
+    "stackTopItemsSize": described(COUNT, "erc7562Tracer: has no effect, as in geth"),
+}
+
+_TRACER: Final[Mapping[str, Schema]] = {
+    "tracer": words(*TRACERS),
+    "tracerConfig": described(
+        {"type": "object", "properties": _TRACER_CONFIG},
+        "options of the tracer; of muxTracer, the options of each tracer by its name",
+    ),
+    "timeout": described(TEXT, "such as `5s`"),
+    "enableMemory": BOOLEAN, "disableStack": BOOLEAN, "disableStorage": BOOLEAN,
+    "enableReturnData": BOOLEAN, "limit": COUNT,
+}  # fmt: skip
+_OVERRIDES: Final = ref("BlockOverrides")
+_ACCOUNTS: Final = ref("StateOverrides")
+_TRACE_TYPES: Final = array(words("trace", "stateDiff", "vmTrace"))
+_TOPICS: Final = described(
+    array(nullable(one_of(WORD, array(WORD))), maxItems=4),
+    "what each topic is, or is one of; null: anything",
+)
+
+BY_READER: Final[Mapping[Callable[[Any], Any], Schema]] = {
+    params.boolean: BOOLEAN,
+    params.quantity: QUANTITY,
+    params.uint64: QUANTITY,
+    params.data: DATA,
+    params.address: ADDRESS,
+    params.hash32: HASH,
+    params.block_number: _BLOCK_NUMBER,
+    params.block_param: ref("BlockParam"),
+    params.storage_key: pattern("^(0x)?[0-9a-fA-F]{0,64}$", "a slot: at most 32 bytes"),
+    params.count: _SMALL,
+    params.percentiles: array({"type": "number", "minimum": 0, "maximum": 100}),
+    params.milliseconds: described(_SMALL, "milliseconds"),
+    params.subscription_id: pattern("^0x[0-9a-f]+$", "the ID of a subscription"),
+    params.filter_id: pattern("^0x[0-9a-f]+$", "the ID of a filter"),
+    params.anything: ANYTHING,
+    params_call.call: _CALL,
+    params_call.state_overrides: _ACCOUNTS,
+    params_call.block_overrides: _OVERRIDES,
+    params_logs.log_criteria: options(
+        fromBlock=_BLOCK_NUMBER,
+        toBlock=_BLOCK_NUMBER,
+        blockHash=described(HASH, "in the place of fromBlock and toBlock"),
+        address=one_of(ADDRESS, array(ADDRESS)),
+        topics=_TOPICS,
+    ),
+    params_tracing.trace_config: options(**_TRACER),
+    params_tracing.call_trace_options: options(
+        **_TRACER, stateOverrides=_ACCOUNTS, blockOverrides=_OVERRIDES, txIndex=QUANTITY
+    ),
+    params_tracing.trace_types: _TRACE_TYPES,
+    params_tracing.traced_calls: described(
+        array({"type": "array", "items": [_CALL, _TRACE_TYPES], "minItems": 2, "maxItems": 2}),
+        "calls, each with what is to be told of it",
+    ),
+    params_tracing.height: one_of(_BLOCK_NUMBER, COUNT),
+    params_tracing.trace_search: options(
+        fromBlock=_BLOCK_NUMBER, toBlock=_BLOCK_NUMBER, fromAddress=array(ADDRESS),
+        toAddress=array(ADDRESS), mode=words("union", "intersection"), after=_SMALL, count=_SMALL,
+    ),
+    params_simulation.payload: options(
+        blockStateCalls=array(
+            options(
+                blockOverrides=options(
+                    **BLOCK_OVERRIDES, beaconRoot=HASH, withdrawals=array({"type": "object"})
+                ),
+                stateOverrides=_ACCOUNTS,
+                calls=array(_CALL),
+            )
+        ),
+        traceTransfers=BOOLEAN, validation=BOOLEAN, returnFullTransactions=BOOLEAN,
+    ),
+    params_state.plain_int: {"type": "integer"},
+    params_state.plain_uint64: COUNT,
+    params_state.storage_requests: described(mapping(array(HASH)), "slots by account"),
+    params_accounts.transaction: _CALL,
+    params_accounts.transaction_with_sender: _CALL,
+    params_accounts.typed_data: described({"type": ["object", "string"]}, "EIP-712's document"),
+    params_accounts.signed_by: described(
+        one_of(DATA, {"type": "array", "items": [DATA, ADDRESS], "minItems": 2, "maxItems": 2}),
+        "a signature of 65 bytes; or such a one and an address",
+    ),
+    by_hand.amount: _AMOUNT,
+    by_hand.amount64: _AMOUNT,
+    by_hand.gas: _AMOUNT,
+    by_hand.seconds: _SECONDS,
+    by_hand.chain_id: _AMOUNT,
+    by_hand.moment: described(_AMOUNT, "Unix seconds, above 10^12 milliseconds"),
+    by_hand.timestamp: _TIME,
+    by_hand.flag: BOOLEAN,
+    by_hand.slot: one_of(QUANTITY, COUNT, WORD),
+    by_hand.word: WORD,
+    by_hand.code: DATA,
+    by_hand.addresses: one_of(ADDRESS, array(ADDRESS)),
+    by_hand.mining: one_of(_TIME, options(timestamp=_TIME, blocks=_AMOUNT)),
+    by_hand.interval: _SECONDS,
+    development_chain.pairs: described(
+        array(
+            {"type": "array", "items": [one_of(DATA, _CALL), COUNT], "minItems": 2, "maxItems": 2}
+        ),
+        "signed transactions or what they are to be made of, each with the new block it is in, from 0",
+    ),
+    forked.url: TEXT,
+}  # fmt: skip
+"""What a reader that serves several methods takes."""
+
+BY_NAME: Final[Mapping[str, Schema]] = {
+    "keys": array(BY_READER[params.storage_key]),
+    "indexes": described(array(_SMALL), "one index"),
+    "options": {"type": "object"},
+    "subnetID": described(_ID, "without: the Primary Network"),
+    "nodeIDs": array(_NODE_ID, maxItems=1024),
+    "nodeID": _NODE_ID,
+    "address": _PLATFORM_ADDRESS,
+    "addresses": array(_PLATFORM_ADDRESS),
+    "encoding": words("hex", "hexc", "hexnc", "json"),
+    "txID": _ID,
+    "blockID": _ID,
+    "height": described(one_of(COUNT, words("proposed")), "a height, or what proposers count on"),
+    "sourceChain": described(TEXT, "a chain's alias or ID"),
+    "limit": COUNT,
+    "startIndex": options(address=_PLATFORM_ADDRESS, utxo=_ID),
+    "tx": described(DATA, "a signed transaction"),
+    "size": COUNT,
+    "validationID": _ID,
+    "validatorsOnly": BOOLEAN,
+    "startTime": described(COUNT, "Unix seconds"),
+    "endTime": described(COUNT, "Unix seconds"),
+    "ids": array(_ID, maxItems=1024),
+    "blockchainID": described(TEXT, "a blockchain's ID or alias"),
+    "username": TEXT,
+    "password": TEXT,
+    "user": described(DATA, "what keystore.exportUser gave"),
+    "privateKey": pattern("^PrivateKey-", "a key in cb58"),
+    "from": described(
+        array(_PLATFORM_ADDRESS), "whose coins are spent; without: all of the user's"
+    ),
+    "changeAddr": described(_PLATFORM_ADDRESS, "where the change goes; without: to one of these"),
+    "stakeAmount": described(COUNT, "in the smallest unit"),
+    "weight": described(COUNT, "the same as stakeAmount, as subnets call it"),
+    "rewardAddress": _PLATFORM_ADDRESS,
+    "delegationFeeRate": {"type": "number", "minimum": 0, "maximum": 100, "description": "percent"},
+    "controlKeys": array(_PLATFORM_ADDRESS),
+    "threshold": described(COUNT, "how many of these must sign"),
+    "vmID": described(TEXT, "a virtual machine's name or ID"),
+    "fxIDs": array(TEXT),
+    "name": TEXT,
+    "genesisData": described(DATA, "with a checksum, as the encoding says"),
+    "amount": described(COUNT, "in the smallest unit"),
+    "to": described(TEXT, "an address"),
+    "targetChain": described(TEXT, "a chain's alias or ID"),
+    "assetID": described(TEXT, "the asset's ID or symbol"),
+    "alias": described(TEXT, "a chain's alias: P, X or C"),
+    "chain": described(TEXT, "a chain's alias or ID"),
+    "tags": described(array(TEXT), "of checks; without: all checks"),
+}
+"""What an argument of that name is where its reader says too little."""
+
+
+_USER: Final = ("username", "password")
+_STAKED: Final = (*_USER, "endTime", "rewardAddress")
+
+NEEDED: Final[Mapping[str, Collection[str]]] = {
+    "eth_subscribe": ("kind",),
+    "platform.getBlock": ("blockID",),
+    "platform.getUTXOs": ("addresses",),
+    "platform.getRewardUTXOs": ("txID",),
+    "platform.issueTx": ("tx",),
+    "platform.getTx": ("txID",),
+    "platform.getTxStatus": ("txID",),
+    "platform.getL1Validator": ("validationID",),
+    "platform.getMaxStakeAmount": ("nodeID", "startTime", "endTime"),
+    "platform.getBlockchainStatus": ("blockchainID",),
+    "platform.importKey": (*_USER, "privateKey"),
+    "platform.exportKey": (*_USER, "address"),
+    "platform.createAddress": _USER,
+    "platform.listAddresses": _USER,
+    "platform.addValidator": (*_STAKED, "stakeAmount"),
+    "platform.addDelegator": (*_STAKED, "stakeAmount"),
+    "platform.addSubnetValidator": (*_USER, "endTime", "weight", "subnetID"),
+    "platform.createSubnet": (*_USER, "controlKeys", "threshold"),
+    "platform.createBlockchain": (*_USER, "subnetID", "vmID", "name", "genesisData"),
+    "platform.exportAVAX": (*_USER, "amount", "to"),
+    "platform.importAVAX": (*_USER, "sourceChain", "to"),
+    "keystore.createUser": _USER,
+    "keystore.deleteUser": _USER,
+    "keystore.exportUser": _USER,
+    "keystore.importUser": (*_USER, "user"),
+    "info.getBlockchainID": ("alias",),
+    "info.isBootstrapped": ("chain",),
+}
+"""What a call has to say though its form does not require it: without, it is refused or about nothing."""
+
+
+class Undocumented(Exception):
+    """Nothing says what form an argument or a result has, or there is no example of a method."""
+
+
+def schema_of(param: Param) -> Schema:
+    """Return the schema of a parameter, with its default where a client could send that.
+
+    Raises:
+        Undocumented: Neither its reader nor its name is known.
+    """
+    found = BY_READER.get(inspect.unwrap(param.parse)) or BY_NAME.get(param.name)
+    if found is None and inspect.unwrap(param.parse) not in BY_READER:
+        raise Undocumented(f"the form of the parameter {param.name}")
+    schema = found or ANYTHING
+    default = default_of(param)
+    return schema if default is None else {**_open(schema), "default": default}
+
+
+def default_of(param: Param) -> Any:
+    """Return the default of a parameter as JSON has it; None: there is none, or it means that nothing was given."""
+    default = None if param.required else param.default
+    if isinstance(default, bool):
+        return default
+    if isinstance(default, int):
+        return default or None
+    return str(default) or None if isinstance(default, str) else None
+
+
+def _open(schema: Schema) -> Schema:
+    """Return a schema that can have members besides: draft 7 ignores those beside a reference."""
+    return {"allOf": [schema]} if "$ref" in schema else schema

@@ -1,0 +1,197 @@
+"""The OpenRPC document: of one interface, which its `rpc.discover` returns, and of all of them together.
+
+Unspecified: tools of OpenRPC call the methods of a document at the address where they found it. So an interface
+tells of its own methods alone; the document of the whole node names the servers of each method besides.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from importlib.resources import files
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from jsonrpc.registry import MethodRegistry
+from nodeproject.web.openrpc import results_evm, results_platform, schemas_evm
+from nodeproject.web.openrpc.entries import Argument, Entry, entries_of
+from nodeproject.web.openrpc.schemas import WHERE, Schema
+from primitives.product import NAME, VERSION
+
+DISCOVER: Final = "rpc.discover"
+OPENRPC: Final = "1.3.2"
+
+COMPONENTS: Final[Mapping[str, Schema]] = {
+    **schemas_evm.COMPONENTS,
+    **results_evm.COMPONENTS,
+    **results_platform.COMPONENTS,
+}
+"""Schemas by the names under which others refer to them."""
+
+Json = dict[str, Any]
+
+
+class Server(NamedTuple):
+    """Where an interface is asked: a path of the node, since nobody here knows by which name it is called."""
+
+    name: str
+    path: str
+    is_socket: bool = False
+
+
+class Interface:
+    """An RPC interface with its methods, one of which tells of them.
+
+    Args:
+        title: What people call it.
+        servers: Where it is asked, the usual place first.
+        registry: Its methods. The one that tells of them is added.
+        by_name: Whether params are objects; else arrays.
+
+    Raises:
+        RegistrationError: The registry has such a method already.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        servers: Iterable[Server],
+        registry: MethodRegistry,
+        *,
+        by_name: bool,
+    ) -> None:
+        self.title = title
+        self.servers = tuple(servers)
+        self.registry = registry
+        self.by_name = by_name
+        registry.add(DISCOVER, self.discover, computes=True)
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """Its methods, but for `rpc.discover`, which OpenRPC's tools take for granted."""
+        described = (one for one in self.registry if one.name != DISCOVER)
+        return tuple(entries_of(described, examples(), by_name=self.by_name))
+
+    def discover(self) -> msgspec.Raw:
+        """rpc.discover: the methods of this interface, as an OpenRPC document."""
+        return self._document
+
+    @cached_property
+    def _document(self) -> msgspec.Raw:
+        document = _document(self.title, _servers(self.servers), map(_method, self.entries))
+        return msgspec.Raw(msgspec.json.encode(document))
+
+
+def examples() -> Mapping[str, Mapping[str, Any]]:
+    """Return an example of each method: its params, and the result or the error."""
+    text = files("nodeproject.web.openrpc").joinpath("examples.json").read_text()
+    found: Mapping[str, Mapping[str, Any]] = json.loads(text)["examples"]
+    return found
+
+
+def whole(interfaces: Iterable[Interface], base: str = "") -> bytes:
+    """Return the document of all methods of a node as JSON; each method names its servers.
+
+    Args:
+        interfaces: Those of the node.
+        base: The base path, which is put in front of the servers' paths.
+    """
+    known = tuple(interfaces)
+    methods = (
+        {**_method(entry), "servers": _servers(servers_of(entry, one), base)}
+        for one in known
+        for entry in one.entries
+    )
+    servers = [server for one in known for server in one.servers]
+    return msgspec.json.encode(_document(NAME, _servers(servers, base), methods))
+
+
+def servers_of(entry: Entry, interface: Interface) -> tuple[Server, ...]:
+    """Return where a method is asked: one that needs a WebSocket over that alone."""
+    return tuple(one for one in interface.servers if one.is_socket or not entry.needs_socket)
+
+
+def _servers(servers: Iterable[Server], base: str = "") -> list[Json]:
+    return [{"name": server.name, "url": base + server.path} for server in servers]
+
+
+def _document(title: str, servers: list[Json], methods: Iterable[Json]) -> Json:
+    listed = list(methods)
+    return {
+        "openrpc": OPENRPC,
+        "info": {"title": title, "version": VERSION, "license": {"name": "MIT"}},
+        "servers": servers,
+        "methods": listed,
+        "components": {"schemas": _referred_to(listed)},
+    }
+
+
+def _referred_to(methods: list[Json]) -> Json:
+    """Return those components that methods refer to, and those to which these refer."""
+    found: Json = {}
+    waiting = list(_references(methods))
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found[name] = COMPONENTS[name]
+            waiting.extend(_references(found[name]))
+    return dict(sorted(found.items()))
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for name, member in value.items():
+            if name == "$ref" and isinstance(member, str):
+                yield member.removeprefix(WHERE)
+            else:
+                yield from _references(member)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _references(one)
+
+
+def _method(entry: Entry) -> Json:
+    shown: Json = {
+        "name": entry.name,
+        "summary": entry.summary,
+        "tags": [{"name": entry.namespace}],
+        "paramStructure": "by-name" if entry.by_name else "by-position",
+        "params": [_parameter(one) for one in entry.arguments],
+        "result": {"name": "result", "schema": entry.result},
+        "errors": _errors(entry),
+    }
+    if entry.description:
+        shown["description"] = entry.description
+    if entry.example.error is None:  # a pairing without a result is none
+        shown["examples"] = [_example(entry)]
+    return shown
+
+
+def _parameter(argument: Argument) -> Json:
+    return {
+        "name": argument.name,
+        "required": argument.required,
+        "schema": argument.schema,
+    }
+
+
+def _errors(entry: Entry) -> list[Json]:
+    """Return a method's errors; each code stands once, as OpenRPC wants it."""
+    texts: dict[int, list[str]] = {}
+    for fault in entry.faults:
+        texts.setdefault(fault.code, []).append(fault.text)
+    return [{"code": code, "message": "; ".join(said)} for code, said in texts.items()]
+
+
+def _example(entry: Entry) -> Json:
+    given = entry.example.params
+    values = (
+        given.items()
+        if isinstance(given, Mapping)
+        else zip((one.name for one in entry.arguments), given, strict=False)
+    )
+    return {
+        "name": entry.name,
+        "params": [{"name": name, "value": value} for name, value in values],
+        "result": {"name": "result", "value": entry.example.result},
+    }

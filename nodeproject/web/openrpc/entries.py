@@ -1,0 +1,145 @@
+"""One method as the reference has it: what its table, its docstring, the schemas and its example say together."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from cchain_app.api import errors as evm_errors
+from jsonrpc.errors import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, SERVER_ERROR
+from jsonrpc.params import Param
+from jsonrpc.registry import Method
+from nodeproject.web.openrpc import (
+    results_development,
+    results_evm,
+    results_platform,
+    results_traces,
+)
+from nodeproject.web.openrpc.arguments import NEEDED, Undocumented, schema_of
+from nodeproject.web.openrpc.docstrings import Failure, Told, read
+from nodeproject.web.openrpc.schemas import Schema
+
+RESULTS: Final[Mapping[str, Schema]] = {
+    **results_evm.RESULTS,
+    **results_traces.RESULTS,
+    **results_development.RESULTS,
+    **results_platform.RESULTS,
+}
+"""The form of each method's result."""
+
+_CODES: Final[Mapping[str, int]] = {one.__name__: code for one, code in evm_errors.CODES.items()}
+_INSIDE: Final = frozenset({"WouldBlock"})
+"""What handlers raise that no client hears of."""
+
+
+class Argument(NamedTuple):
+    """A parameter."""
+
+    name: str
+    required: bool
+    schema: Schema
+
+
+class Fault(NamedTuple):
+    """An error that a method may answer with: its code, and when that is."""
+
+    code: int
+    text: str
+
+
+class Example(NamedTuple):
+    """A call, and what was answered: a result, or of a method that always refuses an error object."""
+
+    params: Sequence[Any] | Mapping[str, Any]
+    result: Any
+    error: Mapping[str, Any] | None
+    changes: bool
+    """Whether the node is another one after it: who tries it is told."""
+
+
+class Entry(NamedTuple):
+    """A method."""
+
+    name: str
+    summary: str
+    description: str
+    arguments: tuple[Argument, ...]
+    by_name: bool
+    """Whether params are an object; else an array."""
+    result: Schema
+    faults: tuple[Fault, ...]
+    example: Example
+    needs_socket: bool
+    """Whether it is answered over a WebSocket alone."""
+
+    @property
+    def namespace(self) -> str:
+        """What its name begins with."""
+        return self.name.partition("." if self.by_name else "_")[0]
+
+
+def entries_of(
+    methods: Iterable[Method], examples: Mapping[str, Mapping[str, Any]], *, by_name: bool
+) -> Iterator[Entry]:
+    """Yield the methods of a table in its order.
+
+    Raises:
+        Undocumented: There is a method of which something is not said.
+    """
+    for method in methods:
+        yield _entry(method, examples, by_name=by_name)
+
+
+def _entry(method: Method, examples: Mapping[str, Mapping[str, Any]], *, by_name: bool) -> Entry:
+    name, handler = method.name, method.handler or method.vectorized
+    assert handler is not None, "a registry has no others"
+    told = read(handler)
+    if not told.summary or name not in RESULTS or name not in examples:
+        raise Undocumented(f"the summary, the result or an example of {name}")
+    found = examples[name]
+    return Entry(
+        name,
+        told.summary,
+        told.description,
+        _arguments(method, by_name=by_name),
+        by_name,
+        RESULTS[name],
+        tuple(_faults(method, told, by_name=by_name)),
+        Example(
+            found["params"], found.get("result"), found.get("error"), found.get("changes", False)
+        ),
+        method.connection,
+    )
+
+
+def _arguments(method: Method, *, by_name: bool) -> tuple[Argument, ...]:
+    """Return the parameters in their order; where that does not matter, those first that are required."""
+    needed = NEEDED.get(method.name, ())
+    found = [_argument(one, needed) for one in method.params]
+    return tuple(sorted(found, key=lambda one: not one.required) if by_name else found)
+
+
+def _argument(param: Param, needed: Iterable[str]) -> Argument:
+    return Argument(param.name, param.required or param.name in needed, schema_of(param))
+
+
+def _faults(method: Method, told: Told, *, by_name: bool) -> Iterator[Fault]:
+    for one in told.failures:
+        if one.name not in _INSIDE:
+            yield Fault(_code_of(one, by_name=by_name), one.text)
+    if by_name:
+        yield Fault(SERVER_ERROR, "An argument cannot be read, or what is asked for cannot be done")
+    elif method.params:
+        yield Fault(INVALID_PARAMS, "An argument is missing or cannot be read, or is one too many")
+    if method.guard is not None:
+        yield Fault(
+            SERVER_ERROR, "The caller is a web page or another machine that may not call this"
+        )
+    if method.connection:
+        yield Fault(
+            METHOD_NOT_FOUND, "Asked over HTTP: there are notifications over WebSocket alone"
+        )
+
+
+def _code_of(failure: Failure, *, by_name: bool) -> int:
+    if failure.code is not None:
+        return failure.code
+    return SERVER_ERROR if by_name else _CODES.get(failure.name, INTERNAL_ERROR)

@@ -1,0 +1,174 @@
+"""The page of the reference: every method by interface and namespace, each with its example and a form to try it.
+
+It is made once, and readable without a script; the script filters, opens what a link names, and sends what is
+tried to the node that the page came from.
+"""
+
+import gzip
+import json
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, lru_cache
+from itertools import groupby
+from typing import Any, Final, NamedTuple
+
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+
+from nodeproject.settings.theme import FAVICON
+from nodeproject.web.openrpc.document import COMPONENTS, Interface, servers_of, whole
+from nodeproject.web.openrpc.entries import Argument, Entry, Fault
+from nodeproject.web.openrpc.schema_html import inline, paragraphs, schema_html
+from nodeproject.web.script_prefix import script_prefix
+from primitives.product import NAME, VERSION
+
+TEMPLATE: Final = "reference.html"
+
+
+class ShownArgument(NamedTuple):
+    """A parameter as the page shows it."""
+
+    name: str
+    required: bool
+    schema: SafeString
+
+
+class ShownMethod(NamedTuple):
+    """A method as the page shows it."""
+
+    name: str
+    summary: SafeString
+    description: SafeString
+    arguments: list[ShownArgument]
+    by_name: bool
+    result: SafeString
+    faults: tuple[Fault, ...]
+    path: str
+    """Where it is asked."""
+    needs_socket: bool
+    changes: bool
+    request: str
+    """The example's call as JSON, as it stands between single quotes of a shell."""
+    params: str
+    """Its params, to begin with in the form."""
+    answer: str
+    """What was answered: the result, or the error object."""
+
+
+class Namespace(NamedTuple):
+    """Methods of an interface whose names begin alike."""
+
+    name: str
+    methods: list[ShownMethod]
+
+
+class ShownInterface(NamedTuple):
+    """An interface as the page shows it."""
+
+    title: str
+    paths: list[str]
+    namespaces: list[Namespace]
+
+
+class Kept(NamedTuple):
+    """What is sent again and again, also compressed."""
+
+    body: bytes
+    gzipped: bytes
+
+    @classmethod
+    def of(cls, body: bytes) -> "Kept":
+        """Compress something once for all."""
+        return cls(body, gzip.compress(body, mtime=0))
+
+
+BASE: Final = "/@base@"
+"""A mark for the base path in the page and in the document, which are rendered once for all requests."""
+_VARIANTS: Final = 8
+"""Base paths for which the page and the document are kept."""
+
+
+class Reference:
+    """What tells of a node's methods: the page and the document, each made at its first use.
+
+    Args:
+        address: What the node's URLs begin with, where a browser does not know better.
+        interfaces: Gives those that there are.
+    """
+
+    def __init__(self, address: str, interfaces: Callable[[], Iterable[Interface]]) -> None:
+        self._address = address
+        self._interfaces = interfaces
+        self.html = lru_cache(_VARIANTS)(self._html_for)
+        """Returns the page whose links begin with a base path."""
+        self.document = lru_cache(_VARIANTS)(self._document_for)
+        """Returns the OpenRPC document of all methods as JSON, whose servers' paths begin with a base path."""
+
+    def _html_for(self, base: str) -> Kept:
+        return Kept.of(self._html.replace(BASE.encode(), base.encode()))
+
+    def _document_for(self, base: str) -> Kept:
+        return Kept.of(self._document.replace(BASE.encode(), base.encode()))
+
+    @cached_property
+    def _html(self) -> bytes:
+        with script_prefix(f"{BASE}/"):
+            return render_to_string(TEMPLATE, self.facts()).encode()
+
+    @cached_property
+    def _document(self) -> bytes:
+        return whole(self._interfaces(), BASE)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the page shows, by the names that its template has for it."""
+        shown = [_interface(one) for one in self._interfaces()]
+        return {
+            "name": NAME,
+            "version": VERSION,
+            "favicon": FAVICON,
+            "address": self._address,
+            "base": BASE,
+            "interfaces": shown,
+            "count": sum(len(space.methods) for one in shown for space in one.namespaces),
+            "types": [(name, schema_html(schema)) for name, schema in sorted(COMPONENTS.items())],
+        }
+
+
+def _interface(one: Interface) -> ShownInterface:
+    methods = [_method(entry, one) for entry in one.entries]
+    return ShownInterface(
+        one.title, [server.path for server in one.servers], list(_namespaces(one, methods))
+    )
+
+
+def _namespaces(one: Interface, methods: list[ShownMethod]) -> Iterator[Namespace]:
+    """Yield the methods by namespace, in the order in which these begin in the table."""
+    spaces = list(dict.fromkeys(entry.namespace for entry in one.entries))
+    placed = zip((spaces.index(entry.namespace) for entry in one.entries), methods, strict=True)
+    ordered = sorted(placed, key=lambda pair: pair[0])
+    for place, pairs in groupby(ordered, key=lambda pair: pair[0]):
+        yield Namespace(spaces[place], [method for _, method in pairs])
+
+
+def _method(entry: Entry, interface: Interface) -> ShownMethod:
+    example = entry.example
+    call = {"jsonrpc": "2.0", "id": 1, "method": entry.name, "params": example.params}
+    answer = example.result if example.error is None else {"error": example.error}
+    return ShownMethod(
+        name=entry.name,
+        summary=inline(entry.summary),
+        description=paragraphs(entry.description),
+        arguments=[_argument(one) for one in entry.arguments],
+        by_name=entry.by_name,
+        result=schema_html(entry.result),
+        faults=entry.faults,
+        path=servers_of(entry, interface)[0].path,
+        needs_socket=entry.needs_socket,
+        changes=example.changes,
+        request=json.dumps(call, separators=(",", ":")).replace("'", "'\\''"),
+        params=json.dumps(example.params, indent=2),
+        answer=json.dumps(answer, indent=2, ensure_ascii=False),
+    )
+
+
+def _argument(one: Argument) -> ShownArgument:
+    return ShownArgument(one.name, one.required, schema_html(one.schema))

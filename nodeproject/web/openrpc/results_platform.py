@@ -1,0 +1,252 @@
+"""The form of what methods by name answer: `platform`, `keystore`, `avm`, `info` and `health`.
+
+Numbers are decimal texts, but for a few that clients expect plain.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from nodeproject.web.openrpc.schemas import (
+    BOOLEAN,
+    COUNT,
+    NOTHING,
+    OBJECT,
+    TEXT,
+    Schema,
+    array,
+    described,
+    mapping,
+    nullable,
+    one_of,
+    pattern,
+    record,
+    ref,
+    words,
+)
+
+ID: Final = ref("ID")
+NODE_ID: Final = ref("NodeID")
+DECIMAL: Final = ref("Decimal")
+PLATFORM_ADDRESS: Final = ref("PlatformAddress")
+_HEX: Final = ref("Data")
+_PERCENT: Final = ref("Percent")
+_TIME: Final = ref("Time")
+_OWNER: Final = ref("Owner")
+_ENCODING: Final = words("hex", "hexc", "hexnc", "json")
+
+_STAKER: Final[Mapping[str, Schema]] = {
+    "txID": ID, "startTime": DECIMAL, "endTime": DECIMAL, "weight": DECIMAL,
+    "stakeAmount": DECIMAL, "nodeID": NODE_ID,
+}  # fmt: skip
+_SIGNER: Final = record({"publicKey": _HEX, "proofOfPossession": _HEX})
+
+COMPONENTS: Final[Mapping[str, Schema]] = {
+    "ID": pattern("^[1-9A-HJ-NP-Za-km-z]+$", "32 bytes in cb58"),
+    "NodeID": pattern("^NodeID-[1-9A-HJ-NP-Za-km-z]+$", "20 bytes in cb58 behind `NodeID-`"),
+    "Decimal": pattern("^[0-9]+$", "a whole number, decimal; amounts are in the smallest unit"),
+    "Percent": pattern("^[0-9]+\\.[0-9]{4}$", "a number with four digits of its fraction"),
+    "PlatformAddress": pattern("^[PXC]-[a-z]+1[0-9a-z]+$", "a chain, a network and an address"),
+    "Time": {"type": "string", "format": "date-time"},
+    "Owner": record({
+        "locktime": DECIMAL, "threshold": DECIMAL, "addresses": array(PLATFORM_ADDRESS),
+    }),
+    "Delegator": record(_STAKER, {"rewardOwner": _OWNER, "potentialReward": DECIMAL}),
+    "Validator": record(
+        {
+            **_STAKER, "delegationFee": _PERCENT, "connected": BOOLEAN,
+            "uptime": described(_PERCENT, "the fraction of time that it was seen"),
+        },
+        {
+            "rewardOwner": _OWNER, "validationRewardOwner": _OWNER,
+            "delegationRewardOwner": _OWNER, "potentialReward": DECIMAL,
+            "accruedDelegateeReward": DECIMAL, "signer": _SIGNER, "delegatorCount": DECIMAL,
+            "delegatorWeight": DECIMAL,
+            "delegators": array(ref("Delegator")),
+        },
+    ),
+    "PendingValidator": record(
+        {**_STAKER, "connected": BOOLEAN}, {"delegationFee": _PERCENT, "signer": _SIGNER}
+    ),
+    "HealthReport": record({
+        "checks": described(
+            mapping(
+                record(
+                    {"timestamp": _TIME, "duration": described(COUNT, "nanoseconds")},
+                    {
+                        "message": {}, "error": TEXT, "contiguousFailures": COUNT,
+                        "timeOfFirstFailure": _TIME,
+                    },
+                )
+            ),
+            "what each check found, by its name",
+        ),
+        "healthy": BOOLEAN,
+    }),
+}  # fmt: skip
+
+_ISSUED: Final = record({"txID": ID, "changeAddr": PLATFORM_ADDRESS})
+_HEIGHT: Final = record({"height": DECIMAL})
+_STATUSES: Final = words("Processing", "Committed", "Aborted", "Dropped", "Unknown")
+_AMOUNTS: Final = described(mapping(DECIMAL), "by asset")
+_UTXOS: Final[Mapping[str, Schema]] = {
+    "numFetched": DECIMAL, "utxos": array(_HEX), "encoding": _ENCODING,
+}  # fmt: skip
+_MEMBERS: Final = described(
+    mapping(record({"publicKey": nullable(_HEX), "weight": DECIMAL})), "by node ID"
+)
+
+
+def _body(name: str) -> Schema:
+    """Return what is told as bytes, or with the encoding `json` as an object."""
+    return record({name: one_of(_HEX, OBJECT), "encoding": _ENCODING})
+
+
+_PLATFORM: Final[Mapping[str, Schema]] = {
+    "getHeight": _HEIGHT,
+    "getProposedHeight": _HEIGHT,
+    "getTimestamp": record({"timestamp": _TIME}),
+    "getBlock": _body("block"),
+    "getBlockByHeight": _body("block"),
+    "getBalance": record({
+        "balance": DECIMAL, "unlocked": DECIMAL, "lockedStakeable": DECIMAL,
+        "lockedNotStakeable": DECIMAL, "balances": _AMOUNTS, "unlockeds": _AMOUNTS,
+        "lockedStakeables": _AMOUNTS, "lockedNotStakeables": _AMOUNTS,
+        "utxoIDs": array(record({"txID": ID, "outputIndex": COUNT})),
+    }),
+    "getUTXOs": record({**_UTXOS, "endIndex": record({"address": PLATFORM_ADDRESS, "utxo": ID})}),
+    "getRewardUTXOs": record(_UTXOS),
+    "issueTx": record({"txID": ID}),
+    "getTx": _body("tx"),
+    "getTxStatus": record({"status": _STATUSES}, {"reason": TEXT}),
+    "getCurrentValidators": record({"validators": array(ref("Validator"))}),
+    "getPendingValidators": record({
+        "validators": array(ref("PendingValidator")), "delegators": array(ref("Delegator")),
+    }),
+    "getValidatorsAt": one_of(record({"validators": _MEMBERS}), _MEMBERS),
+    "getAllValidatorsAt": record({
+        "validatorSets": described(
+            mapping(record({
+                "validators": array(
+                    record({"publicKey": _HEX, "weight": DECIMAL, "nodeIDs": array(NODE_ID)})
+                ),
+                "totalWeight": DECIMAL,
+            })),
+            "by subnet",
+        ),
+    }),
+    "sampleValidators": record({"validators": array(NODE_ID)}),
+    "getL1Validator": OBJECT,
+    "getStakingAssetID": record({"assetID": ID}),
+    "getMinStake": record({"minValidatorStake": DECIMAL, "minDelegatorStake": DECIMAL}),
+    "getTotalStake": record({"stake": DECIMAL, "weight": DECIMAL}),
+    "getCurrentSupply": record({"supply": DECIMAL, "height": DECIMAL}),
+    "getStake": record({
+        "staked": DECIMAL, "stakeds": _AMOUNTS, "stakedOutputs": array(_HEX),
+        "encoding": _ENCODING,
+    }),
+    "getMaxStakeAmount": record({"amount": DECIMAL}),
+    "getSubnet": record({
+        "isPermissioned": BOOLEAN, "controlKeys": array(PLATFORM_ADDRESS), "threshold": DECIMAL,
+        "locktime": DECIMAL, "subnetTransformationTxID": ID, "conversionID": ID,
+        "managerChainID": ID, "managerAddress": nullable(TEXT),
+    }),
+    "getSubnets": record({
+        "subnets": array(
+            record({"id": ID, "controlKeys": array(PLATFORM_ADDRESS), "threshold": DECIMAL})
+        ),
+    }),
+    "getBlockchains": record({
+        "blockchains": array(record({"id": ID, "name": TEXT, "subnetID": ID, "vmID": ID})),
+    }),
+    "getBlockchainStatus": record({
+        "status": words("Validating", "Syncing", "Created", "Unknown"),
+    }),
+    "validatedBy": record({"subnetID": ID}),
+    "validates": record({"blockchainIDs": array(ID)}),
+    "getFeeConfig": record({
+        "weights": array(COUNT), "maxCapacity": COUNT, "maxPerSecond": COUNT,
+        "targetPerSecond": COUNT, "minPrice": COUNT, "excessConversionConstant": COUNT,
+    }),
+    "getFeeState": record({
+        "capacity": COUNT, "excess": COUNT, "price": COUNT, "timestamp": _TIME,
+    }),
+    "getValidatorFeeConfig": record({
+        "capacity": COUNT, "target": COUNT, "minPrice": COUNT, "excessConversionConstant": COUNT,
+    }),
+    "getValidatorFeeState": record({"excess": COUNT, "price": COUNT, "timestamp": _TIME}),
+    "importKey": record({"address": PLATFORM_ADDRESS}),
+    "exportKey": record({"privateKey": pattern("^PrivateKey-", "the key in cb58")}),
+    "createAddress": record({"address": PLATFORM_ADDRESS}),
+    "listAddresses": record({"addresses": array(PLATFORM_ADDRESS)}),
+    **dict.fromkeys(
+        (
+            "addValidator", "addDelegator", "addSubnetValidator", "createSubnet",
+            "createBlockchain", "exportAVAX", "importAVAX",
+        ),
+        _ISSUED,
+    ),
+}  # fmt: skip
+
+_KEYSTORE: Final[Mapping[str, Schema]] = {
+    "createUser": NOTHING,
+    "deleteUser": NOTHING,
+    "listUsers": record({"users": array(TEXT)}),
+    "exportUser": record({"user": _HEX, "encoding": _ENCODING}),
+    "importUser": NOTHING,
+}
+
+_PEER: Final[Mapping[str, Any]] = {
+    "ip": TEXT, "publicIP": TEXT, "nodeID": NODE_ID, "version": TEXT, "upgradeTime": COUNT,
+    "lastSent": _TIME, "lastReceived": _TIME, "observedUptime": DECIMAL,
+    "trackedSubnets": array(ID), "supportedACPs": array(COUNT), "objectedACPs": array(COUNT),
+    "benched": array(TEXT),
+}  # fmt: skip
+
+_OPINIONS: Final = record({
+    "supportWeight": DECIMAL, "supporters": array(NODE_ID), "objectWeight": DECIMAL,
+    "objectors": array(NODE_ID), "abstainWeight": DECIMAL,
+})  # fmt: skip
+
+_INFO: Final[Mapping[str, Schema]] = {
+    "getNodeID": record({"nodeID": NODE_ID, "nodePOP": _SIGNER}),
+    "getNodeVersion": record({
+        "version": TEXT, "databaseVersion": TEXT, "rpcProtocolVersion": DECIMAL,
+        "gitCommit": TEXT, "vmVersions": mapping(TEXT),
+    }),
+    "getNodeIP": record({"ip": described(TEXT, "host:port")}),
+    "getNetworkID": record({"networkID": DECIMAL}),
+    "getNetworkName": record({"networkName": TEXT}),
+    "getTxFee": described(mapping(DECIMAL), "by kind of transaction"),
+    "getVMs": record({"vms": mapping(array(TEXT)), "fxs": mapping(TEXT)}),
+    "getBlockchainID": record({"blockchainID": ID}),
+    "isBootstrapped": record({"isBootstrapped": BOOLEAN}),
+    "peers": record({"numPeers": DECIMAL, "peers": array(record(_PEER))}),
+    "uptime": record({
+        "rewardingStakePercentage": _PERCENT, "weightedAveragePercentage": _PERCENT,
+    }),
+    "upgrades": described(
+        {
+            "type": "object",
+            "properties": {
+                "apricotPhase4MinPChainHeight": COUNT, "cortinaXChainStopVertexID": ID,
+                "graniteEpochDuration": described(COUNT, "nanoseconds"),
+            },
+            "additionalProperties": _TIME,
+        },
+        "the time of each upgrade, and what goes with three of them",
+    ),
+    "acps": record({"acps": described(mapping(_OPINIONS), "by the number of the proposal")}),
+}  # fmt: skip
+
+RESULTS: Final[Mapping[str, Schema]] = {
+    **{f"platform.{name}": schema for name, schema in _PLATFORM.items()},
+    **{f"keystore.{name}": schema for name, schema in _KEYSTORE.items()},
+    **{f"info.{name}": schema for name, schema in _INFO.items()},
+    "avm.getAssetDescription": record({
+        "assetID": ID, "name": TEXT, "symbol": TEXT, "denomination": DECIMAL,
+    }),
+    "avm.getTxFee": record({"txFee": DECIMAL, "createAssetTxFee": DECIMAL}),
+    "health.health": ref("HealthReport"),
+    "health.readiness": ref("HealthReport"),
+    "health.liveness": ref("HealthReport"),
+}  # fmt: skip

@@ -1,0 +1,126 @@
+"""A JSON Schema as people read it: a line, and below it the members of an object; names lead to their types."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from django.utils.html import conditional_escape, format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+
+from nodeproject.web.openrpc.schemas import WHERE, Schema
+
+NOTHING: Final = SafeString("")
+_OR: Final = SafeString(" or ")
+
+
+def schema_html(schema: Schema) -> SafeString:
+    """Return a schema as HTML."""
+    return _line(schema) + _note(schema) + _members(schema)
+
+
+def _line(schema: Schema) -> SafeString:
+    """Return what kind of value it is, in a few words."""
+    if "$ref" in schema:
+        name = schema["$ref"].removeprefix(WHERE)
+        return format_html('<a href="#{}">{}</a>', name, name)
+    if "allOf" in schema:
+        return _line(schema["allOf"][0])
+    if "anyOf" in schema:
+        return _joined(_line(one) for one in schema["anyOf"])
+    if "const" in schema:
+        return _code(schema["const"])
+    if "enum" in schema:
+        return _joined(map(_code, schema["enum"]))
+    return _typed(schema)
+
+
+def _typed(schema: Schema) -> SafeString:
+    kind = schema.get("type")
+    if kind is None:
+        return SafeString("anything")
+    if isinstance(kind, list):
+        return conditional_escape(" or ".join(kind))
+    if kind == "array":
+        return _array(schema)
+    if kind == "object" and _is_map(schema):
+        return SafeString("object, each member ") + _line(schema["additionalProperties"])
+    return conditional_escape(kind)
+
+
+def _array(schema: Schema) -> SafeString:
+    items = schema.get("items", {})
+    if isinstance(items, list):
+        return format_html(
+            "array: {}", format_html_join(", ", "{}", ((_line(one),) for one in items))
+        )
+    several = len(items.get("anyOf", items.get("enum", ()))) > 1
+    return format_html("array of ({})" if several else "array of {}", _line(items))
+
+
+def _is_map(schema: Schema) -> bool:
+    return isinstance(schema.get("additionalProperties"), Mapping) and "properties" not in schema
+
+
+def _note(schema: Schema) -> SafeString:
+    told = [schema["description"]] if "description" in schema else []
+    if schema.get("default") is not None:
+        told.append(_default(schema["default"]))
+    if not told:
+        return NOTHING
+    return format_html(' <span class="note">{}</span>', "; ".join(told))
+
+
+def _default(value: Any) -> str:
+    return f"default: {value if isinstance(value, str) else json.dumps(value)}"
+
+
+def _members(schema: Schema) -> SafeString:
+    """Return the members of the objects that a value is, or has as its elements."""
+    return format_html_join("", "{}", ((_listed(one),) for one in _objects(schema)))
+
+
+def _objects(schema: Schema) -> Iterator[Schema]:
+    """Yield the objects with members of their own that are told of below a line."""
+    if schema.get("properties"):
+        yield schema
+        return
+    for one in (*schema.get("allOf", ()), *schema.get("anyOf", ())):
+        yield from _objects(one)
+    items = schema.get("items")
+    for one in items if isinstance(items, list) else [items]:
+        if isinstance(one, Mapping):
+            yield from _objects(one)
+    if _is_map(schema):
+        yield from _objects(schema["additionalProperties"])
+
+
+def _listed(schema: Schema) -> SafeString:
+    required = schema.get("required")
+    rows = (
+        (name, "" if required is None or name in required else "?", schema_html(member))
+        for name, member in schema["properties"].items()
+    )
+    listed = format_html_join("", '<li><code>{}</code><span class="note">{}</span>: {}</li>', rows)
+    return format_html('<ul class="members">{}</ul>', listed)
+
+
+def _joined(parts: Iterator[SafeString]) -> SafeString:
+    return format_html_join(_OR, "{}", ((one,) for one in dict.fromkeys(parts)))
+
+
+def _code(value: Any) -> SafeString:
+    return format_html("<code>{}</code>", json.dumps(value))
+
+
+def paragraphs(text: str) -> SafeString:
+    """Return paragraphs of a description, what stands between backticks as code."""
+    return format_html_join("", "<p>{}</p>", ((inline(one),) for one in text.split("\n\n") if one))
+
+
+def inline(text: str) -> SafeString:
+    """Return a sentence, what stands between backticks as code."""
+    parts = [
+        format_html("<code>{}</code>", one) if place % 2 else conditional_escape(one)
+        for place, one in enumerate(text.split("`"))
+    ]
+    return mark_safe("".join(parts))  # noqa: S308  # each part is escaped

@@ -1,0 +1,31 @@
+"""The tag that gives the admin's first page its figures, whatever theme draws it."""
+
+from typing import TYPE_CHECKING
+
+from django import template
+
+if TYPE_CHECKING:
+    from adminkit.overview import Overview
+
+register = template.Library()
+
+
+@register.simple_tag
+def overviews() -> "list[Overview]":
+    """Return the node's health, the network, where it runs, each chain that has a genesis, and tasks.
+
+    Before the first genesis there is nothing.
+    """
+    # Django imports tags while the theme is being imported, before any admin can be.
+    from cchain_app.admin import dashboard as cchain
+    from health_app.admin import history as health
+    from network_app.admin import status as network
+    from nodeproject.admin import task_overview as tasks
+    from nodeproject.apps import this_node
+    from platform_app.admin import dashboard as platform
+
+    chains = [one for one in (platform.overview(), cchain.overview()) if one is not None]
+    if not chains:
+        return []
+    own = health.overview(this_node().observation.reporter)
+    return [one for one in (own, network.overview(), *chains, tasks.overview()) if one is not None]

@@ -1,0 +1,69 @@
+"""uvicorn's protocols of this node: the direct door before all others, and limits for strangers."""
+
+import asyncio
+from typing import Any
+
+from typing_extensions import override
+
+import nodeproject.asgi  # noqa: F401  # uvicorn imports this module first, and models need Django's setup
+from jsonrpc import direct
+from jsonrpc.http import by_path
+from jsonrpc.plain_heads import RequestHeads
+from jsonrpc.pooled import Pooled
+from jsonrpc.socket_protocol import GuardedWebSocket
+from nodeproject.apps import this_node
+from nodeproject.web.chain_paths import SocketPaths
+from nodeproject.web.endpoints import CCHAIN_WEBSOCKETS
+
+_DOORS = this_node().doors
+
+
+class Protocol(direct.DirectProtocol):
+    """The direct door to this node's endpoints."""
+
+    heads = RequestHeads(by_path(_DOORS.endpoints()))
+    whole = _DOORS.cchain.whole
+    pooled = Pooled(whole) if whole else None
+    answering = _DOORS.answering
+    pages = this_node().plain.at_once
+    held = _DOORS.connections
+    memory = _DOORS.memory
+    turn = this_node().turn
+    interpreter = _DOORS.interpreter
+    current = this_node().head
+    untold_paths = frozenset(
+        path.encode()
+        for endpoint in _DOORS.endpoints()
+        if endpoint is not _DOORS.cchain
+        for path in endpoint.paths
+    )
+    websocket_paths = SocketPaths(CCHAIN_WEBSOCKETS, _DOORS.base_paths.without)
+
+
+class AdoptedProtocol(Protocol):
+    """The same on a connection that a reader has handed over (`nodeproject.processes.readers`).
+
+    Args:
+        received: What had been received on it.
+        options: As uvicorn gives them.
+    """
+
+    def __init__(self, received: bytes, **options: Any) -> None:
+        super().__init__(**options)
+        self._received = received
+
+    @override
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if not transport.is_closing():
+            self.data_received(self._received)
+
+
+class WebSocket(GuardedWebSocket):
+    """The sockets of this node, counted with its other connections."""
+
+    held = _DOORS.connections
+    memory = _DOORS.memory
+    interpreter = _DOORS.interpreter
+    current = this_node().head
+    client_of = staticmethod(_DOORS.cchain.gate.client)
