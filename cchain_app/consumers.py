@@ -1,12 +1,12 @@
 """The C-Chain's WebSocket, /ext/bc/C/ws: the methods of HTTP, and subscriptions."""
 
 from cchain_app.api.rpc import EvmRpc
-from jsonrpc.gathering import Gatherers
-from jsonrpc.http import Endpoint
-from jsonrpc.memory import RequestMemory
-from jsonrpc.session import SocketLimits
-from jsonrpc.websocket import JsonRpcConsumer
-from jsonrpc.workers import Workers
+from jsonrpc.dispatch.gathering import Gatherers
+from jsonrpc.dispatch.workers import Workers
+from jsonrpc.http.replies import Endpoint
+from jsonrpc.limits.memory import RequestMemory
+from jsonrpc.websocket.consumer import JsonRpcConsumer
+from jsonrpc.websocket.session import SocketLimits
 
 
 class EthConsumer(JsonRpcConsumer):

@@ -11,7 +11,7 @@ from cchain_app.transaction_log.known import KnownSignatures
 from explorer_app.names.book import NameBook
 from explorer_app.verification.port import Compilers
 from health_app.result import Report
-from jsonrpc.http import Endpoint
+from jsonrpc.http.replies import Endpoint
 from platform_app.chain import PlatformChain
 
 EXECUTING: Final = 2

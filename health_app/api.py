@@ -13,8 +13,8 @@ from msgspec import Raw
 
 from health_app.reporter import Reporter
 from health_app.result import Report
-from jsonrpc.params import Param
-from jsonrpc.registry import MethodRegistry
+from jsonrpc.dispatch.params import Param
+from jsonrpc.dispatch.registry import MethodRegistry
 from platform_app.api import params
 
 Show = Callable[[Collection[str]], Report]

@@ -27,10 +27,10 @@ from chaindb.chains import Chain  # noqa: E402
 from explorer_app.api.door import body_limit as source_body_limit  # noqa: E402
 from explorer_app.api.paths import SENDING_SOURCES  # noqa: E402
 from health_app.metrics.process import OTHER  # noqa: E402
-from jsonrpc.asgi import RawDoor  # noqa: E402
+from jsonrpc.dispatch.gate import Gate  # noqa: E402
 from jsonrpc.errors import Overloaded  # noqa: E402
-from jsonrpc.gate import Gate  # noqa: E402
-from jsonrpc.http import by_path  # noqa: E402
+from jsonrpc.http.asgi_rpc import RawDoor  # noqa: E402
+from jsonrpc.http.replies import by_path  # noqa: E402
 from nodeproject.apps import this_node  # noqa: E402
 from nodeproject.heads.listener import HeadListener  # noqa: E402
 from nodeproject.heads.platform import PlatformListener  # noqa: E402

@@ -21,7 +21,7 @@ from explorer_app.site import Explorer
 from health_app.metrics.process import ProcessMetrics
 from health_app.metrics.sharing import Alone, Shared
 from health_app.result import Report
-from jsonrpc.turn import LoopTurn
+from jsonrpc.limits.turn import LoopTurn
 from network_app.node import NodeNetwork
 from network_app.selectors import has_peers
 from nodeproject.copies.snapshots.service import Snapshots

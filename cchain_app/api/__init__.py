@@ -8,33 +8,25 @@ node over RPC, and nothing signs, but for a development chain's known keys (`acc
 
 from typing import Final
 
-from cchain_app.api import (
-    account_methods,
-    development_methods,
-    eth_blocks,
-    eth_fees,
-    eth_filters,
-    eth_logs,
-    eth_state,
-    eth_transactions,
-    execution,
-    execution_gas,
-    forked,
-    log_methods,
-    node,
-    params,
-    params_call,
-    params_logs,
-    params_state,
-    state_methods,
-    subscriptions,
-    tracing_methods,
-    txpool,
-)
+from cchain_app.api.debug import methods as state_methods
+from cchain_app.api.devnet import account_methods, log_methods
+from cchain_app.api.devnet import methods as development_methods
 from cchain_app.api.errors import to_error_object
+from cchain_app.api.eth import blocks as eth_blocks
+from cchain_app.api.eth import execution, execution_gas, forked, node, subscriptions, txpool
+from cchain_app.api.eth import fees as eth_fees
+from cchain_app.api.eth import filters as eth_filters
+from cchain_app.api.eth import logs as eth_logs
+from cchain_app.api.eth import state as eth_state
+from cchain_app.api.eth import transactions as eth_transactions
+from cchain_app.api.params import call as params_call
+from cchain_app.api.params import logs as params_logs
+from cchain_app.api.params import state as params_state
+from cchain_app.api.params import values as params
 from cchain_app.api.rpc import EvmRpc
-from jsonrpc.params import Param
-from jsonrpc.registry import Gathers, MethodRegistry
+from cchain_app.api.trace import methods as tracing_methods
+from jsonrpc.dispatch.params import Param
+from jsonrpc.dispatch.registry import Gathers, MethodRegistry
 
 __all__ = ["EvmRpc", "registry"]
 

@@ -5,7 +5,7 @@ Every accepted block is final, so latest, safe and finalized are the head, as on
 """
 
 from cchain_app.api.errors import server_error
-from cchain_app.api.params import BlockHash, BlockNumber, BlockParam, Tag
+from cchain_app.api.params.values import BlockHash, BlockNumber, BlockParam, Tag
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.selectors import blocks

@@ -24,8 +24,8 @@ from cchain_app.services.pending import PendingBlocks
 from cchain_app.services.transaction_log import TransactionLog
 from cchain_app.transaction_log.console import CONSOLE
 from chaindb.connections import WOULD_BLOCK
-from jsonrpc.hub import Hub, HubLimits
-from jsonrpc.turn import LoopTurn
+from jsonrpc.limits.turn import LoopTurn
+from jsonrpc.websocket.hub import Hub, HubLimits
 from primitives.evm import Hash
 from primitives.fair_lock import FairLock
 

@@ -12,10 +12,10 @@ from cchain_app.api.call_log import TELL_THEMSELVES
 from cchain_app.chain import EvmChain
 from cchain_app.selectors.state import prefetch
 from cchain_app.services.transaction_log import TransactionLog
-from jsonrpc.dispatch import Limits, Shortcut, ShortcutAnswer
-from jsonrpc.http import WholeFrames, WholeRequests
-from jsonrpc.memory import SMALL
-from jsonrpc.turn import LoopTurn
+from jsonrpc.dispatch.dispatcher import Limits, Shortcut, ShortcutAnswer
+from jsonrpc.http.replies import WholeFrames, WholeRequests
+from jsonrpc.limits.memory import SMALL
+from jsonrpc.limits.turn import LoopTurn
 from primitives.evm import Address, Slot
 
 Names = str | dict[str, int]

@@ -3,7 +3,7 @@
 From signed envelopes to transactions whose signers are proven: here. No account is looked at before that; then
 `admissions` stores what the pool takes. What several threads bring is written together, in one transaction of
 the database. Single calls that arrive together are one submission before: the doors gather them for one thread
-(`jsonrpc.gathering`).
+(`jsonrpc.dispatch.gathering`).
 """
 
 from collections.abc import Sequence

@@ -20,7 +20,7 @@ from explorer_app.api import forms
 from explorer_app.apps import explorer
 from explorer_app.selectors.places import Busy
 from explorer_app.site import Explorer
-from jsonrpc.http import read_head, to_response
+from jsonrpc.http.replies import read_head, to_response
 
 _METHODS: Final = "GET, POST, OPTIONS"
 _FORM_OVERHEAD: Final = 2

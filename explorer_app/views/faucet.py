@@ -16,8 +16,8 @@ from explorer_app.services.faucet import (
 )
 from explorer_app.site import Explorer
 from explorer_app.views.page import form_page, rendered
-from jsonrpc.caller import is_named
-from jsonrpc.http import read_head
+from jsonrpc.dispatch.caller import is_named
+from jsonrpc.http.replies import read_head
 
 _JSON: Final = "application/json"
 _MOST_TEXT: Final = 120

@@ -16,7 +16,7 @@ from prometheus_client.core import (
 from prometheus_client.utils import floatToGoString
 
 from health_app.metrics.catalogue import HELP
-from jsonrpc.tally import BOUNDS, Durations
+from jsonrpc.dispatch.tally import BOUNDS, Durations
 
 NAMESPACE: Final = "svc"
 """Before each name."""

@@ -1,6 +1,6 @@
 """What one process counts, and what it can be asked: whoever has something makes it known here.
 
-Calls, replies and statements are counted by `jsonrpc.tally` and `jsonrpc.inflight`, since the client
+Calls, replies and statements are counted by `jsonrpc.dispatch.tally` and `jsonrpc.dispatch.inflight`, since the client
 library's histogram costs six times as much, and more where processes share a directory. `update` carries
 their counts over into the library's instruments. Rarer events count into these at once.
 """
@@ -14,11 +14,11 @@ from typing import Any, Final, NamedTuple
 from django.db import connections
 
 from health_app.metrics.instruments import Instruments
-from jsonrpc.calls import NOT_EXECUTED
-from jsonrpc.hub import Hub
-from jsonrpc.inflight import Inflight, Replies
-from jsonrpc.tally import Tally
-from jsonrpc.workers import Workers
+from jsonrpc.dispatch.calls import NOT_EXECUTED
+from jsonrpc.dispatch.inflight import Inflight, Replies
+from jsonrpc.dispatch.tally import Tally
+from jsonrpc.dispatch.workers import Workers
+from jsonrpc.websocket.hub import Hub
 
 LONG_BOUNDS: Final = (
     0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 120.0,

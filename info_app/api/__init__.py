@@ -10,8 +10,8 @@ from collections.abc import Callable
 from info_app.api import node, upgrades
 from info_app.api import peers as connected
 from info_app.api.node import BOOTSTRAPPED_SECONDS, REPORTED_SECONDS, to_error_object
-from jsonrpc.params import Param
-from jsonrpc.registry import MethodRegistry
+from jsonrpc.dispatch.params import Param
+from jsonrpc.dispatch.registry import MethodRegistry
 from platform_app.api import params
 from platform_app.api.answers import Answers
 from primitives.ids import EMPTY_NODE_ID

@@ -12,7 +12,8 @@ from typing import Final
 from django.conf import settings
 
 from cchain_app import notifications
-from cchain_app.api import EvmRpc, subscriptions
+from cchain_app.api import EvmRpc
+from cchain_app.api.eth import subscriptions
 from cchain_app.selectors import blocks
 from cchain_app.syncing import Progress, up_to_date
 from chaindb.chains import Chain

@@ -15,7 +15,7 @@ from typing_extensions import override
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
 from chaindb.connections import in_thread
-from jsonrpc.calls import STOP
+from jsonrpc.dispatch.calls import STOP
 from nodeproject.heads.registry import directory_of
 from nodeproject.heads.shared_memory import HeadPage
 
@@ -29,7 +29,7 @@ Then = Callable[[bool], None]
 
 
 class FollowedHead:
-    """The chain's memory in a process, kept in line with a page; a `jsonrpc.direct.Current`. An event loop has it.
+    """The chain's memory in a process, kept in line with a page; a `jsonrpc.http.fast_path.Current`. An event loop has it.
 
     Args:
         chain: The chain.

@@ -24,8 +24,8 @@ from health_app.metrics.sharing import Alone, Shared
 from health_app.reporter import SHORTEST_INTERVAL, WARM_UP, Reporter
 from health_app.result import CheckResult
 from health_app.writing import HOLD, Writes
-from jsonrpc.direct import DirectProtocol
-from jsonrpc.workers import Workers
+from jsonrpc.dispatch.workers import Workers
+from jsonrpc.http.fast_path import DirectProtocol
 from network_app.apps import node_network
 from nodeproject.settings.node import NodeSettings
 from nodeproject.web.memory_cache import MemoryCache

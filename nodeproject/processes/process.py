@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from jsonrpc.connections import ConnectionLimits
+from jsonrpc.limits.connections import ConnectionLimits
 from primitives.sockets import bound_sockets
 
 SWITCH_INTERVAL = 0.0005

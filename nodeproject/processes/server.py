@@ -236,7 +236,7 @@ def _daphne(listening: Listening) -> None:
     from daphne.ws_protocol import WebSocketFactory
     from twisted.internet.endpoints import AdoptedStreamServerEndpoint
 
-    from jsonrpc.http import by_path
+    from jsonrpc.http.replies import by_path
     from nodeproject.apps import this_node
     from nodeproject.asgi import application, load_pages, takes_body
     from nodeproject.web.daphne_protocol import BoundedFactory, BoundedRequest, ClosingProtocol

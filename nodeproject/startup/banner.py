@@ -5,7 +5,7 @@ from rich.markup import escape
 from cchain_app.selectors import blocks, development
 from chaindb.chains import Chain
 from explorer_app.selectors import known_accounts
-from jsonrpc.caller import naming
+from jsonrpc.dispatch.caller import naming
 from nodeproject.management.terminal import print_facts
 from nodeproject.node import Node
 from nodeproject.startup.initialise import password_file

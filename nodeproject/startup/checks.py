@@ -11,7 +11,7 @@ from django.db import DatabaseError
 from cchain_app.apps import evm_chain
 from cchain_app.evm.select import EngineSelectionError, verify_choice
 from cchain_app.genesis_fields import GenesisFileError
-from jsonrpc.gate import is_possible_host, is_possible_origin
+from jsonrpc.dispatch.gate import is_possible_host, is_possible_origin
 from network_app import addresses, producer
 from network_app.snowman.parameters import (
     DEFAULT_ALPHA,

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from cchain_app.api.eth_fees import gas_price, next_base_fee
+from cchain_app.api.eth.fees import gas_price, next_base_fee
 from cchain_app.selectors import blocks
 from nodeproject.node import Node
 from nodeproject.processes.process import CannotStart

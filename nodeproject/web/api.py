@@ -12,7 +12,7 @@ from ninja.openapi.docs import ABS_TPL_PATH, Swagger
 
 from chaindb.chains import Chain
 from explorer_app.views.front import front
-from jsonrpc.http import Endpoint, respond
+from jsonrpc.http.replies import Endpoint, respond
 from nodeproject.apps import this_node
 from nodeproject.web import endpoints, get_pages
 from nodeproject.web.endpoints import Doors

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
-from jsonrpc.caller import is_loopback
-from jsonrpc.client_address import NO_PROXIES, TrustedProxies, is_proxy
+from jsonrpc.dispatch.caller import is_loopback
+from jsonrpc.limits.client_address import NO_PROXIES, TrustedProxies, is_proxy
 from nodeproject.settings.flags import Form, FormError
 
 HEADER: Final = b"x-forwarded-prefix"

@@ -8,8 +8,8 @@ from django.db import DatabaseError
 from typing_extensions import override
 
 from cchain_app.chain import EvmChain
+from jsonrpc.dispatch.workers import Workers
 from jsonrpc.errors import Overloaded
-from jsonrpc.workers import Workers
 from platform_app.chain import NoGenesis, PlatformChain
 from primitives.networks import XCHAIN_ALIASES
 

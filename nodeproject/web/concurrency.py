@@ -6,7 +6,7 @@ do at a time.
 
 A body that comes slowly, and a page that is read slowly, hold up nobody: a request's turn begins when
 its body is there, and ends when its page is made. What waits to be read is counted with the bodies of
-other requests (`jsonrpc.memory`). A download longer than `HELD` is made while it is read, in its turn.
+other requests (`jsonrpc.limits.memory`). A download longer than `HELD` is made while it is read, in its turn.
 """
 
 import asyncio
@@ -19,13 +19,13 @@ from typing import Final, ParamSpec, TypeVar
 from asgiref.sync import ThreadSensitiveContext
 from typing_extensions import override
 
-from jsonrpc.asgi import Application, Receive, Scope, read_head
-from jsonrpc.delivery import STALL_SECONDS, Message, NotRead, Send, abandon, send_in_parts
+from jsonrpc.dispatch.gate import Gate
+from jsonrpc.dispatch.inflight import Replies
 from jsonrpc.errors import Overloaded
-from jsonrpc.gate import Gate
-from jsonrpc.inflight import Replies
-from jsonrpc.memory import RequestMemory, Share
-from jsonrpc.peer import is_gone
+from jsonrpc.http.asgi_rpc import Application, Receive, Scope, read_head
+from jsonrpc.http.delivery import STALL_SECONDS, Message, NotRead, Send, abandon, send_in_parts
+from jsonrpc.http.peer import is_gone
+from jsonrpc.limits.memory import RequestMemory, Share
 
 DJANGO_THREADS: Final = 8
 """Requests that Django works on at once in one process."""

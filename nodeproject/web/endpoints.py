@@ -18,20 +18,20 @@ from health_app.api import HealthApi
 from info_app import api as info_api
 from info_app.api.node import OwnNode
 from info_app.version import vm_versions
-from jsonrpc.answering import Answering
-from jsonrpc.client_address import TrustedProxies
-from jsonrpc.connections import Connections
-from jsonrpc.dialects import GETH, GORILLA
-from jsonrpc.dispatch import Dispatcher, Limits
-from jsonrpc.gate import GateConfig
-from jsonrpc.gathering import Gatherers
-from jsonrpc.http import Endpoint
-from jsonrpc.interpreter import Interpreter
-from jsonrpc.memory import MemoryLimits, RequestMemory
-from jsonrpc.registry import MethodRegistry
-from jsonrpc.throttle import LocalThrottle, Rate, Throttle
-from jsonrpc.turn import LoopTurn
-from jsonrpc.workers import Workers
+from jsonrpc.dispatch.dialects import GETH, GORILLA
+from jsonrpc.dispatch.dispatcher import Dispatcher, Limits
+from jsonrpc.dispatch.gate import GateConfig
+from jsonrpc.dispatch.gathering import Gatherers
+from jsonrpc.dispatch.registry import MethodRegistry
+from jsonrpc.dispatch.workers import Workers
+from jsonrpc.http.answering import Answering
+from jsonrpc.http.replies import Endpoint
+from jsonrpc.limits.client_address import TrustedProxies
+from jsonrpc.limits.connections import Connections
+from jsonrpc.limits.interpreter import Interpreter
+from jsonrpc.limits.memory import MemoryLimits, RequestMemory
+from jsonrpc.limits.throttle import LocalThrottle, Rate, Throttle
+from jsonrpc.limits.turn import LoopTurn
 from nodeproject.processes.observation import Observation
 from nodeproject.processes.process import connection_limits
 from nodeproject.settings.node import NodeSettings
@@ -312,7 +312,7 @@ class Doors:
         from redis.exceptions import ConnectionError  # Redis' own
 
         from chaindb.redis_cache import SECONDS
-        from jsonrpc.redis_throttle import RedisThrottle
+        from jsonrpc.limits.redis_throttle import RedisThrottle
 
         redis = Redis.from_url(
             node.redis_url,

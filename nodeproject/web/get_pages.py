@@ -19,16 +19,16 @@ from chaindb.connections import release
 from chaindb.unavailable import unavailable
 from health_app.api import Answer, HealthApi
 from health_app.metrics.process import OTHER
-from jsonrpc.asgi import Application, Receive, Scope, read_head
-from jsonrpc.delivery import Send
+from jsonrpc.dispatch.gate import Gate, Reply, RequestHead
+from jsonrpc.dispatch.gorilla import GORILLA
+from jsonrpc.dispatch.inflight import Replies
+from jsonrpc.dispatch.workers import Workers
 from jsonrpc.errors import Overloaded
-from jsonrpc.gate import Gate, Reply, RequestHead
-from jsonrpc.gorilla import GORILLA
-from jsonrpc.http import GZIPPED, accepts_gzip, by_path, to_response
-from jsonrpc.http import read_head as read_django_head
-from jsonrpc.inflight import Replies
-from jsonrpc.plain_heads import read_headers
-from jsonrpc.workers import Workers
+from jsonrpc.http.asgi_rpc import Application, Receive, Scope, read_head
+from jsonrpc.http.delivery import Send
+from jsonrpc.http.plain_heads import read_headers
+from jsonrpc.http.replies import GZIPPED, accepts_gzip, by_path, to_response
+from jsonrpc.http.replies import read_head as read_django_head
 from nodeproject.processes.observation import Observation
 from nodeproject.web.base_path import NO_BASE_PATHS, BasePaths
 from nodeproject.web.endpoints import ROOT, Doors
@@ -175,7 +175,7 @@ class PagesAtOnce:
         self._asked = lru_cache(maxsize=_HEADS)(self._read)
 
     def get(self, head: bytes) -> Reply | None:
-        """Return the reply to a request with this head, and count it; see `jsonrpc.direct.Pages`."""
+        """Return the reply to a request with this head, and count it; see `jsonrpc.http.fast_path.Pages`."""
         asked = self._asked(head)
         if asked is None:
             return None

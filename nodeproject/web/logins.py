@@ -23,7 +23,7 @@ from typing_extensions import override
 from unfold.forms import AuthenticationForm
 
 from chaindb.attempts import Failures, Limit, NoSlot, Slots
-from jsonrpc.client_address import client_key
+from jsonrpc.limits.client_address import client_key
 from nodeproject.apps import this_node
 
 CACHE: Final = "logins"

@@ -6,11 +6,11 @@ from typing import Any
 from typing_extensions import override
 
 import nodeproject.asgi  # noqa: F401  # uvicorn imports this module first, and models need Django's setup
-from jsonrpc import direct
-from jsonrpc.http import by_path
-from jsonrpc.plain_heads import RequestHeads
-from jsonrpc.pooled import Pooled
-from jsonrpc.socket_protocol import GuardedWebSocket
+from jsonrpc.http import fast_path
+from jsonrpc.http.plain_heads import RequestHeads
+from jsonrpc.http.pooled import Pooled
+from jsonrpc.http.replies import by_path
+from jsonrpc.websocket.uvicorn_protocol import GuardedWebSocket
 from nodeproject.apps import this_node
 from nodeproject.web.chain_paths import SocketPaths
 from nodeproject.web.endpoints import CCHAIN_WEBSOCKETS
@@ -18,7 +18,7 @@ from nodeproject.web.endpoints import CCHAIN_WEBSOCKETS
 _DOORS = this_node().doors
 
 
-class Protocol(direct.DirectProtocol):
+class Protocol(fast_path.DirectProtocol):
     """The direct door to this node's endpoints."""
 
     heads = RequestHeads(by_path(_DOORS.endpoints()))

@@ -9,8 +9,8 @@ without. `xchain` is the little that is asked of the X-Chain. Methods that are a
 what is remembered of the accepted state (`answers`).
 """
 
-from jsonrpc.params import Param
-from jsonrpc.registry import MethodRegistry
+from jsonrpc.dispatch.params import Param
+from jsonrpc.dispatch.registry import MethodRegistry
 from platform_app.api import (
     blocks,
     chains,

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from jsonrpc.caller import Caller, Guard, is_named, shown
-from jsonrpc.params import Param
+from jsonrpc.dispatch.caller import Caller, Guard, is_named, shown
+from jsonrpc.dispatch.params import Param
 from platform_app.api.errors import refused
 from platform_app.chain import PlatformChain
 from primitives.networks import LOCAL

@@ -5,8 +5,8 @@ from functools import cached_property, lru_cache, partial, update_wrapper
 from math import inf
 from typing import Any, Final, TypeVar
 
-from jsonrpc.params import Param
-from jsonrpc.registry import MethodRegistry
+from jsonrpc.dispatch.params import Param
+from jsonrpc.dispatch.registry import MethodRegistry
 from platform_app.api.answers import Answers
 from platform_app.api.callers import keystore_guard, uses_keystore
 from platform_app.api.errors import to_error_object

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, Final, NamedTuple
 
-from jsonrpc.params import Param
+from jsonrpc.dispatch.params import Param
 from platform_app.api import params
 from platform_app.api.errors import saying
 from platform_app.api.rpc import Methods, PlatformRpc

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from chaindb import clock
+from jsonrpc.dispatch.params import Param
 from jsonrpc.errors import JsonRpcError
-from jsonrpc.params import Param
 from platform_app.api import chain_names, params
 from platform_app.api.chains import fx_id_of, vm_id_of
 from platform_app.api.errors import refused, saying

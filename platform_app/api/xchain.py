@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from jsonrpc.params import Param
-from jsonrpc.registry import MethodRegistry
+from jsonrpc.dispatch.params import Param
+from jsonrpc.dispatch.registry import MethodRegistry
 from platform_app.api.errors import NOT_FOUND, refused, shortened
 from platform_app.api.params import text
 from platform_app.api.rpc import Methods, PlatformRpc

@@ -5,9 +5,9 @@ from django.core.exceptions import SynchronousOnlyOperation
 from cchain_app.api import registry
 from cchain_app.api.loop_gas import one_request
 from chaindb.connections import WouldBlock
-from jsonrpc.calls import Observer
-from jsonrpc.dispatch import Dispatcher, Limits, Shortcut
-from jsonrpc.turn import LoopTurn
+from jsonrpc.dispatch.calls import Observer
+from jsonrpc.dispatch.dispatcher import Dispatcher, Limits, Shortcut
+from jsonrpc.limits.turn import LoopTurn
 from nodeproject.apps import this_node
 
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from jsonrpc.caller import Caller
-from jsonrpc.dispatch import Dispatcher, Limits
-from jsonrpc.envelope import Raw
+from jsonrpc.dispatch.caller import Caller
+from jsonrpc.dispatch.dispatcher import Dispatcher, Limits
+from jsonrpc.dispatch.envelope import Raw
+from jsonrpc.dispatch.params import Param
+from jsonrpc.dispatch.registry import MethodRegistry
 from jsonrpc.errors import InvalidParam, JsonRpcError
-from jsonrpc.params import Param
-from jsonrpc.registry import MethodRegistry
 
 
 class WouldBlock(Exception):

@@ -27,9 +27,9 @@ class Walk(NamedTuple):
 
 
 _DOOR = (
-    Step("bytes come from the socket", "jsonrpc/direct.py", "DirectProtocol.data_received"),
-    Step("a whole request is there", "jsonrpc/answering.py", "Answering.answer"),
-    Step("the call leaves the event loop", "jsonrpc/workers.py", "Workers.run"),
+    Step("bytes come from the socket", "jsonrpc/http/fast_path.py", "DirectProtocol.data_received"),
+    Step("a whole request is there", "jsonrpc/http/answering.py", "Answering.answer"),
+    Step("the call leaves the event loop", "jsonrpc/dispatch/workers.py", "Workers.run"),
 )
 
 RAW_TRANSACTION = Walk(
@@ -46,7 +46,7 @@ RAW_TRANSACTION = Walk(
         Step("the block is put together", "cchain_app/blocks/assembly.py", "assemble"),
         Step("the block becomes rows", "cchain_app/store/chain.py", "commit"),
         Step("the node is told", "chaindb/pointers.py", "Pointers.send", "head_accepted"),
-        Step("the head goes to a socket", "jsonrpc/connection.py", "Connection.push"),
+        Step("the head goes to a socket", "jsonrpc/websocket/connection.py", "Connection.push"),
     ),
 )
 
@@ -86,11 +86,11 @@ GET_LOGS = Walk(
     "`eth_getLogs`",
     (
         *_DOOR,
-        Step("the filter is read", "cchain_app/api/params_logs.py", "log_criteria"),
-        Step("the range is settled", "cchain_app/api/eth_logs.py", "resolve_range"),
+        Step("the filter is read", "cchain_app/api/params/logs.py", "log_criteria"),
+        Step("the range is settled", "cchain_app/api/eth/logs.py", "resolve_range"),
         Step("the rows are asked for", "cchain_app/selectors/logs.py", "search"),
-        Step("a log is written as JSON", "cchain_app/api/eth_logs.py", "render_rows"),
-        Step("the reply is made", "jsonrpc/http.py", "Endpoint.reply"),
+        Step("a log is written as JSON", "cchain_app/api/eth/logs.py", "render_rows"),
+        Step("the reply is made", "jsonrpc/http/replies.py", "Endpoint.reply"),
     ),
 )
 

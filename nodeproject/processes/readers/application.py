@@ -3,10 +3,10 @@
 import asyncio
 from typing import Any
 
-from jsonrpc.asgi import RawDoor
-from jsonrpc.http import by_path
-from jsonrpc.plain_heads import RequestHeads
-from jsonrpc.pooled import Pooled
+from jsonrpc.http.asgi_rpc import RawDoor
+from jsonrpc.http.plain_heads import RequestHeads
+from jsonrpc.http.pooled import Pooled
+from jsonrpc.http.replies import by_path
 from nodeproject.heads.listener import HeadListener
 from nodeproject.node import Node
 from nodeproject.processes.readers.handover import Handover

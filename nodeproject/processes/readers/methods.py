@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from jsonrpc.dispatch import Dispatcher
-from jsonrpc.envelope import Body
+from jsonrpc.dispatch.dispatcher import Dispatcher
+from jsonrpc.dispatch.envelope import Body
 from jsonrpc.errors import JsonRpcError
 
 READS: Final = frozenset({

@@ -14,11 +14,11 @@ from typing import Any, ClassVar, Final
 
 from typing_extensions import override
 
-from jsonrpc.calls import STOP
-from jsonrpc.direct import MAX_HEAD, DirectProtocol
-from jsonrpc.dispatch import Dispatcher
-from jsonrpc.envelope import Body
-from jsonrpc.plain_heads import CHANGING, read_headers
+from jsonrpc.dispatch.calls import STOP
+from jsonrpc.dispatch.dispatcher import Dispatcher
+from jsonrpc.dispatch.envelope import Body
+from jsonrpc.http.fast_path import MAX_HEAD, DirectProtocol
+from jsonrpc.http.plain_heads import CHANGING, read_headers
 from nodeproject.processes.readers.handover import Handover
 from nodeproject.processes.readers.head import ReaderHead
 from nodeproject.processes.readers.methods import only_reads

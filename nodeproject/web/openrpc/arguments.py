@@ -11,20 +11,18 @@ import inspect
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
-from cchain_app.api import (
-    development_chain,
-    forked,
-    params,
-    params_accounts,
-    params_call,
-    params_logs,
-    params_simulation,
-    params_state,
-    params_tracing,
-)
-from cchain_app.api import params_development as by_hand
+from cchain_app.api.devnet import chain as development_chain
+from cchain_app.api.eth import forked
+from cchain_app.api.params import accounts as params_accounts
+from cchain_app.api.params import call as params_call
+from cchain_app.api.params import development as by_hand
+from cchain_app.api.params import logs as params_logs
+from cchain_app.api.params import simulation as params_simulation
+from cchain_app.api.params import state as params_state
+from cchain_app.api.params import tracing as params_tracing
+from cchain_app.api.params import values as params
 from cchain_app.tracing.options import TRACERS
-from jsonrpc.params import Param
+from jsonrpc.dispatch.params import Param
 from nodeproject.web.openrpc.schemas import (
     ANYTHING,
     BOOLEAN,

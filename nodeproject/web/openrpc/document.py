@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from jsonrpc.registry import MethodRegistry
+from jsonrpc.dispatch.registry import MethodRegistry
 from nodeproject.web.openrpc import results_evm, results_platform, schemas_evm
 from nodeproject.web.openrpc.entries import Argument, Entry, entries_of
 from nodeproject.web.openrpc.schemas import WHERE, Schema

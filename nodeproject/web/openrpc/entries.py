@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from cchain_app.api import errors as evm_errors
+from jsonrpc.dispatch.params import Param
+from jsonrpc.dispatch.registry import Method
 from jsonrpc.errors import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, SERVER_ERROR
-from jsonrpc.params import Param
-from jsonrpc.registry import Method
 from nodeproject.web.openrpc import (
     results_development,
     results_evm,

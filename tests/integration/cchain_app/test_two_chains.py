@@ -18,7 +18,9 @@ from django.urls import reverse
 from cchain_app import models, notifications
 from cchain_app.admin.dashboard import overview
 from cchain_app.admin.links import find_page
-from cchain_app.api import EvmRpc, eth_logs, registry, subscriptions
+from cchain_app.api import EvmRpc, registry
+from cchain_app.api.eth import logs as eth_logs
+from cchain_app.api.eth import subscriptions
 from cchain_app.apps import evm_chain, use
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain, NoBlockchainID
@@ -32,9 +34,9 @@ from cchain_app.txs.signing import sign_transaction
 from cchain_app.txs.transaction import Transaction
 from chaindb.database import Database
 from chaindb.pointers import Message, Pointers
-from jsonrpc.dispatch import Dispatcher
+from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.errors import JsonRpcError
-from jsonrpc.hub import Exchange
+from jsonrpc.websocket.hub import Exchange
 from primitives.ids import ID
 from tests.builders import bytecode
 from tests.builders.evm_chains import produce

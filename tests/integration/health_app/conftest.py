@@ -12,9 +12,9 @@ from chaindb.database import Database
 from health_app import services
 from health_app.reporter import Reporter
 from health_app.writing import Writes
-from jsonrpc.asgi import RawDoor
-from jsonrpc.http import by_path
-from jsonrpc.workers import Workers
+from jsonrpc.dispatch.workers import Workers
+from jsonrpc.http.asgi_rpc import RawDoor
+from jsonrpc.http.replies import by_path
 from nodeproject.apps import this_node
 from nodeproject.web import get_pages
 from tests.builders import health_checks as checks

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from jsonrpc.dispatch import Dispatcher, Limits
-from jsonrpc.gate import GateConfig
-from jsonrpc.gathering import Gatherers
-from jsonrpc.http import Endpoint
-from jsonrpc.hub import Hub, HubLimits
-from jsonrpc.websocket import JsonRpcConsumer
-from jsonrpc.workers import Workers
+from jsonrpc.dispatch.dispatcher import Dispatcher, Limits
+from jsonrpc.dispatch.gate import GateConfig
+from jsonrpc.dispatch.gathering import Gatherers
+from jsonrpc.dispatch.workers import Workers
+from jsonrpc.http.replies import Endpoint
+from jsonrpc.websocket.consumer import JsonRpcConsumer
+from jsonrpc.websocket.hub import Hub, HubLimits
 from tests.builders.interface import calls, clock, dispatcher, registry, would_block
 from tests.integration.jsonrpc.guarded import looked, made, raw, serve
 

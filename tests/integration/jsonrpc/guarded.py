@@ -12,27 +12,27 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from jsonrpc.answering import Answering
-from jsonrpc.asgi import RawDoor
-from jsonrpc.connections import ConnectionLimits, Connections
-from jsonrpc.current import Current
-from jsonrpc.dialects import GETH
-from jsonrpc.direct import DirectProtocol
-from jsonrpc.dispatch import Dispatcher
-from jsonrpc.gate import Gate, GateConfig
-from jsonrpc.gathering import Gatherers
-from jsonrpc.http import Endpoint, WholeFrames, WholeRequests, by_path
-from jsonrpc.hub import Exchange, Hub
-from jsonrpc.interpreter import WORK_SECONDS, Interpreter
-from jsonrpc.memory import MemoryLimits, RequestMemory
-from jsonrpc.plain_heads import RequestHeads
-from jsonrpc.pooled import Pooled
-from jsonrpc.protocol import Patience
-from jsonrpc.registry import MethodRegistry
-from jsonrpc.session import SocketLimits
-from jsonrpc.socket_protocol import GuardedWebSocket
-from jsonrpc.websocket import JsonRpcConsumer
-from jsonrpc.workers import Workers
+from jsonrpc.dispatch.dialects import GETH
+from jsonrpc.dispatch.dispatcher import Dispatcher
+from jsonrpc.dispatch.gate import Gate, GateConfig
+from jsonrpc.dispatch.gathering import Gatherers
+from jsonrpc.dispatch.registry import MethodRegistry
+from jsonrpc.dispatch.workers import Workers
+from jsonrpc.http.answering import Answering
+from jsonrpc.http.asgi_rpc import RawDoor
+from jsonrpc.http.current import Current
+from jsonrpc.http.fast_path import DirectProtocol
+from jsonrpc.http.plain_heads import RequestHeads
+from jsonrpc.http.pooled import Pooled
+from jsonrpc.http.replies import Endpoint, WholeFrames, WholeRequests, by_path
+from jsonrpc.http.uvicorn_protocol import Patience
+from jsonrpc.limits.connections import ConnectionLimits, Connections
+from jsonrpc.limits.interpreter import WORK_SECONDS, Interpreter
+from jsonrpc.limits.memory import MemoryLimits, RequestMemory
+from jsonrpc.websocket.consumer import JsonRpcConsumer
+from jsonrpc.websocket.hub import Exchange, Hub
+from jsonrpc.websocket.session import SocketLimits
+from jsonrpc.websocket.uvicorn_protocol import GuardedWebSocket
 from tests.integration.jsonrpc.serving import JSON, serving
 from tests.integration.patience import SECONDS
 from tests.servers.raw import RawConnection

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from jsonrpc.answering import Answering
-from jsonrpc.connections import ConnectionLimits
-from jsonrpc.direct import DirectProtocol
-from jsonrpc.memory import MemoryLimits
+from jsonrpc.http.answering import Answering
+from jsonrpc.http.fast_path import DirectProtocol
+from jsonrpc.limits.connections import ConnectionLimits
+from jsonrpc.limits.memory import MemoryLimits
 from tests.integration.jsonrpc.guarded import ANSWER, PLAIN, Panic, until
 from tests.integration.jsonrpc.serving import JSON
 from tests.servers.raw import RawConnection

@@ -7,8 +7,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from jsonrpc.direct import DirectProtocol
-from jsonrpc.gate import Reply
+from jsonrpc.dispatch.gate import Reply
+from jsonrpc.http.fast_path import DirectProtocol
 from tests.integration.jsonrpc.guarded import (
     ANSWER,
     PLAIN,

@@ -7,19 +7,20 @@ from typing import Any
 
 import pytest
 
-from jsonrpc import envelope, http
-from jsonrpc.answering import Answering
-from jsonrpc.asgi import RawDoor
-from jsonrpc.dispatch import MISS, Dispatcher
-from jsonrpc.gate import Reply
-from jsonrpc.gathering import Gatherers
-from jsonrpc.geth import Geth
-from jsonrpc.http import Endpoint, by_path
-from jsonrpc.plain_heads import RequestHeads, read_headers
-from jsonrpc.registry import MethodRegistry
-from jsonrpc.throttle import LocalThrottle, Rate
-from jsonrpc.turn import LoopTurn
-from jsonrpc.workers import Workers
+from jsonrpc.dispatch import envelope
+from jsonrpc.dispatch.dispatcher import MISS, Dispatcher
+from jsonrpc.dispatch.gate import Reply
+from jsonrpc.dispatch.gathering import Gatherers
+from jsonrpc.dispatch.geth import Geth
+from jsonrpc.dispatch.registry import MethodRegistry
+from jsonrpc.dispatch.workers import Workers
+from jsonrpc.http import replies
+from jsonrpc.http.answering import Answering
+from jsonrpc.http.asgi_rpc import RawDoor
+from jsonrpc.http.plain_heads import RequestHeads, read_headers
+from jsonrpc.http.replies import Endpoint, by_path
+from jsonrpc.limits.throttle import LocalThrottle, Rate
+from jsonrpc.limits.turn import LoopTurn
 from tests.builders.interface import Clock, refuse_pages
 from tests.integration.jsonrpc.two_doors import Served, exchange, two_doors
 from tests.integration.jsonrpc.two_doors import request as posted
@@ -201,13 +202,13 @@ def test_what_takes_long_to_compress_is_compressed_in_a_thread(
     served: Served, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     threads = []
-    compress = http._compressed
+    compress = replies._compressed
 
     def noting(reply: Reply) -> Reply:
         threads.append(threading.current_thread().name)
         return compress(reply)
 
-    monkeypatch.setattr(http, "_compressed", noting)
+    monkeypatch.setattr(replies, "_compressed", noting)
     exchange(served, name, *REQUESTS["long and compressed"])
 
     assert [one.startswith("jsonrpc") for one in threads] == [True]

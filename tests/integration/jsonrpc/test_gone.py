@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import pytest
 from websockets.frames import Frame, Opcode
 
-from jsonrpc import workers
+from jsonrpc.dispatch import workers
 from tests.integration.jsonrpc.guarded import Served, until
 from tests.integration.jsonrpc.serving import JSON
 from tests.integration.jsonrpc.test_strangers_answers import OPEN

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from jsonrpc.interpreter import PAUSE_SECONDS
+from jsonrpc.limits.interpreter import PAUSE_SECONDS
 from tests.integration.jsonrpc.guarded import (
     ANSWER,
     PLAIN,

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from jsonrpc.direct import DirectProtocol
-from jsonrpc.pooled import Pooled
+from jsonrpc.http.fast_path import DirectProtocol
+from jsonrpc.http.pooled import Pooled
 from tests.integration.jsonrpc.guarded import ANSWER, PLAIN, until
 from tests.integration.patience import SECONDS
 

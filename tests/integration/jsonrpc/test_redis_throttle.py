@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from jsonrpc.redis_throttle import RedisThrottle
-from jsonrpc.throttle import Rate
+from jsonrpc.limits.redis_throttle import RedisThrottle
+from jsonrpc.limits.throttle import Rate
 from tests.integration.jsonrpc.messages import until
 from tests.integration.patience import SECONDS
 

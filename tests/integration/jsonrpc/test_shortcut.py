@@ -9,8 +9,8 @@ from websockets.frames import Frame, Opcode
 from websockets.sync.client import ClientConnection
 from websockets.utils import apply_mask
 
-from jsonrpc.memory import MemoryLimits
-from jsonrpc.session import Session
+from jsonrpc.limits.memory import MemoryLimits
+from jsonrpc.websocket.session import Session
 from tests.integration.jsonrpc.guarded import (
     ANSWER,
     BROKEN,

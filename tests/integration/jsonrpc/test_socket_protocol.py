@@ -14,10 +14,10 @@ from websockets.exceptions import ConnectionClosed
 from websockets.frames import Frame, Opcode
 from websockets.sync.client import ClientConnection, connect
 
-from jsonrpc import socket_protocol
-from jsonrpc.memory import MemoryLimits, RequestMemory
-from jsonrpc.protocol import GuardedProtocol
-from jsonrpc.socket_protocol import GuardedWebSocket
+from jsonrpc.http.uvicorn_protocol import GuardedProtocol
+from jsonrpc.limits.memory import MemoryLimits, RequestMemory
+from jsonrpc.websocket import uvicorn_protocol
+from jsonrpc.websocket.uvicorn_protocol import GuardedWebSocket
 from tests.integration.jsonrpc.serving import serving
 from tests.integration.patience import SECONDS
 from tests.servers.raw import RawConnection
@@ -131,7 +131,7 @@ def test_messages_that_nobody_has_taken_are_counted(serve) -> None:
 def test_who_is_refused_while_it_sends_is_not_cut_off_before_it_can_read_why(
     serve, monkeypatch: pytest.MonkeyPatch, size: int, why: bytes
 ) -> None:
-    monkeypatch.setattr(socket_protocol, "LINGER_SECONDS", SECONDS)
+    monkeypatch.setattr(uvicorn_protocol, "LINGER_SECONDS", SECONDS)
     served = serve()
     served.free.set()
     with RawConnection(served.port) as connection:

@@ -12,10 +12,10 @@ import pytest
 from websockets.frames import Frame, Opcode
 from websockets.sync.client import connect
 
-from jsonrpc.connections import ConnectionLimits
-from jsonrpc.gate import GateConfig
-from jsonrpc.memory import MemoryLimits
-from jsonrpc.protocol import Patience
+from jsonrpc.dispatch.gate import GateConfig
+from jsonrpc.http.uvicorn_protocol import Patience
+from jsonrpc.limits.connections import ConnectionLimits
+from jsonrpc.limits.memory import MemoryLimits
 from tests.integration.jsonrpc.guarded import ANSWER, CALL, PLAIN, closing, open_socket, until
 from tests.integration.jsonrpc.serving import JSON
 from tests.integration.patience import SECONDS

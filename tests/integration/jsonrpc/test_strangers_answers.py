@@ -8,9 +8,9 @@ import pytest
 from websockets.frames import Frame, Opcode
 from websockets.sync.client import connect
 
-from jsonrpc.memory import MemoryLimits
-from jsonrpc.peer import LeastRate
-from jsonrpc.protocol import Patience
+from jsonrpc.http.peer import LeastRate
+from jsonrpc.http.uvicorn_protocol import Patience
+from jsonrpc.limits.memory import MemoryLimits
 from tests.integration.jsonrpc.guarded import (
     ANSWER,
     CALL,

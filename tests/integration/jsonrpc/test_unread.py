@@ -8,7 +8,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from jsonrpc.memory import MemoryLimits
+from jsonrpc.limits.memory import MemoryLimits
 from tests.integration.jsonrpc.guarded import ANSWER, CALL, Served, open_socket, until
 from tests.integration.patience import SECONDS
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from jsonrpc.asgi import RawDoor
-from jsonrpc.direct import DirectProtocol
-from jsonrpc.dispatch import Dispatcher
-from jsonrpc.http import Endpoint, by_path
-from jsonrpc.plain_heads import RequestHeads
-from jsonrpc.registry import MethodRegistry
-from jsonrpc.workers import Workers
+from jsonrpc.dispatch.dispatcher import Dispatcher
+from jsonrpc.dispatch.registry import MethodRegistry
+from jsonrpc.dispatch.workers import Workers
+from jsonrpc.http.asgi_rpc import RawDoor
+from jsonrpc.http.fast_path import DirectProtocol
+from jsonrpc.http.plain_heads import RequestHeads
+from jsonrpc.http.replies import Endpoint, by_path
 from tests.integration.jsonrpc.serving import JSON, serving
 from tests.servers.raw import RawConnection
 

@@ -9,18 +9,18 @@ import msgspec
 import pytest
 from channels.testing import HttpCommunicator
 
-from jsonrpc.asgi import RawDoor
-from jsonrpc.client_address import TrustedProxies
-from jsonrpc.connection import OutboundLimits
-from jsonrpc.dispatch import Dispatcher, Limits
-from jsonrpc.gate import GateConfig
-from jsonrpc.gathering import Gatherers
-from jsonrpc.http import Endpoint, by_path
-from jsonrpc.hub import Hub, HubLimits
-from jsonrpc.params import Param
-from jsonrpc.session import SocketLimits
-from jsonrpc.throttle import LocalThrottle, Rate
-from jsonrpc.websocket import JsonRpcConsumer
+from jsonrpc.dispatch.dispatcher import Dispatcher, Limits
+from jsonrpc.dispatch.gate import GateConfig
+from jsonrpc.dispatch.gathering import Gatherers
+from jsonrpc.dispatch.params import Param
+from jsonrpc.http.asgi_rpc import RawDoor
+from jsonrpc.http.replies import Endpoint, by_path
+from jsonrpc.limits.client_address import TrustedProxies
+from jsonrpc.limits.throttle import LocalThrottle, Rate
+from jsonrpc.websocket.connection import OutboundLimits
+from jsonrpc.websocket.consumer import JsonRpcConsumer
+from jsonrpc.websocket.hub import Hub, HubLimits
+from jsonrpc.websocket.session import SocketLimits
 from tests.integration.jsonrpc.messages import NUMBER, NUMBER_ANSWER, PARSE_ERROR, request, until
 from tests.integration.patience import SECONDS, PatientCommunicator
 
@@ -180,7 +180,7 @@ async def test_a_socket_waits_for_its_own_calls_before_it_sends_more(application
 
 
 async def test_a_call_that_does_not_come_back_timed_out(application, monkeypatch) -> None:
-    monkeypatch.setattr("jsonrpc.answering.GRACE_SECONDS", 0.0)
+    monkeypatch.setattr("jsonrpc.http.answering.GRACE_SECONDS", 0.0)
     async with opened(application(budget=Limits(seconds=0.05))) as ws:
         await ws.send_to(text_data=request(7, "sleep", 0.2))
         assert "-32002" in await ws.receive_from()
@@ -312,7 +312,7 @@ async def test_a_socket_that_closes_leaves_the_others_their_answers(application,
 async def test_too_many_that_wait_to_be_gathered_get_an_error(
     application, store, monkeypatch
 ) -> None:
-    monkeypatch.setattr("jsonrpc.gathering.MOST_WAITING", 1)
+    monkeypatch.setattr("jsonrpc.dispatch.gathering.MOST_WAITING", 1)
     async with opened(application()) as ws:
         await ws.send_to(text_data=request(1, "put", 1))
         await until(lambda: store.pieces == [[1]])
@@ -328,7 +328,7 @@ async def test_too_many_that_wait_to_be_gathered_get_an_error(
 async def test_gathered_work_that_does_not_come_back_timed_out(
     application, store, monkeypatch
 ) -> None:
-    monkeypatch.setattr("jsonrpc.gathering.GRACE_SECONDS", 0.0)
+    monkeypatch.setattr("jsonrpc.dispatch.gathering.GRACE_SECONDS", 0.0)
     async with opened(application(budget=Limits(seconds=0.05))) as ws:
         await ws.send_to(text_data=request(7, "put", 7))
         answer = msgspec.json.decode(await ws.receive_from())

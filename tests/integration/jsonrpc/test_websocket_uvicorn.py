@@ -11,9 +11,9 @@ import uvicorn
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from jsonrpc.connection import OutboundLimits
-from jsonrpc.gate import GateConfig
-from jsonrpc.session import SocketLimits
+from jsonrpc.dispatch.gate import GateConfig
+from jsonrpc.websocket.connection import OutboundLimits
+from jsonrpc.websocket.session import SocketLimits
 from tests.integration.jsonrpc.messages import NUMBER, NUMBER_ANSWER, request, until
 from tests.integration.patience import SECONDS
 

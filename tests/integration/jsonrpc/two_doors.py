@@ -13,11 +13,11 @@ import uvicorn
 from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from jsonrpc.answering import Answering
-from jsonrpc.asgi import Application
-from jsonrpc.direct import DirectProtocol, Pages
-from jsonrpc.inflight import Replies
-from jsonrpc.plain_heads import RequestHeads
+from jsonrpc.dispatch.inflight import Replies
+from jsonrpc.http.answering import Answering
+from jsonrpc.http.asgi_rpc import Application
+from jsonrpc.http.fast_path import DirectProtocol, Pages
+from jsonrpc.http.plain_heads import RequestHeads
 from tests.integration.patience import SECONDS
 
 

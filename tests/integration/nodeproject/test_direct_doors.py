@@ -17,10 +17,10 @@ from chaindb.pointers import Pointers
 from health_app import services
 from health_app.reporter import Reporter
 from health_app.writing import Writes
-from jsonrpc.asgi import RawDoor
-from jsonrpc.http import by_path
-from jsonrpc.inflight import Replies
-from jsonrpc.plain_heads import RequestHeads
+from jsonrpc.dispatch.inflight import Replies
+from jsonrpc.http.asgi_rpc import RawDoor
+from jsonrpc.http.plain_heads import RequestHeads
+from jsonrpc.http.replies import by_path
 from nodeproject.apps import this_node
 from nodeproject.heads.platform import PlatformListener
 from nodeproject.web.get_pages import PlainDoor

@@ -127,7 +127,7 @@ def test_proxies_are_believed_where_the_operator_names_them(
 ) -> None:
     from dataclasses import replace
 
-    from jsonrpc.client_address import TrustedProxies
+    from jsonrpc.limits.client_address import TrustedProxies
 
     behind = replace(this_node().doors.gate_config, proxies=TrustedProxies.of(OURS))
     monkeypatch.setattr(this_node().doors, "gate_config", behind)

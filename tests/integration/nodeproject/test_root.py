@@ -10,8 +10,8 @@ import pytest
 from django.http import HttpResponse
 from django.test import Client
 
-from jsonrpc.http import by_path
-from jsonrpc.plain_heads import RequestHeads
+from jsonrpc.http.plain_heads import RequestHeads
+from jsonrpc.http.replies import by_path
 from nodeproject.apps import this_node
 from nodeproject.node import Node
 from nodeproject.web.chain_paths import SocketPaths
@@ -211,7 +211,7 @@ def test_without_the_chain_there_is_the_page_alone(
 
 
 def _reply(front: Any, method: str) -> bytes:
-    from jsonrpc.gate import RequestHead
+    from jsonrpc.dispatch.gate import RequestHead
 
     reply = front.page(RequestHead(method, {b"host": b"localhost"}, False, ""), "/")
     assert reply.status == HTTPStatus.NOT_FOUND

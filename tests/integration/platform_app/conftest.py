@@ -14,7 +14,7 @@ import pytest
 
 from chaindb import clock
 from chaindb.wakeup import Wakeup
-from jsonrpc.dispatch import Dispatcher
+from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
 from nodeproject.startup import identity

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from jsonrpc.asgi import RawDoor
-from jsonrpc.http import by_path
-from jsonrpc.workers import Workers
+from jsonrpc.dispatch.workers import Workers
+from jsonrpc.http.asgi_rpc import RawDoor
+from jsonrpc.http.replies import by_path
 from nodeproject.apps import this_node
 from tests.integration.platform_app.conftest import PChain
 from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere

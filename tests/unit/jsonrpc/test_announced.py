@@ -2,7 +2,7 @@
 
 import pytest
 
-from jsonrpc.dispatch import MISS, Dispatcher, Limits
+from jsonrpc.dispatch.dispatcher import MISS, Dispatcher, Limits
 from tests.unit.jsonrpc.test_hot import body
 
 Heard = list[tuple[str, int]]

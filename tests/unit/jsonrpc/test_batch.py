@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from jsonrpc.dispatch import MISS, Dispatcher, Limits
+from jsonrpc.dispatch.dispatcher import MISS, Dispatcher, Limits
 
 
 def call(identifier: object, method: str, *params: object) -> dict[str, object]:

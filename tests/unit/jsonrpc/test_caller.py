@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from jsonrpc.caller import (
+from jsonrpc.dispatch.caller import (
     INTERNAL_CALLER,
     UNKNOWN_CALLER,
     Caller,
@@ -13,8 +13,8 @@ from jsonrpc.caller import (
     naming,
     shown,
 )
-from jsonrpc.dialects import GETH
-from jsonrpc.gate import Gate, GateConfig, HttpConnection, RequestHead
+from jsonrpc.dispatch.dialects import GETH
+from jsonrpc.dispatch.gate import Gate, GateConfig, HttpConnection, RequestHead
 from tests.builders.interface import Dispatcher
 
 PAGE = b"https://a.example"

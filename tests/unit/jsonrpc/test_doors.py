@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from django.test import RequestFactory
 
-from jsonrpc.asgi import RawDoor
-from jsonrpc.client_address import TrustedProxies
-from jsonrpc.dialects import GETH
-from jsonrpc.dispatch import Dispatcher, Limits
-from jsonrpc.gate import Gate, GateConfig, RequestHead
-from jsonrpc.http import Endpoint, by_path, respond
-from jsonrpc.throttle import LocalThrottle, Rate
-from jsonrpc.workers import Workers
+from jsonrpc.dispatch.dialects import GETH
+from jsonrpc.dispatch.dispatcher import Dispatcher, Limits
+from jsonrpc.dispatch.gate import Gate, GateConfig, RequestHead
+from jsonrpc.dispatch.workers import Workers
+from jsonrpc.http.asgi_rpc import RawDoor
+from jsonrpc.http.replies import Endpoint, by_path, respond
+from jsonrpc.limits.client_address import TrustedProxies
+from jsonrpc.limits.throttle import LocalThrottle, Rate
 
 NUMBER = b'{"jsonrpc":"2.0","id":1,"method":"number"}'
 ECHO = b'{"jsonrpc":"2.0","id":1,"method":"echo","params":[%b]}'
@@ -179,7 +179,7 @@ async def test_too_many_waiting_calls_get_a_503(door) -> None:
 
 
 async def test_a_call_that_does_not_come_back_timed_out(door, monkeypatch) -> None:
-    monkeypatch.setattr("jsonrpc.answering.GRACE_SECONDS", 0.0)
+    monkeypatch.setattr("jsonrpc.http.answering.GRACE_SECONDS", 0.0)
     answer = await ask(door(Limits(seconds=0.05)), parts=(SLEEP,))
     assert answer.status == 200
     assert b'"code":-32002' in answer.body
@@ -194,7 +194,7 @@ async def test_a_long_body_that_is_given_up_is_not_read_on_the_loop(door, monkey
         return original(self, body)
 
     monkeypatch.setattr(Dispatcher, "give_up", give_up)
-    monkeypatch.setattr("jsonrpc.answering.GRACE_SECONDS", 0.0)
+    monkeypatch.setattr("jsonrpc.http.answering.GRACE_SECONDS", 0.0)
     answer = await ask(door(Limits(seconds=0.05, hot_body=10)), parts=(SLEEP,))
     assert (answer.status, b'"code":-32002' in answer.body) == (200, True)
     assert read_in

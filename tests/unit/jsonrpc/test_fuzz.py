@@ -5,11 +5,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jsonrpc.dialects import GETH, GORILLA
-from jsonrpc.dispatch import MISS, Dispatcher
+from jsonrpc.dispatch.dialects import GETH, GORILLA
+from jsonrpc.dispatch.dispatcher import MISS, Dispatcher
+from jsonrpc.dispatch.params import Param
+from jsonrpc.dispatch.registry import MethodRegistry
 from jsonrpc.errors import server_busy
-from jsonrpc.params import Param
-from jsonrpc.registry import MethodRegistry
 from primitives.json_limits import bounded, nesting
 from tests.searching import cases
 

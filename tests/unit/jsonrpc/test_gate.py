@@ -4,9 +4,15 @@ import tracemalloc
 
 import pytest
 
-from jsonrpc.client_address import NO_PROXIES, TrustedProxies, client_key
-from jsonrpc.dialects import GETH, GORILLA
-from jsonrpc.gate import Gate, GateConfig, RequestHead, is_possible_host, is_possible_origin
+from jsonrpc.dispatch.dialects import GETH, GORILLA
+from jsonrpc.dispatch.gate import (
+    Gate,
+    GateConfig,
+    RequestHead,
+    is_possible_host,
+    is_possible_origin,
+)
+from jsonrpc.limits.client_address import NO_PROXIES, TrustedProxies, client_key
 
 JSON = {b"content-type": b"application/json"}
 

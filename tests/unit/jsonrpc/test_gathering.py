@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from jsonrpc import gathering
-from jsonrpc.asgi import RawDoor
-from jsonrpc.dispatch import Dispatcher
-from jsonrpc.envelope import Body
+from jsonrpc.dispatch import gathering
+from jsonrpc.dispatch.dispatcher import Dispatcher
+from jsonrpc.dispatch.envelope import Body
+from jsonrpc.dispatch.gathering import Gatherer, Gatherers
+from jsonrpc.dispatch.params import Param
+from jsonrpc.dispatch.registry import MethodRegistry
+from jsonrpc.dispatch.workers import Workers
 from jsonrpc.errors import InvalidParam, Overloaded
-from jsonrpc.gathering import Gatherer, Gatherers
-from jsonrpc.http import Endpoint, by_path
-from jsonrpc.params import Param
-from jsonrpc.registry import MethodRegistry
-from jsonrpc.workers import Workers
+from jsonrpc.http.asgi_rpc import RawDoor
+from jsonrpc.http.replies import Endpoint, by_path
 from tests.unit.jsonrpc.test_doors import ask
 
 

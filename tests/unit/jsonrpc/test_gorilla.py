@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from django.test import RequestFactory
 
-from jsonrpc.asgi import RawDoor
-from jsonrpc.dialects import GORILLA
-from jsonrpc.dispatch import Dispatcher
+from jsonrpc.dispatch.dialects import GORILLA
+from jsonrpc.dispatch.dispatcher import Dispatcher
+from jsonrpc.dispatch.gate import GateConfig
+from jsonrpc.dispatch.params import Param
+from jsonrpc.dispatch.registry import MethodRegistry
+from jsonrpc.dispatch.workers import Workers
 from jsonrpc.errors import InvalidParam, JsonRpcError
-from jsonrpc.gate import GateConfig
-from jsonrpc.http import Endpoint, by_path, respond
-from jsonrpc.params import Param
-from jsonrpc.registry import MethodRegistry
-from jsonrpc.workers import Workers
+from jsonrpc.http.asgi_rpc import RawDoor
+from jsonrpc.http.replies import Endpoint, by_path, respond
 from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
 
 EMPTY = {"jsonrpc": "", "method": "", "params": None, "id": None}

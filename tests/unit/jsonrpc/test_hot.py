@@ -8,18 +8,18 @@ from unittest.mock import Mock
 import msgspec
 import pytest
 
-from jsonrpc import envelope
-from jsonrpc.answering import charge, give_up
-from jsonrpc.dispatch import MISS, SMALL_BODY, Dispatcher, HotAnswer, Limits
-from jsonrpc.envelope import Body
+from jsonrpc.dispatch import envelope
+from jsonrpc.dispatch.dispatcher import MISS, SMALL_BODY, Dispatcher, HotAnswer, Limits
+from jsonrpc.dispatch.envelope import Body
+from jsonrpc.dispatch.gate import RequestHead
+from jsonrpc.dispatch.geth import Geth
+from jsonrpc.dispatch.inflight import Inflight
+from jsonrpc.dispatch.workers import Workers
 from jsonrpc.errors import server_busy
-from jsonrpc.gate import RequestHead
-from jsonrpc.geth import Geth
-from jsonrpc.http import Endpoint
-from jsonrpc.inflight import Inflight
-from jsonrpc.throttle import LocalThrottle, Rate
-from jsonrpc.turn import ARRIVAL_SECONDS, LoopTurn
-from jsonrpc.workers import Workers
+from jsonrpc.http.answering import charge, give_up
+from jsonrpc.http.replies import Endpoint
+from jsonrpc.limits.throttle import LocalThrottle, Rate
+from jsonrpc.limits.turn import ARRIVAL_SECONDS, LoopTurn
 
 
 def body(method: str, *params: object) -> bytes:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 import msgspec
 import pytest
 
-from jsonrpc.envelope import notification
+from jsonrpc.dispatch.envelope import notification
 from jsonrpc.errors import JsonRpcError, TooManyConnections
-from jsonrpc.hub import Exchange, Hub, HubLimits, Result, random_id
+from jsonrpc.websocket.hub import Exchange, Hub, HubLimits, Result, random_id
 
 
 class Sink:
@@ -101,8 +101,8 @@ async def test_a_filter_stays_with_its_subscription(hub: Hub, sink: Sink) -> Non
 @pytest.fixture
 def many(monkeypatch: pytest.MonkeyPatch) -> tuple[Hub, list[Sink]]:
     """A hub that tells one listener at a time, and ten that listen to heads."""
-    monkeypatch.setattr("jsonrpc.hub.WORK_AT_ONCE", 3)
-    monkeypatch.setattr("jsonrpc.hub.WORK_OF_FIRST_PIECE", 3)
+    monkeypatch.setattr("jsonrpc.websocket.hub.WORK_AT_ONCE", 3)
+    monkeypatch.setattr("jsonrpc.websocket.hub.WORK_OF_FIRST_PIECE", 3)
     hub, sinks = Hub(), [Sink() for _ in range(10)]
     for sink in sinks:
         hub.connect(sink)
@@ -148,7 +148,7 @@ async def test_one_that_is_told_much_is_told_in_parts_and_in_order(many) -> None
 async def test_others_get_their_turns_between_pieces_however_little_work_they_are(
     many, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jsonrpc.hub.WORK_AT_ONCE", 1_000)
+    monkeypatch.setattr("jsonrpc.websocket.hub.WORK_AT_ONCE", 1_000)
     hub, sinks = many
     first, second, *_ = hub.subscriptions("newHeads")
     told = asyncio.create_task(hub.send([first, second], [b"1"] * 12))
@@ -162,7 +162,7 @@ async def test_others_get_their_turns_between_pieces_however_little_work_they_ar
 
 
 async def test_one_piece_for_several_is_told_at_once(many, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jsonrpc.hub.WORK_AT_ONCE", 1_000)
+    monkeypatch.setattr("jsonrpc.websocket.hub.WORK_AT_ONCE", 1_000)
     hub, sinks = many
     told = asyncio.create_task(hub.send(hub.subscriptions("newHeads"), [b"1"] * 3))
     await asyncio.sleep(0)

@@ -7,15 +7,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from jsonrpc.dispatch import Dispatcher
-from jsonrpc.interpreter import (
+from jsonrpc.dispatch.dispatcher import Dispatcher
+from jsonrpc.dispatch.registry import MethodRegistry
+from jsonrpc.limits.interpreter import (
     AT_ONCE,
     NEEDED_SECONDS,
     PAUSE_SECONDS,
     WORK_SECONDS,
     Interpreter,
 )
-from jsonrpc.registry import MethodRegistry
 from tests.unit.jsonrpc.test_hot import body
 
 THREADS = 8

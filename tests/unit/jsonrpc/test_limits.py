@@ -5,13 +5,13 @@ import time
 
 import pytest
 
-from jsonrpc import envelope
-from jsonrpc.client_address import TrustedProxies
-from jsonrpc.connections import MOST_LOOKED_AT, ConnectionLimits, Connections
-from jsonrpc.dispatch import Dispatcher
+from jsonrpc.dispatch import envelope
+from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.errors import Overloaded
-from jsonrpc.memory import SMALL, MemoryLimits, RequestMemory, Share, UnreadMemory
-from jsonrpc.recurring import SILENCE_SECONDS
+from jsonrpc.limits.client_address import TrustedProxies
+from jsonrpc.limits.connections import MOST_LOOKED_AT, ConnectionLimits, Connections
+from jsonrpc.limits.memory import SMALL, MemoryLimits, RequestMemory, Share, UnreadMemory
+from jsonrpc.limits.recurring import SILENCE_SECONDS
 from primitives.json_limits import MAX_VALUES, TooDeep, TooManyValues, bounded, nesting
 
 CALL = b'{"jsonrpc":"2.0","id":%d,"method":"number"}'

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from jsonrpc.dialects import GETH
-from jsonrpc.dispatch import MISS, Dispatcher, Limits
-from jsonrpc.gate import Gate, GateConfig, HttpConnection, RequestHead
-from jsonrpc.http import Endpoint
+from jsonrpc.dispatch.dialects import GETH
+from jsonrpc.dispatch.dispatcher import MISS, Dispatcher, Limits
+from jsonrpc.dispatch.gate import Gate, GateConfig, HttpConnection, RequestHead
+from jsonrpc.http.replies import Endpoint
 from tests.unit.jsonrpc.test_hot import body
 
 HEAD = RequestHead("POST", {}, has_query=False, peer="127.0.0.1")

@@ -2,9 +2,9 @@
 
 import pytest
 
+from jsonrpc.dispatch.params import REQUIRED, Param, bind_named, bind_positional
+from jsonrpc.dispatch.registry import MethodDescription, MethodRegistry
 from jsonrpc.errors import InvalidParam, JsonRpcError, RegistrationError
-from jsonrpc.params import REQUIRED, Param, bind_named, bind_positional
-from jsonrpc.registry import MethodDescription, MethodRegistry
 
 
 def test_a_name_is_registered_once() -> None:

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from django.test import RequestFactory
 
-from jsonrpc.asgi import RawDoor
-from jsonrpc.dialects import GETH
-from jsonrpc.dispatch import Dispatcher, Limits
-from jsonrpc.gate import Gate, GateConfig
-from jsonrpc.http import Endpoint, by_path, respond
-from jsonrpc.inflight import OTHER, Replies
-from jsonrpc.throttle import LocalThrottle, Rate
-from jsonrpc.workers import Workers
+from jsonrpc.dispatch.dialects import GETH
+from jsonrpc.dispatch.dispatcher import Dispatcher, Limits
+from jsonrpc.dispatch.gate import Gate, GateConfig
+from jsonrpc.dispatch.inflight import OTHER, Replies
+from jsonrpc.dispatch.workers import Workers
+from jsonrpc.http.asgi_rpc import RawDoor
+from jsonrpc.http.replies import Endpoint, by_path, respond
+from jsonrpc.limits.throttle import LocalThrottle, Rate
 from tests.unit.jsonrpc.test_doors import JSON, NUMBER, SLEEP, ask, elsewhere
 
 

@@ -6,10 +6,10 @@ import sys
 import msgspec
 import pytest
 
-from jsonrpc.dispatch import Dispatcher
-from jsonrpc.envelope import Body
+from jsonrpc.dispatch.dispatcher import Dispatcher
+from jsonrpc.dispatch.envelope import Body
+from jsonrpc.dispatch.registry import MethodRegistry
 from jsonrpc.errors import NO_DATA, JsonRpcError
-from jsonrpc.registry import MethodRegistry
 
 PARSE_ERROR = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}'
 INVALID = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"invalid request"}}'

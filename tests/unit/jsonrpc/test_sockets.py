@@ -11,11 +11,11 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.frames import Frame, Opcode
 from websockets.protocol import OPEN
 
-from jsonrpc import delivery
-from jsonrpc.connection import Connection, OutboundLimits
-from jsonrpc.delivery import direct_write, text_frame, text_frames
-from jsonrpc.hub import Hub
-from jsonrpc.memory import MemoryLimits, UnreadMemory
+from jsonrpc.http import delivery
+from jsonrpc.http.delivery import direct_write, text_frame, text_frames
+from jsonrpc.limits.memory import MemoryLimits, UnreadMemory
+from jsonrpc.websocket.connection import Connection, OutboundLimits
+from jsonrpc.websocket.hub import Hub
 
 
 async def at_once() -> int:

@@ -2,8 +2,8 @@
 
 import threading
 
-from jsonrpc.dispatch import Dispatcher
-from jsonrpc.tally import BOUNDS, Durations, Tally
+from jsonrpc.dispatch.dispatcher import Dispatcher
+from jsonrpc.dispatch.tally import BOUNDS, Durations, Tally
 from tests.unit.jsonrpc.test_hot import body
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from jsonrpc.calls import ABANDONED
-from jsonrpc.dispatch import Dispatcher, ShortcutAnswer
-from jsonrpc.inflight import Inflight
-from jsonrpc.registry import MethodRegistry
+from jsonrpc.dispatch.calls import ABANDONED
+from jsonrpc.dispatch.dispatcher import Dispatcher, ShortcutAnswer
+from jsonrpc.dispatch.inflight import Inflight
+from jsonrpc.dispatch.registry import MethodRegistry
 
 CALL = b'{"jsonrpc":"2.0","id":7,"method":"number"}'
 ANSWER = b'{"jsonrpc":"2.0","id":7,"result":"0x10"}'

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from redis.exceptions import ConnectionError as RedisAway
 
-from jsonrpc.redis_throttle import RedisThrottle
-from jsonrpc.throttle import Bucket, LocalThrottle, Rate
+from jsonrpc.limits.redis_throttle import RedisThrottle
+from jsonrpc.limits.throttle import Bucket, LocalThrottle, Rate
 
 FORTY = Rate(40, 40)
 

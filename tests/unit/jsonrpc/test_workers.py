@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from jsonrpc import workers
+from jsonrpc.dispatch import workers
+from jsonrpc.dispatch.workers import TimeLimit, Workers
 from jsonrpc.errors import Overloaded
-from jsonrpc.workers import TimeLimit, Workers
 
 
 class Clock:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from jsonrpc.client_address import TrustedProxies
+from jsonrpc.limits.client_address import TrustedProxies
 from nodeproject.settings.flags import BadSetting, FormError, read
 from nodeproject.settings.node import NodeSettings
 from nodeproject.web.base_path import FIRST_PARTS, BasePaths, BelowBasePath, read_base_path

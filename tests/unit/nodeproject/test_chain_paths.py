@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from jsonrpc.client_address import NO_PROXIES
-from jsonrpc.workers import Workers
+from jsonrpc.dispatch.workers import Workers
+from jsonrpc.limits.client_address import NO_PROXIES
 from nodeproject.web.base_path import BasePaths
 from nodeproject.web.chain_paths import ChainPaths, Letters, SocketPaths, paths_of
 from nodeproject.web.endpoints import CCHAIN_WEBSOCKETS

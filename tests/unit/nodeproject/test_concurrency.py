@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
 
-from jsonrpc.asgi import Receive, Scope
-from jsonrpc.delivery import PART, Message, Send
-from jsonrpc.gate import Gate, GateConfig
-from jsonrpc.gorilla import GORILLA
-from jsonrpc.inflight import Replies
-from jsonrpc.memory import MemoryLimits, RequestMemory
+from jsonrpc.dispatch.gate import Gate, GateConfig
+from jsonrpc.dispatch.gorilla import GORILLA
+from jsonrpc.dispatch.inflight import Replies
+from jsonrpc.http.asgi_rpc import Receive, Scope
+from jsonrpc.http.delivery import PART, Message, Send
+from jsonrpc.limits.memory import MemoryLimits, RequestMemory
 from nodeproject.web.concurrency import HELD, ConcurrencyLimit
 from tests.unit.jsonrpc.test_doors import Answer, ask
 

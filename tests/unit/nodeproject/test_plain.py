@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from jsonrpc.client_address import TrustedProxies
-from jsonrpc.gate import Gate, GateConfig
-from jsonrpc.gorilla import GORILLA
-from jsonrpc.inflight import Replies
-from jsonrpc.workers import Workers
+from jsonrpc.dispatch.gate import Gate, GateConfig
+from jsonrpc.dispatch.gorilla import GORILLA
+from jsonrpc.dispatch.inflight import Replies
+from jsonrpc.dispatch.workers import Workers
+from jsonrpc.limits.client_address import TrustedProxies
 from nodeproject.apps import this_node
 from nodeproject.web.base_path import BasePaths
 from nodeproject.web.get_pages import Front, Page, PageContent, PlainDoor, Query

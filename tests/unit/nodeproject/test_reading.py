@@ -15,9 +15,9 @@ from django.conf import settings
 from uvicorn import Config
 from uvicorn.server import ServerState
 
-from jsonrpc.dispatch import Dispatcher, Limits
-from jsonrpc.envelope import Body
-from jsonrpc.registry import MethodRegistry
+from jsonrpc.dispatch.dispatcher import Dispatcher, Limits
+from jsonrpc.dispatch.envelope import Body
+from jsonrpc.dispatch.registry import MethodRegistry
 from nodeproject.apps import this_node
 from nodeproject.heads.shared_memory import HeadPage
 from nodeproject.processes.readers.handover import HandedOver, Handover, receive

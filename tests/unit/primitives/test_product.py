@@ -10,7 +10,7 @@ import pytest
 from django.contrib import admin
 
 from adminkit.loading import load_admins
-from cchain_app.api.node import client_version
+from cchain_app.api.eth.node import client_version
 from info_app.version import PRODUCT
 from nodeproject.apps import this_node
 from nodeproject.settings.theme import UNFOLD

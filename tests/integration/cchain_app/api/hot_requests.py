@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections import Counter
 
-from jsonrpc.dispatch import MISS, Dispatcher, Limits
+from jsonrpc.dispatch.dispatcher import MISS, Dispatcher, Limits
 from nodeproject.apps import this_node
 from primitives.hexadecimal import encode_data
 from tests.builders import bytecode

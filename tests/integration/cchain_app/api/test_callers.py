@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from cchain_app.accounts.keyring import MNEMONIC
-from jsonrpc.dialects import GETH
-from jsonrpc.gate import Gate, GateConfig, HttpConnection, RequestHead
+from jsonrpc.dispatch.dialects import GETH
+from jsonrpc.dispatch.gate import Gate, GateConfig, HttpConnection, RequestHead
 from nodeproject.apps import this_node
 from tests.builders.transactions import RECIPIENT
 from tests.integration.conftest import Chain, Rpc

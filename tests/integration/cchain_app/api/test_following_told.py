@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 
 from cchain_app import models, notifications
-from cchain_app.api import subscriptions
+from cchain_app.api.eth import subscriptions
 from cchain_app.apps import evm_chain
 from cchain_app.memory import make_memory
 from cchain_app.selectors import blocks

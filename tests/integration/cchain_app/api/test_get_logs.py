@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from cchain_app.api import eth_logs
+from cchain_app.api.eth import logs as eth_logs
 from jsonrpc.errors import JsonRpcError
 from tests.builders import bytecode
 from tests.builders.transactions import SENDER

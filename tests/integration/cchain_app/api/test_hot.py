@@ -7,7 +7,7 @@ import pytest
 
 from cchain_app.api import loop_gas
 from cchain_app.api.rendered import RenderedBlocks
-from jsonrpc.dispatch import MISS
+from jsonrpc.dispatch.dispatcher import MISS
 from nodeproject.apps import this_node
 from tests.builders import bytecode
 from tests.builders.hot_dispatcher import hot_dispatcher

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from cchain_app.api import registry
-from cchain_app.api.params import block_number, block_param
-from cchain_app.api.params_tracing import height
+from cchain_app.api.params.tracing import height
+from cchain_app.api.params.values import block_number, block_param
 from cchain_app.blocks.errors import ExecutionRefused
 from cchain_app.chain import EvmChain
 from cchain_app.services import pending

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from cchain_app.api import eth_transactions, sending
+from cchain_app.api.devnet import sending
+from cchain_app.api.eth import transactions as eth_transactions
 from jsonrpc.errors import JsonRpcError
 from primitives.recursion import recursion_limit_kept
 from tests.builders import bytecode

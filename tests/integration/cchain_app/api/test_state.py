@@ -8,7 +8,7 @@ import pytest
 from cchain_app.api import registry
 from cchain_app.selectors import state
 from cchain_app.store.history import StatePruned
-from jsonrpc.dispatch import Dispatcher
+from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
 from tests.builders import bytecode

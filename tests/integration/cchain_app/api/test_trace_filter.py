@@ -2,7 +2,7 @@
 
 import pytest
 
-from cchain_app.api import trace_filter
+from cchain_app.api.trace import trace_filter
 from cchain_app.selectors import calls as found
 from cchain_app.services.calls import index_calls
 from cchain_app.tracing import deadline

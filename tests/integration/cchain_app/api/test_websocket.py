@@ -9,18 +9,19 @@ import pytest
 from django.core.exceptions import SynchronousOnlyOperation
 
 from cchain_app import models
-from cchain_app.api import registry, subscriptions
+from cchain_app.api import registry
+from cchain_app.api.eth import subscriptions
 from cchain_app.api.heads import SentHeads
 from cchain_app.apps import evm_chain
 from cchain_app.consumers import EthConsumer
 from cchain_app.services import admissions
 from chaindb.connections import WouldBlock, in_thread, release
 from chaindb.group_commit import GroupCommit
-from jsonrpc.dispatch import Dispatcher
-from jsonrpc.gathering import Gatherers
-from jsonrpc.http import Endpoint
-from jsonrpc.hub import Hub
-from jsonrpc.workers import Workers
+from jsonrpc.dispatch.dispatcher import Dispatcher
+from jsonrpc.dispatch.gathering import Gatherers
+from jsonrpc.dispatch.workers import Workers
+from jsonrpc.http.replies import Endpoint
+from jsonrpc.websocket.hub import Hub
 from nodeproject.apps import this_node
 from tests.builders import bytecode
 from tests.builders.transactions import SENDER

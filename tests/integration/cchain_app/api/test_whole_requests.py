@@ -13,12 +13,12 @@ from websockets.frames import Frame, Opcode
 from cchain_app.api import shortcut
 from cchain_app.api.shortcut import whole_frames, whole_requests
 from cchain_app.memory import select
-from jsonrpc.delivery import text_frame
-from jsonrpc.direct import DirectProtocol
-from jsonrpc.dispatch import Limits
-from jsonrpc.http import Endpoint, by_path
-from jsonrpc.plain_heads import RequestHeads
-from jsonrpc.pooled import Pooled, Take
+from jsonrpc.dispatch.dispatcher import Limits
+from jsonrpc.http.delivery import text_frame
+from jsonrpc.http.fast_path import DirectProtocol
+from jsonrpc.http.plain_heads import RequestHeads
+from jsonrpc.http.pooled import Pooled, Take
+from jsonrpc.http.replies import Endpoint, by_path
 from nodeproject.apps import this_node
 from primitives.hexadecimal import encode_data
 from tests.builders import bytecode

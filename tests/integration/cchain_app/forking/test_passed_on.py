@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from cchain_app.api import forked as passing
+from cchain_app.api.eth import forked as passing
 from nodeproject.apps import this_node
 from primitives.evm import Address
 from tests.integration.cchain_app.forking.conftest import COUNTER, PIN, RICH

@@ -12,7 +12,7 @@ import pytest
 from cchain_app.api import loop_gas
 from cchain_app.services.transaction_log import RECORDING, TransactionLog
 from cchain_app.transaction_log.waiting import WaitingLine
-from jsonrpc.dispatch import MISS
+from jsonrpc.dispatch.dispatcher import MISS
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
 from nodeproject.startup.log_format import json_formatter

@@ -16,7 +16,7 @@ from explorer_app.services.tokens import index_tokens
 from health_app.metrics import exposition
 from health_app.metrics.listeners import TaskListener
 from health_app.metrics.rows import Reader
-from jsonrpc.hub import Hub
+from jsonrpc.websocket.hub import Hub
 from network_app.models import SyncPhase
 from network_app.store import consensus
 from nodeproject.apps import this_node

@@ -16,7 +16,7 @@ from cchain_app.apps import evm_chain
 from cchain_app.services.genesis import load_genesis
 from health_app.metrics.exposition import Page as MetricsPage
 from health_app.metrics.rows import Reader, parts
-from jsonrpc.calls import NOT_EXECUTED
+from jsonrpc.dispatch.calls import NOT_EXECUTED
 from nodeproject.apps import this_node
 from platform_app.apps import platform_chain
 from platform_app.selectors import stakers

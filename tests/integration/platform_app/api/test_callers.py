@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from jsonrpc.caller import Caller
+from jsonrpc.dispatch.caller import Caller
+from jsonrpc.dispatch.registry import Method
 from jsonrpc.errors import JsonRpcError
-from jsonrpc.registry import Method
 from nodeproject.apps import this_node
 from primitives.networks import LOCAL
 

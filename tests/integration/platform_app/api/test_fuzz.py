@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jsonrpc.dispatch import Dispatcher
-from jsonrpc.registry import Method
+from jsonrpc.dispatch.dispatcher import Dispatcher
+from jsonrpc.dispatch.registry import Method
 from nodeproject.apps import this_node
 from platform_app.api import PlatformRpc, keystore, registry, xchain
 from platform_app.apps import platform_chain

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from chaindb import clock, generation
-from jsonrpc.dispatch import MISS, Dispatcher, HotAnswer
-from jsonrpc.registry import MethodRegistry
+from jsonrpc.dispatch.dispatcher import MISS, Dispatcher, HotAnswer
+from jsonrpc.dispatch.registry import MethodRegistry
 from nodeproject.apps import this_node
 from platform_app.api import presence
 from platform_app.apps import platform_chain

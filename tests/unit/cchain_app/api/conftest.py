@@ -17,7 +17,7 @@ from cchain_app.selectors.pool import PoolContent
 from cchain_app.services.pending import PendingBlocks
 from cchain_app.txs.transaction import Transaction
 from chaindb import clock
-from jsonrpc.dispatch import Dispatcher
+from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
 from primitives.evm import Address, Hash

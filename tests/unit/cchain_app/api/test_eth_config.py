@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cchain_app.api import node
+from cchain_app.api.eth import node
 from cchain_app.apps import evm_chain
 from cchain_app.config import parse_config
 from nodeproject.apps import this_node

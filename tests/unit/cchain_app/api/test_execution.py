@@ -4,9 +4,10 @@ import asyncio
 
 import pytest
 
-from cchain_app.api import execution, loop_gas
-from cchain_app.api.params import Tag
-from cchain_app.api.params_call import CallRequest
+from cchain_app.api import loop_gas
+from cchain_app.api.eth import execution
+from cchain_app.api.params.call import CallRequest
+from cchain_app.api.params.values import Tag
 from cchain_app.apps import evm_chain
 from cchain_app.chain import GAS_CAP
 from cchain_app.evm.engine import CallInterrupted

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from cchain_app.api import execution, execution_gas
-from cchain_app.api.params import Tag
-from cchain_app.api.params_call import CallRequest
+from cchain_app.api.eth import execution, execution_gas
+from cchain_app.api.params.call import CallRequest
+from cchain_app.api.params.values import Tag
 from cchain_app.api.rendered import Remembered
 from cchain_app.apps import evm_chain
 from cchain_app.evm.engine import CallInterrupted

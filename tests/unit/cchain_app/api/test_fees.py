@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from cchain_app.api import eth_fees
-from cchain_app.api.params import Tag
+from cchain_app.api.eth import fees as eth_fees
+from cchain_app.api.params.values import Tag
 from chaindb.connections import WouldBlock
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cchain_app.api import account_methods, registry
-from jsonrpc.dispatch import Dispatcher
+from cchain_app.api import registry
+from cchain_app.api.devnet import account_methods
+from jsonrpc.dispatch.dispatcher import Dispatcher
+from jsonrpc.dispatch.params import bind_positional
+from jsonrpc.dispatch.registry import MethodRegistry
 from jsonrpc.errors import JsonRpcError
-from jsonrpc.params import bind_positional
-from jsonrpc.registry import MethodRegistry
 from nodeproject.apps import this_node
 from tests.builders import bytecode
 from tests.builders.accepted import log

@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-from cchain_app.api import execution, loop_gas
+from cchain_app.api import loop_gas
+from cchain_app.api.eth import execution
 from cchain_app.api.loop_gas import GAS_OF_REQUEST, LoopGas
-from cchain_app.api.params import Tag
-from cchain_app.api.params_call import CallRequest
+from cchain_app.api.params.call import CallRequest
+from cchain_app.api.params.values import Tag
 from cchain_app.apps import evm_chain
 from cchain_app.evm.select import select_engine
 from chaindb.connections import WouldBlock
-from jsonrpc.dispatch import MISS, HotAnswer
-from jsonrpc.turn import SECONDS_OF_TURN, LoopTurn
+from jsonrpc.dispatch.dispatcher import MISS, HotAnswer
+from jsonrpc.limits.turn import SECONDS_OF_TURN, LoopTurn
 from nodeproject.apps import this_node
 from primitives.evm import Address
 from tests.builders import bytecode

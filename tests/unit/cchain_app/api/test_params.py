@@ -2,8 +2,8 @@
 
 import pytest
 
-from cchain_app.api import params
-from cchain_app.api.params import BlockHash, StorageKey, Tag
+from cchain_app.api.params import values as params
+from cchain_app.api.params.values import BlockHash, StorageKey, Tag
 from jsonrpc.errors import InvalidParam, JsonRpcError
 
 ADDRESS = "0x8db97C7cEcE249c2b98bDC0226Cc4C2A57BF52FC"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from cchain_app.api import params_call
-from cchain_app.api.params_call import CallRequest
+from cchain_app.api.params import call as params_call
+from cchain_app.api.params.call import CallRequest
 from cchain_app.evm.overrides import AccountOverride, BlockOverride
 from cchain_app.txs.transaction import Authorization
 from jsonrpc.errors import InvalidParam

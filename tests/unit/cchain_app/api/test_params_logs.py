@@ -2,8 +2,8 @@
 
 import pytest
 
-from cchain_app.api.params import Tag
-from cchain_app.api.params_logs import LogCriteria, log_criteria
+from cchain_app.api.params.logs import LogCriteria, log_criteria
+from cchain_app.api.params.values import Tag
 from cchain_app.filters import LogFilter
 from jsonrpc.errors import InvalidParam
 

@@ -7,7 +7,7 @@ import pytest
 from cchain_app.api import registry
 from cchain_app.apps import evm_chain
 from cchain_app.blocks.header import decode_header
-from jsonrpc.dispatch import Dispatcher
+from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
 from primitives.hashing import EMPTY_HASH, keccak256

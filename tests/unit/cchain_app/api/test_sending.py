@@ -6,11 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from cchain_app.api import eth_transactions, registry
+from cchain_app.api import registry
+from cchain_app.api.eth import transactions as eth_transactions
 from cchain_app.pool.errors import NonceTooLow
 from cchain_app.services import transactions
 from cchain_app.txs.errors import TypedTransactionTooShort
-from jsonrpc.dispatch import Dispatcher
+from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
 from tests.builders.transactions import signed

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from cchain_app.api import registry, subscriptions
+from cchain_app.api import registry
+from cchain_app.api.eth import subscriptions
 from cchain_app.api.heads import SentHeads
-from jsonrpc.dispatch import Dispatcher
+from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.errors import JsonRpcError
-from jsonrpc.hub import Exchange, Hub
+from jsonrpc.websocket.hub import Exchange, Hub
 from nodeproject.apps import this_node
 from tests.builders.accepted import EMITTER, OTHER_TOPIC, TOPIC, log
 from tests.builders.transactions import signed

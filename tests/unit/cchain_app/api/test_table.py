@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cchain_app.api import node, registry
+from cchain_app.api import registry
+from cchain_app.api.eth import node
 from nodeproject.apps import this_node
 from tests.conformance.openrpc import documented
 

@@ -6,7 +6,7 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from health_app.metrics.instruments import Instruments, counter, gauge, grouped
-from jsonrpc.tally import Durations
+from jsonrpc.dispatch.tally import Durations
 
 
 @pytest.fixture

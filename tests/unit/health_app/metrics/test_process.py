@@ -8,7 +8,7 @@ import pytest
 
 from health_app.metrics import process as processes
 from health_app.metrics.process import CacheState, ProcessMetrics
-from jsonrpc.hub import Hub
+from jsonrpc.websocket.hub import Hub
 
 
 class Socket:

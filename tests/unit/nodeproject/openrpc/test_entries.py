@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator
 
-from jsonrpc.params import Param
-from jsonrpc.registry import MethodRegistry
+from jsonrpc.dispatch.params import Param
+from jsonrpc.dispatch.registry import MethodRegistry
 from nodeproject.web.openrpc.arguments import NEEDED, Undocumented, default_of, schema_of
 from nodeproject.web.openrpc.document import COMPONENTS, examples
 from nodeproject.web.openrpc.entries import RESULTS, Entry, entries_of

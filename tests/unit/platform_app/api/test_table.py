@@ -2,7 +2,7 @@
 
 import pytest
 
-from jsonrpc.registry import MethodRegistry
+from jsonrpc.dispatch.registry import MethodRegistry
 from platform_app.api import PlatformRpc, keystore, registry, xchain
 from platform_app.apps import platform_chain
 

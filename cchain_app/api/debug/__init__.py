@@ -1,0 +1,1 @@
+"""The debug_ methods of go-ethereum: traces and ranges of state."""

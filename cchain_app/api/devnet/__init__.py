@@ -1,0 +1,1 @@
+"""The methods of a development chain: accounts, state, mining, snapshots."""

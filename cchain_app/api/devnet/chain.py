@@ -1,0 +1,282 @@
+"""evm_snapshot and its like: going back, files, the pool, and what a development node says of itself (devnet.md 5, 6, 8, 9)."""
+
+from itertools import pairwise
+from typing import Any
+
+from cchain_app.api import wire
+from cchain_app.api.devnet import sending
+from cchain_app.api.eth import forked, node
+from cchain_app.api.eth.fees import next_base_fee, suggested_tip
+from cchain_app.api.params.accounts import TransactionRequest, transaction
+from cchain_app.api.params.development import amount64
+from cchain_app.api.rpc import EvmRpc
+from cchain_app.development.dump import packed
+from cchain_app.development.errors import AlreadyMined, ReorgBlockTooHigh
+from cchain_app.forking.origin import Wanted, read_wanted
+from cchain_app.selectors import blocks, pool
+from cchain_app.services import (
+    dropping,
+    forking,
+    manual_mining,
+    snapshots,
+    state_files,
+    transactions,
+)
+from cchain_app.services.admissions import to_pool
+from cchain_app.store import development as rows
+from chaindb.locks import BUSY_SECONDS
+from jsonrpc.errors import InvalidParam, JsonRpcError, invalid_params
+from primitives.evm import Address, Hash
+from primitives.hexadecimal import HexError, decode_data, encode_data, encode_quantity
+from primitives.product import VERSION
+
+_MOST_DEPTH = 10_000
+
+ReorgTransaction = bytes | TransactionRequest
+"""A signed envelope, or what one is to be made of."""
+
+
+def evm_snapshot(rpc: EvmRpc) -> str:
+    """evm_snapshot: note this moment, and return its number.
+
+    Raises:
+        HasPeers: Other nodes follow the chain.
+    """
+    return encode_quantity(snapshots.take_snapshot(rpc.chain))
+
+
+def evm_revert(rpc: EvmRpc, number: int, options: dict[str, Any]) -> bool:
+    """evm_revert: go back to a snapshot, which ends with all later ones; false when there is none.
+
+    Unspecified: `{"keep": true}` as a second parameter lets the snapshot itself stay. Raises as `evm_snapshot`.
+    """
+    return snapshots.revert(rpc.chain, number, keep=options.get("keep") is True)
+
+
+def reset(rpc: EvmRpc, options: dict[str, Any]) -> None:
+    """anvil_reset, hardhat_reset: back to the first block as the chain began.
+
+    Of a fork `{"forking": {"jsonRpcUrl", "blockNumber"}}` names another one, with which it begins anew: without
+    a URL of the same chain, without a number at its last block.
+
+    Unspecified: a chain that has a genesis of its own does not become a fork.
+
+    Raises:
+        NotAFork: It was to.
+        MalformedForkSetting: That is no URL.
+        UpstreamError: The remote node does not tell of that block.
+        HasPeers: Other nodes follow the chain.
+        JsonRpcError: -32602, the options cannot be read.
+    """
+    forking.reset(rpc.chain, _wanted(options.get("forking")))
+
+
+def _wanted(given: Any) -> Wanted | None:
+    if given is None:
+        return None
+    if not isinstance(given, dict):
+        raise invalid_params("forking must be an object")
+    url, number = given.get("jsonRpcUrl"), given.get("blockNumber")
+    try:
+        return Wanted(
+            () if url is None else read_wanted([forked.url(url)]).urls,
+            None if number is None else amount64(number),
+        )
+    except InvalidParam as error:
+        raise invalid_params(f"forking: {error.text}") from error
+
+
+def set_rpc_url(rpc: EvmRpc, url: str) -> None:
+    """anvil_setRpcUrl: ask another URL for what was not kept, until this process ends.
+
+    Unspecified: on a chain that is no fork it does nothing, as in Anvil.
+
+    Raises:
+        MalformedForkSetting: That is no URL.
+    """
+    if rpc.chain.fork is not None:
+        forking.set_upstream(rpc.chain, url)
+
+
+def rollback(rpc: EvmRpc, depth: int) -> None:
+    """anvil_rollback: drop the last blocks.
+
+    Raises:
+        DepthTooLarge: There are not so many.
+        HasPeers: Other nodes follow the chain.
+    """
+    snapshots.rollback(rpc.chain, depth)
+
+
+def reorg(rpc: EvmRpc, depth: int, pairs: list[tuple[ReorgTransaction, int]]) -> None:
+    """anvil_reorg: make the last blocks anew, with other transactions; those of the dropped ones are lost.
+
+    Args:
+        rpc: The chain's door.
+        depth: How many blocks.
+        pairs: Transactions, and in which of the new blocks each is, counted from 0. One that is not signed may be
+            anybody's, as with eth_sendUnsignedTransaction.
+
+    Raises:
+        DepthTooLarge: There are not so many.
+        ReorgBlockTooHigh: A transaction is for a block beyond the last.
+        HasPeers: Other nodes follow the chain.
+        JsonRpcError: -32602, there are too many blocks.
+    """
+    chain = rpc.chain
+    if depth > _MOST_DEPTH:
+        raise invalid_params(f"a reorganisation of more than {_MOST_DEPTH} blocks is too much")
+    beyond = [place for _, place in pairs if place >= depth]
+    if beyond:
+        raise ReorgBlockTooHigh(beyond[0], depth - 1)
+    places = sorted({0, depth, *(place for _, place in pairs)})
+    with chain.consensus.lock.held(BUSY_SECONDS), to_pool(chain):
+        snapshots.rollback(chain, depth, "Reorg")
+        for place, following in pairwise(places):
+            for transaction, block in pairs:
+                if block == place:
+                    _bring(rpc, transaction)
+            manual_mining.mine(chain, following - place)
+
+
+def _bring(rpc: EvmRpc, transaction: ReorgTransaction) -> None:
+    """Bring a transaction to the pool. Raises what the pool refuses it with."""
+    if not isinstance(transaction, bytes):
+        sending.send_unsigned(rpc, transaction)
+        return
+    (outcome,) = transactions.submit(rpc.chain, [transaction])
+    if isinstance(outcome, Exception):
+        raise outcome
+
+
+def drop_transaction(rpc: EvmRpc, transaction: Hash) -> str | None:
+    """anvil_dropTransaction: take a transaction out of the pool; null when it does not wait there."""
+    try:
+        return (
+            encode_data(transaction) if dropping.drop_transaction(rpc.chain, transaction) else None
+        )
+    except AlreadyMined:
+        return None
+
+
+def hardhat_drop_transaction(rpc: EvmRpc, transaction: Hash) -> bool:
+    """hardhat_dropTransaction: take a transaction out of the pool; whether it waited there.
+
+    Raises:
+        AlreadyMined: It is in a block.
+    """
+    return dropping.drop_transaction(rpc.chain, transaction)
+
+
+def drop_all_transactions(rpc: EvmRpc) -> None:
+    """anvil_dropAllTransactions: empty the pool."""
+    dropping.drop_all(rpc.chain)
+
+
+def remove_pool_transactions(rpc: EvmRpc, sender: Address) -> None:
+    """anvil_removePoolTransactions: take all of a sender out of the pool."""
+    dropping.drop_all(rpc.chain, sender)
+
+
+def pending_transactions(rpc: EvmRpc) -> list[wire.Json]:
+    """eth_pendingTransactions: what waits and can run."""
+    chain = rpc.chain
+    found = pool.transactions(chain, pool.pending_hashes(chain))
+    return [wire.waiting_transaction(one) for one in found.values()]
+
+
+def dump_state(rpc: EvmRpc, _historical: bool) -> str:  # noqa: FBT001  # as it comes over RPC
+    """anvil_dumpState: the state as gzip of JSON.
+
+    Unspecified: historical states are not in it.
+    """
+    return encode_data(packed(state_files.dump_state(rpc.chain)))
+
+
+def load_state(rpc: EvmRpc, dump: bytes) -> bool:
+    """anvil_loadState: give accounts what a dump says of them.
+
+    Raises:
+        DumpNotReadable: It is none.
+        HasPeers: Other nodes follow the chain.
+    """
+    state_files.load_state(rpc.chain, dump)
+    return True
+
+
+def node_info(rpc: EvmRpc) -> dict[str, Any]:
+    """anvil_nodeInfo: head, fork and environment; the mix of numbers and quantities is Anvil's.
+
+    Unspecified: of the fork's URL it shows scheme and host, since the rest may be a key.
+    """
+    chain = rpc.chain
+    head = blocks.head(chain)
+    rules = chain.config.fork_at(head.number, head.header.timestamp)
+    fork = chain.fork
+    base_fee = next_base_fee(rpc)
+    return {
+        "currentBlockNumber": encode_quantity(head.number),
+        "currentBlockTimestamp": head.header.timestamp,
+        "currentBlockHash": encode_data(head.hash),
+        "hardFork": rules.capitalize(),
+        "transactionOrder": "fees",
+        "environment": {
+            "baseFee": encode_quantity(base_fee),
+            "chainId": chain.config.chain_id,
+            "gasLimit": encode_quantity(head.header.gas_limit),
+            "gasPrice": encode_quantity(base_fee + suggested_tip(rpc)),
+        },
+        "forkConfig": {
+            "forkUrl": None if fork is None else fork.url,
+            "forkBlockNumber": None if fork is None else fork.number,
+            "forkRetryBackoff": None
+            if fork is None
+            else round(chain.node.fork_retry_backoff * 1000),
+        },
+    }
+
+
+def metadata(rpc: EvmRpc) -> dict[str, Any]:
+    """anvil_metadata: which client and which chain this is, and its snapshots."""
+    chain = rpc.chain
+    head, fork = blocks.head(chain), chain.fork
+    return {
+        "clientVersion": node.client_version(rpc),
+        "clientSemver": VERSION,
+        "chainId": chain.config.chain_id,
+        "instanceId": encode_data(snapshots.instance_id(chain)),
+        "latestBlockNumber": head.number,
+        "latestBlockHash": encode_data(head.hash),
+        "forkedNetwork": None
+        if fork is None
+        else {
+            "chainId": fork.chain_id,
+            "forkBlockNumber": fork.number,
+            "forkBlockHash": encode_data(fork.hash),
+        },
+        "snapshots": {
+            encode_quantity(number): [height, encode_data(block)]
+            for number, height, block in rows.snapshots(chain.db)
+        },
+    }
+
+
+def hardhat_metadata(rpc: EvmRpc) -> dict[str, Any]:
+    """hardhat_metadata: which client and which chain this is; no snapshots, and no fork where there is none."""
+    found = metadata(rpc)
+    absent = {"snapshots"} if found["forkedNetwork"] else {"snapshots", "forkedNetwork"}
+    return {name: found[name] for name in found if name not in absent}
+
+
+def pairs(value: Any) -> list[tuple[ReorgTransaction, int]]:
+    """Read the transactions of a reorganisation: [signed bytes or transaction object, index of the block] each."""
+    try:
+        return [
+            (transaction(one) if isinstance(one, dict) else decode_data(one), amount64(place))
+            for one, place in value
+        ]
+    except (TypeError, ValueError, HexError) as error:
+        raise JsonRpcError(
+            -32602,
+            "transactions of a reorganisation are pairs of signed bytes, or an object, and an index",
+        ) from error

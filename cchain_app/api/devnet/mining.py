@@ -1,0 +1,202 @@
+"""evm_mine and its like: blocks, their time and what else they have, by hand (devnet.md 2 and 7)."""
+
+from dataclasses import replace
+from typing import Any
+
+from cchain_app.api import wire
+from cchain_app.api.errors import server_error
+from cchain_app.api.params.development import Mining
+from cchain_app.api.rpc import EvmRpc
+from cchain_app.evm.reverts import reason_of
+from cchain_app.evm.tracing import Recording
+from cchain_app.selectors import blocks, development, tracing
+from cchain_app.services import by_hand, manual_mining
+from jsonrpc.errors import invalid_params
+from primitives.evm import Address, Hash
+from primitives.hexadecimal import encode_data
+
+
+def evm_mine(rpc: EvmRpc, asked: Mining) -> str:
+    """evm_mine: make a block, or several, with what the pool has; returns "0x0".
+
+    Raises:
+        TimeBeforeHead: The time is below the head's.
+        HasPeers: Other nodes follow the chain.
+        JsonRpcError: -32602, there are too many blocks; -32000, the chain makes none.
+    """
+    _mine(rpc, asked.blocks, 0, asked.time)
+    return "0x0"
+
+
+def evm_mine_detailed(rpc: EvmRpc, asked: Mining) -> list[Any]:
+    """evm_mine_detailed: make a block, or several; the blocks, transactions with output and reason of a revert.
+
+    Raises as `evm_mine`.
+    """
+    return [_detailed(rpc, number) for number in _mine(rpc, asked.blocks, 0, asked.time)]
+
+
+def mine(rpc: EvmRpc, count: int, interval: int) -> None:
+    """anvil_mine, hardhat_mine: make blocks, so many seconds apart, the first included. Raises as `evm_mine`."""
+    _mine(rpc, count, interval, None)
+
+
+def _mine(rpc: EvmRpc, count: int, interval: int, time: int | None) -> list[int]:
+    if count > manual_mining.MOST_BLOCKS:
+        raise invalid_params(
+            f"{count} blocks are too many for one call, want at most {manual_mining.MOST_BLOCKS}"
+        )
+    made = manual_mining.mine(rpc.chain, count, interval=interval, time=time)
+    if len(made) < count:
+        raise server_error("this node makes no blocks on this chain now")
+    return made
+
+
+def _detailed(rpc: EvmRpc, number: int) -> dict[str, Any]:
+    block = blocks.by_number(rpc.chain, number)
+    assert block is not None
+    traces = tracing.trace_block(
+        rpc.chain, block, Recording(frames=True), time_limit=rpc.chain.node.trace_timeout
+    )
+    transactions = []
+    for index, traced in enumerate(traces):
+        frame = traced.frames[0]
+        told = wire.mined_transaction(block, index) | {"output": encode_data(frame.output)}
+        if frame.error is not None and (reason := reason_of(frame.output)) is not None:
+            told["revertReason"] = reason
+        transactions.append(told)
+    return wire.block(block, transactions)
+
+
+def set_automine(rpc: EvmRpc, on: bool) -> None:  # noqa: FBT001  # as it comes over RPC
+    """evm_setAutomine: make a block whenever a transaction comes, or only by hand.
+
+    Raises:
+        HasPeers: Other nodes follow the chain.
+    """
+    manual_mining.set_automine(rpc.chain, on=on)
+
+
+def get_automine(rpc: EvmRpc) -> bool:
+    """anvil_getAutomine: whether a block is made whenever a transaction comes."""
+    development.see_conditions(rpc.chain)
+    return development.mining(rpc.chain) == "auto"
+
+
+def set_interval_mining(rpc: EvmRpc, seconds: float) -> None:
+    """evm_setIntervalMining: make a block each so many seconds, also empty ones; 0: not any more.
+
+    Unspecified: above 999 they are milliseconds, as scripts for Hardhat have them. As in Anvil nothing is made on
+    a transaction's arrival then, and 0 does not bring that back. Raises as `set_automine`.
+    """
+    manual_mining.set_interval(rpc.chain, seconds)
+
+
+def get_interval_mining(rpc: EvmRpc) -> int | float | None:
+    """anvil_getIntervalMining: the seconds between blocks that are made by the clock; null when none are."""
+    development.see_conditions(rpc.chain)
+    if development.mining(rpc.chain) != "interval":
+        return None
+    seconds = development.block_interval(rpc.chain)
+    return int(seconds) if seconds == int(seconds) else seconds
+
+
+def increase_time(rpc: EvmRpc, seconds: int) -> int:
+    """evm_increaseTime: move the clock of both chains; returns by how many seconds it is ahead. Raises as `set_automine`."""
+    return manual_mining.increase_time(rpc.chain, seconds)
+
+
+def set_time(rpc: EvmRpc, moment: int) -> int:
+    """evm_setTime: set the clock of both chains, back too; returns by how many seconds it went forward."""
+    return manual_mining.set_time(rpc.chain, moment)
+
+
+def set_next_block_timestamp(rpc: EvmRpc, moment: int) -> None:
+    """evm_setNextBlockTimestamp: the time of the next block, from which the clock goes on.
+
+    Raises:
+        TimeBeforeHead: It is below the head's.
+        HasPeers: Other nodes follow the chain.
+    """
+    manual_mining.set_next_timestamp(rpc.chain, moment)
+
+
+def set_block_timestamp_interval(rpc: EvmRpc, seconds: int) -> None:
+    """anvil_setBlockTimestampInterval: each block's time is its parent's and so many seconds. Raises as `set_automine`."""
+    by_hand.change_conditions(
+        rpc.chain, lambda found, _: replace(found, timestamp_interval=seconds)
+    )
+
+
+def remove_block_timestamp_interval(rpc: EvmRpc) -> bool:
+    """anvil_removeBlockTimestampInterval: times follow the clock again; returns whether they did not."""
+    had = development.conditions(rpc.chain).timestamp_interval is not None
+    if had:
+        by_hand.change_conditions(
+            rpc.chain, lambda found, _: replace(found, timestamp_interval=None)
+        )
+    return had
+
+
+def genesis_time(rpc: EvmRpc) -> int:
+    """anvil_getGenesisTime: the time of the first block in Unix seconds."""
+    genesis = blocks.by_number(rpc.chain, rpc.chain.first_number)
+    assert genesis is not None
+    return genesis.header.timestamp
+
+
+def set_next_base_fee(rpc: EvmRpc, wei: int) -> None:
+    """anvil_setNextBlockBaseFeePerGas: the base fee of the next block, 0 too. Raises as `set_automine`."""
+    by_hand.change_conditions(rpc.chain, lambda found, _: replace(found, next_base_fee=wei))
+
+
+def set_min_gas_price(rpc: EvmRpc, wei: int) -> None:
+    """anvil_setMinGasPrice: refused, as by Anvil, since there are base fees.
+
+    Raises:
+        JsonRpcError: -32602, always.
+    """
+    del rpc, wei
+    raise invalid_params("anvil_setMinGasPrice is not supported when EIP-1559 is active")
+
+
+def set_block_gas_limit(rpc: EvmRpc, gas: int) -> bool:
+    """evm_setBlockGasLimit: the gas limit of the next and later blocks.
+
+    Raises:
+        JsonRpcError: -32602, it is 0.
+        HasPeers: Other nodes follow the chain.
+    """
+    if not gas:
+        raise invalid_params("Block gas limit must be greater than 0")
+    by_hand.change_conditions(rpc.chain, lambda found, _: replace(found, gas_limit=gas))
+    return True
+
+
+def set_coinbase(rpc: EvmRpc, address: Address) -> None:
+    """anvil_setCoinbase: who is credited with the tips of later blocks. Raises as `set_automine`."""
+    by_hand.change_conditions(rpc.chain, lambda found, _: replace(found, coinbase=address))
+
+
+def set_prev_randao(rpc: EvmRpc, value: Hash) -> None:
+    """hardhat_setPrevRandao: what PREVRANDAO reads in the next block. Raises as `set_automine`."""
+    by_hand.change_conditions(rpc.chain, lambda found, _: replace(found, next_prev_randao=value))
+
+
+def set_chain_id(rpc: EvmRpc, chain_id: int) -> None:
+    """anvil_setChainId: another chain ID, for a chain that has nothing but its first block (devnet.md 8).
+
+    eth_chainId, net_version, CHAINID and signatures go by it at once and after a restart, whose settings may name
+    the first one or this one. NODE_CHAIN_ID or --chain-id of a new data directory sets the first.
+
+    Unspecified: blocks stay valid for the ID that they were signed for, so a chain that has some keeps it, as
+    does one for which transactions wait, and a fork. evm_revert brings back the ID of the snapshot, since what
+    waited then was signed for it; anvil_reset the one with which the chain began. In Anvil both leave it.
+
+    Raises:
+        HasPeers: Other nodes follow the chain.
+        ForkHasChainId: It is another one, and the chain is a fork.
+        ChainHasBlocks: It is another one, and there are blocks.
+        TransactionsWait: It is another one, and the pool is not empty.
+    """
+    by_hand.set_chain_id(rpc.chain, chain_id)

@@ -1,0 +1,1 @@
+"""The methods that every Ethereum client has: blocks, state, transactions, calls, logs and subscriptions."""

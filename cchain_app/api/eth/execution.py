@@ -1,0 +1,377 @@
+"""Calls that change nothing: eth_call, and what its relatives share with it.
+
+A call object becomes an engine's message here, in geth's order and words. Gas estimation and
+access lists are in `execution_gas`. On the event loop a request gets little (`loop_gas`); one that
+needs more is sent to a thread by `WouldBlock`.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Final, NamedTuple, TypeVar
+
+from cchain_app.api import block_tags
+from cchain_app.api.errors import failure, server_error
+from cchain_app.api.loop_gas import Share, in_batch
+from cchain_app.api.params.call import CallRequest
+from cchain_app.api.params.values import BlockParam, Tag
+from cchain_app.api.rpc import EvmRpc
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.assembly import env_of
+from cchain_app.evm.engine import (
+    BlockEnv,
+    CallInterrupted,
+    CallMessage,
+    CallRejected,
+    CallResult,
+    GasAllowance,
+    GasEstimate,
+    StateReader,
+)
+from cchain_app.evm.overrides import (
+    AccountOverride,
+    BlockOverride,
+    move_precompiles,
+    override_state,
+)
+from cchain_app.evm.tracing import Recording, TransactionTrace
+from cchain_app.selectors import blocks, development, state
+from cchain_app.services.transaction_log import RECORDING, SECONDS_A_TRANSACTION
+from cchain_app.transaction_log.console import WatchedState
+from cchain_app.txs.transaction import Authorization
+from chaindb.connections import WouldBlock, on_event_loop
+from jsonrpc.errors import JsonRpcError
+from primitives import rlp
+from primitives.evm import Address
+from primitives.hexadecimal import checksum_address, encode_data
+
+T = TypeVar("T")
+
+PRICE_BITS: Final = 128
+BLOB_PRICE_BITS: Final = 128
+BASE_FEE_BITS: Final = 64
+"""What engines can read."""
+
+Overrides = Mapping[Address, AccountOverride]
+
+
+def call(
+    rpc: EvmRpc,
+    request: CallRequest,
+    block: BlockParam,
+    accounts: Overrides | None,
+    block_override: BlockOverride | None,
+) -> str:
+    """eth_call: what a call returns, or of a creation the code it would leave.
+
+    Raises:
+        JsonRpcError: 3, it reverted; -32000, it failed otherwise, could not begin or took too long.
+    """
+    epoch = rpc.epoch
+    context = make_context(rpc, block, accounts, block_override)
+    message = make_message(rpc, request, context.env)
+    try:
+        check_fees(request, context.env)
+        result = context.logged("eth_call", message, lambda logged: logged.run(message))
+    except CallRejected as refusal:
+        raise server_error(f"err: {refusal} (supplied gas {message.gas})") from refusal
+    failed = failure(result)
+    if failed is not None:
+        raise failed
+    if block is Tag.LATEST and not accounts and block_override is None:
+        rpc.keep_environment(epoch, context.env)
+    return encode_data(result.output)
+
+
+class CallContext(NamedTuple):
+    """Where a call is run: by whose engine, on which state, in which environment, and until when."""
+
+    rpc: EvmRpc
+    env: BlockEnv
+    state: StateReader
+    deadline: float
+    """By the monotonic clock, in seconds."""
+    allowance: GasAllowance | None = None
+    """What the request may still use on the event loop; None in a thread."""
+
+    def run(self, message: CallMessage, *, with_access_list: bool = False) -> CallResult:
+        """Run one call.
+
+        Raises:
+            CallRejected: It could not begin.
+            JsonRpcError: -32000, it took too long.
+            WouldBlock: It takes too long for the event loop.
+        """
+        env = self._fit(message)
+        try:
+            return self.rpc.chain.engine.call(
+                env,
+                message,
+                self.state,
+                allowance=self.allowance,
+                time_limit=self._seconds(),
+                with_access_list=with_access_list,
+            )
+        except CallInterrupted as interruption:
+            raise self._given_up() from interruption
+
+    def estimate(self, message: CallMessage, error_ratio: float) -> GasEstimate:
+        """Find the least gas, up to the message's, with which a call works. Raises as `run`."""
+        env = self._fit(message)
+        try:
+            return self.rpc.chain.engine.estimate(
+                env,
+                message,
+                self.state,
+                error_ratio=error_ratio,
+                allowance=self.allowance,
+                time_limit=self._seconds(),
+            )
+        except CallInterrupted as interruption:
+            raise self._given_up() from interruption
+
+    def trace(
+        self, message: CallMessage, recording: Recording, time_limit: float
+    ) -> TransactionTrace:
+        """Run one call and record it, for so many seconds at most.
+
+        Raises:
+            CallRejected: It could not begin.
+            TraceTooLarge: More would be recorded than the recording allows.
+            TraceTimedOut: It took too long.
+        """
+        env = self._fit(message)
+        return self.rpc.chain.engine.trace_call(
+            env, message, self.state, recording, time_limit=time_limit
+        )
+
+    def logged(self, method: str, message: CallMessage, run: Callable[["CallContext"], T]) -> T:
+        """Run a call, once or several times, and tell the log of it once; return what came of it.
+
+        What is sent on to a thread is told there. The log executes a call that called console.log once
+        more, later and in a thread of its own. The name of a call in a batch of which another one has to be
+        sent on is counted twice, its messages are not.
+
+        Args:
+            method: How the client asked for it.
+            message: The call, with all the gas that it may have.
+            run: Runs it in the context that it is given.
+
+        Raises:
+            WouldBlock: It called console.log, in a batch that may have to be sent on to a thread.
+        """
+        log = self.rpc.transaction_log
+        if not log.takes_calls(that_act=True):
+            return run(self)
+        watched = WatchedState(self.state)
+        try:
+            outcome = run(CallContext(self.rpc, self.env, watched, self.deadline, self.allowance))
+        except (CallRejected, JsonRpcError):
+            self._tell_log(method, message, watched)
+            raise
+        self._tell_log(method, message, watched)
+        return outcome
+
+    def _tell_log(self, method: str, message: CallMessage, watched: WatchedState) -> None:
+        trace = None
+        if watched.console_was_called:
+            if in_batch():
+                raise WouldBlock
+            trace = partial(self.trace, message, RECORDING, SECONDS_A_TRANSACTION)
+        self.rpc.transaction_log.called(method, trace=trace)
+
+    def _seconds(self) -> float:
+        return max(self.deadline - time.monotonic(), 0.001)
+
+    def _given_up(self) -> Exception:
+        return timed_out(self.rpc) if self.allowance is None else WouldBlock()
+
+    def _fit(self, message: CallMessage) -> BlockEnv:
+        """Return the environment with a base fee that engines can read.
+
+        Unspecified: geth reckons with prices of 256 bits and base fees as large. Engines take 128
+        and 64, and blob base fees of 128; what needs more, which takes overrides, is refused.
+
+        Raises:
+            CallRejected: The price is beyond what engines can read, and mostly what anybody has.
+        """
+        if message.gas_price >> PRICE_BITS:
+            want = message.gas * message.gas_price + message.value
+            account = self.state.account(message.sender)
+            raise CallRejected(_unpaid(message.sender, account.balance if account else 0, want))
+        env = self.env
+        if env.blob_base_fee is not None and env.blob_base_fee >> BLOB_PRICE_BITS:
+            raise CallRejected(f"blob base fee higher than 2^{BLOB_PRICE_BITS}-1")
+        if env.base_fee is None or not env.base_fee >> BASE_FEE_BITS:
+            return env
+        if message.gas_price:
+            raise CallRejected(f"block base fee higher than 2^{BASE_FEE_BITS}-1")
+        return replace(env, base_fee=0)
+
+
+def make_context(
+    rpc: EvmRpc, block: BlockParam, accounts: Overrides | None, block_override: BlockOverride | None
+) -> CallContext:
+    """Return where a call at a block is run, with its overrides.
+
+    Raises:
+        JsonRpcError: -32000, there is no such block.
+        BadOverride: The overrides contradict each other.
+        WouldBlock: This is the event loop, and the engine is none for it.
+    """
+    share = _share_of_event_loop(rpc)
+    found = block_tags.require(rpc, block)
+    reader = state.state_after(rpc.chain, found)
+    return context_on(rpc, found, reader, accounts, block_override, share=share)
+
+
+def next_or_latest(rpc: EvmRpc) -> Tag:
+    """Return which block a transaction is estimated for: the next one, where something was set for it by hand."""
+    if not rpc.chain.is_development:
+        return Tag.LATEST
+    head = blocks.head(rpc.chain)
+    by_hand = development.conditions(rpc.chain).of_next_block(head.header.timestamp)
+    return Tag.LATEST if by_hand is None else Tag.PENDING
+
+
+def context_on(
+    rpc: EvmRpc,
+    found: AcceptedBlock,
+    reader: StateReader,
+    accounts: Overrides | None,
+    block_override: BlockOverride | None,
+    *,
+    share: Share | None = None,
+) -> CallContext:
+    """Return where a call in a block's environment is run, on some state; `share`: on the event loop.
+
+    Raises:
+        BadOverride: The overrides contradict each other.
+    """
+    config = rpc.chain.config
+    env = rpc.environments.of(found.hash, lambda: env_of(found.header, config))
+    if env.chain_id != config.chain_id:  # anvil_setChainId; of block 0 alone, which stays the same
+        env = replace(env, chain_id=config.chain_id)
+    signers = development.signers(rpc.chain)
+    if signers:
+        env = replace(env, signers=signers)
+    if accounts:
+        env = move_precompiles(env, accounts)
+        reader = override_state(reader, accounts)
+    if block_override is not None:
+        env = block_override.apply(env)
+    if share is not None:
+        return CallContext(rpc, env, reader, share.deadline, share.gas)
+    return CallContext(rpc, env, reader, time.monotonic() + rpc.chain.call_seconds)
+
+
+def _share_of_event_loop(rpc: EvmRpc) -> Share | None:
+    if not on_event_loop():
+        return None
+    if not rpc.chain.engine.fast:
+        raise WouldBlock
+    return rpc.loop_gas.share()
+
+
+def make_message(rpc: EvmRpc, request: CallRequest, env: BlockEnv) -> CallMessage:
+    """Return a call object as an engine takes it.
+
+    Raises:
+        JsonRpcError: -32000, its fees contradict each other, or it is for another chain.
+    """
+    check_request(rpc, request)
+    cap = rpc.gas_cap(env.gas_limit)
+    return CallMessage(
+        request.sender,
+        request.to,
+        cap if request.gas is None else min(request.gas, cap),
+        gas_price(request, env),
+        request.value,
+        request.data,
+        request.access_list,
+        tuple(map(encode_authorization, request.authorizations)) if request.authorizations else (),
+        request.max_priority_fee_per_gas,
+        request.blob_hashes or (),
+    )
+
+
+def check_request(rpc: EvmRpc, request: CallRequest) -> None:
+    """Refuse what no block could make right.
+
+    Raises:
+        JsonRpcError: -32000: both fee styles, another chain's ID, or an empty list of authorizations or blobs.
+    """
+    if request.authorizations == ():
+        sender = checksum_address(request.sender)
+        raise server_error(f"EIP-7702 transaction with empty auth list (sender {sender})")
+    if request.blob_hashes == ():
+        raise server_error("blob transaction missing blob hashes")
+    if request.gas_price is not None and (
+        request.max_fee_per_gas is not None or request.max_priority_fee_per_gas is not None
+    ):
+        raise server_error("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified")
+    have = request.chain_id
+    if have is not None and have != (want := rpc.chain.config.chain_id):
+        raise server_error(f"chainId does not match node's (have={have}, want={want})")
+
+
+def fee_cap(request: CallRequest) -> int:
+    """Return the most wei that a gas may cost the caller; 0 when no price is named."""
+    if request.gas_price is not None:
+        return request.gas_price
+    return request.max_fee_per_gas or 0
+
+
+def gas_price(request: CallRequest, env: BlockEnv) -> int:
+    """Return what a gas costs in this environment, in wei; 0 when no price is named."""
+    cap = fee_cap(request)
+    if request.gas_price is not None or env.base_fee is None or not cap:
+        return cap
+    return min(cap, env.base_fee + (request.max_priority_fee_per_gas or 0))
+
+
+def timed_out(rpc: EvmRpc) -> JsonRpcError:
+    """Return the error of a call that took longer than NODE_RPC_CALL_TIMEOUT."""
+    return server_error(f"execution aborted (timeout = {rpc.chain.call_seconds:g}s)")
+
+
+def _unpaid(sender: Address, have: int, want: int) -> str:
+    who = f"address {checksum_address(sender)}"
+    if want >> 256:
+        wrong = f"{who} required balance exceeds 256 bits"
+    elif have < want:
+        wrong = f"{who} have {have} want {want}"
+    else:
+        return f"gas price higher than 2^{PRICE_BITS}-1"
+    return f"insufficient funds for gas * price + value: {wrong}"
+
+
+def check_fees(request: CallRequest, env: BlockEnv) -> None:
+    """Hold fees against each other and against the base fee, unless none are named.
+
+    Raises:
+        CallRejected: The tip is above the fee cap, or the fee cap below the base fee.
+    """
+    cap = fee_cap(request)
+    tip = cap if request.gas_price is not None else (request.max_priority_fee_per_gas or 0)
+    if env.base_fee is None or not (cap or tip):
+        return
+    who = f"address {checksum_address(request.sender)}"
+    if tip > cap:
+        raise CallRejected(
+            f"max priority fee per gas higher than max fee per gas: {who}, "
+            f"maxPriorityFeePerGas: {tip}, maxFeePerGas: {cap}"
+        )
+    if cap < env.base_fee:
+        raise CallRejected(
+            f"max fee per gas less than block base fee: {who}, "
+            f"maxFeePerGas: {cap}, baseFee: {env.base_fee}"
+        )
+
+
+def encode_authorization(one: Authorization) -> bytes:
+    """Return an entry of an authorization list as RLP."""
+    address = rlp.encode_bytes(one.address)
+    numbers = (one.nonce, one.y_parity, one.r, one.s)
+    return rlp.encode_list((rlp.encode_uint(one.chain_id), address, *map(rlp.encode_uint, numbers)))

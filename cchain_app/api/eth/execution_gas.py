@@ -1,0 +1,186 @@
+"""How much gas a call needs, and which accounts and slots it touches.
+
+eth_estimateGas is geth's procedure: what a caller may have at most is found here, and the engine
+looks for the least that works below it. What a call is, and where it is run: `execution`.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from cchain_app.api import wire
+from cchain_app.api.errors import failure, server_error
+from cchain_app.api.eth import execution
+from cchain_app.api.eth.execution import CallContext, Overrides
+from cchain_app.api.params.call import CallRequest
+from cchain_app.api.params.values import BlockParam, Tag
+from cchain_app.api.rpc import EvmRpc
+from cchain_app.config import at_least
+from cchain_app.evm.engine import BlockEnv, CallMessage, CallRejected, CallResult
+from cchain_app.evm.estimation import TRANSFER_GAS
+from cchain_app.evm.overrides import BlockOverride
+from cchain_app.txs.request import unsigned
+from cchain_app.txs.transaction import AccessList
+from jsonrpc.errors import JsonRpcError
+from primitives.hexadecimal import encode_quantity
+
+OSAKA_GAS_LIMIT: Final = 2**24
+"""Most gas of a transaction since Osaka (EIP-7825)."""
+
+ERROR_RATIO: Final = 0.015
+"""By how much an estimate may be too high."""
+
+ACCESS_LIST_ROUNDS: Final = 16
+"""A list grows with each round or is done; no contract is known to need more than three."""
+
+
+def estimate_gas(
+    rpc: EvmRpc,
+    request: CallRequest,
+    block: BlockParam | None,
+    accounts: Overrides | None,
+    block_override: BlockOverride | None,
+) -> str:
+    """eth_estimateGas: the least gas limit with which a call works, a little too high at most.
+
+    Unspecified: without a block it is for the next one where something was set for that by hand, as in Anvil and
+    Hardhat; else for the head, as in geth.
+
+    Unspecified: a precompile that overrides move is moved for estimates too; geth checks the move
+    and then runs the call with the precompile at its old place.
+
+    Raises:
+        JsonRpcError: 3, it reverts; -32000, it fails otherwise, or with all the gas it may have.
+    """
+    epoch = rpc.epoch
+    at = execution.next_or_latest(rpc) if block is None else block
+    context = execution.make_context(rpc, at, accounts, block_override)
+    message = execution.make_message(rpc, request, context.env)
+    highest = _highest(rpc, request, context)
+    message = message._replace(gas=highest)
+    try:
+        execution.check_fees(request, context.env)
+        gas, failed_call = context.logged(
+            "eth_estimateGas", message, lambda logged: logged.estimate(message, ERROR_RATIO)
+        )
+    except CallRejected as refusal:
+        raise server_error(f"failed with {highest} gas: {refusal}") from refusal
+    if gas is not None:
+        if at is Tag.LATEST and not accounts and block_override is None:
+            _keep(rpc, epoch, context.env, is_default=block is None)
+        return encode_quantity(gas)
+    failed = None if failed_call is None else failure(failed_call)
+    if failed is not None:
+        raise failed
+    raise server_error(f"gas required exceeds allowance ({highest})")
+
+
+def _keep(rpc: EvmRpc, epoch: int, env: BlockEnv, *, is_default: bool) -> None:
+    """Keep how gas is estimated at the head, for the shortcut."""
+    rpc.keep_environment(epoch, env)
+    rpc.keep_estimates(
+        epoch,
+        gas=env.gas_limit,
+        most_gas=_most(rpc, env),
+        error_ratio=ERROR_RATIO,
+        is_default=is_default,
+    )
+
+
+def create_access_list(
+    rpc: EvmRpc,
+    request: CallRequest,
+    block: BlockParam,
+    accounts: Overrides | None,
+) -> dict[str, Any]:
+    """eth_createAccessList: what a call touches, and the gas it uses when all that is listed.
+
+    Unspecified: without a gas price no funds are needed for gas; geth takes the fees of the next
+    block for granted.
+
+    Raises:
+        JsonRpcError: -32000, the call could not begin. A call that fails is told in the result.
+    """
+    context = execution.make_context(rpc, block, accounts, None)
+    if request.gas_price == 0 and context.env.base_fee is not None:
+        raise server_error("gasPrice must be non-zero after london fork")
+    message = execution.make_message(rpc, request, context.env)
+    listed = _Listed.of(request.access_list)
+    try:
+        execution.check_fees(request, context.env)
+        for _ in range(ACCESS_LIST_ROUNDS):
+            result = _run_with(context, message, listed)
+            grown = listed.union(result.access_list or ())
+            if grown == listed:
+                return _access_list_answer(listed, result)
+            listed = grown
+        return _access_list_answer(listed, _run_with(context, message, listed))
+    except CallRejected as refusal:
+        applied = request._replace(access_list=listed.entries)
+        raise _not_applied(context, applied, message.gas, refusal) from refusal
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """An access list without doubles, in ascending order."""
+
+    entries: AccessList
+
+    @classmethod
+    def of(cls, entries: AccessList) -> "_Listed":
+        return cls(()).union(entries)
+
+    def union(self, entries: AccessList) -> "_Listed":
+        merged = {address: set(slots) for address, slots in self.entries}
+        for address, slots in entries:
+            merged.setdefault(address, set()).update(slots)
+        return _Listed(
+            tuple((address, tuple(sorted(merged[address]))) for address in sorted(merged))
+        )
+
+
+def _run_with(context: CallContext, message: CallMessage, listed: _Listed) -> CallResult:
+    return context.run(message._replace(access_list=listed.entries), with_access_list=True)
+
+
+def _not_applied(
+    context: CallContext, request: CallRequest, gas: int, refusal: CallRejected
+) -> JsonRpcError:
+    """Return the error that names the transaction, which nobody has signed."""
+    nonce = request.nonce
+    if nonce is None:
+        account = context.state.account(request.sender)
+        nonce = 0 if account is None else account.nonce
+    applied = unsigned(request, chain_id=context.env.chain_id, nonce=nonce, gas=gas)
+    return server_error(f"failed to apply transaction: 0x{applied.hash.hex()} err: {refusal}")
+
+
+def _access_list_answer(listed: _Listed, result: CallResult) -> dict[str, Any]:
+    answer: dict[str, Any] = {
+        "accessList": wire.access_list(listed.entries),
+        "gasUsed": encode_quantity(result.gas_used),
+    }
+    if result.error is not None:
+        answer["error"] = result.error
+    return answer
+
+
+def _highest(rpc: EvmRpc, request: CallRequest, context: CallContext) -> int:
+    """Return the highest gas limit that caller, block and node allow."""
+    env = context.env
+    highest = env.gas_limit
+    if request.gas is not None and request.gas >= TRANSFER_GAS:
+        highest = request.gas
+    price = execution.fee_cap(request)
+    if price:
+        account = context.state.account(request.sender)
+        balance = 0 if account is None else account.balance
+        if request.value >= balance:
+            raise server_error("insufficient funds for transfer")
+        highest = min(highest, (balance - request.value) // price)
+    return min(highest, _most(rpc, env))
+
+
+def _most(rpc: EvmRpc, env: BlockEnv) -> int:
+    """Return the highest gas limit that block and node allow."""
+    cap = rpc.gas_cap(env.gas_limit)
+    return min(cap, OSAKA_GAS_LIMIT) if at_least(env.fork, "osaka") else cap

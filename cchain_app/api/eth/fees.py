@@ -1,0 +1,181 @@
+"""What gas costs: prices, the suggested tip, the fee history. The arithmetic is `feemarket`'s."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from cchain_app import feemarket
+from cchain_app.api import block_tags
+from cchain_app.api.errors import server_error
+from cchain_app.api.params.values import BlockNumber, Tag
+from cchain_app.api.rpc import EvmRpc
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.header import Header
+from cchain_app.feemarket import BlockFees, PaidGas
+from cchain_app.selectors import blocks, development
+from cchain_app.selectors.blocks import base_fee_after, blob_base_fee_after
+from chaindb.connections import WouldBlock, on_event_loop
+from primitives.hexadecimal import encode_quantity
+
+MAX_HISTORY: Final = 1024
+"""Blocks that one fee history covers."""
+
+HISTORY_ON_EVENT_LOOP: Final = 32
+"""Blocks of which a fee history is made without a thread."""
+
+MAX_NORMAL_TIP: Final = 20 * 10**9
+"""Wei: eth_suggestPriceOptions' ceiling of the normal tip."""
+
+Tips = dict[str, str]
+
+
+def gas_price(rpc: EvmRpc) -> str:
+    """eth_gasPrice: the suggested tip on top of the base fee, in wei.
+
+    Unspecified: the next block's base fee, as in coreth, because a lower price is not mined; or the head's if that is
+    higher, as in geth, because an estimate on the head fails with a lower price.
+    """
+    head_fee = blocks.head(rpc.chain).header.base_fee or 0
+    return encode_quantity(suggested_tip(rpc) + max(next_base_fee(rpc), head_fee))
+
+
+def max_priority_fee_per_gas(rpc: EvmRpc) -> str:
+    """eth_maxPriorityFeePerGas: the suggested tip, in wei."""
+    return encode_quantity(suggested_tip(rpc))
+
+
+def base_fee(rpc: EvmRpc) -> str:
+    """eth_baseFee: the next block's base fee, in wei."""
+    return encode_quantity(next_base_fee(rpc))
+
+
+def blob_base_fee(rpc: EvmRpc) -> str:
+    """eth_blobBaseFee: the next block's price of blob gas, in wei: one, where nobody ever used any."""
+    return encode_quantity(blob_base_fee_after(rpc.chain, blocks.head(rpc.chain)))
+
+
+def suggest_price_options(rpc: EvmRpc) -> dict[str, Tips]:
+    """eth_suggestPriceOptions: slow, normal and fast fees, as coreth reckons them."""
+    tip, base = suggested_tip(rpc), next_base_fee(rpc)
+    normal = min(tip, MAX_NORMAL_TIP)
+    return {
+        "slow": _option(max(normal * 95 // 100, 1), base),
+        "normal": _option(normal, base),
+        "fast": _option(tip * 105 // 100, base),
+    }
+
+
+def fee_history(
+    rpc: EvmRpc, count: int, newest: BlockNumber, percentiles: Sequence[float] | None
+) -> dict[str, Any]:
+    """eth_feeHistory: base fees, fullness and tips of consecutive blocks.
+
+    Unspecified: at most 1024 blocks, as in geth; fewer where the chain is shorter. The pending block counts as one of
+    them. Blob fields are left out, since this node makes no blocks with blobs.
+
+    Raises:
+        JsonRpcError: -32000, the newest block is above the head.
+        InvalidPercentiles: The percentiles are out of range or order.
+        WouldBlock: There are too many blocks for the event loop.
+    """
+    if count < 1:
+        return {"oldestBlock": "0x0", "gasUsedRatio": None}
+    feemarket.check_percentiles(percentiles or ())
+    pending = rpc.pending.current() if newest is Tag.PENDING else None
+    head = blocks.head(rpc.chain).number
+    last = block_tags.height_of(rpc, newest) if pending is None else pending.number
+    if last > head and pending is None:
+        raise server_error(f"request beyond head block: requested {last}, head {head}")
+    first = max(last - min(count, MAX_HISTORY) + 1, rpc.chain.first_number)
+    accepted = range(first, last + 1 if pending is None else last)
+    fees = _fees_of_blocks(rpc, accepted, with_tips=percentiles is not None)
+    if pending is not None:
+        fees.append(_fees_of(pending))
+    history = feemarket.fee_history(
+        fees, percentiles, rpc.chain.config.floor_after(fees[-1].base_fee)
+    )
+    given = development.conditions(rpc.chain).next_base_fee
+    if given is not None and last == head and pending is None:
+        history = history._replace(base_fees=(*history.base_fees[:-1], given))
+    answer: dict[str, Any] = {
+        "oldestBlock": encode_quantity(history.oldest_block),
+        "baseFeePerGas": [encode_quantity(fee) for fee in history.base_fees],
+        "gasUsedRatio": list(history.gas_used_ratios),
+    }
+    if history.rewards is not None:
+        answer["reward"] = [[encode_quantity(tip) for tip in tips] for tips in history.rewards]
+    return answer
+
+
+def _fees_of_blocks(rpc: EvmRpc, numbers: range, *, with_tips: bool) -> list[BlockFees]:
+    """Return the fees of accepted blocks.
+
+    Raises:
+        WouldBlock: They are too many for the event loop.
+    """
+    are_many = len(numbers) > HISTORY_ON_EVENT_LOOP
+    if are_many and on_event_loop():
+        raise WouldBlock
+    if are_many and not with_tips:
+        found = blocks.headers(rpc.chain, numbers.start, numbers.stop - 1)
+        return [_fees_without_tips(header) for header in found]
+    return [_fees_at(rpc, number) for number in numbers]
+
+
+def _option(tip: int, base: int) -> Tips:
+    return {
+        "maxPriorityFeePerGas": encode_quantity(tip),
+        "maxFeePerGas": encode_quantity(2 * base + tip),
+    }
+
+
+def next_base_fee(rpc: EvmRpc) -> int:
+    """Return the next block's base fee in wei; before London there is none, so 0."""
+    return base_fee_after(rpc.chain, blocks.head(rpc.chain)) or 0
+
+
+def suggested_tip(rpc: EvmRpc) -> int:
+    """Return the suggested tip in wei."""
+    head = blocks.head(rpc.chain)
+    return rpc.tips.of(head.hash, lambda: _tip_after(rpc, head))
+
+
+def _tip_after(rpc: EvmRpc, head: AcceptedBlock) -> int:
+    first = max(head.number - feemarket.SAMPLED_BLOCKS + 1, rpc.chain.first_number)
+    fees = [_fees_at(rpc, number) for number in range(first, head.number + 1)]
+    return feemarket.suggest_tip(fees, floor=max(rpc.chain.node.pool_min_tip, 1))
+
+
+def _fees_at(rpc: EvmRpc, number: int) -> BlockFees:
+    """Return the fees of a block, which must not be above the head."""
+    block = blocks.by_number(rpc.chain, number)
+    assert block is not None, "below the head"
+    return rpc.fees.of(block.hash, lambda: _fees_of(block))
+
+
+def _fees_without_tips(header: Header) -> BlockFees:
+    """Return the fees of a block as far as its header tells."""
+    return BlockFees(
+        number=header.number,
+        coinbase=header.coinbase,
+        base_fee=header.base_fee,
+        gas_used=header.gas_used,
+        gas_limit=header.gas_limit,
+        paid=(),
+    )
+
+
+def _fees_of(block: AcceptedBlock) -> BlockFees:
+    header = block.header
+    paid = []
+    before = 0
+    pairs = zip(block.transactions, block.receipts, strict=True)
+    for transaction, receipt in pairs:
+        paid.append(
+            PaidGas(
+                sender=transaction.sender,
+                tip=transaction.effective_tip(header.base_fee or 0),
+                gas_used=receipt.cumulative_gas_used - before,
+            )
+        )
+        before = receipt.cumulative_gas_used
+    return _fees_without_tips(header)._replace(paid=tuple(paid))

@@ -1,0 +1,266 @@
+"""What a fork's door does not answer itself: blocks and transactions up to the pin, and state before it (devnet.md 13).
+
+Such a call goes to the upstream as it came, and its answer comes back unchanged. Of what upstream has above the
+pin nothing is shown: there the chain is another one.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import update_wrapper
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from cchain_app.api.params.values import BlockHash, Tag
+from cchain_app.api.rpc import EvmRpc, outcome
+from cchain_app.filters import LogFilter
+from cchain_app.forking import answers
+from cchain_app.forking.errors import BadUpstreamAnswer, UpstreamRefused
+from cchain_app.forking.origin import Fork
+from cchain_app.selectors import blocks, pool
+from cchain_app.selectors.forked import upstream_of
+from jsonrpc.dispatch.params import Param
+from jsonrpc.dispatch.registry import Handler, MethodRegistry
+from jsonrpc.errors import REVERTED, InvalidParam, JsonRpcError
+from primitives.evm import Hash
+from primitives.hexadecimal import HexError, decode_quantity, encode_data, encode_quantity
+
+BODIES: Final = {
+    "eth_getBlockByNumber": 0, "eth_getBlockByHash": 0, "eth_getHeaderByNumber": 0,
+    "eth_getHeaderByHash": 0, "eth_getBlockReceipts": 0, "eth_getBlockTransactionCountByNumber": 0,
+    "eth_getBlockTransactionCountByHash": 0, "eth_getUncleCountByBlockNumber": 0,
+    "eth_getUncleCountByBlockHash": 0, "eth_getUncleByBlockNumberAndIndex": 0,
+    "eth_getUncleByBlockHashAndIndex": 0, "eth_getTransactionByBlockNumberAndIndex": 0,
+    "eth_getTransactionByBlockHashAndIndex": 0, "eth_getRawTransactionByBlockNumberAndIndex": 0,
+    "eth_getRawTransactionByBlockHashAndIndex": 0, "debug_getRawBlock": 0, "debug_getRawHeader": 0,
+    "debug_getRawReceipts": 0, "debug_traceBlockByNumber": 0, "debug_traceBlockByHash": 0,
+    "debug_storageRangeAt": 0, "debug_accountRange": 0, "debug_dumpBlock": 0,
+    "debug_intermediateRoots": 0, "trace_block": 0, "trace_replayBlockTransactions": 0,
+    "ots_getBlockDetails": 0, "ots_getBlockDetailsByHash": 0, "ots_getBlockTransactions": 0,
+    "erigon_getHeaderByNumber": 0, "erigon_getHeaderByHash": 0, "eth_feeHistory": 1, "eth_getProof": 2,
+}  # fmt: skip
+"""Methods that are about a block, and the place of the parameter that names it: up to the pin they are upstream's."""
+
+STATES: Final = {
+    "eth_getBalance": 1, "eth_getTransactionCount": 1, "eth_getCode": 1, "eth_getStorageAt": 2,
+    "eth_getAccountInfo": 1, "eth_call": 1, "eth_estimateGas": 1, "eth_createAccessList": 1,
+    "eth_simulateV1": 1, "debug_traceCall": 1, "trace_call": 2, "trace_callMany": 1, "ots_hasCode": 1,
+}  # fmt: skip
+"""Likewise of state: that of the pin is here, with what was changed by hand at the beginning."""
+
+TRANSACTIONS: Final = (
+    "eth_getTransactionByHash", "eth_getTransactionReceipt", "eth_getRawTransactionByHash",
+    "debug_getRawTransaction", "debug_traceTransaction", "trace_transaction", "trace_get",
+    "trace_replayTransaction", "ots_getTransactionError", "ots_getInternalOperations",
+    "ots_traceTransaction",
+)  # fmt: skip
+"""Methods that name a transaction first: upstream's, where it is neither in a block here nor waits."""
+
+
+class _Place(msgspec.Struct):
+    """The members of a block, header, transaction or receipt that say at which height it is."""
+
+    number: str | None = None
+    blockNumber: str | None = None  # noqa: N815  # JSON's name
+
+
+class _Log(msgspec.Struct, gc=False):
+    """A log of an answer, of which nothing is decoded."""
+
+
+class _Given(NamedTuple):
+    """An argument as it came, and as it was read."""
+
+    raw: Any
+    value: Any
+
+
+def add(methods: MethodRegistry, rpc: EvmRpc) -> None:
+    """Put a look at the pin in front of the methods that a fork does not answer itself."""
+    for name, place in BODIES.items():
+        _wrap(methods, rpc, name, _Heights(rpc, name, place, with_pin=True))
+    for name, place in STATES.items():
+        _wrap(methods, rpc, name, _Heights(rpc, name, place, with_pin=False))
+    for name in TRANSACTIONS:
+        _wrap(methods, rpc, name, _Transactions(rpc, name))
+
+
+def _wrap(
+    methods: MethodRegistry, rpc: EvmRpc, name: str, ask: Callable[[Handler, Sequence[Any]], Any]
+) -> None:
+    """Look at the arguments of each call before its handler; where the chain is no fork, at nothing."""
+    method = methods.methods[name]
+    own, own_vectorized = method.handler, method.vectorized
+    assert own is not None, "what is asked of upstream is one call"
+
+    def handler(*arguments: Any) -> Any:
+        if rpc.chain.fork is None:
+            return own(*map(_value, arguments))
+        return ask(own, arguments)
+
+    def vectorized(calls: list[tuple[Any, ...]]) -> Sequence[object]:
+        if rpc.chain.fork is None:
+            assert own_vectorized is not None
+            return own_vectorized([tuple(map(_value, arguments)) for arguments in calls])
+        return [outcome(handler, arguments) for arguments in calls]
+
+    methods.replace(
+        name,
+        update_wrapper(handler, own),
+        [_keeping(one) for one in method.params],
+        None if own_vectorized is None else update_wrapper(vectorized, own_vectorized),
+    )
+
+
+def _keeping(param: Param) -> Param:
+    """Return a parameter that keeps what it was read from."""
+
+    def parse(raw: Any) -> _Given:
+        return _Given(raw, param.parse(raw))
+
+    # Who describes parameters asks which reader it is.
+    return Param(param.name, update_wrapper(parse, param.parse), param.default)
+
+
+class _Heights:
+    """Answers a method that names a block.
+
+    Args:
+        rpc: The chain's door.
+        name: The method's.
+        place: Of the parameter that names the block.
+        with_pin: Whether the pin itself is upstream's.
+    """
+
+    def __init__(self, rpc: EvmRpc, name: str, place: int, *, with_pin: bool) -> None:
+        self._rpc = rpc
+        self._name = name
+        self._place = place
+        self._with_pin = with_pin
+
+    def __call__(self, own: Handler, arguments: Sequence[Any]) -> Any:
+        """Answer a call, by upstream or by its own handler."""
+        chain, values = self._rpc.chain, [_value(one) for one in arguments]
+        fork = chain.fork
+        named = values[self._place]
+        height = None if fork is None else self._height(fork, named)
+        if fork is None or height is None or height > fork.number - (not self._with_pin):
+            return own(*values)
+        if height == fork.number and self._name.startswith("eth_getBlockBy") and not values[1]:
+            return fork.block
+        params = [one.raw if isinstance(one, _Given) else None for one in arguments]
+        if not isinstance(named, BlockHash | bytes):
+            params[self._place] = encode_quantity(height)
+        while params and params[-1] is None:
+            params.pop()
+        return _ask(self._rpc, self._name, params)
+
+    def _height(self, fork: Fork, named: Any) -> int | None:
+        """Return the height of a named block; None: it is none of upstream's that is in this chain."""
+        chain = self._rpc.chain
+        if named is Tag.PENDING:
+            return None  # a fork makes its own blocks
+        if isinstance(named, Tag):
+            return 0 if named is Tag.EARLIEST else blocks.head(chain).number
+        if isinstance(named, int):
+            return named
+        block_hash = named.hash if isinstance(named, BlockHash) else Hash(named)
+        if block_hash == fork.hash:
+            return fork.number
+        if blocks.by_hash(chain, block_hash) is not None:
+            return None
+        found = _ask(self._rpc, "eth_getBlockByHash", [encode_data(block_hash), False])
+        return _height_in(fork, found)
+
+
+class _Transactions:
+    """Answers a method that names a transaction by its hash."""
+
+    def __init__(self, rpc: EvmRpc, name: str) -> None:
+        self._rpc = rpc
+        self._name = name
+
+    def __call__(self, own: Handler, arguments: Sequence[Any]) -> Any:
+        """Answer a call, by upstream or by its own handler."""
+        chain, values = self._rpc.chain, [_value(one) for one in arguments]
+        fork = chain.fork
+        if fork is None or pool.find(chain, values[0]) is not None:
+            return own(*values)
+        params = [one.raw for one in arguments if isinstance(one, _Given)]
+        if self._name in {"eth_getTransactionByHash", "eth_getTransactionReceipt"}:
+            found = _ask(self._rpc, self._name, params)
+            return None if _height_in(fork, found) is None else found
+        transaction = _ask(self._rpc, "eth_getTransactionByHash", params[:1])
+        if _height_in(fork, transaction) is None:
+            return own(*values)
+        return _ask(self._rpc, self._name, params)
+
+
+def logs_up_to_pin(rpc: EvmRpc, wanted: LogFilter, first: int, last: int) -> tuple[memoryview, int]:
+    """Return upstream's logs of blocks first to last, with commas between them, and how many they are.
+
+    The last block is not above the pin.
+
+    Raises:
+        UpstreamError: It does not answer with a list of logs.
+    """
+    criteria: dict[str, Any] = {
+        "fromBlock": encode_quantity(first),
+        "toBlock": encode_quantity(last),
+    }
+    if wanted.addresses:
+        criteria["address"] = [encode_data(one) for one in sorted(wanted.addresses)]
+    if wanted.topics:
+        criteria["topics"] = [
+            [encode_data(one) for one in sorted(position)] or None for position in wanted.topics
+        ]
+    found = _ask(rpc, "eth_getLogs", [criteria])
+    try:
+        count = len(answers.decode_uncounted(found, list[_Log], answers.LISTED))
+    except BadUpstreamAnswer:
+        raise BadUpstreamAnswer("the upstream answered eth_getLogs with no list of logs") from None
+    return memoryview(found)[1:-1], count
+
+
+def height_of_hash(rpc: EvmRpc, block_hash: Hash) -> int | None:
+    """Return the height of a block up to the pin; None: it is none."""
+    fork = rpc.chain.fork
+    if fork is None or block_hash == fork.hash:
+        return None if fork is None else fork.number
+    return _height_in(fork, _ask(rpc, "eth_getBlockByHash", [encode_data(block_hash), False]))
+
+
+def _value(argument: Any) -> Any:
+    return argument.value if isinstance(argument, _Given) else argument
+
+
+def _height_in(fork: Fork, answer: Raw) -> int | None:
+    """Return the height that an answer names, unless it is above the pin."""
+    try:
+        place = msgspec.json.decode(answer, type=_Place)
+        number = decode_quantity(place.number or place.blockNumber or "")
+    except (msgspec.DecodeError, TypeError, AttributeError, HexError):
+        return None
+    return number if number <= fork.number else None
+
+
+def _ask(rpc: EvmRpc, method: str, params: Sequence[Any]) -> Raw:
+    """Return upstream's result as undecoded JSON text.
+
+    Raises:
+        JsonRpcError: 3, a call reverted there.
+        UpstreamError: It does not tell.
+    """
+    try:
+        return upstream_of(rpc.chain).pass_on(method, params)
+    except UpstreamRefused as refusal:
+        if refusal.code == REVERTED:
+            raise JsonRpcError(REVERTED, str(refusal), refusal.data) from refusal
+        raise
+
+
+def url(value: Any) -> str:
+    """Read a URL."""
+    if not isinstance(value, str):
+        raise InvalidParam("a URL was expected")
+    return value

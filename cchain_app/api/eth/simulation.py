@@ -1,0 +1,135 @@
+"""eth_simulateV1: blocks of calls run on an accepted block, and how they are written down (tracing.md 14).
+
+What blocks and calls become is `cchain_app.simulation`'s.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import accumulate
+from typing import Any, Final
+
+from msgspec import Raw
+
+from cchain_app.api import block_tags, errors, tracing, wire
+from cchain_app.api.eth.execution import check_request, timed_out
+from cchain_app.api.params.simulation import Payload
+from cchain_app.api.params.values import BlockParam
+from cchain_app.api.rpc import EvmRpc
+from cchain_app.evm.engine import CallResult, InvalidBlock
+from cchain_app.evm.tracing import TraceTimedOut
+from cchain_app.selectors import development
+from cchain_app.selectors.logs import FoundLog
+from cchain_app.selectors.state import state_after
+from cchain_app.selectors.tries import RootsAfter
+from cchain_app.simulation.assembly import SimulatedBlock, SimulatedCall
+from cchain_app.simulation.execution import Budget, Simulation
+from jsonrpc.errors import SERVER_ERROR
+from primitives.hexadecimal import encode_data, encode_quantity
+
+VM_ERROR: Final = -32015
+"""Code of a call that failed otherwise than by a revert."""
+
+CAPPED: Final = " (gas limit was capped by the RPC server's global gas cap)"
+
+
+def simulate(rpc: EvmRpc, payload: Payload, block: BlockParam) -> Raw:
+    """eth_simulateV1: blocks of calls as if they followed a block, each on what the one before left.
+
+    Unspecified: it works as far back as proofs do, since each block has its real state root.
+
+    Raises:
+        JsonRpcError: -32000, there is no such block, it took too long or a system call failed; -32003, the answer would be too large;
+            -32005, too many calls trace already.
+        SimulationRefused: The blocks are not in order, or a call could not begin.
+        BadOverride: State overrides contradict each other.
+        ProofWindowPassed: The block is too old.
+    """
+    base = block_tags.require(rpc, block)
+    for request in payload.blocks:
+        for call in request.calls:
+            check_request(rpc, call)
+    chain = rpc.chain
+    with tracing.tracing(rpc):
+        simulation = Simulation(
+            chain.config,
+            chain.engine,
+            RootsAfter(chain, base),
+            base,
+            state_after(chain, base),
+            options=replace(payload.options, signers=development.signers(chain)),
+            budget=Budget(
+                gas=rpc.gas_cap(base.header.gas_limit),
+                bytes=chain.node.trace_bytes,
+                deadline=time.monotonic() + chain.call_seconds,
+            ),
+        )
+        try:
+            simulated = simulation.run(payload.blocks)
+        except TraceTimedOut as error:
+            raise timed_out(rpc) from error
+        except InvalidBlock as error:  # overrides can break the system contracts
+            raise errors.server_error(str(error)) from error
+        shown = (_block(one, full=payload.full_transactions) for one in simulated)
+        return Raw(tracing.encoded(rpc, shown))
+
+
+def _block(simulated: SimulatedBlock, *, full: bool) -> wire.Json:
+    block = simulated.block
+    transactions: list[Any] = [wire.hexed(one.hash) for one in block.transactions]
+    if full:
+        indexes = range(len(block.transactions))
+        transactions = [wire.mined_transaction(block, index) for index in indexes]
+    return {**wire.block(block, transactions), "calls": list(_calls(simulated))}
+
+
+def _calls(simulated: SimulatedBlock) -> Iterator[wire.Json]:
+    counts = (len(call.logs) for call in simulated.calls)
+    first_logs = accumulate(counts, initial=0)
+    for index, (call, first) in enumerate(zip(simulated.calls, first_logs, strict=False)):
+        trace = call.trace
+        shown: wire.Json = {
+            "returnData": encode_data(b"" if trace.error is not None else trace.output),
+            "logs": _logs(simulated, index, first),
+            "gasUsed": encode_quantity(trace.gas_used),
+            "maxUsedGas": encode_quantity(trace.gas_peak),
+            "status": encode_quantity(int(trace.succeeded)),
+        }
+        error = _error(call)
+        if error is not None:
+            shown["error"] = error
+        yield shown
+
+
+def _logs(simulated: SimulatedBlock, index: int, first: int) -> list[wire.Json]:
+    block = simulated.block
+    return [
+        wire.found_log(
+            FoundLog(
+                address=log.address,
+                topics=log.topics,
+                data=log.data,
+                number=block.number,
+                block_hash=block.hash,
+                timestamp=block.header.timestamp,
+                transaction_hash=block.transactions[index].hash,
+                transaction_index=index,
+                log_index=log_index,
+            )
+        )
+        for log_index, log in enumerate(simulated.calls[index].logs, first)
+        if log is not None
+    ]
+
+
+def _error(call: SimulatedCall) -> wire.Json | None:
+    trace = call.trace
+    failed = errors.failure(CallResult(trace.output, trace.gas_used, trace.gas_peak, trace.error))
+    if failed is None:
+        return None
+    if failed.code == SERVER_ERROR:
+        return {
+            "message": failed.message + (CAPPED if call.prepared.capped else ""),
+            "code": VM_ERROR,
+        }
+    return {"message": failed.message, "code": failed.code, "data": failed.data}

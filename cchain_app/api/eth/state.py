@@ -1,0 +1,155 @@
+"""Accounts at a block: balance, nonce, code, storage, proofs."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cchain_app.api import block_tags
+from cchain_app.api.errors import LIMIT_OF_CLIENT
+from cchain_app.api.params.values import BlockParam, StorageKey, Tag
+from cchain_app.api.rpc import EvmRpc, outcome
+from cchain_app.evm.engine import AccountState, StateReader
+from cchain_app.selectors import pool, proofs, state
+from jsonrpc.errors import JsonRpcError, invalid_params
+from primitives.evm import Address, Hash, Slot
+from primitives.hashing import EMPTY_HASH
+from primitives.hexadecimal import encode_data, encode_quantity
+
+MAX_PROOF_KEYS = 1024
+MAX_STORAGE_SLOTS = 1024
+"""Of all accounts that one eth_getStorageValues names, as in geth."""
+
+_NOBODY = AccountState(nonce=0, balance=0, code_hash=EMPTY_HASH)
+
+
+def get_balance(rpc: EvmRpc, address: Address, block: BlockParam) -> str:
+    """eth_getBalance: wei of an account, zero for one that does not exist."""
+    return encode_quantity(_account(rpc, address, block).balance)
+
+
+def get_balances(rpc: EvmRpc, calls: Sequence[tuple[Address, BlockParam]]) -> list[str | Exception]:
+    """eth_getBalance for all calls of a batch, whose accounts are read at once."""
+    head = block_tags.height_of(rpc, Tag.LATEST)
+    latest = [address for address, block in calls if block is Tag.LATEST]
+    if len(latest) > 1:
+        state.prefetch_accounts(rpc.chain, latest, head)
+    at_head = state.state_at(rpc.chain, head)
+    outcomes: list[str | Exception] = []
+    for address, block in calls:
+        if block is Tag.LATEST:
+            outcomes.append(encode_quantity((at_head.account(address) or _NOBODY).balance))
+        else:
+            outcomes.append(outcome(get_balance, (rpc, address, block)))
+    return outcomes
+
+
+def get_transaction_count(rpc: EvmRpc, address: Address, block: BlockParam) -> str:
+    """eth_getTransactionCount: the nonce; of `pending` the one after the pending transactions."""
+    if block is Tag.PENDING:
+        return encode_quantity(pool.next_nonce(rpc.chain, address))
+    return encode_quantity(_account(rpc, address, block).nonce)
+
+
+def get_transaction_counts(
+    rpc: EvmRpc, calls: Sequence[tuple[Address, BlockParam]]
+) -> list[str | Exception]:
+    """eth_getTransactionCount for all calls of a batch; what waits in the pool is read at once."""
+    pending = [address for address, block in calls if block is Tag.PENDING]
+    nonces = pool.next_nonces(rpc.chain, pending) if pending else {}
+    outcomes: list[str | Exception] = []
+    for address, block in calls:
+        if block is Tag.PENDING:
+            outcomes.append(encode_quantity(nonces[address]))
+        else:
+            outcomes.append(outcome(get_transaction_count, (rpc, address, block)))
+    return outcomes
+
+
+def get_code(rpc: EvmRpc, address: Address, block: BlockParam) -> str:
+    """eth_getCode: code of an account, `0x` when it has none."""
+    return encode_data(state.code_at(_state(rpc, block), address))
+
+
+def get_storage_at(rpc: EvmRpc, address: Address, key: StorageKey, block: BlockParam) -> str:
+    """eth_getStorageAt: the value of a slot, always 32 bytes."""
+    return encode_data(_state(rpc, block).storage(address, key.slot))
+
+
+def get_storage_values(
+    rpc: EvmRpc, requests: Mapping[Address, Sequence[Hash]], block: BlockParam
+) -> dict[str, list[str]]:
+    """eth_getStorageValues: the values of slots of several accounts, each 32 bytes, in the order of the slots.
+
+    Raises:
+        JsonRpcError: -32602, no slot is named; -38026, more than 1024 are.
+    """
+    count = sum(map(len, requests.values()))
+    if count > MAX_STORAGE_SLOTS:
+        raise JsonRpcError(LIMIT_OF_CLIENT, f"too many slots (max {MAX_STORAGE_SLOTS})")
+    if not count:
+        raise invalid_params("empty request")
+    at = _state(rpc, block)
+    return {
+        encode_data(address): [encode_data(at.storage(address, Slot(key))) for key in keys]
+        for address, keys in requests.items()
+    }
+
+
+def get_account_info(rpc: EvmRpc, address: Address, block: BlockParam) -> dict[str, str]:
+    """eth_getAccountInfo: balance, nonce and code in one answer."""
+    at = _state(rpc, block)
+    account = at.account(address) or _NOBODY
+    return {
+        "balance": encode_quantity(account.balance),
+        "nonce": encode_quantity(account.nonce),
+        "code": encode_data(at.code(account.code_hash)),
+    }
+
+
+def get_proof(
+    rpc: EvmRpc, address: Address, keys: Sequence[StorageKey], block: BlockParam
+) -> dict[str, Any]:
+    """eth_getProof: an account and slots of it, with the trie's nodes from the root down.
+
+    Unspecified: proofs reach NODE_PROOF_WINDOW blocks back; older ones are refused. An account
+    that does not exist has the empty code's hash and the empty trie's root, where geth has zeros.
+
+    Raises:
+        JsonRpcError: -32602, too many keys.
+        ProofWindowPassed: The block is too old.
+    """
+    if len(keys) > MAX_PROOF_KEYS:
+        raise invalid_params(f"too many slots (max {MAX_PROOF_KEYS})")
+    found = block_tags.require(rpc, block)
+    proof = proofs.prove(rpc.chain, address, [key.slot for key in keys], found)
+    account = proof.account or _NOBODY
+    return {
+        "address": encode_data(address),
+        "accountProof": [encode_data(node) for node in proof.account_proof],
+        "balance": encode_quantity(account.balance),
+        "codeHash": encode_data(account.code_hash),
+        "nonce": encode_quantity(account.nonce),
+        "storageHash": encode_data(proof.storage_root),
+        "storageProof": [
+            {
+                "key": _echo(key),
+                "value": encode_quantity(int.from_bytes(value, "big")),
+                "proof": [encode_data(node) for node in nodes],
+            }
+            for key, (value, nodes) in zip(keys, proof.storage, strict=True)
+        ],
+    }
+
+
+def _echo(key: StorageKey) -> str:
+    """Return a key as geth repeats it: whole when it was given whole, else as a quantity."""
+    if key.length == len(key.slot):
+        return encode_data(key.slot)
+    return encode_quantity(int.from_bytes(key.slot, "big"))
+
+
+def _account(rpc: EvmRpc, address: Address, block: BlockParam) -> AccountState:
+    return _state(rpc, block).account(address) or _NOBODY
+
+
+def _state(rpc: EvmRpc, block: BlockParam) -> StateReader:
+    return state.state_after(rpc.chain, block_tags.require(rpc, block))

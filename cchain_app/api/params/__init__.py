@@ -1,0 +1,1 @@
+"""Readers of arguments: JSON values in, Python values out."""

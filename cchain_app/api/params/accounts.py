@@ -1,0 +1,112 @@
+"""How the arguments of methods are read that sign or send for accounts of the node.
+
+A transaction is a call object (`params_call`) in which the sender may be left out, and the type may stand.
+"""
+
+import json
+from typing import Any, Final, NamedTuple
+
+from cchain_app.api.params import call as params_call
+from cchain_app.api.params import values as params
+from cchain_app.development.signatures import SIGNATURE_BYTES
+from cchain_app.txs.request import CallRequest
+from cchain_app.txs.transaction import ACCESS_LIST, DYNAMIC_FEE, SET_CODE
+from jsonrpc.errors import InvalidParam
+from primitives import json_limits
+from primitives.evm import Address
+from primitives.json_limits import MAX_DEPTH, MAX_VALUES, TooDeep, TooManyValues
+
+_TYPES: Final = range(SET_CODE + 1)
+
+
+class TransactionRequest(NamedTuple):
+    """A transaction as somebody asks the node to send or sign it."""
+
+    fields: CallRequest
+    names_sender: bool
+    """Whether it says for whom; else that is the node's to choose."""
+
+
+def transaction(value: Any) -> TransactionRequest:
+    """Read a transaction.
+
+    Raises:
+        InvalidParam: It is no object, one of its known members cannot be read, or they are not of its type.
+    """
+    fields = params_call.call(value)
+    given = value.get("type")
+    if given is not None:
+        fields = fields._replace(wanted_type=params.uint64(given))
+        _check_type(fields)
+    return TransactionRequest(fields, value.get("from") is not None)
+
+
+def transaction_with_sender(value: Any) -> TransactionRequest:
+    """Read a transaction that has to say who sends it. Raises as `transaction`."""
+    request = transaction(value)
+    if not request.names_sender:
+        raise InvalidParam("missing required field 'from' for TransactionArgs")
+    return request
+
+
+def _check_type(fields: CallRequest) -> None:
+    """Refuse members that a transaction of the type that was asked for does not have."""
+    wanted = fields.type
+    if wanted not in _TYPES:
+        raise InvalidParam("transaction type not supported")
+    unwanted = {
+        "gasPrice": wanted >= DYNAMIC_FEE and fields.gas_price is not None,
+        "maxFeePerGas": wanted < DYNAMIC_FEE and fields.max_fee_per_gas is not None,
+        "maxPriorityFeePerGas": wanted < DYNAMIC_FEE
+        and fields.max_priority_fee_per_gas is not None,
+        "accessList": wanted < ACCESS_LIST and bool(fields.access_list),
+        "authorizationList": wanted != SET_CODE and fields.authorizations is not None,
+    }
+    for member, is_there in unwanted.items():
+        if is_there:
+            raise InvalidParam(f"a transaction of type {wanted} has no {member}")
+
+
+def typed_data(value: Any) -> dict[str, Any]:
+    """Read typed data (EIP-712): an object, or JSON text of one."""
+    if isinstance(value, str):
+        try:
+            json_limits.verify(value.encode("utf-8", "surrogatepass"))
+            value = json.loads(value)
+        except TooManyValues:
+            raise InvalidParam(f"typed data has more than {MAX_VALUES} values") from None
+        except TooDeep:
+            raise InvalidParam(f"typed data is nested deeper than {MAX_DEPTH}") from None
+        except (ValueError, RecursionError):
+            raise InvalidParam("typed data is no JSON text") from None
+    if not isinstance(value, dict):
+        raise params.cannot_unmarshal(params.kind_of(value), "apitypes.TypedData")
+    return value
+
+
+class SignedBy(NamedTuple):
+    """A signature, and who is to have signed; None: the next argument says that."""
+
+    signature: bytes
+    """r, s and v: 65 bytes."""
+    signer: Address | None = None
+
+
+def signed_by(value: Any) -> SignedBy:
+    """Read a signature, or an array of a signature and an address.
+
+    Raises:
+        InvalidParam: It is neither, or the signature has another length.
+    """
+    if not isinstance(value, list):
+        return SignedBy(_signature(value))
+    if len(value) != 2:
+        raise InvalidParam(f"a signature and an address were expected, not {len(value)} values")
+    return SignedBy(_signature(value[0]), params.address(value[1]))
+
+
+def _signature(value: Any) -> bytes:
+    found = params.data(value)
+    if len(found) != SIGNATURE_BYTES:
+        raise InvalidParam(f"a signature has {SIGNATURE_BYTES} bytes, not {len(found)}")
+    return found

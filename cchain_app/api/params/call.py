@@ -1,0 +1,194 @@
+"""How the objects of eth_call and its relatives are read: calls, state and block overrides.
+
+Unknown members are ignored, since clients send their own (`chain`, `hardfork`, `networkId`); null
+counts as absent. What the members mean is in `execution`.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from cchain_app.api.params import values as params
+from cchain_app.evm.overrides import AccountOverride, BlockOverride
+from cchain_app.txs.request import CallRequest
+from cchain_app.txs.transaction import AccessList, Authorization
+from jsonrpc.errors import InvalidParam
+from primitives.evm import Address, Hash, Slot, Word
+
+__all__ = [
+    "BLOCK", "CallRequest", "access_list", "block_overrides", "call", "members", "state_overrides",
+]  # fmt: skip
+
+T = TypeVar("T")
+
+Parser = Callable[[Any], Any]
+
+
+def call(value: Any) -> CallRequest:
+    """Read a call object. Of `input` and `data` the first wins; an empty `to` is none.
+
+    Raises:
+        InvalidParam: It is no object, or one of its known members cannot be read.
+    """
+    found = members(value, "TransactionArgs", _CALL)
+    given, older = found.pop("input", None), found.pop("data", None)
+    payload = given if given is not None else (older or b"")
+    return CallRequest(data=payload, **found)
+
+
+def state_overrides(value: Any) -> dict[Address, AccountOverride]:
+    """Read eth_call's third argument: accounts by address.
+
+    Raises:
+        InvalidParam: It is no object of objects, or one of their known members cannot be read.
+    """
+    if not isinstance(value, dict):
+        raise params.cannot_unmarshal(params.kind_of(value), "override.StateOverride")
+    return {
+        params.address(address): AccountOverride(
+            **members({} if account is None else account, "OverrideAccount", _ACCOUNT)
+        )
+        for address, account in value.items()
+    }
+
+
+def block_overrides(value: Any) -> BlockOverride:
+    """Read eth_call's fourth argument.
+
+    Raises:
+        InvalidParam: It is no object, or one of its known members cannot be read.
+    """
+    return BlockOverride(**members(value, "BlockOverrides", BLOCK))
+
+
+def access_list(value: Any) -> AccessList:
+    """Read an EIP-2930 access list."""
+    if not isinstance(value, list):
+        raise params.cannot_unmarshal(params.kind_of(value), "types.AccessList")
+    return tuple(_access_tuple(element) for element in value)
+
+
+def members(value: Any, type_name: str, known: Mapping[str, tuple[str, Parser]]) -> dict[str, Any]:
+    """Return the known members of an object that are there, by the names of our fields.
+
+    Args:
+        value: What was sent.
+        type_name: What messages call the object.
+        known: For each member our name and its parser.
+
+    Raises:
+        InvalidParam: It is no object, or a known member cannot be read.
+    """
+    if not isinstance(value, dict):
+        raise params.cannot_unmarshal(params.kind_of(value), f"ethapi.{type_name}")
+    found: dict[str, Any] = {}
+    for member, given in value.items():
+        reading = known.get(member)
+        if reading is None or given is None:
+            continue
+        name, parse = reading
+        try:
+            found[name] = parse(given)
+        except InvalidParam as error:
+            raise InvalidParam(_located(error.text, f"{type_name}.{member}")) from None
+    return found
+
+
+def _access_tuple(value: Any) -> tuple[Address, tuple[Slot, ...]]:
+    found = members(value, "AccessTuple", _ACCESS_TUPLE)
+    if "address" not in found:
+        raise InvalidParam("missing required field 'address' for AccessTuple")
+    return found["address"], tuple(map(Slot, found.get("slots", ())))
+
+
+def _authorizations(value: Any) -> tuple[Authorization, ...]:
+    if not isinstance(value, list):
+        raise params.cannot_unmarshal(params.kind_of(value), "[]types.SetCodeAuthorization")
+    return tuple(_authorization(element) for element in value)
+
+
+def _authorization(value: Any) -> Authorization:
+    found = members(value, "SetCodeAuthorization", _AUTHORIZATION)
+    for member, (name, _) in _AUTHORIZATION.items():
+        if name not in found:
+            raise InvalidParam(f"missing required field '{member}' for SetCodeAuthorization")
+    return Authorization(**found)
+
+
+def _hashes(value: Any) -> tuple[Hash, ...]:
+    return tuple(params.list_of(params.hash32)(value))
+
+
+def _recipient(value: Any) -> Address | None:
+    return None if value == "" else params.address(value)
+
+
+def _parity(value: Any) -> int:
+    number = params.uint64(value)
+    if number > 255:
+        raise InvalidParam("hex number > 8 bits")
+    return number
+
+
+def _words(value: Any) -> Mapping[Slot, Word]:
+    if not isinstance(value, dict):
+        raise params.cannot_unmarshal(params.kind_of(value), "map[common.Hash]common.Hash")
+    return {Slot(params.hash32(slot)): Word(params.hash32(word)) for slot, word in value.items()}
+
+
+def _located(reason: str, place: str) -> str:
+    """Return geth's words for a member that cannot be read."""
+    if reason.startswith("json: cannot unmarshal "):
+        return reason.replace("into Go value of type", f"into Go struct field {place} of type", 1)
+    if reason.startswith("hex number") or reason.endswith(("0x prefix", '"0x"', "hex string")):
+        return f"json: cannot unmarshal {reason} into Go struct field {place}"
+    return reason
+
+
+_CALL: Mapping[str, tuple[str, Parser]] = {
+    "from": ("sender", params.address),
+    "to": ("to", _recipient),
+    "gas": ("gas", params.uint64),
+    "gasPrice": ("gas_price", params.quantity),
+    "maxFeePerGas": ("max_fee_per_gas", params.quantity),
+    "maxPriorityFeePerGas": ("max_priority_fee_per_gas", params.quantity),
+    "value": ("value", params.quantity),
+    "nonce": ("nonce", params.uint64),
+    "data": ("data", params.data),
+    "input": ("input", params.data),
+    "accessList": ("access_list", access_list),
+    "chainId": ("chain_id", params.quantity),
+    "maxFeePerBlobGas": ("max_fee_per_blob_gas", params.quantity),
+    "blobVersionedHashes": ("blob_hashes", _hashes),
+    "authorizationList": ("authorizations", _authorizations),
+}
+_ACCOUNT: Mapping[str, tuple[str, Parser]] = {
+    "balance": ("balance", params.quantity),
+    "nonce": ("nonce", params.uint64),
+    "code": ("code", params.data),
+    "state": ("state", _words),
+    "stateDiff": ("state_diff", _words),
+    "movePrecompileToAddress": ("move_precompile_to", params.address),
+}
+BLOCK: Mapping[str, tuple[str, Parser]] = {
+    "number": ("number", params.uint64),
+    "time": ("time", params.uint64),
+    "gasLimit": ("gas_limit", params.uint64),
+    "feeRecipient": ("fee_recipient", params.address),
+    "prevRandao": ("prev_randao", params.hash32),
+    "baseFeePerGas": ("base_fee", params.quantity),
+    "blobBaseFee": ("blob_base_fee", params.quantity),
+    "difficulty": ("difficulty", params.quantity),
+}
+"""What eth_call can override of a block."""
+_ACCESS_TUPLE: Mapping[str, tuple[str, Parser]] = {
+    "address": ("address", params.address),
+    "storageKeys": ("slots", _hashes),
+}
+_AUTHORIZATION: Mapping[str, tuple[str, Parser]] = {
+    "chainId": ("chain_id", params.quantity),
+    "address": ("address", params.address),
+    "nonce": ("nonce", params.uint64),
+    "yParity": ("y_parity", _parity),
+    "r": ("r", params.quantity),
+    "s": ("s", params.quantity),
+}

@@ -1,0 +1,1 @@
+"""The trace_ methods of Parity and the methods of Otterscan."""

@@ -1,0 +1,290 @@
+"""trace_*: what transactions and calls did, frame by frame, in Parity's form (tracing.md 12)."""
+
+from collections.abc import Callable, Iterable
+from itertools import chain as chained
+
+import msgspec
+from msgspec import Raw
+
+from cchain_app.api import block_tags, tracing, wire
+from cchain_app.api.errors import server_error
+from cchain_app.api.eth.execution import (
+    CallContext,
+    Overrides,
+    check_fees,
+    encode_authorization,
+    make_context,
+    make_message,
+)
+from cchain_app.api.params.call import CallRequest
+from cchain_app.api.params.tracing import STATE_DIFF, TRACE, VM_TRACE, TracedCall, TraceTypes
+from cchain_app.api.params.values import BlockParam, Tag
+from cchain_app.api.rpc import EvmRpc
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.evm.engine import BlockEnv, CallMessage, CallRejected
+from cchain_app.evm.overrides import BlockOverride
+from cchain_app.evm.pending_state import PendingState
+from cchain_app.evm.tracing import Recording, TransactionTrace
+from cchain_app.foreign.credits import Reward
+from cchain_app.selectors import blocks, state
+from cchain_app.selectors import tracing as traced
+from cchain_app.tracing.deadline import Deadline
+from cchain_app.tracing.parity import TransactionPlace, entries, localized_entries, reward_entry
+from cchain_app.tracing.state_diff import state_diff
+from cchain_app.txs.codec import decode_transaction
+from cchain_app.txs.transaction import Transaction
+from primitives.evm import Hash
+
+_FRAMES = "parity"
+"""In keys of kept answers: localized entries."""
+
+
+def trace_transaction(rpc: EvmRpc, transaction_hash: Hash) -> Raw | None:
+    """trace_transaction: an entry for each frame of a transaction, null when it is in no block."""
+    found = blocks.find_transaction(rpc.chain, transaction_hash)
+    return None if found is None else entries_of(rpc, *found)
+
+
+def trace_get(rpc: EvmRpc, transaction_hash: Hash, indexes: list[int]) -> Raw | None:
+    """trace_get: one entry of a transaction, by its index among all of them; null when there is none.
+
+    Unspecified: exactly one index is known, as with Erigon; Parity takes the path to a frame.
+    """
+    found = blocks.find_transaction(rpc.chain, transaction_hash)
+    if found is None or len(indexes) != 1:
+        return None
+    listed = msgspec.json.decode(entries_of(rpc, *found), type=list[Raw])
+    return listed[indexes[0]] if indexes[0] < len(listed) else None
+
+
+def entries_of(
+    rpc: EvmRpc, block: AcceptedBlock, index: int, *, seconds: float | None = None
+) -> Raw:
+    """Return the entries of a block's transaction as a JSON array, kept or made.
+
+    Args:
+        rpc: The door.
+        block: The block.
+        index: Of the transaction in it.
+        seconds: How long it may take; None: as long as any transaction's trace.
+
+    Raises:
+        JsonRpcError: -32003, there is more than an answer may have; -32000, it takes too long.
+    """
+    question = tracing.Question(
+        _FRAMES,
+        tracing.recording(rpc, frames=True),
+        tracing.seconds(rpc) if seconds is None else seconds,
+        lambda one, block, index: tracing.encoded(
+            rpc, localized_entries(one.frames, place_of(block, index))
+        ),
+    )
+    return tracing.of_transaction(rpc, block, index, question)
+
+
+def trace_block(rpc: EvmRpc, block: BlockParam) -> Raw:
+    """trace_block: the entries of all transactions of a block, in order, and what it pays for work.
+
+    Raises:
+        JsonRpcError: -32000, there is no such block.
+    """
+    found = block_tags.require(rpc, block)
+
+    def make() -> bytes:
+        frames = (one.frames for one in _traces(rpc, found, tracing.recording(rpc, frames=True)))
+        listed = (
+            localized_entries(of_transaction, place_of(found, index))
+            for index, of_transaction in enumerate(frames)
+        )
+        return tracing.encoded(rpc, chained(chained.from_iterable(listed), _rewards(rpc, found)))
+
+    return tracing.of_block(rpc, found, _FRAMES, make)
+
+
+def _rewards(rpc: EvmRpc, block: AcceptedBlock) -> Iterable[wire.Json]:
+    """Return entries of what a block of proof of work pays; no block has any that was made here."""
+    return (reward_of(one, block.hash, block.number) for one in blocks.rewards_in(rpc.chain, block))
+
+
+def reward_of(reward: Reward, block_hash: Hash, number: int) -> wire.Json:
+    """Return the entry of what a block pays for work."""
+    return reward_entry(reward.author, reward.wei, block_hash, number, of_uncle=reward.of_uncle)
+
+
+def place_of(block: AcceptedBlock, index: int) -> TransactionPlace:
+    """Return where in the chain a block's transaction is."""
+    return TransactionPlace(block.hash, block.number, block.transactions[index].hash, index)
+
+
+def replay_transaction(rpc: EvmRpc, transaction_hash: Hash, types: TraceTypes) -> Raw:
+    """trace_replayTransaction: what a transaction did, in the ways that are asked for.
+
+    Raises:
+        JsonRpcError: -32000, it is in no block.
+    """
+    found = blocks.find_transaction(rpc.chain, transaction_hash)
+    if found is None:
+        raise server_error("transaction not found")
+    question = tracing.Question(
+        types,
+        _recording(rpc, types),
+        tracing.seconds(rpc),
+        lambda one, block, _: _encoded_results(rpc, one, types, _codes_at(rpc, block)),
+    )
+    return tracing.of_transaction(rpc, *found, question)
+
+
+def replay_block_transactions(rpc: EvmRpc, block: BlockParam, types: TraceTypes) -> Raw:
+    """trace_replayBlockTransactions: what a block's transactions did, in the ways that are asked for.
+
+    Raises:
+        JsonRpcError: -32000, there is no such block.
+    """
+    found = block_tags.require(rpc, block)
+
+    def make() -> bytes:
+        codes = _codes_at(rpc, found)
+        traces = _traces(rpc, found, _recording(rpc, types))
+        listed = (
+            {**_results(rpc, one, types, codes), "transactionHash": wire.hexed(transaction.hash)}
+            for one, transaction in zip(traces, found.transactions, strict=True)
+        )
+        return tracing.encoded(rpc, listed)
+
+    return tracing.of_block(rpc, found, types, make)
+
+
+def _traces(rpc: EvmRpc, block: AcceptedBlock, recorded: Recording) -> Iterable[TransactionTrace]:
+    """Trace a block; nothing happened in the genesis block."""
+    if not block.transactions:
+        return ()
+    return traced.trace_block(rpc.chain, block, recorded, time_limit=tracing.seconds(rpc))
+
+
+def call(  # noqa: PLR0917  # arguments come by position
+    rpc: EvmRpc,
+    request: CallRequest,
+    types: TraceTypes,
+    block: BlockParam,
+    accounts: Overrides | None,
+    block_override: BlockOverride | None,
+) -> Raw:
+    """trace_call: what a call would do.
+
+    Raises:
+        JsonRpcError: -32000, there is no such block, or the call could not begin.
+    """
+    context = make_context(rpc, block, accounts, block_override)
+    with tracing.tracing(rpc):
+        found = _run(context, request, _recording(rpc, types), tracing.seconds(rpc))
+        return Raw(_encoded_results(rpc, found, types, context.state.code))
+
+
+def call_many(rpc: EvmRpc, calls: list[TracedCall], block: BlockParam) -> Raw:
+    """trace_callMany: what calls would do one after another, each after those before it.
+
+    Unspecified: all of them together have the time that one transaction may have at most.
+
+    Raises:
+        JsonRpcError: -32000, there is no such block, a call could not begin, or they take too long;
+            -32003, there is more than an answer may have.
+    """
+    context = make_context(rpc, block, None, None)
+    after = PendingState(context.state)
+    context = context._replace(state=after)
+    deadline = Deadline(rpc.chain.node.trace_timeout)
+
+    def results() -> Iterable[bytes]:
+        for request, types in calls:
+            recorded = _recording(rpc, types)._replace(changes=True)
+            limit = min(deadline.left(), tracing.seconds(rpc))
+            found = _run(context, request, recorded, limit)
+            assert found.state is not None, "asked for"
+            yield tracing.encode(_results(rpc, found, types, after.code))
+            after.apply(context.env.number - 1, context.env.parent_hash, found.state.changes)
+
+    with tracing.tracing(rpc):
+        return Raw(tracing.array(rpc, results()))
+
+
+def _run(
+    context: CallContext, request: CallRequest, recorded: Recording, seconds: float
+) -> TransactionTrace:
+    message = make_message(context.rpc, request, context.env)
+    try:
+        check_fees(request, context.env)
+        return context.trace(message, recorded, seconds)
+    except CallRejected as refusal:
+        raise server_error(f"err: {refusal} (supplied gas {message.gas})") from refusal
+
+
+def raw_transaction(rpc: EvmRpc, raw: bytes, types: TraceTypes) -> Raw:
+    """trace_rawTransaction: what a signed transaction would do on the head; it is not sent.
+
+    Unspecified: its nonce is not checked, and it sees the environment of the head.
+
+    Raises:
+        InvalidTransaction: It is none.
+        JsonRpcError: -32000, it could not begin.
+    """
+    transaction = decode_transaction(raw, rpc.chain.config.chain_id)
+    context = make_context(rpc, Tag.LATEST, None, None)
+    with tracing.tracing(rpc):
+        message = _message_of(transaction, context.env)
+        found = context.trace(message, _recording(rpc, types), tracing.seconds(rpc))
+        return Raw(_encoded_results(rpc, found, types, context.state.code))
+
+
+def _message_of(transaction: Transaction, env: BlockEnv) -> CallMessage:
+    return CallMessage(
+        transaction.sender,
+        transaction.to,
+        transaction.gas,
+        transaction.effective_gas_price(env.base_fee or 0),
+        transaction.value,
+        transaction.data,
+        transaction.access_list,
+        tuple(map(encode_authorization, transaction.authorizations)),
+        transaction.max_priority_fee_per_gas,
+    )
+
+
+def _recording(rpc: EvmRpc, types: TraceTypes) -> Recording:
+    return tracing.recording(
+        rpc, frames=TRACE in types, state=STATE_DIFF in types, vm=VM_TRACE in types
+    )
+
+
+def _encoded_results(
+    rpc: EvmRpc,
+    found: TransactionTrace,
+    types: TraceTypes,
+    code_of: Callable[[Hash], bytes],
+) -> bytes:
+    """Return a results object as JSON.
+
+    Raises:
+        JsonRpcError: -32003, it has more bytes than an answer may have.
+    """
+    return tracing.bounded(rpc, tracing.encode(_results(rpc, found, types, code_of)))
+
+
+def _results(
+    rpc: EvmRpc,
+    found: TransactionTrace,
+    types: TraceTypes,
+    code_of: Callable[[Hash], bytes],
+) -> wire.Json:
+    """Return a results object; what was not asked for is empty."""
+    with_state = found.state if STATE_DIFF in types else None
+    listed = entries(found.frames) if TRACE in types else ()
+    return {
+        "output": wire.hexed(found.output),
+        "stateDiff": None if with_state is None else state_diff(with_state, code_of),
+        "trace": Raw(tracing.encoded(rpc, listed)),
+        "vmTrace": Raw(found.vm) if VM_TRACE in types else None,
+    }
+
+
+def _codes_at(rpc: EvmRpc, block: AcceptedBlock) -> Callable[[Hash], bytes]:
+    return state.state_after(rpc.chain, block).code

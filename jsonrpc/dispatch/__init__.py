@@ -1,0 +1,1 @@
+"""From a request body to the response body: the gate, parsing, methods, execution and errors."""

@@ -1,0 +1,147 @@
+"""A batch: many calls in one body, with one room for answers and one time limit for all of them.
+
+Answers stand in the order of the requests. Consecutive calls of one vectorized method are one
+piece of work. Rules: geth's `handleBatch`.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jsonrpc import errors
+from jsonrpc.dispatch.calls import LATE, REFUSED, Executor
+from jsonrpc.dispatch.envelope import Call
+from jsonrpc.dispatch.registry import Method
+from jsonrpc.errors import JsonRpcError
+
+
+class Batch:
+    """One batch on its way.
+
+    `room` is the number of bytes of results after which no more calls are made; `expired` tells
+    whether the time limit has passed. Exceptions in `passing` travel on to the caller.
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        calls: Sequence[Call],
+        connection: object,
+        *,
+        room: int,
+        expired: Callable[[], bool],
+        passing: tuple[type[Exception], ...] = (),
+    ) -> None:
+        self._executor = executor
+        self._calls = calls
+        self._connection = connection
+        self._room = room
+        self._expired = expired
+        self._passing = passing
+        self._answers: list[bytes | None] = [None] * len(calls)
+
+    def run(self) -> bytes | None:
+        """Execute all calls; None if there is nothing to answer."""
+        answers = [answer for answer in self.run_each() if answer is not None]
+        return b"[%b]" % b",".join(answers) if answers else None
+
+    def run_each(self) -> list[bytes | None]:
+        """Execute all calls and return the answer to each, None where there is none."""
+        position = 0
+        while position < len(self._calls):
+            stopped = self._stopped()
+            if stopped is not None:
+                self._refuse_from(position, stopped)
+                break
+            position = self._step(position)
+        return self._answers
+
+    def _stopped(self) -> JsonRpcError | None:
+        if self._room < 0:
+            return errors.response_too_large()
+        return errors.request_timed_out() if self._expired() else None
+
+    def _step(self, position: int) -> int:
+        """Execute the next piece of work; returns the position after it."""
+        call = self._calls[position]
+        executor = self._executor
+        try:
+            method = executor.find(call)
+        except JsonRpcError as error:
+            self._answers[position] = executor.reject(call, error)
+            return position + 1
+        if method.vectorized is not None:
+            return self._run_vector(method, position)
+        if self._passing:
+            answer = executor.run_hot(method, call, self._connection, self._passing)
+        else:
+            answer = executor.run(method, call, self._connection)
+        if answer is not None:
+            self._answers[position] = answer
+            self._room -= len(answer)
+        return position + 1
+
+    def _run_vector(self, method: Method, start: int) -> int:
+        """Execute consecutive calls of one vectorized method; returns the position after them.
+
+        An argument that cannot be read, or an id that is none, spoils its own call only.
+        """
+        executor = self._executor
+        bound: list[tuple[int, bytes]] = []
+        arguments: list[tuple[Any, ...]] = []
+        position = start
+        for position in range(start, len(self._calls)):
+            call = self._calls[position]
+            if call.method != method.name or call.jsonrpc != "2.0":
+                break
+            identifier = executor.dialect.identifier(call)
+            if identifier is None:
+                self._answers[position] = executor.reject(call, errors.invalid_request(), REFUSED)
+                continue
+            try:
+                values = executor.dialect.bind(method.params, call.params)
+            except Exception as error:
+                failure = executor.unbound(error, method.name)
+                if identifier:
+                    self._answers[position] = executor.failure(identifier, failure)
+            else:
+                bound.append((position, identifier))
+                arguments.append(tuple(values))
+        else:
+            position = len(self._calls)
+        if bound:
+            outcomes = executor.run_vector(method, arguments, self._passing)
+            self._place(bound, outcomes)
+        return position
+
+    def _place(
+        self, bound: list[tuple[int, bytes]], outcomes: Sequence[bytes | JsonRpcError]
+    ) -> None:
+        """Put the outcomes of vectorized calls where their calls stand, while there is room."""
+        executor = self._executor
+        success = executor.dialect.success
+        room = self._room
+        for (position, identifier), outcome in zip(bound, outcomes, strict=True):
+            if not identifier:
+                continue
+            if room < 0:
+                answer = executor.failure(identifier, errors.response_too_large())
+            elif isinstance(outcome, JsonRpcError):
+                answer = executor.failure(identifier, outcome)
+            else:
+                answer = success(identifier, outcome)
+                room -= len(outcome)
+            self._answers[position] = answer
+        self._room = room
+
+    def _refuse_from(self, position: int, error: JsonRpcError) -> None:
+        """Answer the calls that are left with one error, without executing them."""
+        for index in range(position, len(self._calls)):
+            call = self._calls[index]
+            try:
+                self._executor.find(call)
+            except JsonRpcError as own:
+                self._answers[index] = self._executor.reject(call, own)
+            else:
+                self._answers[index] = self._executor.reject(
+                    call, error, LATE if self._room >= 0 else REFUSED
+                )

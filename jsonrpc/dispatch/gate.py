@@ -1,0 +1,280 @@
+"""Who may knock: hosts, methods, sizes, content types and origins, for every door.
+
+Values in, decisions out; no framework and no settings. Whether a client asks too often is in
+`throttle`, which address is the client's in `client_address`.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from http import HTTPStatus
+from ipaddress import IPv4Address, IPv6Address
+from typing import Final, NamedTuple
+
+from jsonrpc.dispatch.caller import MAX_ORIGIN, Caller, caller_of, is_match
+from jsonrpc.dispatch.dialects import Dialect
+from jsonrpc.limits.client_address import NO_PROXIES, TrustedProxies, client_key
+
+Header = tuple[bytes, bytes]
+"""Name in lower case, value."""
+
+_ALLOWED_METHODS = b"POST, GET, OPTIONS"
+_TEXT = (b"content-type", b"text/plain; charset=utf-8")
+
+_HOST: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{0,5})?")
+"""`host[:port]` (RFC 9110 7.2): an IPv6 address in brackets, or a name or IPv4 address; no user, no
+path, nothing behind the bracket but the port."""
+
+_NAME: Final = re.compile(r"(?:[a-z0-9_-]+\.)*[a-z0-9_-]+\.?")
+"""A name as clients send it: no label is empty."""
+_ORIGIN: Final = re.compile(r"[a-z*][a-z0-9+.*-]*://[a-z0-9._:*\[\]-]+")
+"""`scheme://host[:port]`, with `*` in any part."""
+_WITH_DEFAULT_PORT: Final = re.compile(r"http://.*:80|https://.*:443")
+"""Origins that no client sends: it leaves out the default port of the scheme."""
+
+# Longer values mean nothing, and none of them is remembered.
+_MAX_HOST: Final = 262
+"""Bytes of the longest host: a name of 253, and a port."""
+_MAX_CONTENT_TYPE: Final = 256
+
+
+class RequestHead(NamedTuple):
+    """A request before its body: header names in lower case, `peer` the socket's other end."""
+
+    method: str
+    headers: Mapping[bytes, bytes]
+    has_query: bool
+    peer: str
+
+
+class Reply(NamedTuple):
+    """What goes back: `content-length` is left to the door."""
+
+    status: int
+    headers: tuple[Header, ...]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class GateConfig:
+    """The operator's choices.
+
+    `allowed_hosts`: names in the Host header, `*` for any; IP addresses are always served.
+    `host_hint`: what whoever used another name should know.
+    `cors_origins`: origins of web pages, `*` for any, or with one `*` inside.
+    `max_body` in bytes. `node_id` is sent in a header of its own.
+    """
+
+    allowed_hosts: tuple[str, ...] = ("localhost",)
+    host_hint: str = ""
+    cors_origins: tuple[str, ...] = ("*",)
+    cors_credentials: bool = True
+    cors_max_age: int = 600
+    websocket_origins: tuple[str, ...] = ("*",)
+    max_body: int = 5 * 1024 * 1024
+    proxies: TrustedProxies = field(default=NO_PROXIES)
+    node_id: str = ""
+
+
+class Gate:
+    """The decisions of one configuration, in one dialect's words."""
+
+    def __init__(self, config: GateConfig, dialect: Dialect) -> None:
+        self.config = config
+        self._dialect = dialect
+        self._extra: tuple[Header, ...] = (
+            ((b"node-id", config.node_id.encode()),) if config.node_id else ()
+        )
+        self.wrong_host = ": ".join(filter(None, ("invalid host specified", config.host_hint)))
+        """The words for a host that is not allowed."""
+        # The same few values come again and again; a bounded memory of them, all short, saves the
+        # parsing.
+        self._known_host_allowed = lru_cache(maxsize=1024)(self._host_allowed)
+        self._headers = lru_cache(maxsize=1024)(self._headers_for)
+        self._json_headers = lru_cache(maxsize=1024)(self._json_headers_for)
+        self._is_json = lru_cache(maxsize=1024)(self._is_read)
+
+    def host_allowed(self, host: bytes) -> bool:
+        """Whether a Host header is one of this node's."""
+        return len(host) <= _MAX_HOST and self._known_host_allowed(host)
+
+    def screen(self, head: RequestHead) -> Reply | None:
+        """The reply to a request that is decided by its head; None if its body is to be read."""
+        headers = head.headers
+        if not self.host_allowed(headers.get(b"host", b"")):
+            return self.refuse(HTTPStatus.FORBIDDEN, self.wrong_host, head)
+        if head.method != "POST":
+            return self._without_body(head)
+        length = headers.get(b"content-length", b"")
+        if length and not self._fits(length):
+            return self.too_large(head)
+        content_type = headers.get(b"content-type", b"")
+        if len(content_type) > _MAX_CONTENT_TYPE or not self._is_json(content_type):
+            text = self._dialect.wrong_content_type(content_type.decode("latin-1"))
+            return self.refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, text, head)
+        return None
+
+    def preflight(self, head: RequestHead) -> Reply:
+        """The reply to OPTIONS: what a page of that origin may do. No origin, no permission."""
+        headers = self._headers(_origin(head))
+        if any(name == b"access-control-allow-origin" for name, _ in headers):
+            asked = head.headers.get(b"access-control-request-headers", b"content-type")
+            headers += (
+                (b"access-control-allow-methods", _ALLOWED_METHODS),
+                (b"access-control-allow-headers", asked),
+                (b"access-control-max-age", b"%d" % self.config.cors_max_age),
+            )
+        return Reply(HTTPStatus.NO_CONTENT, headers, b"")
+
+    def origin_headers(self, head: RequestHead) -> tuple[Header, ...]:
+        """The headers of every answer to a page of that origin, for doors with replies of their own."""
+        return self._headers(_origin(head))
+
+    def accept(self, head: RequestHead, answer: bytes, status: int = HTTPStatus.OK) -> Reply:
+        """A reply with JSON in it."""
+        return Reply(status, self._json_headers(_origin(head)), answer)
+
+    def refuse(self, status: HTTPStatus, text: str, head: RequestHead, *extra: Header) -> Reply:
+        """A reply that is no JSON-RPC: a line of text."""
+        headers = self._headers(_origin(head))
+        nosniff = (b"x-content-type-options", b"nosniff")
+        return Reply(status, (_TEXT, nosniff, *extra, *headers), f"{text}\n".encode())
+
+    def too_large(self, head: RequestHead, most: int | None = None) -> Reply:
+        """The reply to a body over the limit, declared or seen."""
+        most = self.config.max_body if most is None else most
+        text = f"content length too large (more than {most} bytes)"
+        return self.refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text, head)
+
+    def too_slow(self, head: RequestHead) -> Reply:
+        """The reply to a body that did not arrive in time."""
+        return self.refuse(HTTPStatus.REQUEST_TIMEOUT, "request body did not arrive in time", head)
+
+    def client(self, head: RequestHead) -> str:
+        """The key under which the client is counted."""
+        forwarded_for = head.headers.get(b"x-forwarded-for", b"")
+        return client_key(head.peer, forwarded_for, self.config.proxies)
+
+    def websocket_origin_allowed(self, origin: bytes) -> bool:
+        """Whether a page of that origin may open a WebSocket; a client without one always may."""
+        return not origin or is_match(
+            origin.decode("latin-1").lower(), self.config.websocket_origins
+        )
+
+    def _without_body(self, head: RequestHead) -> Reply:
+        """GET is a load balancer's probe in geth's words, an error in gorilla's.
+
+        Unspecified: geth executes a GET that carries a JSON body; here it is a 405.
+        """
+        if head.method == "OPTIONS":
+            return self.preflight(head)
+        probe = head.method in {"GET", "HEAD"} and not head.has_query
+        if probe and self._dialect.probes and head.headers.get(b"content-length", b"0") == b"0":
+            return self.accept(head, b"")
+        text = self._dialect.wrong_http_method(head.method)
+        allow = (b"allow", _ALLOWED_METHODS)
+        return self.refuse(HTTPStatus.METHOD_NOT_ALLOWED, text, head, allow)
+
+    def _fits(self, content_length: bytes) -> bool:
+        try:
+            return int(content_length) <= self.config.max_body
+        except ValueError:
+            return False
+
+    def _host_allowed(self, host: bytes) -> bool:
+        """A name must be on the list: else a page could bind its own name to this node's address.
+
+        What is no host at all is never served, not even where any name is.
+        """
+        if not host:
+            return True
+        match = _HOST.fullmatch(host.decode("latin-1").lower())
+        if match is None:
+            return False
+        literal, name = match.groups()
+        if literal is not None:
+            return _is_address(literal, IPv6Address)
+        allowed = {entry.lower() for entry in self.config.allowed_hosts}
+        return "*" in allowed or name in allowed or _is_address(name, IPv4Address)
+
+    def _is_read(self, content_type: bytes) -> bool:
+        kind = content_type.partition(b";")[0].strip().lower()
+        return kind in self._dialect.content_types
+
+    def _json_headers_for(self, origin: bytes) -> tuple[Header, ...]:
+        return self._dialect.headers + self._headers_for(origin)
+
+    def _headers_for(self, origin: bytes) -> tuple[Header, ...]:
+        """The headers of every answer to that origin, whatever is in it."""
+        config = self.config
+        headers = self._extra
+        anyone = "*" in config.cors_origins
+        if not anyone:
+            headers += ((b"vary", b"origin"),)
+        if not origin or not is_match(origin.decode("latin-1").lower(), config.cors_origins):
+            return headers
+        headers += ((b"access-control-allow-origin", b"*" if anyone else origin),)
+        if config.cors_credentials:
+            headers += ((b"access-control-allow-credentials", b"true"),)
+        return headers
+
+
+def is_possible_host(entry: str) -> bool:
+    """Return whether a request can have a Host header that an entry of `allowed_hosts` allows.
+
+    IP addresses are possible: they are allowed with or without an entry.
+    """
+    if entry == "*" or len(entry) > _MAX_HOST:
+        return entry == "*"
+    address = entry.removeprefix("[").removesuffix("]")
+    return _is_address(address, IPv6Address) or _NAME.fullmatch(entry.lower()) is not None
+
+
+def is_possible_origin(entry: str) -> bool:
+    """Return whether a request can have an Origin header that an entry of the allowed origins matches."""
+    text = entry.lower()
+    if _WITH_DEFAULT_PORT.fullmatch(text):
+        return False
+    return text in {"*", "null"} or _ORIGIN.fullmatch(text) is not None
+
+
+def _origin(head: RequestHead) -> bytes:
+    """The origin of a page; what is too long to be one is none, so it gets no permission."""
+    origin = head.headers.get(b"origin", b"")
+    return origin if len(origin) <= MAX_ORIGIN else b""
+
+
+def _is_address(text: str, kind: type[IPv4Address | IPv6Address]) -> bool:
+    try:
+        kind(text)
+    except ValueError:
+        return False
+    return True
+
+
+class HttpConnection:
+    """What may be known of the connection of a request over HTTP: whose it is, and if it is still there.
+
+    Nothing can be sent on it but the answer. `is_gone` says whether its client has hung up; it is
+    asked in any thread.
+    """
+
+    __slots__ = ("_gate", "_head", "is_gone")
+
+    def __init__(
+        self, gate: Gate, head: RequestHead, is_gone: Callable[[], bool] = lambda: False
+    ) -> None:
+        self._gate = gate
+        self._head = head
+        self.is_gone = is_gone
+
+    @property
+    def client(self) -> str:
+        """The key under which the client is counted."""
+        return self._gate.client(self._head)
+
+    @property
+    def caller(self) -> Caller:
+        """The sender of the request."""
+        return caller_of(self._head.headers, self._head.peer)

@@ -1,0 +1,260 @@
+"""The words of avalanchego's JSON-RPC server: gorilla's json2 codec with the reference's own rules.
+
+One call a body, params by name, and every error of a method has code -32000 (pchain.md 8.1).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from jsonrpc import errors
+from jsonrpc.dispatch import envelope
+from jsonrpc.dispatch.envelope import Call, Raw
+from jsonrpc.dispatch.params import Param, bind_named, unreadable_argument
+from jsonrpc.errors import JsonRpcError
+
+_SPACE: Final = b" \t\r\n"
+_TRAILING: Final = re.compile(r"trailing characters \(byte (\d+)\)")
+"""How the decoder says that a value has ended and something else follows; it counts from 1."""
+
+_LONGEST_ECHO: Final = 16_384
+"""Bytes of the longest id, and of what else of a request, that come back: escaped they may be six times as many."""
+
+_MOST_COLONS: Final = 64
+"""In a request whose names are looked at in any case: something is made of each of its members."""
+
+_NAMES: Final = ("jsonrpc", "method", "id", "params")
+_KINDS: Final = {b'"': "string", b"[": "array", b"{": "object", b"t": "bool", b"f": "bool"}
+
+
+class _Members(msgspec.Struct, gc=False):
+    """A request object whose members have any type."""
+
+    jsonrpc: Raw = Raw()
+    method: Raw = Raw()
+
+
+_values: Final = msgspec.json.Decoder()
+_members: Final = msgspec.json.Decoder(_Members)
+_any_members: Final = msgspec.json.Decoder(dict[str, Raw])
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class Gorilla:
+    """avalanchego's server.
+
+    Unspecified: a batch is no request object and gets a parse error, as in the reference. An id that
+    is longer than anybody needs makes an invalid request, and long requests are not shown in errors.
+    Names of members are read in any case, as Go does, unless a request has a great many; of two that differ in case alone the one in lower
+    case counts, and there the last one.
+    """
+
+    probes: Final = False
+    content_types: Final = frozenset({b"application/json"})
+    headers: Final = (
+        (b"content-type", b"application/json; charset=utf-8"),
+        (b"x-content-type-options", b"nosniff"),
+    )
+
+    def read(self, body: bytes, _most: int = 1, /) -> Call | list[Call]:
+        """Read the first JSON value of a body: one call.
+
+        Raises:
+            JsonRpcError: -32700, it is no request object; its data shows an empty one.
+        """
+        first = body.lstrip(_SPACE)[:1]
+        if first == b"[":
+            raise _unfit("array", "value")
+        try:
+            call, text = _read_first(body)
+            if _lacks_member(call, text):
+                text = _in_lower_case(text)
+                call = _read_object(text)
+        except JsonRpcError as error:
+            raise _parse_error(_words_of(error, first)) from error
+        if first not in {b"{", b"n"}:
+            raise _unfit(_kind(first), "value")
+        if not call.method:
+            _check_members(text)
+        return call
+
+    def identifier(self, call: Call) -> bytes | None:
+        """The id to echo, of any JSON type; empty where there was none, or null; None for one that is too long."""
+        identifier = bytes(call.id)
+        if len(identifier) > _LONGEST_ECHO:
+            return None
+        return b"" if identifier == envelope.NULL else identifier
+
+    def is_notification(self, call: Call) -> bool:
+        """Whether a call wants no answer: without an id nothing is answered, not even errors."""
+        return self.identifier(call) == b""
+
+    def bind(self, params: Sequence[Param], raw: Raw) -> Sequence[Any]:
+        """Arguments from a JSON object, or from an array that begins with one.
+
+        Raises:
+            JsonRpcError: -32000, in avalanchego's words.
+        """
+        if not raw:
+            return bind_named(params, {})
+        try:
+            members = _values.decode(raw)
+        except (msgspec.DecodeError, ValueError) as error:
+            raise unreadable_argument() from error
+        if isinstance(members, list):
+            members = members[0] if members else None
+        if members is None:
+            members = {}
+        if not isinstance(members, dict):
+            raise unreadable_argument()
+        return bind_named(params, members)
+
+    def invalid_call(self, call: Call) -> JsonRpcError:
+        """The words for another version, or a request without a method."""
+        if call.jsonrpc == "2.0":
+            return _ill_formed("")
+        text = "jsonrpc must be 2.0"
+        return JsonRpcError(errors.INVALID_REQUEST, text, _request_object(call))
+
+    def unknown_method(self, name: str, known: Mapping[str, object]) -> JsonRpcError:
+        """The words of gorilla's registry; services and methods are named as in Go there."""
+        service, dot, method = name.partition(".")
+        if dot and method[:1] != method[:1].lower():
+            return _server_error("method must start with a non-uppercase letter")
+        shown = service + dot + method[:1].upper() + method[1:]
+        if shown.count(".") != 1:
+            return _ill_formed(shown)
+        missing = "method" if any(other.startswith(service + dot) for other in known) else "service"
+        return _server_error(f"rpc: can't find {missing} {_quoted(shown)}")
+
+    def success(self, identifier: bytes, result: bytes) -> bytes:
+        """An answer with a result; never an `error` member, not even null."""
+        return _escaped(b'{"jsonrpc":"2.0","result":%b,"id":%b}\n' % (result, identifier))
+
+    def failure(self, identifier: bytes, error: JsonRpcError) -> bytes:
+        """An answer with an error; `data` is always there, and null when there is none."""
+        data = None if error.data is errors.NO_DATA else error.data
+        body = _encode({"code": error.code, "message": error.message, "data": data})
+        return _escaped(b'{"jsonrpc":"2.0","error":%b,"id":%b}\n' % (body, identifier))
+
+    def wrong_http_method(self, method: str) -> str:
+        """The text of a 405."""
+        return f"rpc: POST method required, received {method}"
+
+    def wrong_content_type(self, content_type: str) -> str:
+        """The text of a 415; parameters of the type are not shown."""
+        return f"rpc: unrecognized Content-Type: {content_type.partition(';')[0]}"
+
+
+def _read_first(body: bytes) -> tuple[Call, bytes]:
+    """Read the first value of a body, and return its text too; what follows it is nobody's business."""
+    try:
+        return _read_object(body), body
+    except JsonRpcError as error:
+        found = _TRAILING.search(str(error.__cause__))
+        if found is None:
+            raise
+        text = body[: int(found[1]) - 1]
+        return _read_object(text), text
+
+
+def _read_object(text: bytes) -> Call:
+    call = envelope.read(text)
+    assert isinstance(call, Call), "arrays are refused before"
+    return call
+
+
+def _lacks_member(call: Call, text: bytes) -> bool:
+    """Return whether a call may have a member that was not seen for the case of its name; most calls have all."""
+    if text.count(b":") > _MOST_COLONS:
+        return False
+    if not (call.jsonrpc and call.method and call.id):
+        return True
+    return not call.params and b"params" in text.lower()
+
+
+def _in_lower_case(text: bytes) -> bytes:
+    """Return a request object with the names of its members in lower case; anything else as it is."""
+    try:
+        members = _any_members.decode(text)
+    except msgspec.DecodeError:
+        return text
+    lower = {name.casefold(): value for name, value in members.items()}
+    return _encode({name: members.get(name, lower[name]) for name in _NAMES if name in lower})
+
+
+def _words_of(error: JsonRpcError, first: bytes) -> str:
+    """Return what the decoder says of a body; of one that ends too early in Go's words."""
+    if not isinstance(error.__cause__, msgspec.DecodeError):
+        return error.message
+    text = str(error.__cause__)
+    if "truncated" in text:
+        return "unexpected EOF" if first else "EOF"
+    return text
+
+
+def _check_members(body: bytes) -> None:
+    """Find the member that kept a request object from being one, if there is any.
+
+    Raises:
+        JsonRpcError: -32700, version or method is no text.
+    """
+    try:
+        members = _members.decode(body)
+    except msgspec.DecodeError:
+        return  # null, or a value with something behind it
+    for name in ("jsonrpc", "method"):
+        value = bytes(getattr(members, name))
+        if value and value[:1] not in {b'"', b"n"}:
+            raise _unfit(_kind(value[:1]), f"struct field serverRequest.{name}")
+
+
+def _unfit(kind: str, place: str) -> JsonRpcError:
+    wanted = "json2.serverRequest" if place == "value" else "string"
+    return _parse_error(f"json: cannot unmarshal {kind} into Go {place} of type {wanted}")
+
+
+def _kind(first: bytes) -> str:
+    return _KINDS.get(first, "number")
+
+
+def _parse_error(text: str) -> JsonRpcError:
+    return JsonRpcError(errors.PARSE_ERROR, text, _request_object(Call()))
+
+
+def _request_object(call: Call) -> dict[str, object]:
+    """Return a request as the server shows it in errors about it; a long one as if it were empty."""
+    if len(call.jsonrpc) + len(call.method) + len(bytes(call.params)) > _LONGEST_ECHO:
+        call = Call(id=call.id)
+    null = Raw(envelope.NULL)
+    return {
+        "jsonrpc": call.jsonrpc,
+        "method": call.method,
+        "params": call.params or null,
+        "id": call.id or null,
+    }
+
+
+def _ill_formed(name: str) -> JsonRpcError:
+    return _server_error(f"rpc: service/method request ill-formed: {_quoted(name)}")
+
+
+def _server_error(text: str) -> JsonRpcError:
+    return JsonRpcError(errors.SERVER_ERROR, text)
+
+
+def _quoted(text: str) -> str:
+    return _encode(text).decode()
+
+
+def _escaped(text: bytes) -> bytes:
+    r"""Write `<`, `>` and `&` as \u003c, \u003e and \u0026, which stand in strings only."""
+    for sign, escape in ((b"<", rb"\u003c"), (b">", rb"\u003e"), (b"&", rb"\u0026")):
+        if sign in text:
+            text = text.replace(sign, escape)
+    return text
+
+
+GORILLA: Final = Gorilla()

@@ -1,0 +1,194 @@
+"""The table of contents of an interface: which methods there are, and what each one takes.
+
+Also the place where the errors of a chain become error objects: each registry has one function
+for that. How a call is executed is in `calls`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+from jsonrpc.dispatch.caller import Guard
+from jsonrpc.dispatch.params import Param
+from jsonrpc.errors import JsonRpcError, RegistrationError
+
+Handler = Callable[..., object]
+"""Takes the bound arguments, returns a value for JSON (or `Raw`), or raises."""
+
+VectorHandler = Callable[[list[tuple[Any, ...]]], Sequence[object]]
+"""Takes the bound arguments of several calls, returns a result or an exception for each."""
+
+Gathers = Callable[[bytes], bool]
+"""Says by a call's params, as they came, whether it is worked off together with others that arrive meanwhile."""
+
+ErrorMapper = Callable[[Exception], JsonRpcError | None]
+"""Turns an error of the chain into an error object; None for one that nobody expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One row of the table.
+
+    `handler` answers one call, `vectorized` many at once; at least one of them is there.
+    `hot` methods may be tried on the event loop, `computes`: nothing but Python; `connection` methods take the connection first,
+    `client` methods the client's key; `gathers`: which calls wait for others of the method; `guard` refuses callers;
+    `untimed` methods have no time limit.
+    """
+
+    name: str
+    params: tuple[Param, ...]
+    handler: Handler | None
+    vectorized: VectorHandler | None
+    hot: bool
+    connection: bool
+    client: bool
+    computes: bool
+    gathers: Gathers | None
+    guard: Guard | None
+    untimed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MethodDescription:
+    """What a reader of the documentation wants to know of a method."""
+
+    name: str
+    required: tuple[str, ...]
+    optional: tuple[str, ...]
+    hot: bool
+    batched: bool
+    connection: bool
+    summary: str
+
+
+def _no_domain_errors(_error: Exception) -> None:
+    return None
+
+
+class MethodRegistry:
+    """Methods by name, in the order in which they were added."""
+
+    def __init__(self, errors: ErrorMapper = _no_domain_errors) -> None:
+        self.errors = errors
+        self._methods: dict[str, Method] = {}
+
+    def add(
+        self,
+        name: str,
+        handler: Handler | None = None,
+        *,
+        params: Sequence[Param] = (),
+        hot: bool = False,
+        vectorized: VectorHandler | None = None,
+        connection: bool = False,
+        client: bool = False,
+        computes: bool = False,
+        gathers: Gathers | None = None,
+        guard: Guard | None = None,
+        untimed: bool = False,
+    ) -> None:
+        """Add a method.
+
+        Args:
+            name: as it stands in requests.
+            handler: called with one argument for each parameter.
+            params: in their order; a required one may follow an optional one.
+            hot: the handler may be tried on the event loop, where it raises one of the
+                dispatcher's `would_block` exceptions instead of waiting.
+            vectorized: answers consecutive calls of this method in a batch as one piece of work.
+            connection: the handler gets the connection as its first argument; over a door
+                without one the method answers that notifications are not supported.
+            client: the handler gets the key under which the client is counted as its first
+                argument (see `client_address`); "" where nobody knows it.
+            computes: the handler waits for nothing, nor lets go of the interpreter, so that only few
+                threads run such ones at once.
+            gathers: which calls, each a body of its own, are worked off together; else all of a method that is
+                vectorized and not hot, and none of another.
+            guard: refuses callers that may not call the method. Calls that are answered together, or from memory
+                on the event loop, have no caller, so such methods cannot have one.
+            untimed: a body with such a call has no time limit, because the call cannot be stopped. For methods of
+                development chains.
+
+        Raises:
+            RegistrationError: the name is taken, or the options exclude each other.
+        """
+        if name in self._methods:
+            raise RegistrationError(f"{name} is registered already")
+        if handler is None and vectorized is None:
+            raise RegistrationError(f"{name} has no handler")
+        if (connection or client) and vectorized is not None:
+            raise RegistrationError(f"{name} needs a connection, so it cannot be vectorized")
+        if gathers is not None and vectorized is None:
+            raise RegistrationError(f"{name} cannot answer calls together")
+        if guard is not None and (hot or vectorized is not None):
+            raise RegistrationError(f"{name} has a guard, so it can be neither hot nor vectorized")
+        if connection and client:
+            raise RegistrationError(f"{name} finds the client in its connection")
+        self._methods[name] = Method(
+            name,
+            tuple(params),
+            handler,
+            vectorized,
+            hot,
+            connection,
+            client,
+            computes,
+            gathers,
+            guard,
+            untimed,
+        )
+
+    def replace(
+        self,
+        name: str,
+        handler: Handler,
+        params: Sequence[Param],
+        vectorized: VectorHandler | None = None,
+    ) -> None:
+        """Let other handlers, with parameters of their own, answer a method that is there."""
+        self._methods[name] = replace(
+            self._methods[name], handler=handler, params=tuple(params), vectorized=vectorized
+        )
+
+    def include(self, other: "MethodRegistry") -> None:
+        """Add every method of another registry; its error table is not taken over.
+
+        Raises:
+            RegistrationError: a name is taken already.
+        """
+        for method in other:
+            if method.name in self._methods:
+                raise RegistrationError(f"{method.name} is registered already")
+            self._methods[method.name] = method
+
+    @property
+    def methods(self) -> Mapping[str, Method]:
+        """A live, read-only view of the table."""
+        return MappingProxyType(self._methods)
+
+    def __iter__(self) -> Iterator[Method]:
+        return iter(tuple(self._methods.values()))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._methods
+
+    def __len__(self) -> int:
+        return len(self._methods)
+
+    def describe(self) -> tuple[MethodDescription, ...]:
+        """One description for each method: for documentation, and for tests that walk the table."""
+        return tuple(_description(method) for method in self)
+
+
+def _description(method: Method) -> MethodDescription:
+    lines = ((method.handler or method.vectorized).__doc__ or "").strip().splitlines()
+    return MethodDescription(
+        name=method.name,
+        required=tuple(param.name for param in method.params if param.required),
+        optional=tuple(param.name for param in method.params if not param.required),
+        hot=method.hot,
+        batched=method.vectorized is not None,
+        connection=method.connection,
+        summary=lines[0] if lines else "",
+    )

@@ -1,0 +1,1 @@
+"""JSON-RPC over HTTP: requests in, replies out."""

@@ -1,0 +1,309 @@
+"""The raw door: POST on the RPC paths straight from ASGI to the dispatcher, no framework between.
+
+Every other path, and everything that is not HTTP, goes on to the application behind it.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, MutableMapping
+from functools import partial
+from http import HTTPStatus
+from typing import Any, Final
+
+from jsonrpc.dispatch.envelope import Body
+from jsonrpc.dispatch.gate import Gate, HttpConnection, Reply, RequestHead
+from jsonrpc.dispatch.gathering import Gatherers
+from jsonrpc.dispatch.inflight import Replies
+from jsonrpc.dispatch.workers import Workers
+from jsonrpc.errors import Overloaded
+from jsonrpc.http import delivery
+from jsonrpc.http.answering import Answering, closing
+from jsonrpc.http.delivery import STALL_SECONDS, Message, NotRead, Send, abandon, send_in_parts
+from jsonrpc.http.peer import is_gone
+from jsonrpc.http.replies import Endpoint
+from jsonrpc.limits.memory import SMALL, RequestMemory, Share
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Coroutine[Any, Any, Message]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+READ_BEFORE: Final = "jsonrpc.body"
+"""Where a scope's state has the `Body` of a request that a door before this one has read already."""
+
+_log: Final = logging.getLogger("jsonrpc")
+
+_JOINED: Final = frozenset({b"x-forwarded-for", b"host", b"origin", b"content-length"})
+
+_DIGITS: Final = 18
+"""Of a length that is looked at: of more digits none is small."""
+
+
+class _Disconnected(Exception):
+    """The client went away before its request was complete."""
+
+
+class _BodyTooLarge(Exception):
+    """More came than a body may have."""
+
+
+class RawDoor:
+    """An ASGI application in front of another one.
+
+    Args:
+        endpoints: by exact path (see `http.by_path`).
+        fallback: the application for all that is not here.
+        workers: the threads for calls that may wait.
+        gatherers: those of the process, where there are other doors; else the door's own.
+        gate: guards all other paths, if given: it answers CORS preflights, and refuses hosts.
+        replies: counts what that gate says.
+        body_seconds: how long a client may take to send its body.
+        memory: of the process, where there are other doors; else the door's own.
+        takes_body: whether somebody at another path reads a body; where nobody does none is read.
+        other_body: bytes of a body at another path, or says how many of that path.
+        stall_seconds: how long a client may take for each part of a long answer.
+        pages: paths of interfaces at which the other application has a page, for GET and HEAD.
+        load_others: is awaited before another path is asked for; what it raises is a 503. Only with a gate.
+    """
+
+    def __init__(
+        self,
+        endpoints: Mapping[str, Endpoint],
+        fallback: Application,
+        workers: Workers,
+        *,
+        gatherers: Gatherers | None = None,
+        gate: Gate | None = None,
+        replies: Replies | None = None,
+        body_seconds: float = 30.0,
+        memory: RequestMemory | None = None,
+        takes_body: Callable[[str], bool] = lambda _: True,
+        other_body: int | Callable[[str], int] = 262_144,
+        stall_seconds: float = STALL_SECONDS,
+        pages: Collection[str] = (),
+        load_others: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self._pages = frozenset(pages)
+        self._load_others = load_others
+        self._endpoints = dict(endpoints)
+        self._fallback = fallback
+        self._gate = gate
+        self._replies = replies or Replies()
+        self._body_seconds = body_seconds
+        self._answering = Answering(workers, gatherers or Gatherers(workers))
+        self._memory = memory or RequestMemory()
+        self._takes_body = takes_body
+        self._other_body = other_body
+        self._stall = stall_seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection's request."""
+        if scope["type"] != "http":
+            return await self._fallback(scope, receive, send)
+        endpoint = self._endpoints.get(scope["path"])
+        is_page = scope["path"] in self._pages and scope["method"] in {"GET", "HEAD"}
+        if endpoint is None or is_page:
+            return await self._elsewhere(scope, receive, send)
+        head = read_head(scope)
+        reply = endpoint.gate.screen(head)
+        if reply is not None:
+            endpoint.replies.count(head.method, reply.status)
+            return await _send(send, reply, with_body=head.method != "HEAD")
+        connection = HttpConnection(endpoint.gate, head, partial(is_gone, send))
+        share = Share(self._memory, lambda: connection.client)
+        try:
+            before = _read_before(scope)
+            reply = await self._reply(endpoint, head, receive, connection, share, before=before)
+            endpoint.replies.count(head.method, reply.status)
+            if len(reply.body) <= SMALL:
+                share.give_back()
+                return await _send(send, reply)
+            return await _send_long(send, reply, self._stall)
+        except _Disconnected:
+            return None
+        finally:
+            share.give_back()
+
+    async def _reply(
+        self,
+        endpoint: Endpoint,
+        head: RequestHead,
+        receive: Receive,
+        connection: HttpConnection,
+        share: Share,
+        *,
+        before: Body | None,
+    ) -> Reply:
+        """Read the body and answer it. What is long of either is counted until it is given back."""
+        gate = endpoint.gate
+        try:
+            text = await self._read(receive, gate.config.max_body, share)
+            body = before if before is not None and before.text == text else Body(text)
+            # The direct door has found that it cannot be answered at once.
+            missed = body is before
+            reply = await self._answering.answer(endpoint, head, body, connection, missed=missed)
+            if len(reply.body) > SMALL:
+                share.grow(len(text) + len(reply.body))
+        except _BodyTooLarge:
+            return closing(gate.too_large(head))
+        except TimeoutError:
+            return closing(gate.too_slow(head))
+        except Overloaded:
+            return closing(endpoint.busy(head, b""))
+        return reply
+
+    async def _elsewhere(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer for another path what needs no application there; it gets no body but a whole one."""
+        gate = self._gate
+        if gate is None:
+            return await self._fallback(scope, receive, send)
+        head = read_head(scope)
+        reply = _guard(gate, head) or await self._loaded(gate, head)
+        share = Share(self._memory, lambda: gate.client(head))
+        try:
+            if reply is None and _has_body(head):
+                body = await self._read_other(gate, head, scope["path"], receive, share)
+                if isinstance(body, Reply):
+                    reply = closing(body)
+                else:
+                    receive = _again(body, receive)
+            if reply is None:
+                return await self._fallback(scope, receive, send)
+        except _Disconnected:
+            return None
+        finally:
+            share.give_back()
+        self._replies.count(scope["method"], reply.status)
+        return await _send(send, reply, with_body=scope["method"] != "HEAD")
+
+    async def _loaded(self, gate: Gate, head: RequestHead) -> Reply | None:
+        """Wait until the other application is there; return what is said where it cannot be loaded."""
+        if self._load_others is None:
+            return None
+        try:
+            await self._load_others()
+        except Exception:
+            _log.exception("what answers the other paths could not be loaded")
+            return _later(gate, head)
+        return None
+
+    async def _read_other(
+        self, gate: Gate, head: RequestHead, path: str, receive: Receive, share: Share
+    ) -> bytes | Reply:
+        """The whole body, or why it is not read."""
+        limit = self._other_body
+        most = limit if isinstance(limit, int) else limit(path)
+        if not self._takes_body(path):
+            return gate.refuse(HTTPStatus.NOT_FOUND, "404 page not found", head)
+        length = head.headers.get(b"content-length", b"0")
+        if not length.isdigit() or len(length) > _DIGITS or int(length) > most:
+            return gate.too_large(head, most)
+        try:
+            return await self._read(receive, most, share)
+        except _BodyTooLarge:
+            return gate.too_large(head, most)
+        except TimeoutError:
+            return gate.too_slow(head)
+        except Overloaded:
+            return _later(gate, head)
+
+    async def _read(self, receive: Receive, most: int, share: Share) -> bytes:
+        """The whole body; it is mostly there already, and then no timer is set."""
+        first = delivery.start(receive())
+        if not isinstance(first, delivery.Paused) and not first.get("more_body"):
+            part = _part(first, most)
+            share.grow(len(part))
+            return part
+        parts: list[bytes] = []
+        size = 0
+        async with asyncio.timeout(self._body_seconds):
+            message = await first if isinstance(first, delivery.Paused) else first
+            while True:
+                parts.append(_part(message, most - size))
+                size += len(parts[-1])
+                share.grow(size)
+                if not message.get("more_body"):
+                    return b"".join(parts)
+                message = await receive()
+
+
+def read_head(scope: Scope) -> RequestHead:
+    """The head of a request; several lines of one name count as one where that decides something.
+
+    Two `Host` lines are no host then, whichever of them a proxy in front has looked at.
+    """
+    lines = scope["headers"]
+    headers = dict(lines)
+    if len(headers) != len(lines):
+        for name in _JOINED.intersection(headers):
+            headers[name] = b",".join(value for other, value in lines if other == name)
+    client = scope.get("client")
+    return RequestHead(
+        scope.get("method", "GET"),
+        headers,
+        bool(scope["query_string"]),
+        client[0] if client else "",
+    )
+
+
+def _read_before(scope: Scope) -> Body | None:
+    body: Body | None = scope.get("state", {}).get(READ_BEFORE)
+    return body
+
+
+def _guard(gate: Gate, head: RequestHead) -> Reply | None:
+    """The reply to a request that is not for whoever answers the other paths."""
+    # Browsers ask before they call any path; the answer is the same for all of them.
+    if head.method == "OPTIONS" and b"access-control-request-method" in head.headers:
+        return gate.preflight(head)
+    if not gate.host_allowed(head.headers.get(b"host", b"")):
+        return gate.refuse(HTTPStatus.FORBIDDEN, gate.wrong_host, head)
+    return None
+
+
+def _later(gate: Gate, head: RequestHead) -> Reply:
+    retry = (b"retry-after", b"1")
+    return gate.refuse(HTTPStatus.SERVICE_UNAVAILABLE, "try again later", head, retry)
+
+
+def _has_body(head: RequestHead) -> bool:
+    length = head.headers.get(b"content-length", b"0")
+    return length != b"0" or b"transfer-encoding" in head.headers
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Hand out a body that was read already, then whatever comes after it."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive_again() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return receive_again
+
+
+def _part(message: Message, most: int) -> bytes:
+    if message["type"] == "http.disconnect":
+        raise _Disconnected
+    part: bytes = message.get("body", b"")
+    if len(part) > most:
+        raise _BodyTooLarge
+    return part
+
+
+async def _send(send: Send, reply: Reply, *, with_body: bool = True) -> None:
+    await send(_start(reply))
+    await send({"type": "http.response.body", "body": reply.body if with_body else b""})
+
+
+async def _send_long(send: Send, reply: Reply, stall: float) -> None:
+    """Send what waits at the server if it is not read; who does not read on is cut off."""
+    try:
+        await send_in_parts(_start(reply), send, stall)
+        await send_in_parts({"type": "http.response.body", "body": reply.body}, send, stall)
+    except NotRead:
+        await abandon(send)
+
+
+def _start(reply: Reply) -> Message:
+    length = (b"content-length", b"%d" % len(reply.body))
+    headers = [*reply.headers, length] if reply.status != 204 else [*reply.headers]
+    return {"type": "http.response.start", "status": reply.status, "headers": headers}

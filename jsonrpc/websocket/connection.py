@@ -1,0 +1,278 @@
+"""The outbound side of one WebSocket: written at once when the peer keeps up, else queued.
+
+The queue is bounded, and so is what waits at all sockets together; a peer that is too slow is closed
+with a reason and holds up nobody else. All of it belongs to the event loop's thread.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, islice, takewhile
+from typing import Any, Final
+
+from jsonrpc.http import delivery, peer
+from jsonrpc.http.delivery import DirectWrite, direct_write, writable
+from jsonrpc.limits.memory import UnreadMemory
+
+Send = Callable[[MutableMapping[str, Any]], Coroutine[Any, Any, None]]
+
+TRY_AGAIN_LATER: Final = 1013
+"""The close code for a reader that is too slow: clients connect again and resubscribe."""
+
+_TOO_SLOW: Final = "too slow: messages wait for too long"
+
+_MESSAGE_COST: Final = 64
+"""Bytes of memory that each message that waits needs besides its text."""
+
+_log: Final = logging.getLogger("jsonrpc")
+
+
+@dataclass(frozen=True, slots=True)
+class OutboundLimits:
+    """What may wait for one peer: messages, their bytes, and the seconds that one write may take."""
+
+    messages: int = 10_000
+    bytes: int = 16_000_000
+    seconds: float = 10.0
+
+
+class Connection:
+    """Writes to one socket.
+
+    `send` is the server's; `abandon` is called when the socket cannot even be closed politely.
+    What waits is counted in `unread`, for the client that has the socket once it is open.
+    """
+
+    def __init__(
+        self,
+        send: Send,
+        limits: OutboundLimits,
+        abandon: Callable[[], object],
+        unread: UnreadMemory | None = None,
+    ) -> None:
+        self._send = send
+        self._limits = limits
+        self._abandon = abandon
+        self._unread = unread or UnreadMemory()
+        self._client = ""
+        self._queue: deque[bytes] = deque()
+        self._queued = 0
+        self._in_hand = 0
+        """Bytes of the message that the server has to wait with."""
+        self._at_server = 0
+        """Bytes that the server has written and the peer has not read, where there are too many."""
+        self._writer: asyncio.Task[None] | None = None
+        self._closed = False
+        self._direct: DirectWrite | None = None
+
+    def accepted(self, client: str = "") -> None:
+        """A client's socket is open: from now on the shorter way to its peer is known."""
+        self._client = client
+        self._direct = direct_write(self._send)
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing more will be sent."""
+        return self._closed
+
+    def is_gone(self) -> bool:
+        """Whether nobody waits for answers: the peer has hung up, or was. May be asked in any thread."""
+        return self._closed or peer.is_gone(self._send)
+
+    @property
+    def writes_at_once(self) -> bool:
+        """Whether a frame can be written now: the peer keeps up, and the shorter way to it is known."""
+        return self._direct is not None and self._writer is None and not self._closed
+
+    def write(self, frame: bytes) -> bool:
+        """Write a frame if it can be written now; whether it was."""
+        return self.writes_at_once and self._direct is not None and self._direct(frame)
+
+    @property
+    def backlog(self) -> int:
+        """Messages that wait."""
+        return len(self._queue)
+
+    def push(self, text: bytes) -> None:
+        """Send a text message: at once if the peer keeps up, else after those that wait."""
+        if self._closed:
+            return
+        if self._writer is not None:
+            self._enqueue(text)
+            return
+        if self._direct is not None and self._direct(delivery.text_frame(text)):
+            return
+        try:
+            rest = delivery.start(self._send(_message(text)))
+        except Exception:
+            # The server says so itself: its disconnect message is on the way.
+            self._drop()
+        else:
+            if isinstance(rest, delivery.Paused):
+                self._hold(len(text))
+                self._writer = asyncio.get_running_loop().create_task(self._write(rest))
+
+    def push_all(self, begin: bytes, middles: Sequence[bytes | memoryview], end: bytes) -> None:
+        """Send text messages that begin and end alike, in one piece if the peer keeps up."""
+        direct = self._direct
+        around = len(middles) * (len(begin) + len(end))
+        is_much = around + sum(map(len, middles)) > self._limits.bytes
+        if self._closed or self._writer is not None or direct is None or is_much:
+            is_written = False
+        else:
+            is_written = direct(delivery.text_frames(begin, middles, end))
+        if not is_written:
+            for middle in middles:
+                self.push(b"".join((begin, middle, end)))
+
+    async def drained(self) -> None:
+        """Return when nothing waits any more, or nothing will be sent."""
+        writer = self._writer
+        if writer is not None and not self._closed:
+            await asyncio.wait((writer,))
+
+    async def flushed(self) -> None:
+        """Return when the peer has read nearly all, or nothing will be sent.
+
+        A message of any length waits at the server as one, where the server does not tell of it.
+        """
+        await self.drained()
+        event = writable(self._send)
+        if event is not None:
+            await event.wait()
+
+    async def close(self, code: int, reason: str) -> None:
+        """Close after what was sent already; what waits is dropped."""
+        if self._closed:
+            return
+        self._drop()
+        writer = self._writer
+        if writer is not None:
+            writer.cancel()
+            await asyncio.wait((writer,))
+        await self._say_goodbye(code, reason)
+
+    def lose(self) -> None:
+        """The peer is gone: whatever waits is dropped."""
+        self._in_hand = 0  # a writer that has not begun cannot say so
+        self._drop()
+        if self._writer is not None:
+            self._writer.cancel()
+
+    def wait_at_server(self, size: int) -> None:
+        """So much that the server has written waits for the peer, which is too much; or nothing any more."""
+        self._at_server = size
+        self._count()
+
+    def shed(self) -> int:
+        """Close the peer as one that is too slow, or cut it off where nothing is queued; return what waits on."""
+        _log.info("websocket closed: too much waits for slow readers, for this one most")
+        if not self._queue:
+            self._in_hand = self._at_server = 0
+            self._abandon()
+        self._drop()
+        return self._count()
+
+    def _count(self) -> int:
+        """Have all that waits counted; return it."""
+        queued = self._queued + _MESSAGE_COST * len(self._queue)
+        size = queued + self._in_hand + self._at_server
+        self._unread.count(self, self._client, size)
+        return size
+
+    def _hold(self, size: int) -> None:
+        """Count a message of so many bytes that the server has to wait with; or none any more."""
+        self._in_hand = size
+        self._count()
+
+    def _enqueue(self, text: bytes) -> None:
+        limits = self._limits
+        full = len(self._queue) >= limits.messages
+        if full or (self._queue and self._queued + len(text) > limits.bytes):
+            _log.info("websocket closed: %d messages wait for a slow reader", len(self._queue))
+            self._drop()
+            return
+        self._queue.append(text)
+        self._queued += len(text)
+        self._count()
+
+    async def _write(self, rest: delivery.Paused[None]) -> None:
+        """Finish a paused write and those that came after it; close the peer if it is too slow."""
+        try:
+            await self._within_limit(rest)
+            self._hold(0)
+            while self._queue:
+                if self._write_waiting():
+                    await asyncio.sleep(0)
+                else:
+                    await self._write_next()
+            if self._closed:
+                await self._say_goodbye(TRY_AGAIN_LATER, _TOO_SLOW)
+        except TimeoutError:
+            self._drop()
+            await self._say_goodbye(TRY_AGAIN_LATER, _TOO_SLOW)
+        except Exception:
+            self._drop()
+        finally:
+            self._writer = None
+            self._hold(0)
+
+    async def _write_next(self) -> None:
+        """Have the server write the next message that waits, when it can."""
+        text = self._next()
+        self._hold(len(text))
+        await self._within_limit(self._send(_message(text)))
+        self._hold(0)
+
+    def _write_waiting(self) -> bool:
+        """Write as many of the messages that wait as go in one piece, if the peer takes them now; whether it does."""
+        event = writable(self._send)
+        if self._direct is None or event is None or not event.is_set():
+            return False
+        sizes = accumulate(map(len, self._queue))
+        count = max(1, sum(1 for _ in takewhile(lambda size: size <= delivery.PART, sizes)))
+        texts = list(islice(self._queue, count))
+        if not self._direct(delivery.text_frames(b"", texts, b"")):
+            return False
+        # It may be closed by now: what was written may have been too much for the process.
+        if not self._closed:
+            for _ in texts:
+                self._next()
+            self._count()
+        return True
+
+    def _next(self) -> bytes:
+        """Take the next message that waits."""
+        text = self._queue.popleft()
+        self._queued -= len(text)
+        return text
+
+    async def _within_limit(self, write: Awaitable[None]) -> None:
+        async with asyncio.timeout(self._limits.seconds):
+            await write
+
+    async def _say_goodbye(self, code: int, reason: str) -> None:
+        """Close; without a code where the server does not let us have it (daphne knows 1000)."""
+        close = {"type": "websocket.close"}
+        for message in ({**close, "code": code, "reason": reason}, close):
+            try:
+                await self._within_limit(self._send(message))
+            except TimeoutError:
+                self._abandon()
+            except Exception as error:
+                _log.debug("a websocket could not be closed: %s", error)
+                continue
+            return
+
+    def _drop(self) -> None:
+        self._closed = True
+        self._queue.clear()
+        self._queued = 0
+        self._count()
+
+
+def _message(text: bytes) -> dict[str, Any]:
+    """Return what a server is given to send; text it wants decoded."""
+    return {"type": "websocket.send", "text": text.decode()}

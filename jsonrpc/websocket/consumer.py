@@ -1,0 +1,56 @@
+"""The WebSocket door as a Channels consumer, to be routed like any other.
+
+What happens on a socket is in `session`.
+"""
+
+from typing import Any
+
+from channels.generic.websocket import AsyncWebsocketConsumer
+from typing_extensions import override
+
+from jsonrpc.dispatch.gathering import Gatherers
+from jsonrpc.dispatch.workers import Workers
+from jsonrpc.http.replies import Endpoint
+from jsonrpc.limits.memory import RequestMemory
+from jsonrpc.websocket.hub import Hub
+from jsonrpc.websocket.session import Session, SocketLimits
+
+
+class JsonRpcConsumer(AsyncWebsocketConsumer):
+    """One socket. Made by `as_asgi(endpoint=…, hub=…, workers=…, gatherers=…)`."""
+
+    def __init__(
+        self,
+        *,
+        endpoint: Endpoint,
+        hub: Hub,
+        workers: Workers,
+        gatherers: Gatherers,
+        limits: SocketLimits | None = None,
+        memory: RequestMemory | None = None,
+    ) -> None:
+        super().__init__()
+        self._endpoint = endpoint
+        self._hub = hub
+        self._workers = workers
+        self._gatherers = gatherers
+        self._limits = limits or SocketLimits()
+        self._memory = memory or RequestMemory()
+
+    @override
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve the socket from its opening to its end.
+
+        Channels' own loop asks the channel layer, and a thread that minds the database, before
+        each message. This door needs neither: the hub is its layer, the workers mind theirs.
+        """
+        session = Session(
+            self._endpoint,
+            self._hub,
+            self._workers,
+            gatherers=self._gatherers,
+            limits=self._limits,
+            memory=self._memory,
+            send=send,
+        )
+        await session.run(scope, receive)

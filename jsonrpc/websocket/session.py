@@ -1,0 +1,355 @@
+"""One WebSocket from its opening to its end, over plain ASGI: messages in, answers out.
+
+One message is one body. What can be answered at once is, the rest goes to the workers, some of it
+together with what came by other sockets and over HTTP; so answers may come in any order. Writing is
+in `connection`, subscriptions in `hub`, Channels in `websocket`.
+"""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, Final, Literal
+
+from jsonrpc.dispatch.caller import UNKNOWN_CALLER, caller_of
+from jsonrpc.dispatch.calls import LIMITED, OVERLOADED, STOP
+from jsonrpc.dispatch.dispatcher import MISS, HotAnswer, Miss
+from jsonrpc.dispatch.envelope import NULL, Body
+from jsonrpc.dispatch.gate import RequestHead
+from jsonrpc.dispatch.gathering import Gatherers
+from jsonrpc.dispatch.workers import Workers
+from jsonrpc.errors import (
+    Overloaded,
+    TooManyConnections,
+    parse_error,
+    rate_limit_exceeded,
+    server_busy,
+)
+from jsonrpc.http.answering import charge, give_up, time_limit
+from jsonrpc.http.asgi_rpc import Receive, Scope, read_head
+from jsonrpc.http.delivery import PART, STALL_SECONDS, Message
+from jsonrpc.http.peer import transport_of
+from jsonrpc.http.replies import Endpoint
+from jsonrpc.limits.memory import SMALL, RequestMemory, Share
+from jsonrpc.websocket.connection import TRY_AGAIN_LATER, Connection, OutboundLimits, Send
+from jsonrpc.websocket.hub import Exchange, Hub
+from jsonrpc.websocket.uvicorn_protocol import AnswerAtOnce, GuardedWebSocket
+
+INVALID_TEXT: Final = 1007
+MESSAGE_TOO_BIG: Final = 1009
+
+_log: Final = logging.getLogger("jsonrpc")
+
+_MOST_SHOWN: Final = 100
+"""Bytes of a header that are logged."""
+
+_PATIENCE: Final = 6
+"""Parts more that a peer has time for: what it was sent before goes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class SocketLimits:
+    """Bytes of one message, calls of one socket that may wait for workers, and what may queue.
+
+    `stall`: seconds that a peer may take for each part of a long answer.
+    """
+
+    message: int = 32 * 1024 * 1024
+    pending: int = 64
+    outbound: OutboundLimits = field(default_factory=OutboundLimits)
+    stall: float = STALL_SECONDS
+
+
+class Session:
+    """One socket of an endpoint."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        hub: Hub,
+        workers: Workers,
+        *,
+        gatherers: Gatherers,
+        limits: SocketLimits,
+        memory: RequestMemory,
+        send: Send,
+    ) -> None:
+        self._endpoint = endpoint
+        self._dispatcher = endpoint.dispatcher
+        self._hub = hub
+        self._workers = workers
+        self._gatherers = gatherers
+        self._limits = limits
+        self._memory = memory
+        self._send = send
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._connection = Connection(send, limits.outbound, self._abandon, memory.unread)
+        self._client = ""
+        """By which name the client is counted."""
+        self._caller = UNKNOWN_CALLER
+        self._tried: tuple[bytes, Literal[Miss.MISS] | None] | None = None
+        """The message for which the shortcut was asked where it arrived, and what it had to say."""
+        self._main: asyncio.Task[Any] | None = None
+        self._abandoned = False
+        failure = self._dispatcher.dialect.failure(NULL, parse_error())
+        self._parse_error = failure[: failure.index(b'"message"')]
+
+    async def run(self, scope: Scope, receive: Receive) -> None:
+        """Open the socket or refuse it, and serve it until it is closed."""
+        self._main = asyncio.current_task()
+        head = read_head(scope)
+        await receive()
+        refusal = self._refusal(head)
+        if refusal is not None:
+            await self._refuse(scope, head, *refusal)
+            return
+        self._client = self._endpoint.gate.client(head)
+        self._caller = caller_of(head.headers, head.peer)
+        try:
+            self._hub.connect(self._connection, self._client)
+        except TooManyConnections:
+            await self._refuse(scope, head, HTTPStatus.SERVICE_UNAVAILABLE, "too many connections")
+            return
+        try:
+            await self._send({"type": "websocket.accept"})
+            self._connection.accepted(self._client)
+            self._hear_what_waits()
+            self._answer_where_it_arrives(self._at_once, self._frame_at_once)
+            await self._serve(head, receive)
+        except asyncio.CancelledError:
+            if not self._abandoned:
+                raise
+        finally:
+            self._answer_where_it_arrives(None, None)
+            self._hub.disconnect(self._connection)
+            self._connection.lose()
+            for task in self._tasks:
+                task.cancel()
+
+    def _answer_where_it_arrives(
+        self, answer: AnswerAtOnce | None, answer_frame: AnswerAtOnce | None
+    ) -> None:
+        """Have the server ask for messages where they arrive, if it can and nobody must be charged."""
+        protocol = getattr(self._send, "__self__", None)
+        if isinstance(protocol, GuardedWebSocket) and self._endpoint.throttle is None:
+            protocol.answer_at_once = answer
+            if self._endpoint.frames is not None:
+                protocol.answer_frame = answer_frame
+
+    def _hear_what_waits(self) -> None:
+        """Have the server tell the connection of what its peer does not read, if it can."""
+        protocol = getattr(self._send, "__self__", None)
+        if isinstance(protocol, GuardedWebSocket):
+            protocol.unread_changed = self._connection.wait_at_server
+
+    def _frame_at_once(self, data: bytes) -> bool:
+        """Answer a message by its frame, if nothing is to be waited or counted for; whether it was."""
+        frames, connection = self._endpoint.frames, self._connection
+        if frames is None or not connection.writes_at_once or self._is_full():
+            return False
+        try:
+            response = frames.serve(data)
+        except STOP:
+            raise
+        except BaseException:
+            # A native extension that panics raises no `Exception`.
+            _log.exception("a frame could not be answered")
+            return False
+        return response is not None and connection.write(response)
+
+    def _is_full(self) -> bool:
+        """Return whether as many calls of this socket are under way as may be."""
+        return len(self._tasks) >= self._limits.pending
+
+    def _at_once(self, text: bytes) -> bool:
+        """Answer a message that the shortcut of the dispatcher can answer; whether it was one."""
+        if self._connection.closed or self._is_full():
+            return False
+        answer = self._dispatcher.answer_by_shortcut(text)
+        if not isinstance(answer, bytes):
+            self._tried = text, answer
+            return False
+        if len(answer) <= SMALL:
+            self._connection.push(answer)
+        else:
+            exchange = Exchange(self._hub, self._connection, self._client, self._caller)
+            self._spawn(
+                self._deliver(exchange, answer, text), Share(self._memory, lambda: self._client)
+            )
+        return True
+
+    def _refusal(self, head: RequestHead) -> tuple[HTTPStatus, str] | None:
+        """Why the socket is not opened, if so."""
+        gate = self._endpoint.gate
+        if not gate.host_allowed(head.headers.get(b"host", b"")):
+            return HTTPStatus.FORBIDDEN, gate.wrong_host
+        if not gate.websocket_origin_allowed(head.headers.get(b"origin", b"")):
+            return HTTPStatus.FORBIDDEN, "origin not allowed"
+        return None
+
+    async def _refuse(self, scope: Scope, head: RequestHead, status: HTTPStatus, text: str) -> None:
+        """Refuse with a status where the server can; else a close before opening, which is a 403.
+
+        A full process must be told from a refusal, so there the socket is opened first.
+        """
+        self._endpoint.replies.count("GET", status)
+        self._endpoint.refused_sockets.log(
+            "a WebSocket from %s was refused: %s; Host: %s, Origin: %s",
+            self._endpoint.gate.client(head),
+            text,
+            *(
+                head.headers.get(name, b"")[:_MOST_SHOWN].decode("latin-1")
+                for name in (b"host", b"origin")
+            ),
+        )
+        if "websocket.http.response" in (scope.get("extensions") or {}):
+            headers = [(b"content-type", b"text/plain; charset=utf-8")]
+            body = f"{text}\n".encode()
+            start = {"type": "websocket.http.response.start", "status": status, "headers": headers}
+            await self._send(start)
+            await self._send({"type": "websocket.http.response.body", "body": body})
+            return
+        if status == HTTPStatus.SERVICE_UNAVAILABLE:
+            await self._send({"type": "websocket.accept"})
+        await self._connection.close(TRY_AGAIN_LATER, text)
+
+    async def _serve(self, head: RequestHead, receive: Receive) -> None:
+        """Take messages one by one; none is taken while the peer does not read its answers."""
+        while (message := await receive())["type"] != "websocket.disconnect":
+            body = _body_of(message)
+            del message  # else what one message needed is held until the next one comes
+            if self._connection.closed:
+                continue
+            if len(body.text) > self._limits.message:
+                await self._connection.close(MESSAGE_TOO_BIG, "message too big")
+                continue
+            await self._handle(head, body)
+            del body
+            await self._connection.drained()
+
+    async def _handle(self, head: RequestHead, body: Body) -> None:
+        """Answer at once, or let a worker do it; the client's calls under way are bounded."""
+        exchange = Exchange(self._hub, self._connection, self._client, self._caller)
+        share = Share(self._memory, lambda: self._client)
+        try:
+            share.grow(len(body.text))
+        except Overloaded:
+            await self._deliver(exchange, self._dispatcher.refuse(b"", server_busy(), OVERLOADED))
+            return
+        handed_on = False
+        try:
+            if self._endpoint.throttle is not None:
+                refusal = await self._charge(head, body)
+                if refusal is not None:
+                    await self._deliver(exchange, refusal)
+                    return
+            answer = self._answer_hot(exchange, body)
+            if answer is not MISS:
+                await self._deliver(exchange, answer, body)
+                return
+            while self._is_full():
+                await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+            self._spawn(self._work(exchange, body), share)
+            handed_on = True
+        finally:
+            if not handed_on:
+                share.give_back()
+
+    def _answer_hot(self, exchange: Exchange, body: Body) -> HotAnswer:
+        """Answer on the event loop if that can be; the shortcut is not asked twice."""
+        tried, self._tried = self._tried, None
+        if tried is None or tried[0] != body.text:
+            return self._dispatcher.answer_hot(body, exchange)
+        return tried[1] or self._dispatcher.answer_hot(body, exchange, by_methods=True)
+
+    async def _charge(self, head: RequestHead, body: Body) -> bytes | None:
+        """Charge the client; the answer if it may not go on. Its socket stays open."""
+        refuse = self._dispatcher.refuse
+        try:
+            wait = await charge(self._endpoint, self._workers, head, body)
+        except Overloaded:
+            return refuse(body, server_busy(), OVERLOADED)
+        return refuse(body, rate_limit_exceeded(), LIMITED) if wait else None
+
+    async def _work(self, exchange: Exchange, body: Body) -> None:
+        answer: bytes | None
+        try:
+            answer = await self._answer(exchange, body)
+        except Overloaded:
+            answer = self._dispatcher.refuse(body, server_busy(), OVERLOADED)
+        except TimeoutError:
+            answer = await give_up(self._dispatcher, body)
+        await self._deliver(exchange, answer, body)
+
+    async def _answer(self, exchange: Exchange, body: Body) -> bytes | None:
+        """Have a worker answer. Methods that are gathered know nothing of the connection."""
+        dispatcher = self._dispatcher
+        method = dispatcher.gathered_as(body)
+        if method is not None:
+            return await self._gatherers.of(dispatcher, method).answer(body)
+        limit = time_limit(dispatcher, body)
+        return await self._workers.run(limit, dispatcher.answer, body, exchange)
+
+    async def _deliver(
+        self, exchange: Exchange, answer: bytes | None, body: bytes | Body = b""
+    ) -> None:
+        """Send the answer, then let the subscriptions made in it begin.
+
+        A long one is counted until it is read; what does not fit is refused, and what was subscribed
+        in it with it.
+        """
+        if answer is None or len(answer) <= SMALL:
+            await self._push(exchange, answer)
+            return
+        share = Share(self._memory, lambda: exchange.client)
+        try:
+            share.grow(len(answer))
+        except Overloaded:
+            refusal = self._dispatcher.refuse(body, server_busy(), OVERLOADED)
+            await self._push(Exchange(self._hub, self._connection), refusal)
+            return
+        try:
+            size = len(answer)
+            await self._push(exchange, answer)
+            del answer
+            async with asyncio.timeout(self._limits.stall * (_PATIENCE + size // PART)):
+                await self._connection.flushed()
+        except TimeoutError:
+            self._connection.lose()
+            self._abandon()
+        finally:
+            share.give_back()
+
+    async def _push(self, exchange: Exchange, answer: bytes | None) -> None:
+        if answer is not None:
+            self._connection.push(answer)
+            if answer.startswith(self._parse_error):
+                await self._connection.drained()
+                await self._connection.close(INVALID_TEXT, "parse error")
+        exchange.confirm()
+
+    def _spawn(self, work: Coroutine[Any, Any, None], share: Share) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: share.give_back())  # whether it ever ran or not
+
+    def _abandon(self) -> None:
+        """Cut the socket off: its peer does not even read the close frame.
+
+        That frame waits behind the data that is not read, and so would the server's shutdown.
+        With a server that does not show its transport ending the application has to do.
+        """
+        transport = transport_of(self._send)
+        if transport is not None:
+            transport.abort()
+        else:
+            assert self._main is not None, "the socket was opened by `run`"
+            self._abandoned = True
+            self._main.cancel()
+
+
+def _body_of(message: Message) -> Body:
+    text: str | None = message.get("text")
+    return Body(message.get("bytes", b"") if text is None else text.encode())
