@@ -193,7 +193,7 @@ def test_most_methods_have_a_published_schema():
 
 
 def test_the_version_is_the_projects():
-    project = tomllib.loads((Path(node.__file__).parents[2] / "pyproject.toml").read_text())
+    project = tomllib.loads((Path(node.__file__).parents[3] / "pyproject.toml").read_text())
     assert project["project"]["version"] == node.VERSION
 
 
