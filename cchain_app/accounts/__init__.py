@@ -1,4 +1,4 @@
-"""Accounts that a node signs for, on a development chain alone: their keys, and what is signed with them.
+"""Accounts for which the node holds keys, only on a development chain: the keys, and signing messages.
 
-Transactions are signed by `txs.signing`. Who may send without a key is told by rows (`store.impersonation`).
+Transactions are signed by `txs.signing`. Accounts that can send without a key are rows (`store.impersonation`).
 """

@@ -1,17 +1,17 @@
-"""Why nothing is signed, or why there are no keys to sign with.
+"""Errors of signing, and of the settings from which keys are derived.
 
 AccountError
 ├── UnknownAccount     the node has no key for it
-├── BadTypedData       what should be signed is no typed data (EIP-712)
-├── TooManyAccounts    no more are made
-└── KeyringError       the settings give no keys; its words hold none of them
+├── BadTypedData       the document to sign is not valid typed data (EIP-712)
+├── TooManyAccounts    the limit of created accounts is reached
+└── KeyringError       the settings give no keys; the messages contain no part of them
     ├── BadMnemonic
     └── BadDerivationPath
 """
 
 
 class AccountError(Exception):
-    """Something that an account of the node was asked for and cannot do."""
+    """An account of the node cannot fulfil the request."""
 
 
 class UnknownAccount(AccountError):
@@ -22,14 +22,14 @@ class UnknownAccount(AccountError):
 
 
 class BadTypedData(AccountError):
-    """What should be signed is no typed data (EIP-712)."""
+    """The document to sign is not valid typed data (EIP-712)."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"invalid typed data: {reason}")
 
 
 class TooManyAccounts(AccountError):
-    """The node makes no more accounts: it derives the key of each anew after a restart."""
+    """The node creates no further accounts, because it derives all their keys again after a restart."""
 
     def __init__(self, most: int) -> None:
         super().__init__(f"{most} accounts were made here, which is the most")
@@ -41,7 +41,7 @@ class KeyringError(AccountError):
 
 
 class BadMnemonic(KeyringError):
-    """The words are none that keys are derived from. They may be somebody's, so they are not repeated."""
+    """The words are not a mnemonic. The message does not repeat them, because they may be a secret."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -51,7 +51,7 @@ class BadMnemonic(KeyringError):
 
 
 class BadDerivationPath(KeyringError):
-    """The path leads to no key."""
+    """No key can be derived with the path."""
 
     def __init__(self, path: str) -> None:
         super().__init__(

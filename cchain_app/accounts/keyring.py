@@ -1,6 +1,6 @@
-"""The keys that a development chain signs with: of a mnemonic's accounts (BIP-39, BIP-32), and "ewoq".
+"""The keys that a development chain signs with: those of a mnemonic's accounts (BIP-39, BIP-32), and "ewoq".
 
-By default they are those that everybody knows, so nothing is derived then.
+The default mnemonic is the public one of other development tools. Its keys are listed, so nothing is derived.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,9 +16,9 @@ from primitives.secp256k1 import address_of_private_key
 
 MNEMONIC: Final = "test test test test test test test test test test test junk"
 DERIVATION_PATH: Final = "m/44'/60'/0'/0/"
-"""The number of an account follows."""
+"""The number of an account is appended."""
 ACCOUNTS: Final = 10
-"""How many accounts of a mnemonic there are by default."""
+"""Default number of accounts of a mnemonic."""
 EWOQ: Final = address_of_private_key(EWOQ_KEY)
 
 _KNOWN: Final = {
@@ -30,7 +30,7 @@ _KNOWN: Final = {
 
 
 class Keyring:
-    """Private keys by address, in the order in which accounts are listed. It shows no key by itself.
+    """Private keys by address, in the order in which accounts are listed. Its `repr` shows no key.
 
     Args:
         keys: The keys, 32 bytes each.
@@ -48,7 +48,7 @@ class Keyring:
         """Return an account's private key.
 
         Raises:
-            UnknownAccount: It is not here.
+            UnknownAccount: The keyring has no key for it.
         """
         try:
             return self._keys[address]
@@ -73,26 +73,26 @@ NO_KEYS: Final = Keyring({})
 
 
 class Derivation:
-    """The keys of a mnemonic's accounts by their numbers; each is derived once. It shows none by itself.
+    """The keys of a mnemonic's accounts by their numbers; each is derived once. Its `repr` shows no key.
 
     Args:
         mnemonic: BIP-39 words.
-        path: BIP-32, without the account's number at its end; the slash before that may be missing.
+        path: BIP-32 path without the account's number at its end; the trailing slash is optional.
     """
 
     def __init__(self, mnemonic: str, path: str) -> None:
         self._mnemonic = mnemonic
         self._path = _closed(path)
         self._seed: bytes | None = None
-        """It takes some milliseconds, nine tenths of a key."""
+        """Computing it takes some milliseconds, nine tenths of the time for a key."""
         self._keys: dict[int, bytes] = {}
 
     def key(self, number: int) -> bytes:
-        """Return the private key of the account with a number, 32 bytes.
+        """Return the private key (32 bytes) of the account with the given number.
 
         Raises:
-            BadMnemonic: The words are no mnemonic.
-            BadDerivationPath: The path leads to no key.
+            BadMnemonic: The words are not a mnemonic.
+            BadDerivationPath: No key can be derived with the path.
         """
         if number not in self._keys:
             if self._seed is None:
@@ -101,7 +101,7 @@ class Derivation:
         return self._keys[number]
 
     def address(self, number: int) -> Address:
-        """Return the address of the account with a number. Raises as `key`."""
+        """Return the address of the account with the given number. Raises the same errors as `key`."""
         return address_of_private_key(self.key(number))
 
     @override
@@ -110,22 +110,22 @@ class Derivation:
 
 
 def development_keyring(mnemonic: str, count: int, path: str) -> Keyring:
-    """Return the keys of a mnemonic's first accounts, and last that of "ewoq", which has coins on every local network.
+    """Return the keys of a mnemonic's first accounts, then that of "ewoq", which is funded on every local network.
 
     Args:
         mnemonic: BIP-39 words.
-        count: How many accounts.
-        path: BIP-32, without the account's number at its end; the slash before that may be missing.
+        count: Number of accounts.
+        path: BIP-32 path without the account's number at its end; the trailing slash is optional.
 
     Raises:
-        BadMnemonic: They are no such words.
-        BadDerivationPath: It is no such path.
+        BadMnemonic: The words are not a mnemonic.
+        BadDerivationPath: The path is invalid.
     """
     return Keyring({**_derived(mnemonic, count, _closed(path)), EWOQ: EWOQ_KEY})
 
 
 def are_known(mnemonic: str, path: str) -> bool:
-    """Say whether the keys of these accounts are known to everybody, so that showing them harms nobody."""
+    """Return whether the keys of these accounts are public, so that it is safe to show them."""
     return is_public(mnemonic) and _closed(path) == DERIVATION_PATH
 
 
@@ -142,7 +142,7 @@ def _derived(mnemonic: str, count: int, path: str) -> dict[Address, bytes]:
 
 
 def _seed_of(mnemonic: str) -> bytes:
-    # Only here and below: it takes half a second to import.
+    # Imported here and below because the import takes half a second.
     with recursion_limit_kept():
         from eth_account.hdaccount import seed_from_mnemonic
         from eth_utils.exceptions import ValidationError

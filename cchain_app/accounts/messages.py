@@ -1,4 +1,4 @@
-"""What accounts sign besides transactions: bytes (EIP-191) and typed data (EIP-712)."""
+"""Digests and signatures of messages other than transactions: bytes (EIP-191) and typed data (EIP-712)."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -12,32 +12,32 @@ from primitives.recursion import recursion_limit_kept
 _V: Final = 27
 _DOMAIN: Final = "EIP712Domain"
 _EMPTY: Final = "Empty"
-"""A type without fields: the message where the domain alone is signed."""
+"""A type without fields: type of the message if only the domain is signed."""
 
 _MOST_WORK: Final = 100_000
-"""Fields of all types times values. A struct's fields are hashed for each value of it, even where they are missing."""
+"""Limit of the fields of all types times the values. A struct's fields are hashed for each of its values, even if missing."""
 
 _MOST_WORDS: Final = 200
-"""Letters of the reason: libraries repeat what they were given."""
+"""Limit of the reason's length in characters, because libraries repeat their input in it."""
 
 
 def message_digest(data: bytes) -> Hash:
-    """Return what is signed of bytes that are no transaction."""
+    """Return the digest that is signed for bytes that are not a transaction."""
     return keccak256(b"\x19Ethereum Signed Message:\n%d%b" % (len(data), data))
 
 
 def typed_data_digest(document: Mapping[str, Any]) -> Hash:
-    """Return what is signed of typed data.
+    """Return the digest that is signed for typed data.
 
-    Unspecified: types that the primary one does not reach are left out, as wallets do; where `types` has the
-    domain's own, the domain has just its fields. If the primary type is the domain's, the digest covers the
-    domain and no message, as in wallets; the document may have none.
+    Unspecified: types that cannot be reached from the primary type are left out, as wallets do. If `types` contains
+    the domain's type, the domain has exactly the fields of that type. If the primary type is the domain's, the digest
+    covers the domain and no message, as in wallets; the document may then have no message.
 
     Args:
-        document: With `types`, `primaryType`, `domain` and `message`.
+        document: An object with `types`, `primaryType`, `domain` and `message`.
 
     Raises:
-        BadTypedData: Something is missing or no value of its type, or there is more than is hashed in a moment.
+        BadTypedData: A member is missing, a value does not match its type, or there is too much to hash in a moment.
     """
     types, primary = _types(document), document.get("primaryType")
     domain, message = document.get("domain"), document.get("message")
@@ -56,23 +56,23 @@ def typed_data_digest(document: Mapping[str, Any]) -> Hash:
         "domain": {name: value for name, value in domain.items() if value is not None},
         "message": message,
     }
-    # Only here: it takes half a second to import.
+    # Imported here because the import takes half a second.
     with recursion_limit_kept():
         from eth_account.messages import encode_typed_data
 
     try:
         signable = encode_typed_data(full_message=given)
-    except Exception as error:  # by many classes, whatever is wrong with what was given
+    except Exception as error:  # the library raises many classes, depending on the mistake
         raise BadTypedData(str(error)[:_MOST_WORDS] or type(error).__name__) from None
     body = b"" if signs_domain else signable.body
     return keccak256(b"\x19" + signable.version + signable.header + body)
 
 
 def sign_digest(digest: Hash, private_key: bytes) -> bytes:
-    """Return a signature of 65 bytes: r, s, and v, 27 or 28.
+    """Return a signature of 65 bytes: r, s, and v, which is 27 or 28.
 
     Raises:
-        InvalidPrivateKey: The key is none.
+        InvalidPrivateKey: The key is not valid.
     """
     signed = secp256k1.sign(digest, private_key)
     return signed.r.to_bytes(32) + signed.s.to_bytes(32) + bytes((_V + signed.y_parity,))
@@ -98,7 +98,7 @@ def _is_struct(fields: object) -> bool:
 
 
 def _reached(types: _Types, primary: str) -> _Types:
-    """Return the types that the primary one is made of, and the domain's."""
+    """Return the types that can be reached from the primary type, and the domain's type."""
     found, left = {_DOMAIN: types[_DOMAIN]} if _DOMAIN in types else {}, [primary]
     while left:
         name = left.pop()
@@ -109,7 +109,7 @@ def _reached(types: _Types, primary: str) -> _Types:
 
 
 def _count(value: object) -> int:
-    """Return how many values there are in a value, itself included."""
+    """Return the number of values nested in a value, including the value itself."""
     left, counted = [value], 0
     while left:
         one = left.pop()

@@ -1,1 +1,1 @@
-"""What a chain to develop against can do beyond others, as values. Pure; who may do it is the caller's business."""
+"""Rules of the additional features of a development chain, as values. Pure; callers check permissions."""

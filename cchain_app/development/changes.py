@@ -1,7 +1,8 @@
-"""Changes of the state by hand (setBalance and its like), as the block that they precede sees them. Pure.
+"""Manual changes of the state (setBalance and similar), as seen by the block that follows them. Pure.
 
-The rules are devnet.md 10: a block is development changes, system calls and transactions, in this order, and its
-state root covers all three. The state at a height is the one after its block and the changes made on it.
+The rules are devnet.md 10: a block consists of development changes, system calls and transactions, in this order,
+and its state root covers all three. The state at a height is the state after its block and after the changes made
+on that block.
 """
 
 from collections.abc import Sequence
@@ -15,38 +16,38 @@ BALANCE: Final = 0
 NONCE: Final = 1
 CODE: Final = 2
 STORAGE: Final = 3
-"""Kinds, as `models.ChangeKind` has them."""
+"""The kinds of changes, with the values of `models.ChangeKind`."""
 
 NOBODY: Final = AccountState(nonce=0, balance=0, code_hash=EMPTY_HASH)
 
 
 class Change(NamedTuple):
-    """One change of an account or of a slot of it."""
+    """A change of an account, or of one of its storage slots."""
 
     kind: int
     address: Address
     new: Word
-    """Balance, nonce, code hash or the slot's value, as 32 bytes."""
+    """The balance, nonce, code hash or slot value, as 32 bytes."""
     old: Word | None = None
-    """The same before; None: the account did not exist. A slot's is always there."""
+    """The value before, in the same form; None: the account did not exist. For a slot it is never None."""
     slot: Slot | None = None
     wrote_history: bool = False
-    """Whether the head's own block had not changed this account or slot."""
+    """Whether the head's block itself had not changed this account or slot."""
 
 
 class Before(NamedTuple):
-    """Accounts and slots as they were before changes."""
+    """The accounts and slots before the changes."""
 
     accounts: dict[Address, AccountState | None]
     slots: dict[tuple[Address, Slot], Word]
 
 
 def before(changes: Sequence[Change], accounts: dict[Address, AccountState | None]) -> Before:
-    """Return what changed accounts and slots were before the first of these changes.
+    """Return the values that the changed accounts and slots had before the first of these changes.
 
     Args:
-        changes: In order.
-        accounts: What the accounts that they name were after the last one.
+        changes: The changes, in order.
+        accounts: The changed accounts after the last change.
     """
     found = Before({}, {})
     for change in reversed(changes):
@@ -84,7 +85,7 @@ def value_of(account: AccountState, kind: int) -> Word:
 
 
 def lower_a_nonce(changes: StateChanges) -> bool:
-    """Say whether an account has a lower nonce after changes, or exists no more although it had sent something."""
+    """Return whether a change lowers an account's nonce, or deletes an account whose nonce is not 0."""
     return any(
         change.before is not None
         and change.before.nonce > (0 if change.after is None else change.after.nonce)
@@ -97,7 +98,7 @@ def as_state_changes(
     accounts: dict[Address, AccountState | None],
     slots: dict[tuple[Address, Slot], Word],
 ) -> StateChanges:
-    """Return the change from what accounts and slots were to what they are now."""
+    """Return the difference between the old and the current values of accounts and slots."""
     return StateChanges(
         accounts={
             address: AccountChange(old, accounts.get(address))

@@ -1,4 +1,4 @@
-"""What was set over RPC for the blocks to come: their time, fees, gas limit, coinbase, and when they are made. Pure."""
+"""Overrides for future blocks that were set over RPC: time, fees, gas limit, coinbase, mining mode. Pure."""
 
 from dataclasses import dataclass, fields, replace
 
@@ -9,39 +9,39 @@ from primitives.evm import ZERO_HASH, Address, Hash
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """What differs from the node's settings and the rules of headers; None: nothing (devnet.md 2 and 7)."""
+    """Overrides of the node's settings and of the header rules; None: no override (devnet.md 2 and 7)."""
 
     instance_id: Hash = ZERO_HASH
-    """Drawn anew when the chain is reset; zero: nothing was ever set."""
+    """A random value, replaced when the chain is reset; zero: no override was ever set."""
     mining: str | None = None
     """"auto", "interval" or "manual"."""
     paused: bool = False
-    """Whether no blocks are made by themselves, whatever `mining` says, until production is resumed."""
+    """Whether automatic block production is paused, whatever the value of `mining`, until it is resumed."""
     block_interval: float | None = None
     """Seconds."""
     next_timestamp: int | None = None
-    """Of the next block alone, Unix seconds."""
+    """Unix seconds, for the next block only."""
     timestamp_interval: int | None = None
-    """Seconds from each block to the next one's time."""
+    """Seconds between the times of consecutive blocks."""
     next_base_fee: int | None = None
-    """Of the next block alone, in wei."""
+    """Wei, for the next block only."""
     next_prev_randao: Hash | None = None
-    """Of the next block alone."""
+    """For the next block only."""
     coinbase: Address | None = None
     gas_limit: int | None = None
     next_snapshot: int = 1
     rewinds: int = 0
-    """How often the chain went back."""
+    """Number of times the chain was rewound."""
     nonces_lowered: bool = False
-    """Whether an account's nonce was ever lowered by hand: a transaction that was mined would be valid again."""
+    """Whether an account's nonce was ever lowered manually, which makes a mined transaction valid again."""
     signatures: tuple[ImpersonatedSignature, ...] = ()
-    """All whose signer was set, in order; rows of their own."""
+    """All signatures with an impersonated signer, in order; they are stored as rows of their own."""
 
     def of_next_block(self, parent_timestamp: int) -> BlockOverride | None:
-        """Return what the next block's environment is to have, or None where nothing was set.
+        """Return the overrides of the next block's environment, or None if there are no overrides.
 
         Args:
-            parent_timestamp: Of the block before, in Unix seconds.
+            parent_timestamp: Unix seconds of the parent block.
         """
         time = self.next_timestamp
         if time is None and self.timestamp_interval is not None:
@@ -57,28 +57,28 @@ class Conditions:
         return None if override == BlockOverride() else override
 
     def of_blocks(self) -> "Conditions":
-        """Return what of it blocks depend on: not how many snapshots there were, nor how often the chain went back."""
+        """Return a copy without the values that blocks do not depend on: the next snapshot and the number of rewinds."""
         return replace(self, next_snapshot=1, rewinds=0)
 
     def mines(self, otherwise: str) -> str:
-        """Return when blocks are made: `auto`, `interval` or `manual`; while production is paused `manual`.
+        """Return the mining mode: `auto`, `interval` or `manual`; `manual` while production is paused.
 
         Args:
-            otherwise: Where nothing was set.
+            otherwise: The mode if it has no override.
         """
         return "manual" if self.paused else self.mining or otherwise
 
     @property
     def values_set(self) -> int:
-        """How many values differ from the node's settings and the rules of headers."""
+        """Number of values that override the node's settings and the header rules."""
         optional = [one.name for one in fields(self) if one.default is None]
         return sum(getattr(self, name) is not None for name in optional)
 
     @property
     def has_next(self) -> bool:
-        """Whether anything was set for the next block alone."""
+        """Whether there is an override for the next block only."""
         return (self.next_timestamp, self.next_base_fee, self.next_prev_randao) != (None,) * 3
 
     def used(self) -> "Conditions":
-        """Return what is left of it when the next block was made."""
+        """Return a copy without the overrides that applied to the next block only."""
         return replace(self, next_timestamp=None, next_base_fee=None, next_prev_randao=None)

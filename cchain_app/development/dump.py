@@ -1,4 +1,4 @@
-"""The state of a chain as Anvil writes it: JSON in a file, gzip of that over RPC (devnet.md 8). Pure."""
+"""The state of a chain in Anvil's format: JSON in a file, and gzip of that JSON over RPC (devnet.md 8). Pure."""
 
 import gzip
 import zlib
@@ -16,7 +16,7 @@ from primitives.hexadecimal import encode_data, encode_quantity
 from primitives.json_limits import FILE_VALUES, TooDeep, TooManyValues
 
 MOST_BYTES: Final = 256 * 1024 * 1024
-"""Of a dump that is read, unpacked: a few bytes of gzip can stand for any number."""
+"""Limit of a dump's uncompressed size: a few bytes of gzip can expand to any size."""
 
 ADDRESS_BYTES: Final = 20
 
@@ -24,7 +24,7 @@ _MAGIC: Final = b"\x1f\x8b"
 
 
 class DumpedAccount(NamedTuple):
-    """An account with all that belongs to it."""
+    """An account with its code and storage."""
 
     nonce: int
     balance: int
@@ -34,13 +34,13 @@ class DumpedAccount(NamedTuple):
 
 
 class _Document(msgspec.Struct):
-    """What is read of a dump; everything else is passed over."""
+    """The members of a dump that are read; all others are ignored."""
 
     accounts: dict[str, Raw] | None = None
 
 
 class _Account(msgspec.Struct, gc=False):
-    """An account as a dump has it; other members are passed over."""
+    """An account in a dump; other members are ignored."""
 
     nonce: int | str = 0
     balance: int | str = 0
@@ -56,12 +56,13 @@ _accounts: Final = msgspec.json.Decoder(_Account)
 def document_of(head: Header, accounts: Iterable[tuple[Address, DumpedAccount]]) -> bytes:
     """Return a dump of a state as JSON.
 
-    Unspecified: of the chain it has the head's environment and no blocks: those stay with their data directory. So the best
-    block is the first one: Anvil looks it up among the blocks, and loads nothing where it is not there.
+    Unspecified: the dump contains the head's environment but no blocks, because blocks stay in their data directory.
+    Therefore the best block number is 0: Anvil looks that block up among the blocks, and loads nothing if it is
+    missing.
 
     Args:
-        head: Of the chain.
-        accounts: Its accounts.
+        head: Header of the chain's head.
+        accounts: The chain's accounts.
     """
     document = {
         "block": {
@@ -79,7 +80,7 @@ def document_of(head: Header, accounts: Iterable[tuple[Address, DumpedAccount]])
         },
     }
     rest = {"best_block_number": 0, "blocks": [], "transactions": [], "historical_states": None}
-    # Account by account: one call for all would let no other thread run meanwhile.
+    # Account by account: one call for all accounts would block all other threads meanwhile.
     written = b",".join(
         b'"%b":%b' % (encode_data(address).encode(), _encode(_written(account)))
         for address, account in accounts
@@ -88,7 +89,7 @@ def document_of(head: Header, accounts: Iterable[tuple[Address, DumpedAccount]])
 
 
 def packed(document: bytes) -> bytes:
-    """Return a dump as it is sent."""
+    """Return a dump compressed, as it is sent over RPC."""
     return gzip.compress(document, mtime=0)
 
 
@@ -102,10 +103,10 @@ def _written(account: DumpedAccount) -> dict[str, Any]:
 
 
 def unpack(raw: bytes) -> dict[Address, DumpedAccount]:
-    """Return the accounts of a dump: gzip or plain JSON; everything else in it may be missing.
+    """Return the accounts of a dump, which is gzip or plain JSON; all other members are optional.
 
     Raises:
-        DumpNotReadable: It is neither, it is too large, or an account in it cannot be read.
+        DumpNotReadable: It is neither gzip nor JSON, it is too large, or one of its accounts is malformed.
     """
     text = _unzipped(raw)
     try:
@@ -141,7 +142,7 @@ def _account(name: str, members: Raw) -> tuple[Address, DumpedAccount]:
     try:
         address = Address(_bytes(name))
         if len(address) != ADDRESS_BYTES:
-            raise ValueError(name)  # noqa: TRY301  # told as all that cannot be read
+            raise ValueError(name)  # noqa: TRY301  # reported like all other unreadable values
         account = _accounts.decode(members)
         return address, DumpedAccount(
             _number(account.nonce, 64),

@@ -1,34 +1,34 @@
-"""Why something is not done by hand on a chain to develop against.
+"""Errors of the development methods.
 
 DevelopmentError
 ├── HasPeers             other nodes follow the chain
-├── TimeBeforeHead       a block would be older than the one before it
-├── TimeTooLate          the clock would show what no answer can say
-├── DepthTooLarge        more blocks are to go than there are
-├── ReorgBlockTooHigh    a transaction is for a block that is not made anew
-├── NoBalanceSlot        no slot of a token holds what it says of an account
-├── DumpNotReadable      bytes that are no dump of a state
-├── TooManySignatures    no more signatures get a signer by hand
-├── ChainHasBlocks       the chain ID of a chain with blocks stays
-├── TransactionsWait     so does that of one for which transactions wait
-├── ForkHasChainId       and that of a fork
-└── AlreadyMined         a transaction that is in a block is not dropped
+├── TimeBeforeHead       a block would be older than its parent
+├── TimeTooLate          the clock would show a year that responses cannot express
+├── DepthTooLarge        more blocks are to be dropped than the chain has
+├── ReorgBlockTooHigh    a transaction is for a block beyond the last one of the reorganisation
+├── NoBalanceSlot        no slot of a token holds the value that it returns for an account
+├── DumpNotReadable      the bytes are not a dump of a state
+├── TooManySignatures    the limit of impersonated signatures is reached
+├── ChainHasBlocks       the chain ID cannot change because the chain has blocks
+├── TransactionsWait     the chain ID cannot change because there are pending transactions
+├── ForkHasChainId       the chain ID of a fork cannot change
+└── AlreadyMined         a transaction that is in a block cannot be dropped
 """
 
 
 class DevelopmentError(Exception):
-    """What cannot be done, in words that tools show to their users."""
+    """A development request that cannot be fulfilled; tools show the message to their users."""
 
 
 class HasPeers(DevelopmentError):
-    """Others have seen its blocks."""
+    """Other nodes have seen the chain's blocks."""
 
     def __init__(self) -> None:
         super().__init__("development methods need a chain of this node alone")
 
 
 class TimeBeforeHead(DevelopmentError):
-    """A block's time would be below the head's."""
+    """A block's time would be before the head's."""
 
     def __init__(self, time: int, head: int) -> None:
         super().__init__(f"Timestamp error: {time} is lower than previous block's timestamp {head}")
@@ -37,7 +37,7 @@ class TimeBeforeHead(DevelopmentError):
 
 
 class TimeTooLate(DevelopmentError):
-    """The clock would show a year that answers cannot say."""
+    """The clock would show a year that responses cannot express."""
 
 
 class DepthTooLarge(DevelopmentError):
@@ -52,7 +52,7 @@ class DepthTooLarge(DevelopmentError):
 
 
 class ReorgBlockTooHigh(DevelopmentError):
-    """A transaction of a reorganisation is for a block beyond its last."""
+    """A transaction of a reorganisation is for a block after the last new one."""
 
     def __init__(self, block: int, last: int) -> None:
         super().__init__(
@@ -64,7 +64,7 @@ class ReorgBlockTooHigh(DevelopmentError):
 
 
 class NoBalanceSlot(DevelopmentError):
-    """None of the slots that a token reads is what its answer follows."""
+    """The token's return value depends on none of the slots that it reads."""
 
     def __init__(self, what: str) -> None:
         super().__init__(f"Unable to set ERC20 {what}, no slot found")
@@ -79,7 +79,7 @@ class DumpNotReadable(DevelopmentError):
 
 
 class TooManySignatures(DevelopmentError):
-    """So many signatures have a signer that was set by hand that there is no room for another."""
+    """The limit of signatures with an impersonated signer is reached."""
 
     def __init__(self, most: int) -> None:
         super().__init__(f"at most {most} signatures can be impersonated; anvil_reset forgets them")
@@ -87,7 +87,7 @@ class TooManySignatures(DevelopmentError):
 
 
 class ChainHasBlocks(DevelopmentError):
-    """Its transactions are signed for the ID that it has."""
+    """The chain's transactions are signed for its current ID."""
 
     def __init__(self, height: int) -> None:
         super().__init__(
@@ -97,7 +97,7 @@ class ChainHasBlocks(DevelopmentError):
 
 
 class TransactionsWait(DevelopmentError):
-    """They are signed for the chain ID that it has."""
+    """The pending transactions are signed for the current chain ID."""
 
     def __init__(self, count: int) -> None:
         super().__init__(
@@ -108,7 +108,7 @@ class TransactionsWait(DevelopmentError):
 
 
 class ForkHasChainId(DevelopmentError):
-    """A fork goes on from a block of a chain that has one."""
+    """A fork keeps the chain ID of the chain that it was forked from."""
 
     def __init__(self, chain_id: int) -> None:
         super().__init__(

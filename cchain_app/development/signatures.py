@@ -1,7 +1,7 @@
-"""Signatures whose signer was set by hand, as the blocks that follow see them (devnet.md 4). Pure.
+"""Signatures whose signer was set manually, as seen by the blocks that follow (devnet.md 4). Pure.
 
-Like a change of the state each belongs to the block that it precedes: with what was set before a block, the block
-can be executed once more.
+Like a change of the state, each belongs to the block that it precedes: a block can be executed again with the
+signers that were set before it.
 """
 
 from collections.abc import Iterable
@@ -12,14 +12,14 @@ from primitives.evm import Address
 SIGNATURE_BYTES: Final = 65
 """r, s and v."""
 MOST_SIGNATURES: Final = 1000
-"""Rows that a chain keeps: all are handed to the engine with each block and call."""
+"""Limit of the rows of a chain, because all of them are passed to the engine with each block and call."""
 
 
 class ImpersonatedSignature(NamedTuple):
-    """One signature of which it was said who signed it, whatever that was."""
+    """A signature with the address that ecrecover returns for it, regardless of the real signer."""
 
     number: int
-    """Of the first block that it is so in."""
+    """The first block to which it applies."""
     signature: bytes
     """r, s and v: 65 bytes."""
     signer: Address
@@ -28,11 +28,11 @@ class ImpersonatedSignature(NamedTuple):
 def signers_at(
     found: Iterable[ImpersonatedSignature], number: int | None = None
 ) -> tuple[tuple[bytes, Address], ...]:
-    """Return whom ecrecover answers for which signatures, as engines take it.
+    """Return pairs of a signature and the signer that ecrecover returns for it, in the form that engines take.
 
     Args:
-        found: What was set, in order: of a signature the last one holds.
-        number: Of the block that is executed; None: as of now.
+        found: The impersonated signatures, in order; the last entry of a signature applies.
+        number: The block that is executed; None: use all entries.
     """
     held = (one for one in found if number is None or one.number <= number)
     return tuple({one.signature: one.signer for one in held}.items())

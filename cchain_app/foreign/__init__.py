@@ -1,5 +1,5 @@
-"""Chains that others made: their blocks read from files, checked by Ethereum's rules, and executed anew. Pure.
+"""Chains of other implementations: read their blocks from files, verify and execute them by Ethereum's rules. Pure.
 
-`files` reads and writes chain files; `genesis` says which chains cannot be taken; `headers`, `ommers` and
-`credits` are rules; `replay` executes.
+`files` reads chain files; `genesis` rejects chains that cannot be imported; `headers`, `ommers` and
+`credits` contain rules; `replay` executes blocks.
 """

@@ -1,4 +1,4 @@
-"""What a block pays that no transaction does: rewards of proof of work, and withdrawals. Pure.
+"""Payments of a block outside of transactions: proof-of-work rewards and withdrawals. Pure.
 
 Yellow paper 11.3; EIP-649, EIP-1234 (rewards); EIP-4895 (withdrawals).
 """
@@ -15,11 +15,11 @@ from primitives.hashing import EMPTY_HASH
 
 _COIN: Final = 10**18
 _REWARDS: Final = (("constantinople", 2), ("byzantium", 3), ("frontier", 5))
-"""Coins for a block, by the fork since which it is so much."""
+"""The reward of a block in coins, by the first fork with that reward."""
 
 
 class Reward(NamedTuple):
-    """What a block of proof of work pays to who mined it, or one of its uncles."""
+    """The reward that a proof-of-work block pays to its miner, or to the miner of one of its uncles."""
 
     author: Address
     wei: int
@@ -34,7 +34,7 @@ def block_reward(fork: str) -> int:
 
 
 def rewards_of(header: Header, ommers: Sequence[Header], fork: str) -> list[Reward]:
-    """Return what a block pays for work, its own miner first; nothing since Paris."""
+    """Return the proof-of-work rewards of a block, its own miner's first; none since Paris."""
     reward = block_reward(fork)
     if not reward:
         return []
@@ -49,7 +49,7 @@ def rewards_of(header: Header, ommers: Sequence[Header], fork: str) -> list[Rewa
 
 
 def credits_of(candidate: CandidateBlock, fork: str) -> dict[Address, int]:
-    """Return how much a block pays to whom, in wei, withdrawals of nothing included."""
+    """Return the wei that a block pays to each account, including withdrawals of 0."""
     paid: dict[Address, int] = {}
     for reward in rewards_of(candidate.header, candidate.ommers, fork):
         paid[reward.author] = paid.get(reward.author, 0) + reward.wei
@@ -61,14 +61,14 @@ def credits_of(candidate: CandidateBlock, fork: str) -> dict[Address, int]:
 def pay(
     credited: Mapping[Address, int], executed: StateChanges, state: StateReader, fork: str
 ) -> StateChanges:
-    """Return what credits change.
+    """Return the state changes made by the payments.
 
-    Unspecified: they come after the system calls at a block's end. The specification has withdrawals before
-    them, which shows only to a system contract that looks at its balance; none does.
+    Unspecified: the payments come after the system calls at a block's end. The specification puts withdrawals
+    before them, which makes a difference only to a system contract that reads its balance; no system contract does.
 
     Args:
         credited: Wei by account.
-        executed: What the block did before that.
+        executed: The block's changes before the payments.
         state: The state before the block.
         fork: The block's rule set.
     """

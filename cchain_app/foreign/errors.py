@@ -1,18 +1,18 @@
-"""Why a block that others made, or a file of them, is refused, besides what `blocks.errors` has.
+"""Errors of imported blocks and of chain files, in addition to `blocks.errors`.
 
 InvalidBlock (`blocks.errors`)
-├── GasLimitOutOfBounds     further from the parent's than one block may move it
+├── GasLimitOutOfBounds     too far from the parent's gas limit
 ├── GasUsedAboveLimit
 ├── BlockAboveLimit         more bytes than a block may have (EIP-7934)
 ├── TooManyBlobs            more than the schedule allows in a block
-├── TransactionTooEarly     of a form that began with a later fork
+├── TransactionTooEarly     of a format that a later fork introduced
 └── WrongUncle
     ├── TooManyUncles
-    ├── UncleTwice          an ancestor, or there already
-    └── UncleOfStrangers    its parent is no recent ancestor
+    ├── UncleTwice          an ancestor, or already included
+    └── UncleOfStrangers    its parent is not a recent ancestor
 ChainFileError
-├── BrokenFile              no RLP of blocks
-└── BlockDiffers            another block than the chain has at that height
+├── BrokenFile              not the RLP of blocks
+└── BlockDiffers            the chain has another block at that height
 """
 
 from cchain_app.blocks.errors import InvalidBlock
@@ -21,7 +21,7 @@ from primitives.hexadecimal import encode_data
 
 
 class GasLimitOutOfBounds(InvalidBlock):
-    """A gas limit further from the parent's than one block may move it, or below the least."""
+    """The gas limit is too far from the parent's, or below the minimum."""
 
     def __init__(self, have: int, lowest: int, highest: int) -> None:
         super().__init__(f"invalid gasLimit: have {have}, want {lowest} to {highest}")
@@ -31,7 +31,7 @@ class GasLimitOutOfBounds(InvalidBlock):
 
 
 class GasUsedAboveLimit(InvalidBlock):
-    """More gas than the block's limit."""
+    """The block used more gas than its limit."""
 
     def __init__(self, have: int, limit: int) -> None:
         super().__init__(f"invalid gasUsed: have {have}, want at most the gasLimit {limit}")
@@ -40,7 +40,7 @@ class GasUsedAboveLimit(InvalidBlock):
 
 
 class BlockAboveLimit(InvalidBlock):
-    """More bytes than a block may have since Osaka."""
+    """The block has more bytes than allowed since Osaka."""
 
     def __init__(self, have: int, most: int) -> None:
         super().__init__(
@@ -51,7 +51,7 @@ class BlockAboveLimit(InvalidBlock):
 
 
 class TooManyBlobs(InvalidBlock):
-    """More blobs than fit into a block."""
+    """The block has more blobs than allowed."""
 
     def __init__(self, have: int, most: int) -> None:
         super().__init__(f"too many blobs: have {have}, want at most {most}")
@@ -60,7 +60,7 @@ class TooManyBlobs(InvalidBlock):
 
 
 class TransactionTooEarly(InvalidBlock):
-    """A transaction of a form that began with a later fork."""
+    """A transaction has a format that a later fork introduced."""
 
     def __init__(self, index: int, form: str, fork: str) -> None:
         super().__init__(f"transaction {index}: {form} before {fork}")
@@ -68,11 +68,11 @@ class TransactionTooEarly(InvalidBlock):
 
 
 class WrongUncle(InvalidBlock):
-    """Uncles that the block cannot have."""
+    """The block has uncles that it may not have."""
 
 
 class TooManyUncles(WrongUncle):
-    """More than two."""
+    """The block has more than two uncles."""
 
     def __init__(self, have: int, most: int) -> None:
         super().__init__(f"too many uncles: have {have}, want at most {most}")
@@ -81,7 +81,7 @@ class TooManyUncles(WrongUncle):
 
 
 class UncleTwice(WrongUncle):
-    """An ancestor of the block, or an uncle that it or an ancestor has already."""
+    """An uncle is an ancestor of the block, or was already included by the block or by an ancestor."""
 
     def __init__(self, uncle: Hash) -> None:
         super().__init__(f"uncle {encode_data(uncle)} is an ancestor, or there already")
@@ -89,7 +89,7 @@ class UncleTwice(WrongUncle):
 
 
 class UncleOfStrangers(WrongUncle):
-    """An uncle whose parent is no recent ancestor, or the block's own parent."""
+    """The parent of an uncle is not a recent ancestor, or it is the block's own parent."""
 
     def __init__(self, uncle: Hash, parent: Hash) -> None:
         super().__init__(
@@ -113,7 +113,7 @@ class BrokenFile(ChainFileError):
 
 
 class BlockDiffers(ChainFileError):
-    """Another block than the chain has at this height."""
+    """The chain has another block at this height."""
 
     def __init__(self, number: int, have: Hash, want: Hash) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""Chain files as `geth export` writes them: the RLP of one block after another, nothing between. Pure."""
+"""Chain files as written by `geth export`: the RLP of blocks, without separators. Pure."""
 
 from collections.abc import Iterator
 from typing import BinaryIO, Final
@@ -6,18 +6,18 @@ from typing import BinaryIO, Final
 from cchain_app.foreign.errors import BrokenFile
 
 MOST_BYTES: Final = 64 * 1024 * 1024
-"""Of a block in a file: more than any chain allows."""
+"""Limit of a block in a file: more than any chain allows."""
 
 _LONG_LIST: Final = 0xF7
 _SHORT_LIST: Final = 0xC0
 
 
 def read_blocks(stream: BinaryIO) -> Iterator[bytes]:
-    """Read block after block, each as RLP; only its first bytes are looked at.
+    """Yield the RLP of each block; only its first bytes are checked.
 
     Raises:
-        BrokenFile: The bytes are no list, longer than any block, or end too soon.
-        OSError: They cannot be read.
+        BrokenFile: The bytes are not an RLP list, longer than any block, or incomplete.
+        OSError: The stream cannot be read.
     """
     position = 0
     while first := stream.read(1):
@@ -30,7 +30,7 @@ def read_blocks(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _list_size(first: bytes, stream: BinaryIO, position: int) -> tuple[bytes, int]:
-    """Return what stands in front of a list's payload, and how many bytes that has."""
+    """Return the prefix of a list, and the length of its payload in bytes."""
     kind = first[0]
     if kind < _SHORT_LIST:
         raise BrokenFile(position, "no RLP of a block begins there")

@@ -1,4 +1,4 @@
-"""Which chains of others cannot be executed anew here, by their genesis file. Pure."""
+"""Checks whether a chain of another implementation can be imported, by its genesis file. Pure."""
 
 import json
 from collections.abc import Mapping
@@ -7,14 +7,14 @@ from typing import Final
 from cchain_app.genesis_fields import UnsupportedForkError, read_number, read_object
 
 _SEALS: Final = ("clique", "parlia", "bor", "istanbul", "ibft", "qbft")
-"""Keys of consensus engines that pay somebody whom only a block's seal names."""
+"""Keys of consensus engines that pay fees to an account that only the block's seal identifies."""
 
 
 def verify_supported(text: bytes) -> None:
-    """Check that nothing in a genesis file, which `load_genesis` takes, asks for rules that there are not.
+    """Check that a genesis file that `load_genesis` accepts requires no unsupported rules.
 
     Raises:
-        UnsupportedForkError: Proof of authority, or the DAO fork.
+        UnsupportedForkError: The chain has proof of authority, or the DAO fork.
         GenesisFileError: By another subclass: a field is malformed.
     """
     document = json.loads(text)

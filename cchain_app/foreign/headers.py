@@ -1,9 +1,9 @@
-"""The rules by which a header follows its parent's on Ethereum. Pure.
+"""The rules for a header and its parent on Ethereum. Pure.
 
-Unlike `blocks.verification`, which knows what this node's own blocks have to be, what a miner or proposer
-chooses is free here: coinbase, gas limit within its step, extra data, time, difficulty, PREVRANDAO, beacon
-root. Unspecified: seals are not checked, nor the difficulty; blocks may share their second, as on chains of
-Avalanche's, where Ethereum wants each later than its parent.
+Unlike `blocks.verification`, which has the rules of this node's own blocks, this module accepts all values that
+a miner or proposer may choose: coinbase, gas limit within its bounds, extra data, time, difficulty, PREVRANDAO,
+beacon root. Unspecified: seals and difficulty are not verified. A block may have the same time as its parent, as on
+Avalanche's chains; Ethereum requires a later time.
 """
 
 from typing import Final
@@ -27,9 +27,9 @@ HIGHEST_GAS_LIMIT: Final = 2**63 - 1
 
 
 def verify_header(header: Header, parent: AcceptedBlock, config: ChainConfig) -> None:
-    """Check a header by its parent and the fork that its number, time and difficulty give.
+    """Verify a header against its parent and the fork that follows from its number, time and difficulty.
 
-    What follows from the body and its execution is compared elsewhere.
+    The fields that depend on the body and its execution are verified elsewhere.
 
     Raises:
         InvalidBlock: By a subclass.
@@ -80,7 +80,7 @@ def _verify_fees(header: Header, parent: Header, config: ChainConfig, fork: str)
 
 
 def _verify_beacon_root(header: Header, fork: str) -> None:
-    """See that there is one since Cancun; which one it is nobody here knows."""
+    """Check that there is a beacon root since Cancun; its value cannot be verified here."""
     have = header.parent_beacon_block_root
     want = (have or ZERO_HASH) if at_least(fork, "cancun") else None
     compare([(errors.WrongBeaconRoot, have, want)])

@@ -1,6 +1,6 @@
-"""Uncles: which ones a block may have, while there was proof of work. Pure.
+"""Rules for the uncles of proof-of-work blocks. Pure.
 
-Yellow paper 11.1. Unspecified: of an uncle's own header its place is checked, not its seal, difficulty or fees.
+Yellow paper 11.1. Unspecified: only the position of an uncle's header is verified, not its seal, difficulty or fees.
 """
 
 from collections.abc import Sequence
@@ -20,20 +20,20 @@ from primitives.hashing import keccak256
 MOST_UNCLES: Final = 2
 
 GENERATIONS: Final = 7
-"""Ancestors that matter: an uncle's parent is at most the seventh, and so a block's uncle six blocks old."""
+"""Number of relevant ancestors: an uncle's parent is at most the seventh ancestor, so an uncle is at most six blocks old."""
 
 
 def verify_ommers(candidate: CandidateBlock, ancestors: Sequence[AcceptedBlock], fork: str) -> None:
-    """Check a block's uncles against its header and its last ancestors.
+    """Verify a block's uncles against its header and its last ancestors.
 
     Args:
         candidate: The block.
-        ancestors: The last `GENERATIONS` blocks before it, or all there are; the parent is the last one.
+        ancestors: The last `GENERATIONS` blocks before it, or all if there are fewer; the parent is the last one.
         fork: The block's rule set.
 
     Raises:
-        WrongUnclesHash: The header says something else, or there are uncles since the Merge.
-        WrongUncle: By a subclass: the block cannot have one of them.
+        WrongUnclesHash: The header has another hash, or there are uncles after the Merge.
+        WrongUncle: By a subclass: an uncle is not allowed in this block.
     """
     want = EMPTY_OMMERS_HASH
     if not at_least(fork, "paris"):

@@ -1,7 +1,7 @@
-"""Executes the blocks of a chain that others made, one after another, on the state that is stored. Pure.
+"""Executes the blocks of an imported chain, one after another, on the stored state. Pure.
 
-There are no rivals here, so one overlay takes what all blocks since the last commit have changed. What a
-block's header says is made anew and compared; what comes out is what the store writes.
+All blocks are decided, so a single overlay holds the changes of all blocks since the last commit. The fields of a
+block's header are computed again and compared; the store writes the result.
 """
 
 from collections import deque
@@ -37,30 +37,30 @@ from cchain_app.txs.transaction import GAS_PER_BLOB, Transaction
 from primitives.evm import Hash
 
 MOST_BYTES_OSAKA = 8 * 1024 * 1024
-"""Of a block since Osaka (EIP-7934): 10 MiB less what a beacon block has besides."""
+"""Limit of a block since Osaka (EIP-7934): 10 MiB minus the other contents of a beacon block."""
 
 
 class _Done(NamedTuple):
-    """What executing a block's body brought."""
+    """The result of executing a block's body."""
 
     executed: ExecutedBlock
-    """Credits are among its changes."""
+    """Its changes include the rewards and withdrawals."""
     trie: TrieUpdate
     state_roots: tuple[Hash, ...]
-    """After each transaction, before Byzantium."""
+    """After each transaction, only before Byzantium."""
 
 
 class Replay:
-    """The chain's end, to which blocks are added. One thread at a time.
+    """The end of the chain, to which blocks are added. For one thread at a time.
 
-    A block that is refused leaves it as it was.
+    A rejected block changes nothing.
 
     Args:
-        rules: What blocks are executed by.
+        rules: The rules for executing blocks.
         trie: The state trie.
-        ancestors: The last `GENERATIONS` accepted blocks, or all there are; the head is the last one.
+        ancestors: The last `GENERATIONS` accepted blocks, or all if there are fewer; the head is the last one.
         state: The state after the head.
-        nodes: Who reads the nodes of that state's trie.
+        nodes: Reads the nodes of that state's trie.
     """
 
     def __init__(
@@ -84,21 +84,21 @@ class Replay:
         return self._ancestors[-1]
 
     def rebase(self, state: StateReader, nodes: NodeReader) -> None:
-        """Stand on the state as it is stored now, all blocks so far included."""
+        """Continue on the stored state, which now includes all blocks that were added."""
         self._state = PendingState(state)
         self._updated: dict[bytes, bytes | None] = {}
         self._nodes = OverlayReader(nodes, self._updated)
 
     def add(self, candidate: CandidateBlock, transactions: Sequence[Transaction]) -> VerifiedBlock:
-        """Execute a block on the one before it.
+        """Execute a block on its parent.
 
         Args:
             candidate: The block.
-            transactions: Its own, with their senders.
+            transactions: The block's transactions, with their senders.
 
         Raises:
-            InvalidBlock: By a subclass: it breaks a rule, or something in its header is not so.
-            TrieError: The nodes that are read are not those of the state.
+            InvalidBlock: By a subclass: the block breaks a rule, or a header field is wrong.
+            TrieError: The nodes that are read do not belong to the state.
         """
         header = candidate.header
         verify_header(header, self.head, self._config)
@@ -154,7 +154,7 @@ class Replay:
     def _execute_apart(
         self, candidate: CandidateBlock, env: BlockEnv, transactions: Sequence[Transaction]
     ) -> _Done:
-        """Execute a block transaction by transaction: before Byzantium a receipt has the state's root."""
+        """Execute a block transaction by transaction, because receipts before Byzantium contain the state root."""
         state = PendingState(self._state)
         line = _Line(self._trie, self.head.header.state_root, self._nodes)
         results: list[TransactionResult] = []
@@ -199,7 +199,7 @@ class Replay:
         transactions: Sequence[Transaction],
         done: _Done,
     ) -> AcceptedBlock:
-        """Return the block with all that its execution says in the place of what its header says."""
+        """Return the block with header fields computed from its execution instead of those of the candidate."""
         outcomes = zip((tx.type for tx in transactions), done.executed.results, strict=True)
         made = make_receipts(outcomes, done.state_roots, self._encode_logs)
         header = replace(
@@ -222,12 +222,12 @@ class Replay:
 
 
 class _Line:
-    """The state trie from root to root within a block.
+    """The state trie within a block, from one transaction's root to the next.
 
     Args:
-        trie: Works them out.
-        root: Of the state before.
-        nodes: Who reads that state's nodes.
+        trie: Computes the roots.
+        root: Root of the state before the block.
+        nodes: Reads that state's nodes.
     """
 
     def __init__(self, trie: StateTrie, root: Hash, nodes: NodeReader) -> None:
@@ -237,7 +237,7 @@ class _Line:
         self._nodes = OverlayReader(nodes, self._updated)
 
     def follow(self, changes: StateChanges) -> Hash:
-        """Return the root after changes."""
+        """Apply changes and return the new root."""
         update = self._trie.update(self._root, changes, self._nodes)
         self._trie.commit(update.root)
         self._updated.update(update.nodes)
@@ -246,7 +246,7 @@ class _Line:
 
     @property
     def update(self) -> TrieUpdate:
-        """All changes so far as one."""
+        """All changes so far as a single update."""
         return TrieUpdate(self._root, dict(self._updated))
 
 

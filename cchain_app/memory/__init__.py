@@ -1,4 +1,4 @@
-"""What a process remembers of a chain."""
+"""A process's in-memory caches of a chain."""
 
 from cchain_app.memory.chain import FEW, Memory, PoolKey, PoolMemory, PoolTag
 from cchain_app.memory.select import make_memory

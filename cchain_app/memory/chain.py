@@ -1,10 +1,10 @@
-"""What a process remembers of the chain: the head, recent blocks, what waits, and what was set by hand.
+"""A process's caches of the chain: the head, recent blocks, pending transactions, and overrides for future blocks.
 
-All of it is bounded. The writer of a block advances the memory of its own process with what it knows (`advance`);
-other processes are told by a pointer and forget what changed (`selectors.blocks.catch_up`).
+All of them are bounded. The process that writes a block advances its own memory with the block's changes (`advance`).
+Other processes are notified by an event and forget the changed values (`selectors.blocks.catch_up`).
 
-What other processes of the same machine are to know of it before anybody is answered from it goes by hooks, which
-do nothing unless they are set: `BlockMemory.before_move`, `Memory.on_change` and `until_told`, and those of the pool.
+Hooks publish a change to the other processes of the machine before any response reveals it. They do nothing unless
+they are set: `BlockMemory.before_move`, `Memory.on_change` and `until_told`, and those of the pool.
 """
 
 import threading
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     import cchain_native
 
 FEW = 64
-"""So many missed blocks are read; after more, the memory begins anew."""
+"""Up to this number of missed blocks is read; if there are more, the memory is reset."""
 
 POOL_TRANSACTIONS = 8192
-"""Decoded transactions kept in memory: a full pool of the default size, and some more."""
+"""Limit of the decoded transactions in memory: a full pool of the default size, and some more."""
 
 
 PoolKey = tuple[int, bytes]
@@ -36,25 +36,25 @@ PoolKey = tuple[int, bytes]
 
 
 class PoolTag(NamedTuple):
-    """What tells a pool on a head from others."""
+    """Identifies the content of the pool at a head."""
 
     height: int
-    """Of the head."""
+    """Height of the head."""
     transactions: int
     newest: int | None
-    """The key of the last row."""
+    """The key of the last row of the pool."""
 
 
 def _nobody_listens(_number: int, _begins: bool) -> None:  # noqa: FBT001
-    """Take what nobody wants to know."""
+    """Ignore a new head; the default hook."""
 
 
 def _at_once(_number: int) -> None:
-    """Wait for nobody."""
+    """Return immediately; the default hook."""
 
 
 def _never() -> int:
-    """Return that others have changed nothing."""
+    """Return 0: no other process has changed anything."""
     return 0
 
 
@@ -72,41 +72,41 @@ class BlockMemory:
         self._by_hash: dict[Hash, AcceptedBlock] = {}
         self._places: dict[Hash, tuple[AcceptedBlock, int]] = {}
         self.head: AcceptedBlock | None = None
-        """The head as this process sees it; None before the first question."""
+        """The head as this process sees it; None before it was first read."""
         self.version = 0
-        """How often it began again at a head, from which the chain may go on with other blocks."""
+        """Number of resets. After a reset different blocks may follow the same head."""
         self.asked = Asked()
-        """By `selectors.blocks`, which knows whether an answer had to be read."""
+        """Hits and misses, counted by `selectors.blocks`, which knows whether it had to read a block."""
         self.before_move: Callable[[int, bool], object] = _nobody_listens
-        """Told, before anybody is answered from it, of each head that is about to be one; as `on_head`."""
+        """Called before a new head becomes visible, with the same arguments as `on_head`."""
         self.on_move: Callable[[], None] = _nothing
-        """Told that the head is about to be another one."""
+        """Called before the head changes."""
         self.on_head: Callable[[int, bool], None] = _nobody_listens
-        """Told of each head when it is one: its height, and whether the memory began again there."""
+        """Called after the head has changed: its height, and whether the memory was reset to it."""
 
     def __len__(self) -> int:
         return len(self._by_number)
 
     def by_number(self, number: int) -> AcceptedBlock | None:
-        """Return a remembered block."""
+        """Return a block in memory by its height."""
         return self._by_number.get(number)
 
     def by_hash(self, block_hash: Hash) -> AcceptedBlock | None:
-        """Return a remembered block."""
+        """Return a block in memory by its hash."""
         return self._by_hash.get(block_hash)
 
     def place_of(self, transaction_hash: Hash) -> tuple[AcceptedBlock, int] | None:
-        """Return the remembered block that holds a transaction, and its index there."""
+        """Return the block in memory that contains a transaction, and the transaction's index in it."""
         return self._places.get(transaction_hash)
 
     def remember_read(self, block: AcceptedBlock, version: int) -> None:
-        """Keep a block that was read when the version was this one, unless the memory began again since."""
+        """Keep a block that was read at the given version, unless the memory was reset since."""
         with self._lock:
             if self.version == version:
                 self._keep(block)
 
     def follow(self, block: AcceptedBlock) -> None:
-        """Keep the block after the head, which is the head then."""
+        """Keep the block after the head and make it the head."""
         with self._lock:
             self._keep(block)
         self.before_move(block.number, False)
@@ -115,7 +115,7 @@ class BlockMemory:
         self.on_head(block.number, False)
 
     def reset(self, head: AcceptedBlock) -> None:
-        """Forget all blocks and begin again at a head."""
+        """Forget all blocks and start again from a head."""
         with self._lock:
             self.version += 1
             self._by_number.clear()
@@ -128,10 +128,10 @@ class BlockMemory:
         self.on_head(head.number, True)
 
     def _keep(self, block: AcceptedBlock) -> None:
-        """Keep a block, and forget another one when there are too many.
+        """Keep a block, and forget another one if there are too many.
 
-        Half of the room is for the blocks right below the head: who reads old ones, a thousand at
-        a time, does not push them out.
+        Half of the capacity is reserved for the blocks right below the head, so that a client that reads old blocks,
+        a thousand per request, does not evict them.
         """
         if block.hash in self._by_hash:
             return
@@ -143,7 +143,7 @@ class BlockMemory:
             self._forget(self._oldest_kept())
 
     def _oldest_kept(self) -> int:
-        """Return the number of the block that was kept first of those far below the head."""
+        """Return the number of the block that was kept first among those far below the head."""
         recent = max(self._by_number) - self._most // 2
         return next(number for number in self._by_number if number <= recent)
 
@@ -155,7 +155,7 @@ class BlockMemory:
 
 
 class TransactionMemory:
-    """Transactions that came in through this process and were in no block yet when it looked."""
+    """Transactions that this process received and that were in no block when they were kept."""
 
     def __init__(self, *, transactions: int) -> None:
         self._lock = threading.Lock()
@@ -170,7 +170,7 @@ class TransactionMemory:
         return transaction_hash in self._by_hash
 
     def get(self, transaction_hash: Hash) -> Transaction | None:
-        """Return a remembered transaction; whoever gets none decodes it."""
+        """Return a transaction in memory; on a miss the caller decodes it."""
         found = self._by_hash.get(transaction_hash)
         if found is None:
             self.asked.miss()
@@ -179,28 +179,28 @@ class TransactionMemory:
         return found
 
     def remember(self, transactions: Iterable[Transaction]) -> None:
-        """Keep transactions, and forget those that were kept first when there are too many."""
+        """Keep transactions, and forget the oldest ones if there are too many."""
         with self._lock:
             self._by_hash.update((transaction.hash, transaction) for transaction in transactions)
             shrink(self._by_hash, self._most)
 
     def forget(self, transactions: Iterable[Transaction]) -> None:
-        """Drop transactions that are in a block now, or were not taken into the pool."""
+        """Forget transactions that are in a block now, or that the pool rejected."""
         with self._lock:
             for transaction in transactions:
                 self._by_hash.pop(transaction.hash, None)
 
     def reset(self) -> None:
-        """Forget all."""
+        """Forget all transactions."""
         with self._lock:
             self._by_hash.clear()
 
 
 class PoolMemory:
-    """Pending nonces, for as long as neither the pool nor the head has changed.
+    """Pending nonces, valid as long as neither the pool nor the head has changed.
 
-    Only for the embedded profile: there all changes of the pool happen in one process, which this one is, or which
-    counts them for it.
+    Only for the embedded profile: there all changes of the pool happen in one process. That is either this process,
+    or `changed_elsewhere` returns its number of changes.
     """
 
     def __init__(self, *, senders: int) -> None:
@@ -210,31 +210,31 @@ class PoolMemory:
         self._nonces: dict[Address, tuple[tuple[int, int | None], int]] = {}
         self.asked = Asked()
         self.on_change: Callable[[], None] = _nothing
-        """Told that the pool is another one; after the commit."""
+        """Called after a commit that changed the pool."""
         self.changed_elsewhere: Callable[[], int] = _never
-        """Returns how often another process has changed it."""
+        """Returns the number of changes by another process."""
         self.entries: Mapping[PoolKey, PoolEntry] = {}
-        """The pool's rows as they were last read: one of a key and a hash never changes."""
+        """The pool's rows when they were last read: a row with a given key and hash never changes."""
 
     def __len__(self) -> int:
         return len(self._nonces)
 
     def tag(self, state: StateMemory) -> tuple[int, int | None]:
-        """Return what a nonce must be read and remembered with: taken before it is read."""
+        """Return the tag that identifies the current pool and head. Take it before reading a nonce."""
         return self.changes, state.number
 
     @property
     def changes(self) -> int:
-        """How often the pool has changed."""
+        """Number of changes of the pool."""
         return self._changes + self.changed_elsewhere()
 
     def changed(self) -> None:
-        """Note that the pool is another one: to be called after each commit that changed it."""
+        """Record that the pool has changed: to be called after each commit that changed it."""
         self._changes += 1
         self.on_change()
 
     def reset(self) -> None:
-        """Forget all."""
+        """Forget all nonces and entries."""
         self.changed()
         self.entries = {}
 
@@ -257,9 +257,9 @@ class PoolMemory:
 
 
 class CountsMemory:
-    """How many transactions can run and how many are queued, for as long as head and pool are the same.
+    """The numbers of pending and queued transactions, valid as long as head and pool are the same.
 
-    Counting takes a look at every one of them.
+    Counting examines every transaction.
     """
 
     def __init__(self) -> None:
@@ -268,48 +268,51 @@ class CountsMemory:
         self._resets = 0
 
     def of(self, tag: PoolTag, count: Callable[[], tuple[int, int]]) -> tuple[int, int]:
-        """Return what was counted, counting only where the tag is another one."""
+        """Return the counts; count again only if the tag has changed."""
         known, resets = self._known, self._resets
         if known is not None and known[0] == tag:
             return known[1]
         counted = count() if tag.transactions else (0, 0)
         with self._lock:
-            if self._resets == resets:  # else a chain that went back may have that tag again
+            if (
+                self._resets == resets
+            ):  # otherwise the chain may get the same tag again after a rewind
                 self._known = (tag, counted)
         return counted
 
     def reset(self) -> None:
-        """Forget what was counted, also what is being counted now."""
+        """Forget the counts, including those that are being computed now."""
         with self._lock:
             self._known = None
             self._resets += 1
 
 
 class ConditionsMemory:
-    """What was set for the blocks to come, as it was last read. Only of a development chain."""
+    """The overrides for future blocks when they were last read. Only for a development chain."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._known: Conditions | None = None
         self._changes = 0
         self.on_reset: Callable[[], None] = _nothing
-        """Told when they may be others."""
+        """Called when the overrides may have changed."""
 
     def of(self, read: Callable[[], Conditions]) -> Conditions:
-        """Return what was set; where it is not known, as it is read now."""
+        """Return the overrides; read them if they are not known."""
         known, changes = self._known, self._changes
         if known is not None:
             return known
         found = read()
         with self._lock:
-            if self._changes == changes:  # else it may have been read before the change
+            if self._changes == changes:  # otherwise they may have been read before the change
                 self._known = found
         return found
 
     def see(self, read: Callable[[], Conditions]) -> None:
-        """Take what is read now for what was set: another process may have set it, and its word be on the way.
+        """Read the overrides again, because another process may have set them and its event may not have arrived yet.
 
-        What was asked ahead may be older than what is known. Whoever makes a block compares under the chain's lock.
+        Prefetched results may be older than the known overrides. Block producers compare them again under the
+        chain's lock.
         """
         changes = self._changes
         found = read()
@@ -323,7 +326,7 @@ class ConditionsMemory:
             self.on_reset()
 
     def reset(self) -> None:
-        """Forget it, also what is being read now: to be called after each commit that changed it."""
+        """Forget the overrides, including those that are being read: to be called after each commit that changed them."""
         with self._lock:
             self._known = None
             self._changes += 1
@@ -331,13 +334,13 @@ class ConditionsMemory:
 
 
 class Memory:
-    """All that a process remembers of one chain.
+    """All caches of a process for a chain.
 
     Args:
         state: The accounts and slots of its head, and code.
-        accounts: For so many of them the pending nonce is remembered.
-        blocks: So many are remembered.
-        answers: What the native engine answers by itself about the head, if it does.
+        accounts: Limit of the remembered pending nonces.
+        blocks: Limit of the remembered blocks.
+        answers: The native engine's own answers to requests about the head, if the chain uses that engine.
     """
 
     def __init__(
@@ -356,22 +359,22 @@ class Memory:
         self.counts = CountsMemory()
         self.conditions = ConditionsMemory()
         self.moving = threading.Lock()
-        """Held by whoever moves the head."""
+        """Held while the head is moved."""
         self._changes_seen: tuple[Hash, Sequence[Change]] | None = None
-        """The last head on which it was looked what was changed by hand, with what was."""
+        """The last head for which manual changes were read, and those changes."""
         self.generation: int | None = None
-        """How often the rows had gone back (`chaindb.generation`) when it was last in line with them."""
+        """The number of rewinds (`chaindb.generation`) when the memory last agreed with the rows."""
         self.on_change: Callable[[], object] = _nothing
-        """Told that this process has changed by hand what others may remember; after the commit."""
+        """Called after the commit of a manual change that other processes may have cached."""
         self.until_told: Callable[[int], None] = _at_once
-        """Waits until whoever writes the rows has told of a head at this height or above; in threads."""
+        """Blocks the thread until the writing process has published a head at this height or above."""
         if answers is not None:
             self.blocks.on_move = answers.begin_move
             self.blocks.on_head = answers.set_head
             self.conditions.on_reset = answers.end_epoch
 
     def changed_elsewhere(self, number: int) -> None:
-        """Read anew what may have been changed by hand in another process, at this height."""
+        """Invalidate all values that another process may have changed manually at this height."""
         with self.moving:
             self.conditions.reset()
             self._read_state_anew(number)
@@ -379,11 +382,11 @@ class Memory:
         self.counts.reset()
 
     def see_changes(self, head: AcceptedBlock, changes: Sequence[Change]) -> None:
-        """Have the state read anew where other processes have changed it by hand, or have undone that.
+        """Reset the state if other processes have changed it manually, or have undone such changes.
 
         Args:
-            head: On which they were made.
-            changes: As the rows have them now.
+            head: The block on which the changes were made.
+            changes: The changes in the rows now.
         """
         with self.moving:
             before, self._changes_seen = self._changes_seen, (head.hash, changes)
@@ -392,13 +395,13 @@ class Memory:
                 self._read_state_anew(head.number)
 
     def _read_state_anew(self, number: int) -> None:
-        """Forget the state that may have been changed by hand at a height."""
-        # Or above: the block after may have been followed before the word of it came.
+        """Forget the state that may have been changed manually at a height."""
+        # Or above: the next block may have been followed before the event arrived.
         if self.state.number is not None and self.state.number >= number:
             self.state.reset(self.state.number)
 
     def kept(self) -> dict[str, Kept]:
-        """Return what is kept of each kind, for monitoring."""
+        """Return the size and the hits of each cache, for monitoring."""
         return {
             **self.state.kept(),
             "blocks": Kept.of(len(self.blocks), self.blocks.asked),
@@ -407,18 +410,18 @@ class Memory:
         }
 
     def rules_changed(self) -> None:
-        """Forget answers that depend on the chain's rules, which have changed."""
+        """Invalidate answers that depend on the chain's rules, which have changed."""
         if self.answers is not None:
             self.answers.end_epoch()
 
     def follow(self, block: AcceptedBlock) -> None:
-        """Take the block after the head as the head. State moves on its own."""
+        """Make the block after the head the head. The state is moved separately."""
         self.blocks.follow(block)
-        # Last: until here a reader that finds it in no block finds it waiting.
+        # Last: until here a reader that does not find a transaction in a block finds it pending.
         self.transactions.forget(block.transactions)
 
     def begin_at(self, head: AcceptedBlock) -> None:
-        """Forget everything and begin at a head."""
+        """Forget everything and start again from a head."""
         self.state.reset(head.number)
         self.blocks.reset(head)
         self.transactions.reset()
@@ -427,10 +430,10 @@ class Memory:
         self.counts.reset()
 
     def advance(self, block: AcceptedBlock, changes: StateChanges) -> None:
-        """Take a block that this process has just committed on the head that it remembers."""
+        """Take a block that this process has just committed on top of the remembered head."""
         with self.moving:
             head = self.blocks.head
             if head is None or block.header.parent_hash != head.hash:
-                return  # another process was faster: `catch_up` finds this block too
+                return  # another process was faster: `catch_up` will read this block too
             self.state.advance(block.number, changes)
             self.follow(block)

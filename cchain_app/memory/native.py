@@ -1,6 +1,6 @@
-"""The memory of a chain's head in the crate `native/`: its engine reads it without the interpreter.
+"""The memory of a chain's head in the crate `native/`, whose engine reads it without the interpreter.
 
-Importing this module raises ImportError where the crate was not built.
+Importing this module raises ImportError if the crate was not built.
 """
 
 from collections.abc import Iterable
@@ -14,16 +14,16 @@ from cchain_app.memory.state import MISSING, Kept, Missing, StateMemory
 from primitives.evm import Address, Hash, Slot, Word
 
 _ANSWER_BYTES = 16 * 1024 * 1024
-"""Bytes of answers about accepted blocks that are kept beside it."""
+"""Limit in bytes of the cached answers about accepted blocks, which are kept in addition to the state."""
 
 _LOGS_AT_ONCE = 1_000
-"""Logs that are rendered in one go: that takes half a millisecond."""
+"""Logs that are rendered in one call, which takes half a millisecond."""
 
 
 def render_log_rows(rows: list[tuple[Any, ...]]) -> list[bytes]:
-    """Return rows of logs (`selectors.logs.LogRow`) as `wire.found_log` has them, in JSON: parts with commas between.
+    """Return rows of logs (`selectors.logs.LogRow`) in the JSON form of `wire.found_log`: parts joined by commas.
 
-    Between two parts other threads get their turn.
+    Other threads can run between two parts.
     """
     return [
         cchain_native.render_log_rows(rows, first, _LOGS_AT_ONCE)
@@ -32,13 +32,13 @@ def render_log_rows(rows: list[tuple[Any, ...]]) -> list[bytes]:
 
 
 render_logs = cchain_native.render_logs
-"""Returns the logs of a transaction as `api.rendered.render_logs` does."""
+"""Renders the logs of a transaction as `api.rendered.render_logs` does."""
 
 
 class NativeStateMemory(StateMemory):
-    """Accounts and slots as of one height, as `StateMemory` has them; code is Python's.
+    """Accounts and slots as of one height, like `StateMemory`; code is kept in Python.
 
-    Each change is done at once, so that nobody meets one that is half done.
+    Each change is atomic, so that no reader sees part of it.
     """
 
     native: cchain_native.StateMemory
@@ -50,20 +50,20 @@ class NativeStateMemory(StateMemory):
     @property
     @override
     def number(self) -> int | None:
-        """The height that the values belong to; None: they are of none yet."""
+        """The height that the values belong to; None: no height yet."""
         return self.native.number
 
     @override
     def version_at(self, number: int) -> int | None:
-        """Return with what values of this height are remembered, to be asked for before they are read.
+        """Return the version for remembering values of this height; call it before reading them.
 
-        None: they are not remembered, since the memory is at another height.
+        None: the values cannot be remembered, because the memory is at another height.
         """
         return self.native.version_at(number)
 
     @override
     def account(self, address: Address, number: int) -> AccountState | Missing | None:
-        """Return what is remembered of an account at this height."""
+        """Return the remembered account at this height."""
         found = self.native.account(address, number)
         if found is None:
             return None
@@ -74,13 +74,13 @@ class NativeStateMemory(StateMemory):
 
     @override
     def slot(self, address: Address, slot: Slot, number: int) -> Word | Missing:
-        """Return what is remembered of a slot at this height."""
+        """Return the remembered value of a slot at this height."""
         found = self.native.slot(address, slot, number)
         return MISSING if found is None else Word(found)
 
     @override
     def kept(self) -> dict[str, Kept]:
-        """Return what is kept of each kind."""
+        """Return the size and the hits of each cache."""
         accounts, slots = self.native.kept()
         return {"accounts": Kept(*accounts), "slots": Kept(*slots), "codes": self._kept_codes()}
 
@@ -88,17 +88,17 @@ class NativeStateMemory(StateMemory):
     def remember_accounts(
         self, values: Iterable[tuple[Address, AccountState | None]], version: int | None
     ) -> None:
-        """Keep accounts that were read after `version_at` gave the version, unless anything has changed since."""
+        """Keep accounts that were read after `version_at` returned the version, unless anything has changed since."""
         self.native.remember_accounts(list(values), version)
 
     @override
     def remember_slot(self, address: Address, slot: Slot, value: Word, version: int | None) -> None:
-        """Keep a slot that was read after `version_at` gave the version, unless anything has changed since."""
+        """Keep a slot that was read after `version_at` returned the version, unless anything has changed since."""
         self.native.remember_slot(address, slot, value, version)
 
     @override
     def advance(self, number: int, changes: StateChanges) -> None:
-        """Move to the next height by what its block changed."""
+        """Move to the next height by applying its block's changes."""
         self.native.advance(number, changes)
         for code_hash, code in changes.codes.items():
             self._keep_code(code_hash, code)
@@ -107,12 +107,12 @@ class NativeStateMemory(StateMemory):
     def move(
         self, number: int, accounts: Iterable[Address], slots: Iterable[tuple[Address, Slot]]
     ) -> None:
-        """Move to another height and forget what changed on the way."""
+        """Move to another height and forget the values that changed in between."""
         self.native.move_to(number, list(accounts), list(slots))
 
     @override
     def reset(self, number: int) -> None:
-        """Move to a height of which nothing is known."""
+        """Forget all values and move to a height."""
         self.native.reset(number)
 
     def answers(
@@ -124,14 +124,14 @@ class NativeStateMemory(StateMemory):
         thread_seconds: float,
         long_seconds: float,
     ) -> cchain_native.HotAnswers:
-        """Return what answers frequent requests from this memory.
+        """Return an object that answers frequent requests from this memory.
 
         Args:
-            gas: What the calls of one body may use together.
-            seconds: Likewise, on an event loop.
-            whole_seconds: What those in whole requests and frames may take of the event loop together.
-            thread_seconds: What those of one body may take in a thread.
-            long_seconds: What a call takes that is worth another thread.
+            gas: Gas limit of all calls of one body together.
+            seconds: Time limit of all calls of one body together, on an event loop.
+            whole_seconds: Time limit on the event loop of all calls in whole requests and frames together.
+            thread_seconds: Time limit of all calls of one body in a thread.
+            long_seconds: Minimum duration of a call for which another thread pays off.
         """
         return cchain_native.HotAnswers(
             self.native, _ANSWER_BYTES, gas, seconds, whole_seconds, thread_seconds, long_seconds

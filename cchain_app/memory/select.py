@@ -1,40 +1,41 @@
-"""Which memory stands behind a chain: the native engine's own, or Python's."""
+"""Selects the memory of a chain: the native engine's or Python's."""
 
 from cchain_app.memory.chain import Memory
 from cchain_app.memory.state import PythonStateMemory
 
 GAS_OF_REQUEST = 200_000
-"""Gas of all calls of one body that are answered on an event loop."""
+"""Gas limit of all calls of one body that are answered on an event loop."""
 
 SECONDS_OF_REQUEST = 0.01
-"""Against what gas does not measure, such as a machine that is busy with something else."""
+"""Time limit, for causes that gas does not measure, such as a machine that is busy with other work."""
 
 GAS_OF_SHORTCUT = 10_000_000
 SECONDS_OF_SHORTCUT = 0.001
-"""The same for calls that the shortcut runs, which asks nobody: the clock is their measure. It is read every 50,000
-gas, which the slowest work takes some milliseconds for; the same gas of reading storage takes a hundredth of that."""
+"""The same limits for calls that the shortcut runs without reading rows. The time limit matters most. The clock is
+read every 50,000 gas, which take some milliseconds for the slowest operations and a hundredth of that for reading
+storage."""
 
 SECONDS_OF_WHOLE = 0.004
-"""What calls in whole requests and frames may take of the event loop together, each of them no more than above; it
-comes back as time goes by (`loop_time.rs`)."""
+"""Time limit on the event loop of all calls in whole requests and frames together; each call is also subject to the
+limit above. The allowance recovers as time passes (`loop_time.rs`)."""
 
 SECONDS_IN_THREAD = 0.05
-"""What calls of one body may take that the shortcut runs in a thread, each time it runs them: what takes longer the
-method runs once more, from its beginning."""
+"""Time limit of the calls of one body that the shortcut runs in a thread, each time it runs them. A call that exceeds
+it is executed again by its method, from the beginning."""
 
 SECONDS_OF_LONG = 60e-6
-"""What a call takes in whole requests that is worth another thread where others come beside it: the way there and back
-takes a third of it."""
+"""Minimum duration of a call in whole requests for which another thread pays off while other calls arrive. Switching
+to the thread and back takes a third of it."""
 
 
 def make_memory(*, native: bool, accounts: int, slots: int, blocks: int) -> Memory:
-    """Return the memory of a chain that remembers so many of each at most.
+    """Return the memory of a chain with the given limits.
 
     Args:
-        native: Whether the native engine, which was built then, is the chain's.
-        accounts: Accounts, and pending nonces.
-        slots: Slots of all accounts together.
-        blocks: Blocks with their transactions.
+        native: Whether the chain uses the native engine, which then has been built.
+        accounts: Limit of accounts, and of pending nonces.
+        slots: Limit of slots of all accounts together.
+        blocks: Limit of blocks, with their transactions.
     """
     if not native:
         state = PythonStateMemory(accounts=accounts, slots=slots)

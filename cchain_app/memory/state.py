@@ -1,8 +1,9 @@
-"""Accounts and slots of a chain's head, and code, as a process remembers them.
+"""A process's cache of the accounts and slots of a chain's head, and of code.
 
-No reader ever mixes two heights: in Python's memory whoever moves the head first unsets `number`, which a reader
-looks at before and after it takes a value; in the crate's each step is done under a lock. What was read from rows is kept only while the memory
-is what it was before they were read, by its version: a development chain goes back, and then its heights come again.
+No reader ever mixes two heights. In Python's memory the thread that moves the head first unsets `number`, and readers
+check `number` before and after reading a value; the crate's memory takes a lock for each step. Values that were read
+from rows are kept only if the memory's version is still that from before they were read, because on a development
+chain a height can occur again after a rewind.
 """
 
 import threading
@@ -21,33 +22,33 @@ if TYPE_CHECKING:
     import cchain_native
 
 CODE_BYTES = 64 * 1024 * 1024
-"""Code kept in memory, in bytes; code of a hash never changes."""
+"""Limit of the code in memory, in bytes; the code of a hash never changes."""
 
 
 class Missing:
-    """Type of `MISSING`: not remembered, as distinct from remembered to be absent."""
+    """Type of `MISSING`: not remembered, as opposed to remembered as absent."""
 
 
 MISSING = Missing()
 
 
 class Kept(NamedTuple):
-    """One kind of what is remembered, for monitoring."""
+    """Size and hits of one cache, for monitoring."""
 
     entries: int
     hits: int
-    """How often it was known what was asked for."""
+    """Number of lookups that found a value."""
     misses: int
-    """How often it had to be read."""
+    """Number of lookups after which the value had to be read."""
 
     @classmethod
     def of(cls, entries: int, asked: Asked) -> "Kept":
-        """Return a kind that counts in the interpreter."""
+        """Return the figures of a cache that counts in Python."""
         return cls(entries, asked.hits.read(), asked.misses.read())
 
 
 class CodeMemory:
-    """Code by its hash, which never means another one."""
+    """Code by its hash; the code of a hash never changes."""
 
     def __init__(self) -> None:
         self._codes_lock = threading.Lock()
@@ -56,14 +57,14 @@ class CodeMemory:
         self._asked_codes = Asked()
 
     def code(self, code_hash: Hash) -> bytes | None:
-        """Return code that is remembered, else None."""
+        """Return the remembered code, or None."""
         found = self._codes.get(code_hash)
         if found is not None:
             self._asked_codes.hit()
         return found
 
     def remember_code(self, code_hash: Hash, code: bytes) -> None:
-        """Keep code that was read, and forget the oldest when there is too much."""
+        """Keep code that was read, and forget the oldest code if there is too much."""
         self._asked_codes.miss()
         self._keep_code(code_hash, code)
 
@@ -86,7 +87,7 @@ class StateMemory(CodeMemory, ABC):
     """Accounts and slots as of one height, and code."""
 
     native: "cchain_native.StateMemory | None" = None
-    """What the native engine reads by itself."""
+    """The memory that the native engine reads directly."""
 
     @property
     @abstractmethod
@@ -95,39 +96,39 @@ class StateMemory(CodeMemory, ABC):
 
     @abstractmethod
     def version_at(self, number: int) -> int | None:
-        """Return with what values of this height are remembered, to be asked for before they are read.
+        """Return the version for remembering values of this height; call it before reading them.
 
-        None: they are not remembered, since the memory is at another height.
+        None: the values cannot be remembered, because the memory is at another height.
         """
 
     @abstractmethod
     def account(self, address: Address, number: int) -> AccountState | Missing | None:
-        """Return what is remembered of an account at this height."""
+        """Return the remembered account at this height."""
 
     @abstractmethod
     def slot(self, address: Address, slot: Slot, number: int) -> Word | Missing:
-        """Return what is remembered of a slot at this height."""
+        """Return the remembered value of a slot at this height."""
 
     @abstractmethod
     def kept(self) -> dict[str, Kept]:
-        """Return what is kept of each kind."""
+        """Return the size and the hits of each cache."""
 
     @abstractmethod
     def remember_accounts(
         self, values: Iterable[tuple[Address, AccountState | None]], version: int | None
     ) -> None:
-        """Keep accounts that were read after `version_at` gave the version, unless anything has changed since."""
+        """Keep accounts that were read after `version_at` returned the version, unless anything has changed since."""
 
     @abstractmethod
     def remember_slot(self, address: Address, slot: Slot, value: Word, version: int | None) -> None:
-        """Keep a slot that was read after `version_at` gave the version, unless anything has changed since."""
+        """Keep a slot that was read after `version_at` returned the version, unless anything has changed since."""
 
     @abstractmethod
     def advance(self, number: int, changes: StateChanges) -> None:
-        """Move to the next height by what its block changed."""
+        """Move to the next height by applying its block's changes."""
 
     def change(self, number: int, changes: StateChanges) -> None:
-        """Take changes that were made on this height itself, by hand."""
+        """Apply manual changes that were made at this height itself."""
         if self.number == number:
             self.advance(number, changes)
 
@@ -135,27 +136,27 @@ class StateMemory(CodeMemory, ABC):
     def move(
         self, number: int, accounts: Iterable[Address], slots: Iterable[tuple[Address, Slot]]
     ) -> None:
-        """Move to another height and forget what changed on the way."""
+        """Move to another height and forget the values that changed in between."""
 
     @abstractmethod
     def reset(self, number: int) -> None:
-        """Move to a height of which nothing is known."""
+        """Forget all values and move to a height."""
 
 
 class PythonStateMemory(StateMemory):
-    """The same in the interpreter, for the reference engine."""
+    """The memory in Python, for the reference engine."""
 
     def __init__(self, *, accounts: int, slots: int) -> None:
         super().__init__()
         self._number: int | None = None
         self._version = 0
-        """How often they were changed."""
+        """Number of changes of the values or the height."""
         self._lock = threading.Lock()
         self._accounts: dict[Address, AccountState | None] = {}
         self._slots: dict[tuple[Address, Slot], Word] = {}
         self._most_accounts = accounts
         self._most_slots = slots
-        # Only questions about the remembered height count: others this memory does not try to answer.
+        # Only lookups at the remembered height are counted; at other heights the memory has no values.
         self._asked_accounts = Asked()
         self._asked_slots = Asked()
 
@@ -167,16 +168,16 @@ class PythonStateMemory(StateMemory):
 
     @override
     def version_at(self, number: int) -> int | None:
-        """Return with what values of this height are remembered, to be asked for before they are read.
+        """Return the version for remembering values of this height; call it before reading them.
 
-        None: they are not remembered, since the memory is at another height.
+        None: the values cannot be remembered, because the memory is at another height.
         """
         version = self._version
         return version if self.number == number else None
 
     @override
     def account(self, address: Address, number: int) -> AccountState | Missing | None:
-        """Return what is remembered of an account at this height."""
+        """Return the remembered account at this height."""
         if self.number != number:
             return MISSING
         found = self._accounts.get(address, MISSING)
@@ -187,7 +188,7 @@ class PythonStateMemory(StateMemory):
 
     @override
     def slot(self, address: Address, slot: Slot, number: int) -> Word | Missing:
-        """Return what is remembered of a slot at this height."""
+        """Return the remembered value of a slot at this height."""
         if self.number != number:
             return MISSING
         found = self._slots.get((address, slot), MISSING)
@@ -198,7 +199,7 @@ class PythonStateMemory(StateMemory):
 
     @override
     def kept(self) -> dict[str, Kept]:
-        """Return what is kept of each kind."""
+        """Return the size and the hits of each cache."""
         return {
             "accounts": Kept.of(len(self._accounts), self._asked_accounts),
             "slots": Kept.of(len(self._slots), self._asked_slots),
@@ -209,7 +210,7 @@ class PythonStateMemory(StateMemory):
     def remember_accounts(
         self, values: Iterable[tuple[Address, AccountState | None]], version: int | None
     ) -> None:
-        """Keep accounts that were read after `version_at` gave the version, unless anything has changed since."""
+        """Keep accounts that were read after `version_at` returned the version, unless anything has changed since."""
         with self._lock:
             if self._version == version:
                 for address, value in values:
@@ -218,7 +219,7 @@ class PythonStateMemory(StateMemory):
 
     @override
     def remember_slot(self, address: Address, slot: Slot, value: Word, version: int | None) -> None:
-        """Keep a slot that was read after `version_at` gave the version, unless anything has changed since."""
+        """Keep a slot that was read after `version_at` returned the version, unless anything has changed since."""
         with self._lock:
             if self._version == version:
                 self._keep_slot((address, slot), value)
@@ -226,7 +227,7 @@ class PythonStateMemory(StateMemory):
 
     @override
     def advance(self, number: int, changes: StateChanges) -> None:
-        """Move to the next height by what its block changed."""
+        """Move to the next height by applying its block's changes."""
         with self._lock:
             self._begin_change()
             if changes.cleared:
@@ -243,7 +244,7 @@ class PythonStateMemory(StateMemory):
     def move(
         self, number: int, accounts: Iterable[Address], slots: Iterable[tuple[Address, Slot]]
     ) -> None:
-        """Move to another height and forget what changed on the way."""
+        """Move to another height and forget the values that changed in between."""
         with self._lock:
             self._begin_change()
             for address in accounts:
@@ -254,7 +255,7 @@ class PythonStateMemory(StateMemory):
 
     @override
     def reset(self, number: int) -> None:
-        """Move to a height of which nothing is known."""
+        """Forget all values and move to a height."""
         with self._lock:
             self._begin_change()
             self._accounts.clear()
@@ -266,7 +267,7 @@ class PythonStateMemory(StateMemory):
         self._version += 1
 
     def _keep_account(self, address: Address, value: AccountState | None) -> None:
-        # One by one, as the native engine's memory: what has just changed is not what is forgotten for it.
+        # One at a time, like the native engine's memory: a value that has just changed is not evicted.
         self._accounts[address] = value
         shrink(self._accounts, self._most_accounts)
 
@@ -280,6 +281,6 @@ class PythonStateMemory(StateMemory):
 
 
 def shrink(values: dict[Any, Any], most: int) -> None:
-    """Forget what was kept first."""
+    """Remove the oldest entries until at most `most` are left."""
     while len(values) > most:
         del values[next(iter(values))]

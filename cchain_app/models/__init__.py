@@ -1,7 +1,7 @@
-"""Rows of the C-Chain. The store writes them; selectors and admin read them.
+"""Models of the C-Chain. The store writes them; selectors and the admin read them.
 
-Rows that a block makes have primary keys made of the block's number and a place in the block
-(`row_id`), so that a range of blocks is a range of keys and inserts go to the end of the index.
+The primary keys of rows that a block creates consist of the block's number and a position in the block
+(`row_id`). A range of blocks is a range of keys, and inserts append to the end of the index.
 """
 
 from cchain_app.models.accounts import CreatedAccount

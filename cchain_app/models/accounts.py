@@ -1,4 +1,4 @@
-"""Which accounts a development chain's node made for those who asked."""
+"""Accounts that a development chain's node created on request."""
 
 from django.db import models
 from typing_extensions import override
@@ -7,7 +7,7 @@ from chaindb.fields import AddressField, RowIdField
 
 
 class CreatedAccount(models.Model):
-    """One row is an account that personal_newAccount made; its key follows from NODE_MNEMONIC, and is no column."""
+    """An account that personal_newAccount created; its key is derived from NODE_MNEMONIC and is not stored."""
 
     number = RowIdField(
         primary_key=True, help_text="Of the mnemonic's account, at the end of NODE_DERIVATION_PATH"

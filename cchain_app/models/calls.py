@@ -1,7 +1,7 @@
-"""What transactions did inside: their calls and creations, and how far they are written.
+"""Internal calls and creations of transactions, and the progress of indexing them.
 
 With NODE_TRACE_INDEX, rows are written some time after the block: one for each frame, the same frames that
-`trace_block` shows. Inputs and outputs are not stored. They would take as much room as all other columns
+`trace_block` shows. Inputs and outputs are not stored. They would take as much space as all other columns
 together, and a call that costs 100 gas can have megabytes of them. Executing a transaction again to
 show them takes about a millisecond.
 """
@@ -15,7 +15,7 @@ from chaindb.fields import AddressField, BytesField, RowIdField, UInt256Field
 
 
 class CallType(models.IntegerChoices):
-    """What kind of frame it is: geth's words."""
+    """The type of a frame, with geth's names."""
 
     CALL = 0, "CALL"
     CALLCODE = 1, "CALLCODE"
@@ -27,10 +27,10 @@ class CallType(models.IntegerChoices):
 
 
 class Call(models.Model):
-    """One row is a frame of a transaction: a call, creation or SELFDESTRUCT, the transaction's own too.
+    """A frame of a transaction: a call, creation or SELFDESTRUCT, including the transaction's own frame.
 
-    Calls of precompiles below the top are rows only where they move value, as in `trace_block`. Keys are made of
-    the block's number and the place among the block's frames.
+    Calls of precompiles below the top level have rows only if they transfer value, as in `trace_block`. Keys consist
+    of the block's number and the position among the block's frames.
     """
 
     id = RowIdField(primary_key=True)
@@ -61,7 +61,7 @@ class Call(models.Model):
     selector = BytesField(
         null=True, help_text="The first four bytes of a call's input; null if shorter"
     )
-    error = models.CharField(  # noqa: DJ001  # no error is something else than an error without words
+    error = models.CharField(  # noqa: DJ001  # no error differs from an error without a message
         max_length=100, null=True, help_text="Why it failed, in geth's words; null if it did not"
     )
     revert_data = BytesField(null=True, help_text="What a REVERT gave back, its first KiB")
@@ -88,7 +88,7 @@ class Call(models.Model):
 
 
 class ContractCreation(Call):
-    """One row is a creation of a contract."""
+    """A frame that creates a contract."""
 
     class Meta:
         proxy = True
@@ -97,7 +97,7 @@ class ContractCreation(Call):
 
 
 class CallProgress(models.Model):
-    """The one row says how far calls are written."""
+    """The progress of indexing calls; a single row."""
 
     id = models.SmallIntegerField(primary_key=True)
     next_call = models.BigIntegerField(

@@ -1,4 +1,4 @@
-"""What blocks brought: blocks, transactions, receipts and logs."""
+"""Accepted blocks with their transactions, receipts and logs."""
 
 from django.db import models
 from typing_extensions import override
@@ -15,7 +15,7 @@ from chaindb.fields import (
 
 
 class Chain(models.Model):
-    """The one row is the chain that this database holds: what its genesis block does not say."""
+    """The properties of this database's chain that its genesis block does not contain; a single row."""
 
     genesis_hash = HashField(primary_key=True)
     chain_id = models.BigIntegerField(help_text="Of EIP-155: transactions are signed for it")
@@ -26,7 +26,7 @@ class Chain(models.Model):
     makes_blocks = models.BooleanField(
         default=True, help_text="Not on a chain that was imported, unless that was asked for"
     )
-    fork_url = models.CharField(  # noqa: DJ001  # no fork is something else than an empty URL
+    fork_url = models.CharField(  # noqa: DJ001  # no fork differs from an empty URL
         max_length=300,
         null=True,
         help_text="Scheme and host of the node that told of the chain that this one goes on from; null: it is no "
@@ -50,7 +50,7 @@ class Chain(models.Model):
 
 
 class Block(models.Model):
-    """One row is an accepted block; the row with the highest number is the head."""
+    """An accepted block; the row with the highest number is the head."""
 
     number = RowIdField(primary_key=True)
     hash = HashField(unique=True)
@@ -77,7 +77,7 @@ class Block(models.Model):
 
 
 class Transaction(models.Model):
-    """One row is a transaction of an accepted block."""
+    """A transaction of an accepted block."""
 
     id = RowIdField(primary_key=True)
     hash = HashField(unique=True)
@@ -108,7 +108,7 @@ class Transaction(models.Model):
 
 
 class Receipt(models.Model):
-    """One row is what became of a transaction."""
+    """The receipt of a transaction."""
 
     transaction = models.OneToOneField(
         Transaction, models.PROTECT, primary_key=True, related_name="receipt", db_constraint=False
@@ -140,7 +140,7 @@ class Receipt(models.Model):
 
 
 class Log(models.Model):
-    """One row is a log; its key is the block's number and the log's index in the block."""
+    """A log; its key consists of the block's number and the log's index in the block."""
 
     id = RowIdField(primary_key=True)
     block = models.ForeignKey(

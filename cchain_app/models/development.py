@@ -1,4 +1,4 @@
-"""What only a local network's chain has: changes of its state by hand, what its next blocks are to be, snapshots.
+"""Models of local networks only: manual changes of the state, overrides for future blocks, and snapshots.
 
 The rules are devnet.md 10: a development change belongs to the block that it precedes, and is part of the
 state at the height at which it was made.
@@ -11,7 +11,7 @@ from chaindb.fields import AddressField, HashField, RowIdField, UInt256Field, Wo
 
 
 class ChangeKind(models.IntegerChoices):
-    """What of an account was changed."""
+    """The part of an account that was changed."""
 
     BALANCE = 0, "balance"
     NONCE = 1, "nonce"
@@ -20,9 +20,9 @@ class ChangeKind(models.IntegerChoices):
 
 
 class DevelopmentChange(models.Model):
-    """One row is a change of the state by hand: setBalance and its like.
+    """A manual change of the state: setBalance and similar.
 
-    Keys are made of the number of the block that it precedes, and its place among the changes before that block.
+    Keys consist of the number of the block that it precedes, and its position among the changes before that block.
     """
 
     id = RowIdField(primary_key=True)
@@ -51,11 +51,11 @@ class DevelopmentChange(models.Model):
 
 
 class DevelopmentSettings(models.Model):
-    """The one row says what was set over RPC, where it differs from the node's settings."""
+    """The values set over RPC that override the node's settings; a single row."""
 
     id = models.SmallIntegerField(primary_key=True)
     instance_id = HashField(help_text="Drawn anew when the chain is reset")
-    mining = models.CharField(  # noqa: DJ001  # not set is something else than empty
+    mining = models.CharField(  # noqa: DJ001  # no override differs from an empty one
         max_length=8, null=True, help_text="auto, interval or manual; null: NODE_MINING"
     )
     block_interval = models.FloatField(null=True, help_text="Seconds; null: NODE_BLOCK_INTERVAL")
@@ -86,7 +86,7 @@ class DevelopmentSettings(models.Model):
 
 
 class Rewind(models.Model):
-    """One row is a time that the chain went back: filters that are polled learn from it what to report again."""
+    """A rewind of the chain: polled filters learn from it which blocks and logs to report again."""
 
     id = RowIdField(primary_key=True, help_text="Counts from 1")
     number = models.BigIntegerField(help_text="The head afterwards")
@@ -100,7 +100,7 @@ class Rewind(models.Model):
 
 
 class Snapshot(models.Model):
-    """One row is a moment to which evm_revert goes back."""
+    """A state of the chain that evm_revert can restore."""
 
     id = RowIdField(primary_key=True)
     number = models.BigIntegerField(help_text="The head")

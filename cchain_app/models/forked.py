@@ -1,7 +1,7 @@
-"""What was fetched of the chain that this one is a fork of (devnet.md 13). All of it is as of the pin, and stays so.
+"""Data fetched from the chain that this chain was forked from (devnet.md 13), as of the fork block; it never changes.
 
-What our blocks made of it stands where any chain's state does (`state`): a value that was fetched is put there
-too, without history.
+The state after this chain's own blocks is in the same tables as any chain's (`state`). A fetched value is stored
+there too, without history.
 """
 
 from django.db import models
@@ -19,7 +19,7 @@ from chaindb.fields import (
 
 
 class ForkedAccount(models.Model):
-    """One row is an account that was asked for, as it was at the pin; nulls: it did not exist there."""
+    """A requested account as of the fork block; null values: it did not exist there."""
 
     address = AddressField(primary_key=True)
     nonce = UInt64Field(null=True)
@@ -36,7 +36,7 @@ class ForkedAccount(models.Model):
 
 
 class ForkedSlot(models.Model):
-    """One row is a storage slot that was asked for, as it was at the pin."""
+    """A requested storage slot as of the fork block."""
 
     key = BytesField(primary_key=True, help_text="Address (20 bytes) and slot (32 bytes)")
     value = WordField(help_text="Zero when it was not set")
@@ -51,7 +51,7 @@ class ForkedSlot(models.Model):
 
 
 class ForkedHash(models.Model):
-    """One row is the hash of a block before the pin that BLOCKHASH asked for."""
+    """The hash of a block before the fork block that BLOCKHASH requested."""
 
     number = RowIdField(primary_key=True)
     hash = HashField()
@@ -67,7 +67,7 @@ class ForkedHash(models.Model):
 
 
 class ForkedLeaf(models.Model):
-    """One row is an account or a slot that a fork's state roots count: those that changed since the pin."""
+    """An account or slot that is part of a fork's state roots because it has changed since the fork block."""
 
     key = BytesField(
         primary_key=True, help_text="Address (20 bytes), of a slot with that (32 bytes)"

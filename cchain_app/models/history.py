@@ -1,4 +1,4 @@
-"""From which block on a chain has history: what is before was given up by setting."""
+"""The first block for which the chain still has history; older history was removed according to the settings."""
 
 from django.db import models
 from django.db.models import Q
@@ -6,7 +6,7 @@ from typing_extensions import override
 
 
 class KeptHistory(models.Model):
-    """The one row says what of the history is there; without it all is."""
+    """The extent of the history that was kept; a single row. Without it the history is complete."""
 
     id = models.SmallIntegerField(primary_key=True, default=1)
     first_state = models.BigIntegerField(

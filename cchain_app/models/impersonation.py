@@ -1,4 +1,4 @@
-"""Whom a development chain lets everybody send for without a key, and whose some signatures are."""
+"""Accounts of a development chain that can send without a key, and impersonated signatures."""
 
 from django.db import models
 from typing_extensions import override
@@ -7,7 +7,7 @@ from chaindb.fields import AddressField, BytesField
 
 
 class Impersonation(models.Model):
-    """One row is an account that needs no key, or the word that none does; keys grow as they come."""
+    """An account that needs no key, or the setting that no account needs one; keys increase in order of creation."""
 
     id = models.BigAutoField(primary_key=True)
     address = AddressField(null=True, unique=True, help_text="Null: every account")
@@ -21,7 +21,7 @@ class Impersonation(models.Model):
 
 
 class ImpersonatedSignature(models.Model):
-    """One row is a signature of which ecrecover answers a signer by decree, from a block on; keys grow as they come."""
+    """A signature with the signer that ecrecover returns for it from a block on; keys increase in order of creation."""
 
     id = models.BigAutoField(primary_key=True)
     number = models.BigIntegerField(help_text="The first block that it is so in", db_index=True)

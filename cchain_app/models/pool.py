@@ -1,4 +1,4 @@
-"""Transactions that wait for a block."""
+"""Pending transactions."""
 
 from django.db import models
 from typing_extensions import override
@@ -7,7 +7,7 @@ from chaindb.fields import AddressField, BytesField, HashField, UInt64Field, UIn
 
 
 class PoolTransaction(models.Model):
-    """One row is an acknowledged transaction that is in no block yet; keys grow by arrival."""
+    """An acknowledged transaction that is in no block yet; keys increase in order of arrival."""
 
     id = models.BigAutoField(primary_key=True)
     hash = HashField(unique=True)

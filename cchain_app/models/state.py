@@ -1,6 +1,6 @@
-"""State: flat and current, with what it was before each block, and the nodes of its trie.
+"""The state: its current values, the values before each block, and the nodes of its trie.
 
-State at height N is the oldest change after N, else the current row.
+A value at height N is in the oldest change after N; without such a change it is the current row.
 """
 
 from django.db import models
@@ -19,7 +19,7 @@ from primitives.hashing import EMPTY_HASH
 
 
 class Account(models.Model):
-    """One row is an account as it is at the head."""
+    """An account as of the head."""
 
     address = AddressField(primary_key=True)
     nonce = UInt64Field()
@@ -42,7 +42,7 @@ class Account(models.Model):
 
 
 class Contract(Account):
-    """One row is an account with code, as it is at the head."""
+    """An account with code, as of the head."""
 
     class Meta:
         proxy = True
@@ -50,7 +50,7 @@ class Contract(Account):
 
 
 class AccountChange(models.Model):
-    """One row is what an account was before a block that changed it; nulls: it did not exist."""
+    """An account before a block that changed it; null values: it did not exist."""
 
     id = RowIdField(primary_key=True)
     address = AddressField()
@@ -73,7 +73,7 @@ class AccountChange(models.Model):
 
 
 class StorageSlot(models.Model):
-    """One row is a storage slot that is not zero at the head."""
+    """A storage slot that is not zero at the head."""
 
     key = BytesField(primary_key=True, help_text="Address (20 bytes) and slot (32 bytes)")
     value = WordField()
@@ -87,7 +87,7 @@ class StorageSlot(models.Model):
 
 
 class StorageChange(models.Model):
-    """One row is what a slot was before a block that changed it."""
+    """A slot before a block that changed it."""
 
     id = RowIdField(primary_key=True)
     key = BytesField(help_text="Address (20 bytes) and slot (32 bytes)")
@@ -108,7 +108,7 @@ class StorageChange(models.Model):
 
 
 class Code(models.Model):
-    """One row is a contract's code; accounts with equal code share it."""
+    """A contract's code; accounts with equal code share it."""
 
     hash = HashField(primary_key=True)
     code = BytesField()
@@ -122,7 +122,7 @@ class Code(models.Model):
 
 
 class TrieNode(models.Model):
-    """One row is a node of the state trie or of a storage trie at the head, by its path."""
+    """A node of the state trie or of a storage trie at the head, by its path."""
 
     key = BytesField(primary_key=True, help_text="Trie and path, as `evm.trie` writes them")
     rlp = BytesField()

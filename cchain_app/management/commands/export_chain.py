@@ -1,4 +1,4 @@
-"""`export_chain`: blocks as geth's chain files have them."""
+"""`export_chain`: writes blocks in geth's format of chain files."""
 
 import gzip
 import sys
@@ -23,11 +23,11 @@ from primitives.whole_files import whole_file, write_whole
 _STANDARD_OUTPUT = "-"
 
 _STEP = 8 * 1024 * 1024
-"""Bytes of blocks that are read together."""
+"""Bytes of blocks that are read in one query."""
 
 
 class Command(BaseCommand):
-    """Writes blocks as RLP, one after the other."""
+    """Writes blocks as RLP, one after another."""
 
     help = (
         "Write the C-Chain's blocks to a file, as `geth export` does; `import_chain` and `geth import` "
@@ -96,7 +96,7 @@ def _write(chain: EvmChain, stream: BinaryIO, first: int, last: int) -> None:
 
 @contextmanager
 def _opened(name: str) -> Iterator[BinaryIO]:
-    """Open the file to write to, which gets its name when it is complete."""
+    """Open a file for writing; it gets its name when it is complete."""
     if name == _STANDARD_OUTPUT:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()

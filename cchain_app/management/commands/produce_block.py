@@ -1,4 +1,4 @@
-"""`produce_block`: make blocks by hand, for NODE_MINING=manual and for tests of operators."""
+"""`produce_block`: builds blocks manually, for NODE_MINING=manual and for operators' tests."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from chaindb import clock
 
 
 class Command(BaseCommand):
-    """Makes blocks of the pool's transactions, or empty ones."""
+    """Builds blocks from the pool's transactions, or empty blocks."""
 
     help = "Make a block of what the pool has; with --empty also when it has nothing."
 
