@@ -11,8 +11,8 @@ SECONDS_OF_REQUEST = 0.01
 
 GAS_OF_SHORTCUT = 10_000_000
 SECONDS_OF_SHORTCUT = 0.001
-"""The same limits for calls that the shortcut runs without reading rows. The time limit matters most. The clock is
-read every 50,000 gas, which take some milliseconds for the slowest operations and a hundredth of that for reading
+"""The same limits for calls that the shortcut runs from memory alone. The time limit is the one that matters. The clock
+is read every 50,000 gas, which take some milliseconds for the slowest operations and a hundredth of that for reading
 storage."""
 
 SECONDS_OF_WHOLE = 0.004

@@ -1,7 +1,7 @@
-"""Accepting blocks: the one way in which the chain grows.
+"""Accepts blocks: the only way in which the chain grows.
 
-Whoever made them, they were executed before, without a lock; they are written under the chain's lock if the
-head is still their parent.
+Blocks have been executed before, without a lock, regardless of which node built them. They are written under the
+chain's lock if the head is still their parent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,35 +26,35 @@ from primitives.ids import ID
 
 
 class ByHand(NamedTuple):
-    """What was set by hand when a block was built (devnet.md 10)."""
+    """The manual changes and overrides with which a block was built (devnet.md 10)."""
 
     changes: Sequence[Change]
-    """Of the state of its parent, in order."""
+    """Changes of its parent's state, in order."""
     uses_next: bool = False
-    """Whether it has anything that was set for one block alone."""
+    """Whether the block uses an override for one block only."""
     timestamp: int | None = None
-    """Unix seconds that were set for it; the clock goes on from there."""
+    """The override of its time in Unix seconds; the clock continues from there."""
     signers: Mapping[bytes, Address] = MappingProxyType({})
-    """Whose signatures were set on its parent to be."""
+    """The signers that were set for signatures by the time of its parent."""
     chain_id: int | None = None
-    """By which it was executed."""
+    """The chain ID with which it was executed."""
     conditions: Conditions | None = None
-    """What was set for it; None where it was not built here."""
+    """The overrides with which it was built; None if this node did not build it."""
 
 
 NOTHING: Final = ByHand(())
 
 
 class SetOtherwise(Exception):
-    """Something was set since a block was built that is made by itself: whether there is to be one is asked anew."""
+    """An override changed after an automatic block was built; the caller decides again whether to build one."""
 
 
 class GoesToPool(Exception):
-    """A block was to pass the pool, and what is in it has to go there: others wait, or are at a block, or set it so."""
+    """The transactions cannot be mined directly: others are pending, another block is being made, or an override changed."""
 
 
 def head_moved(chain: EvmChain, head: AcceptedBlock) -> bool:
-    """Say whether the rows have another head by now."""
+    """Return whether the head in the database is another one by now."""
     return stored.head_pointer(chain.db) != (head.number, head.hash)
 
 
@@ -69,24 +69,24 @@ def accept(
     mines: str | None = None,
     passes_pool: bool = False,
 ) -> None:
-    """Accept blocks that follow each other: commit all or nothing, and move this process. `tell` follows.
+    """Accept consecutive blocks: commit all or none, and move this process's memory. `tell` follows.
 
     Args:
-        chain: Which chain.
-        verified: The blocks, executed.
-        head: The parent of the first.
-        unusable: Of the pool, what can never be mined and goes too.
-        written: Called for each block in the transaction, when nobody else can write to the chain and
-            no block is written yet; what it raises undoes all.
-        by_hand: What the first block was built with that was set by hand, where there is anything.
-        mines: The blocks are made by themselves, and only while they are made so (`Conditions.mines`).
-        passes_pool: Whether its transactions were never in the pool: nobody who waits in it may have been passed by.
+        chain: The chain.
+        verified: The executed blocks.
+        head: The parent of the first block.
+        unusable: Transactions of the pool that can never be mined, to be removed as well.
+        written: Called for each block within the transaction, when no other process can write to the chain and
+            no block is written yet; an exception rolls everything back.
+        by_hand: The manual changes and overrides with which the first block was built.
+        mines: The mining mode that must still apply to automatic blocks (`Conditions.mines`); None: no automatic blocks.
+        passes_pool: Whether its transactions were never in the pool; then no pending transaction may be skipped.
 
     Raises:
-        HeadMoved: `head` is not the head any more, or its state, the chain ID or what the block is to have was
-            changed by hand since.
-        GoesToPool: The pool is to be passed, and may not be.
-        SetOtherwise: What was set by hand is something else by now, and the blocks are made by themselves.
+        HeadMoved: `head` is no longer the head, or its state, the chain ID or the block's overrides were changed
+            manually since.
+        GoesToPool: The transactions may not bypass the pool.
+        SetOtherwise: The overrides have changed by now, and the blocks are automatic ones.
     """
     has_others = chain.is_development and chain.node.profile == "production"
     asked = questions.of_acceptance(head.number, has_others=has_others)
@@ -122,14 +122,14 @@ def accept(
 
 
 def tell(chain: EvmChain, verified: Sequence[VerifiedBlock], arrived: Sequence[Hash] = ()) -> None:
-    """Tell others of blocks that were accepted.
+    """Announce accepted blocks to listeners and subscribers.
 
-    It comes last: the event loop's work for subscribers competes with this thread for the interpreter.
+    Called last, because the event loop's work for subscribers competes with this thread for the interpreter.
 
     Args:
-        chain: Which chain.
+        chain: The chain.
         verified: The blocks.
-        arrived: Of their transactions those that were never in the pool: who listens is told of them first.
+        arrived: Those of their transactions that were never in the pool; subscribers are notified of them first.
     """
     last = verified[-1].block
     notifications.pending_transactions(chain, arrived)
@@ -139,21 +139,21 @@ def tell(chain: EvmChain, verified: Sequence[VerifiedBlock], arrived: Sequence[H
 
 
 def _verify_passes(chain: EvmChain) -> None:
-    """Hold the chain's lock, and see that its next block is asked of nobody else.
+    """Acquire the chain's lock and check that no transaction is pending.
 
     Raises:
-        GoesToPool: Somebody has the lock, perhaps for long; or something waits.
+        GoesToPool: The lock is held, perhaps for a long time, or there are pending transactions.
     """
     if not (chain.db.try_acquire(Lock.CCHAIN) and rows.is_empty(chain.db)):
         raise GoesToPool
 
 
 def _verify_conditions(chain: EvmChain, by_hand: ByHand, mines: str | None) -> None:
-    """See that what other processes have set is what the block was built by, and that it is to be made.
+    """Check that the block was built with the current overrides of all processes, and that the mining mode still applies.
 
     Raises:
-        SetOtherwise: It is not, and the block is made by itself.
-        HeadMoved: It is not, and the block is made by hand: it is to be built anew.
+        SetOtherwise: This is not so, and the block is an automatic one.
+        HeadMoved: This is not so, and the block was requested explicitly: it must be built again.
     """
     found = development.conditions(chain.db)
     built_by = found if by_hand.conditions is None else by_hand.conditions
@@ -166,18 +166,18 @@ def _verify_conditions(chain: EvmChain, by_hand: ByHand, mines: str | None) -> N
 
 
 def _verify_state(chain: EvmChain, head: AcceptedBlock, by_hand: ByHand) -> None:
-    """See that state, signers and chain ID are those that the block was executed with.
+    """Check that the block was executed with the current state, signers and chain ID.
 
     Raises:
-        HeadMoved: They were changed by hand since.
+        HeadMoved: They were changed manually since.
     """
     changes, signers = development.set_before(chain.db, head.number + 1)
     if signers != by_hand.signers:
-        chain.memory.conditions.reset()  # another process set them, and its word is on the way
+        chain.memory.conditions.reset()  # another process set them, and its event has not arrived yet
         raise HeadMoved
     if changes != len(by_hand.changes):
         raise HeadMoved
-    # Where there are other processes, so many may have been undone, and others made.
+    # If there are other processes, changes may have been undone and replaced by the same number of others.
     if chain.node.profile == "production":
         now = development.changes_before(chain.db, head.number + 1)
         if list(now) != list(by_hand.changes):
@@ -189,7 +189,7 @@ def _verify_state(chain: EvmChain, head: AcceptedBlock, by_hand: ByHand) -> None
 
 
 def _use_up(chain: EvmChain, by_hand: ByHand) -> None:
-    """Forget what was set for the block alone, and let the clock go on from its time."""
+    """Remove the overrides for this block only, and let the clock continue from the block's time."""
     development.set_conditions(chain.db, development.conditions(chain.db).used())
     if by_hand.timestamp is not None:
         clock.show(by_hand.timestamp, least=chain.least_time())

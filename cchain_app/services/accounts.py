@@ -1,4 +1,4 @@
-"""Making accounts that the node signs for, on a development chain alone (devnet.md 4)."""
+"""Creates accounts that the node signs for, only on a development chain (devnet.md 4)."""
 
 from typing import Final
 
@@ -9,19 +9,19 @@ from chaindb.locks import Lock
 from primitives.evm import Address
 
 MOST_ACCOUNTS: Final = 1000
-"""The keys of all are derived anew in each process that lists them, which takes a third of a millisecond each."""
+"""Each process that lists the accounts derives all keys again, which takes a third of a millisecond each."""
 
 
 def create(chain: EvmChain) -> Address:
-    """Let the node sign for the mnemonic's next account, and return it; restarts change nothing.
+    """Add the mnemonic's next account to those that the node signs for, and return it; it survives restarts.
 
-    Its number is not below NODE_ACCOUNTS, nor was it given before.
+    Its number is at least NODE_ACCOUNTS and was not used before.
 
     Raises:
-        TooManyAccounts: There are as many as there may be.
+        TooManyAccounts: The limit is reached.
     """
     least = chain.node.accounts
-    # What deriving imports takes its time: nobody waits for the lock meanwhile.
+    # Deriving imports slow modules. Do that before acquiring the lock.
     chain.derivation.key(rows.next_number(chain.db, least))
     with chain.db.atomic(durable=True):
         chain.db.acquire(Lock.CCHAIN_POOL)

@@ -1,4 +1,4 @@
-"""What the pool takes, in one transaction of the database, and what leaves it after a while."""
+"""Admits transactions to the pool, in a single database transaction, and removes expired ones."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,37 +31,37 @@ from primitives.evm import Address, Hash
 from primitives.hashing import EMPTY_HASH
 
 _NOT_YET_STORED = 1 << 62
-"""Arrival numbers of newcomers: after all stored ones, whose numbers are their rows' keys."""
+"""First arrival number of newcomers, above those of stored transactions, which are the keys of their rows."""
 
 
 class Admitted(NamedTuple):
-    """The outcome of a batch."""
+    """The result of admitting a batch."""
 
     outcomes: list[Outcome]
-    """One for each, same order."""
+    """One outcome per transaction, in the same order."""
     pending: Sequence[Hash]
-    """Transactions that became executable: of the batch, and those in the pool for whose nonces it filled the gap."""
+    """Transactions that became executable: those of the batch, and those in the pool whose nonce gap it filled."""
 
 
 def admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> list[Outcome]:
-    """Store the transactions that the pool takes, and return the outcome of each. As `add_to_pool`."""
+    """Store the transactions that the pool accepts, and return the outcome of each. Raises as `add_to_pool`."""
     return add_to_pool(chain, newcomers).outcomes
 
 
 def add_to_pool(chain: EvmChain, newcomers: Sequence[Newcomer]) -> Admitted:
-    """Store what the pool takes, in one commit; then tell about it and ask for a block.
+    """Store the transactions that the pool accepts, in one commit; then announce them and request a block.
 
     Raises:
-        UpstreamError: The chain is a fork, and what the senders have is not told.
+        UpstreamError: The chain is a fork, and the upstream does not return the senders' accounts.
     """
     return supplied(chain, partial(_admit, chain, newcomers))
 
 
 @contextmanager
 def to_pool(chain: EvmChain) -> Iterator[None]:
-    """Have what comes wait in the pool during the body, which makes the blocks: nothing goes straight into one.
+    """Send all new transactions to the pool while the body runs, because the body makes the blocks.
 
-    The caller holds the lock of the chain's consensus, so that of other threads nothing would either.
+    The caller holds the lock of the chain's consensus, so other threads cannot mine transactions directly either.
     """
     straight = chain.admissions
     chain.admissions = GroupCommit(partial(admit, chain))
@@ -80,14 +80,14 @@ def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> Admitted:
             with chain.db.read_ahead(questions.of_following(chain.memory.blocks.head)):
                 head = blocks.catch_up(chain)
             with chain.db.read_ahead(_questions(chain, head, newcomers)):
-                # Whoever sets or changes something holds this lock: what is seen now holds.
+                # All changes of overrides and state take this lock too, so the values read here stay valid.
                 development.see_conditions(chain)
                 development.see_changes(chain, head)
                 admissions = Admissions(chain, head, newcomers, rows.extent(chain.db))
             outcomes = [admissions.admit(one) for one in newcomers]
             rows.remove(chain.db, admissions.removed)
             rows.add(chain.db, admissions.added.values(), admissions.now)
-            # Before the commit: right after it a block may have them, and have them forgotten.
+            # Before the commit: immediately after it a block may include them and remove them from the memory.
             memory.remember(one.transaction for one in admissions.added.values())
             if admissions.pending and development.mining(chain) == "auto":
                 chain.producer.request()
@@ -110,13 +110,13 @@ def _questions(
 
 
 class Admissions:
-    """The pool while a batch is admitted: what is stored, and what the batch has changed so far.
+    """The pool while a batch is admitted: the stored transactions, and the changes by the batch so far.
 
     Args:
-        chain: Which chain.
+        chain: The chain.
         head: Its head.
-        batch: All that will be admitted.
-        extent: Of what waits already.
+        batch: All transactions that will be admitted.
+        extent: Extent of the stored pool.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Admissions:
         self._base_fee = base_fee_after(self._chain, head) or 0
         self._limits = self._chain.pool_limits
         if chain.is_development and self._base_fee < self._limits.minimum_fee:
-            # It was put below the floor by hand.
+            # The base fee was set manually to a value below the floor.
             self._limits = replace(self._limits, minimum_fee=self._base_fee)
         accounts = _named(batch)
         state.prefetch_accounts(self._chain, list(accounts), head.number)
@@ -143,17 +143,17 @@ class Admissions:
             )
             self._counts = _counts_of(self._queues.values())
         self.now = clock.wall()
-        """Unix seconds at which all of them arrive."""
+        """Arrival time of the whole batch, in Unix seconds."""
         self._arrivals = 0
         self.added: dict[Hash, Newcomer] = {}
         self.removed: list[Hash] = []
         self.pending: list[Hash] = []
 
     def admit(self, newcomer: Newcomer) -> Outcome:
-        """Take a transaction in or say why not."""
+        """Admit a transaction, or return the reason for rejecting it."""
         have, want = newcomer.transaction.chain_id, self._chain.config.chain_id
         if have is not None and have != want:
-            # It was checked before anvil_setChainId had its turn.
+            # It was validated before anvil_setChainId changed the chain ID.
             return WrongChainId(have, want)
         if self._is_mined(newcomer):
             return AlreadyKnown()
@@ -179,11 +179,11 @@ class Admissions:
         return entry.hash
 
     def pending_parts(self) -> list[Sequence[PoolEntry]]:
-        """Return what can run now, of each sender of the batch and whoever else was looked at."""
+        """Return the executable transactions by sender: those of the batch, and the others that were read."""
         return [queue.pending for queue in self._queues.values()]
 
     def _is_mined(self, newcomer: Newcomer) -> bool:
-        """Say whether a block has it, although its nonce is none of the past: a hash is one transaction's."""
+        """Return whether a block contains it. Lowered nonces can make a mined transaction look valid again."""
         if not development.conditions(self._chain).nonces_lowered:
             return False
         return blocks.find_transaction(self._chain, newcomer.transaction.hash) is not None
@@ -192,9 +192,7 @@ class Admissions:
         self, newcomer: Newcomer, entry: PoolEntry, account: AccountState | None
     ) -> Delegation:
         if newcomer.transaction.is_impersonated and not entry.authorities:
-            return (
-                PLAIN  # the rule guards a public pool; who develops may let a contract send several
-            )
+            return PLAIN  # the rule protects a public pool; a developer may let a contract send several
         has_code = account is not None and account.code_hash != EMPTY_HASH
         delegated = has_code or entry.sender in self._authorities
         if not delegated and not entry.authorities:
@@ -225,7 +223,7 @@ class Admissions:
             self.removed.append(entry.hash)
 
     def _recount(self, before: AccountQueue, admission: Admission) -> None:
-        """Bring counts and others' queues up to date, where they matter."""
+        """Update the counts and the other accounts' queues, if limits matter."""
         if self._counts is None:
             return
         if admission.evicted:
@@ -243,19 +241,19 @@ class Admissions:
         )
 
     def _may_fill(self, batch: Sequence[Newcomer], slots: int) -> bool:
-        """Return whether the pool can reach a limit with this batch; only then it is counted."""
+        """Return whether the pool can reach a limit with this batch; otherwise its slots are not counted."""
         room = min(self._limits.queued_slots, self._limits.pending_slots)
         coming = sum(-(-len(one.transaction.raw) // SLOT_BYTES) for one in batch)
         return slots + coming > room
 
 
 def _named(batch: Iterable[Newcomer]) -> set[Address]:
-    """Return the accounts that transactions change for sure, or may: senders and authorities."""
+    """Return the accounts that the transactions change or may change: senders and authorities."""
     return {who for one in batch for who in (one.transaction.sender, *one.authorities)}
 
 
 def _counts_of(queues: Iterable[AccountQueue]) -> PoolCounts:
-    """Return the slots that queues take."""
+    """Return the number of slots that the queues take."""
     pending = queued = 0
     for queue in queues:
         pending += slots_of(queue.pending)
@@ -264,10 +262,10 @@ def _counts_of(queues: Iterable[AccountQueue]) -> PoolCounts:
 
 
 def expire(chain: EvmChain, *, now: int) -> int:
-    """Drop what has waited too long or can never be mined; return how many.
+    """Drop transactions that have been pending too long or can never be mined; return how many.
 
     Args:
-        chain: Which chain.
+        chain: The chain.
         now: Unix seconds of wall time.
     """
     dropped = _expire(chain, now)

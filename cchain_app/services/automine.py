@@ -1,15 +1,16 @@
-"""A transaction that goes straight into a block: one commit instead of two, and its acknowledgement comes with it.
+"""Mines a transaction directly, without the pool: one commit instead of two, and it is mined when it is acknowledged.
 
-Where a node decides alone and makes a block on a transaction's arrival, a row of the pool would live for some
-milliseconds: it would be committed, read, and deleted with the block. So what arrives while nothing waits, and
-can all run at once, is executed where it arrives, and its block is what is committed. Whatever is in the way
-(something waits, somebody else is at a block, a part of it is refused or cannot run) leaves it to the pool, as everywhere else.
+If a node decides alone and makes a block when a transaction arrives, a row of the pool would live for some
+milliseconds: it would be committed, read, and deleted with the block. If the pool is empty and all new
+transactions can run immediately, this process executes them right away and commits only their block. In all other
+cases (transactions are pending, another thread or process is building a block, a transaction is rejected or cannot
+run) they go to the pool as usual.
 
-On a development chain of the embedded profile an executable transaction is mined before its hash is returned, also by
-way of the pool, because clients ask for the receipt immediately.
+On a development chain of the embedded profile an executable transaction is mined before its hash is returned, even if
+it goes through the pool, because clients ask for the receipt immediately.
 
 Unspecified: the design's "one writer for each chain, whoever holds that chain's lock" (docs/protocol/design.md, "Who writes")
-is any process. In the production profile web processes write such blocks, beside the producer.
+can be any process. In the production profile web processes write such blocks, in addition to the producer.
 """
 
 import logging
@@ -41,39 +42,39 @@ from primitives.evm import Hash
 _log: Final = logging.getLogger(__name__)
 
 MOST_GAS: Final = 5_000_000
-"""Sum of the gas limits of transactions that bypass the pool."""
+"""Limit of the total gas limit of transactions that bypass the pool."""
 
 BLOCK_SECONDS: Final = 5.0
-"""How long an answer waits for the blocks with its transactions, and for the lock of the chain's consensus, which a call
+"""Time limit for waiting for the blocks with the transactions, and for the lock of the chain's consensus, which a call
 that makes many blocks holds. Afterwards the transactions stay in the pool, and the producer mines them."""
 
 COMPANY_SECONDS: Final = 1.0
-"""For so long all goes to the pool where other processes make blocks as well and somebody else has sent something."""
+"""If other processes make blocks too, transactions go to the pool for this time after another client has sent some."""
 
 
 class Automine:
-    """Takes transactions in, and makes their block at once where that can be done.
+    """Admits transactions, and mines them directly if possible.
 
-    One thread of a process at a time: a chain's `admissions` see to it. Where other processes make blocks, too, only
-    what comes alone goes straight into one; of what comes together the producer makes fewer and larger ones.
+    For one thread of a process at a time, which the chain's `admissions` ensure. If other processes make blocks too,
+    only single transactions are mined directly. For several, the producer makes fewer and larger blocks.
 
     Args:
-        chain: Which chain.
-        vm: Its own.
+        chain: The chain.
+        vm: The chain's VM.
     """
 
     def __init__(self, chain: EvmChain, vm: EvmVM) -> None:
         self._chain = chain
         self._vm = vm
         self._alone_from = 0.0
-        """From when on what comes is taken for all that comes, on the monotonic clock in seconds."""
+        """Time on the monotonic clock, in seconds, from which on transactions may bypass the pool again."""
 
     def begin(self) -> None:
-        """Let transactions go straight into blocks from now on: the process serves, and may make blocks."""
+        """Let transactions bypass the pool from now on: the process serves requests and may make blocks."""
         self._chain.admissions = GroupCommit(self.admit)
 
     def admit(self, newcomers: Sequence[Newcomer]) -> list[Outcome]:
-        """Return what became of transactions: those that were taken are in a block or in the pool, on the disk.
+        """Return the outcomes of transactions: those that were accepted are stored in a block or in the pool.
 
         Raises:
             UpstreamError: As `admissions.admit`.
@@ -87,9 +88,9 @@ class Automine:
         return admitted.outcomes
 
     def _is_soon_done(self, newcomers: Sequence[Newcomer]) -> bool:
-        """Say whether this process may decide on their block at once, and it will not take long.
+        """Return whether this process may make their block immediately and it will not take long.
 
-        Of a fork the state may have to be fetched first, and the pool knows how.
+        On a fork the state may have to be fetched first; only the code of the pool can do that.
         """
         return (
             self._chain.fork is None
@@ -99,7 +100,7 @@ class Automine:
         )
 
     def _may_mine(self) -> bool:
-        """Return whether blocks are made on arrival, and this node alone makes them."""
+        """Return whether blocks are made when transactions arrive, and by this node alone."""
         chain = self._chain
         return (
             chain.consensus.decides_alone
@@ -115,8 +116,8 @@ class Automine:
     def _mine_pool(self, pending: Sequence[Hash]) -> None:
         """Make blocks until they contain these transactions, or until no block can be made.
 
-        The producer may have mined them already. Errors are logged only: the transactions are stored, and the producer
-        tries again.
+        The producer may have mined them already. Errors are only logged, because the transactions are stored and the
+        producer tries again.
         """
         chain, left = self._chain, set(pending)
         deadline = monotonic() + BLOCK_SECONDS
@@ -132,10 +133,10 @@ class Automine:
             chain.consensus.lock.release()
 
     def _come_alone(self, newcomers: Sequence[Newcomer]) -> bool:
-        """Say whether no other process has anything for the same block, as far as this one knows.
+        """Return whether, as far as this process knows, no other process has transactions for the same block.
 
-        Of two processes that make a block at once one has executed in vain; and whoever follows them, and
-        each block costs them something, has more to do than with the producer's blocks, which have it all.
+        If two processes make a block at the same time, one of them has executed its block in vain. Followers have a
+        cost per block, so many small blocks cost them more than the producer's larger ones.
         """
         if self._chain.node.profile == "embedded":
             return True
@@ -147,7 +148,7 @@ class Automine:
         self._alone_from = monotonic() + COMPANY_SECONDS
 
     def _mined(self, newcomers: Sequence[Newcomer]) -> list[Outcome] | None:
-        """Return the outcomes where all that is taken is in a block; None where nothing has happened."""
+        """Return the outcomes if all accepted transactions are in a block; None if nothing was changed."""
         consensus = self._chain.consensus
         if not consensus.lock.acquire(blocking=False):
             return None
@@ -157,7 +158,7 @@ class Automine:
             consensus.lock.release()
 
     def _mine(self, newcomers: Sequence[Newcomer]) -> list[Outcome] | None:
-        """Do so; who pauses production, or changes anything by hand, waits for the lock, or has had it, or is seen later."""
+        """Mine with the lock held. Pauses and manual changes take the lock too; those of other processes are found later."""
         chain, head = self._chain, blocks.head(self._chain)
         asked = questions.of_automine(head.number, is_development=chain.is_development)
         with chain.db.read_ahead([*asked, *clock.questions(chain.db)]):
@@ -174,13 +175,13 @@ class Automine:
             return None
         admissions = Admissions(chain, head, newcomers, extent)
         outcomes = [admissions.admit(one) for one in newcomers]
-        # Whoever refuses one looks at the rows first: another process may have moved the head.
+        # A rejection requires a current head, because another process may have moved it.
         is_refused = any(isinstance(one, Exception) for one in outcomes)
         ordered = None if is_refused else self._ordered(admissions, head)
         return outcomes if ordered is not None and self._make(ordered, head) else None
 
     def _make(self, ordered: Sequence[Transaction], head: AcceptedBlock) -> bool:
-        """Make the block on this head; say whether it is accepted: not where another process was quicker."""
+        """Make the block on this head; return whether it was accepted, and not that of a faster process."""
         block = None
         with suppress(GoesToPool, SetOtherwise), self._vm.offering(ordered, head.hash):
             block = self._chain.consensus.produce(now=clock.cchain_now(self._chain.db))
@@ -189,7 +190,7 @@ class Automine:
         return block is not None
 
     def _ordered(self, admissions: Admissions, head: AcceptedBlock) -> list[Transaction] | None:
-        """Return all that was taken in the order in which it should run; None where a part has to wait."""
+        """Return all accepted transactions in the order in which they should run; None if some of them have to wait."""
         chosen = select(
             admissions.pending_parts(),
             base_fee_after(self._chain, head) or 0,

@@ -1,7 +1,7 @@
-"""Changes by hand on a chain to develop against: its state, and what its next blocks are to be (devnet.md 3, 7).
+"""Manual changes of a development chain: its state, and overrides for its next blocks (devnet.md 3, 7).
 
-Each is one transaction under the chain's lock. The state is changed at once, as of the head; the next block's
-root has it. Anything acknowledged is stored.
+Each change is one transaction under the chain's lock. A state change applies to the head immediately; the next
+block's state root includes it. Acknowledged changes are stored.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -48,44 +48,44 @@ from primitives.hashing import keccak256
 T = TypeVar("T")
 
 _MANY: Final = 64
-"""If a request makes this many changes, the accounts and slots are read in bulk."""
+"""If a request makes at least this many changes, the accounts and slots are read in bulk."""
 
 
 class Wanted(NamedTuple):
-    """What of an account is to be what."""
+    """A requested edit: which field of which account gets which value."""
 
     address: Address
     kind: int
     """As in `development.changes`."""
     value: Word
-    """As 32 bytes; of code its hash."""
+    """As 32 bytes; for code, its hash."""
     slot: Slot | None = None
     code: bytes | None = None
 
 
 def balance(address: Address, wei: int) -> Wanted:
-    """Return that an account is to have a balance."""
+    """Return an edit that sets an account's balance."""
     return Wanted(address, BALANCE, Word(wei.to_bytes(32, "big")))
 
 
 def nonce(address: Address, count: int) -> Wanted:
-    """Return that an account is to have a nonce."""
+    """Return an edit that sets an account's nonce."""
     return Wanted(address, NONCE, Word(count.to_bytes(32, "big")))
 
 
 def code(address: Address, runtime: bytes) -> Wanted:
-    """Return that an account is to have code; empty: none."""
+    """Return an edit that sets an account's code; empty bytes remove it."""
     return Wanted(address, CODE, Word(keccak256(runtime)), code=runtime)
 
 
 def storage(address: Address, slot: Slot, value: Word) -> Wanted:
-    """Return that a slot is to have a value."""
+    """Return an edit that sets the value of a storage slot."""
     return Wanted(address, STORAGE, value, slot)
 
 
 @contextmanager
 def exclusively(chain: EvmChain) -> Iterator[AcceptedBlock]:
-    """Hold the chain still in one transaction, and give its head.
+    """Lock the chain within one database transaction, and yield its head.
 
     Raises:
         HasPeers: Other nodes follow the chain.
@@ -93,7 +93,7 @@ def exclusively(chain: EvmChain) -> Iterator[AcceptedBlock]:
     """
     if chain.has_peers():
         raise HasPeers
-    # Block producers of this process wait; those of other processes find that the state has changed.
+    # Block producers of this process wait; those of other processes detect that the state has changed.
     with chain.consensus.lock.held(BUSY_SECONDS), chain.db.atomic(durable=True):
         chain.db.acquire(Lock.CCHAIN)
         chain.db.acquire(Lock.CCHAIN_POOL)
@@ -105,18 +105,18 @@ def change_state(
 ) -> None:
     """Change accounts of the head's state, all of them or none.
 
-    An account that comes to have nothing does not exist any more.
+    An account that is empty afterwards no longer exists.
 
-    Unspecified: one that would have storage and nothing else gets nonce 1, as contracts have: what is empty but for
-    its storage cannot be on a chain (EIP-161), and the first transaction that touched it would end it.
+    Unspecified: an account that would have only storage gets nonce 1, as contracts have. An account that is empty apart
+    from its storage cannot exist on a chain (EIP-161), and the first transaction that touched it would delete it.
 
     Args:
-        chain: Which chain.
-        wanted: What is to be; or says it of the state as it is.
+        chain: The chain.
+        wanted: The edits, or a function that returns them for the current state.
 
     Raises:
         HasPeers: Other nodes follow the chain.
-        UpstreamError: The chain is a fork, and what they are is not told.
+        UpstreamError: The chain is a fork, and the upstream does not return the current values.
     """
 
     def change() -> tuple[AcceptedBlock, StateChanges]:
@@ -132,7 +132,7 @@ def write_changes(
     head: AcceptedBlock,
     wanted: Callable[[StateAt], Sequence[Wanted]] | Sequence[Wanted],
 ) -> StateChanges:
-    """Write changes of the head's state within the caller's transaction, and return what they come to."""
+    """Write edits of the head's state within the caller's transaction, and return the resulting state changes."""
     state = state_at(chain, head.number)
     asked = wanted(state) if callable(wanted) else wanted
     done = _Applied(
@@ -148,7 +148,7 @@ def write_changes(
 def _known_before(
     chain: EvmChain, asked: Sequence[Wanted]
 ) -> tuple[dict[Address, AccountState | None], dict[tuple[Address, Slot], Word]]:
-    """Return accounts and slots as they are at the head where many are to be changed, read hundreds at a time.
+    """Return accounts and slots as of the head if there are many edits; they are read hundreds at a time.
 
     Raises:
         NotKept: The chain is a fork, and some of the accounts were not fetched.
@@ -161,7 +161,7 @@ def _known_before(
     if chain.fork is not None:
         missing = [address for address, account in accounts.items() if account is None]
         accounts.update(forked.accounts(chain, chain.fork, missing))
-        return accounts, {}  # slots that were not fetched are not zero
+        return accounts, {}  # slots that were not fetched are not necessarily zero
     keys = {
         one.address + one.slot: (one.address, one.slot) for one in asked if one.slot is not None
     }
@@ -170,7 +170,7 @@ def _known_before(
 
 
 class _Applied:
-    """Changes of a state, one after another, and what they come to."""
+    """Edits applied to a state one after another, and their combined effect."""
 
     def __init__(
         self,
@@ -187,13 +187,13 @@ class _Applied:
         self._slots: dict[tuple[Address, Slot], Word] = {}
         self._codes: dict[Hash, bytes] = {}
         self._changed: set[Address] = set()
-        """Accounts that have changes of another kind than storage."""
+        """Accounts with an edit of something other than storage."""
         self.changes: list[Change] = []
-        """In order, with what was before."""
+        """In order, with the values before."""
         for one in wanted:
             self._apply(one)
         self.effect = self._effect()
-        """What they do together."""
+        """The combined state changes."""
 
     def _account(self, address: Address) -> AccountState | None:
         if address not in self._accounts:
@@ -204,7 +204,7 @@ class _Applied:
         account = self._account(one.address)
         if one.slot is not None:
             if account is None:
-                # Only what exists has storage.
+                # Only an existing account can have storage.
                 self._apply(balance(one.address, 0))
             key = (one.address, one.slot)
             old = self._slots.get(key) or self._slots_before.get(key) or self._state.storage(*key)
@@ -230,36 +230,36 @@ class _Applied:
         return StateChanges(found.accounts, found.storage, self._codes)
 
     def _forget(self, address: Address) -> None:
-        """Let an account that has nothing not exist, also where it was its storage alone that was changed."""
+        """Delete an empty account, even if only its storage was edited."""
         if address not in self._changed:
             nothing = value_of(NOBODY, BALANCE)
             self.changes.append(Change(BALANCE, address, nothing, nothing))
         self._accounts[address] = None
 
     def _has_stored(self, address: Address) -> bool:
-        """Return whether an account has a stored slot that was not changed."""
+        """Return whether an account has a stored slot without an edit."""
         return any((address, slot) not in self._slots for slot in self._stored(address))
 
 
 def _tell(chain: EvmChain, head: AcceptedBlock, effect: StateChanges) -> None:
-    """Move this process, and tell others."""
+    """Update this process's memory and notify other processes."""
     with chain.memory.moving:
         chain.memory.state.change(head.number, effect)
         if lower_a_nonce(effect):
-            chain.memory.conditions.reset()  # it is a row of them
+            chain.memory.conditions.reset()  # they contain the flag for lowered nonces
     chain.memory.pool.changed()
-    chain.memory.counts.reset()  # another nonce makes other transactions pending
+    chain.memory.counts.reset()  # with another nonce, other transactions are executable
     notifications.changed_by_hand(chain, head.number)
 
 
 def change_conditions(
     chain: EvmChain, change: Callable[[Conditions, AcceptedBlock], Conditions]
 ) -> Conditions:
-    """Change what is set for the blocks to come, and return it.
+    """Change the overrides for future blocks, and return the new ones.
 
     Raises:
         HasPeers: Other nodes follow the chain.
-        DevelopmentError: As `change` says.
+        DevelopmentError: Raised by `change`.
     """
     with exclusively(chain) as head:
         found = change(rows.conditions(chain.db), head)
@@ -271,15 +271,15 @@ def change_conditions(
 
 
 def set_chain_id(chain: EvmChain, chain_id: int) -> None:
-    """Give a chain that has nothing but its first block another chain ID, for good.
+    """Permanently change the chain ID of a chain that has only its first block.
 
-    Block 0 is the same: its header names no chain ID. The P-Chain stays as it is: its genesis has the C-Chain's
-    genesis file as that was when the network began, with the first ID in it, and the C-Chain's blockchain ID
-    follows from that. Nodes that join get the file with the new one (`services.genesis.genesis_text`).
+    Block 0 stays the same, because its header does not contain the chain ID. The P-Chain stays the same too: its genesis
+    contains the C-Chain's genesis file from the start of the network, with the first ID in it, and the C-Chain's
+    blockchain ID is derived from that. Nodes that join get the file with the new ID (`services.genesis.genesis_text`).
 
     Args:
-        chain: Which chain.
-        chain_id: From 1 on, at most 63 bits; with the one that the chain has nothing happens.
+        chain: The chain.
+        chain_id: From 1 on, at most 63 bits; the current ID changes nothing.
 
     Raises:
         HasPeers: Other nodes follow the chain.

@@ -1,7 +1,6 @@
-"""Writes what transactions did inside, behind the blocks: block after block, a little at a time.
+"""Writes the internal calls of transactions, after the blocks were accepted: block by block, a few rows at a time.
 
-Nothing of it stands in the way of a block: transactions are executed once more without a lock, and each
-write is short.
+It does not delay new blocks: transactions are executed again without a lock, and each write is short.
 """
 
 import logging
@@ -27,19 +26,19 @@ from chaindb.fields import height_of, row_id
 from chaindb.locks import Lock
 
 ROWS_AT_ONCE: Final = 2000
-"""In one transaction of the database: writers of blocks wait no longer than that takes."""
+"""Limit of the rows in one database transaction: writers of blocks wait no longer than it takes."""
 
 SECONDS_A_TRANSACTION: Final = 2.0
-"""For recording what it did."""
+"""Time limit for recording the calls of one transaction."""
 
 GAS_AT_ONCE: Final = 1_000_000
-"""Of transactions that are executed between two looks at the clock, unless one has more."""
+"""Gas of the transactions that are executed before the clock is checked again, unless a single one uses more."""
 
 BYTES_AT_ONCE: Final = 32_000_000
-"""Of their inputs and outputs, which are in memory until they are rows."""
+"""Limit of their inputs and outputs, which stay in memory until the rows are written."""
 
 UNRECORDED: Final = "not recorded"
-"""In place of the words for why a transaction failed that could not be recorded."""
+"""Stored instead of the error of a failed transaction whose calls could not be recorded."""
 
 _RECORDING: Final = Recording(frames=True, most_bytes=BYTES_AT_ONCE)
 _UNRECORDABLE: Final = (TraceTooLarge, TraceTimedOut, TraceDiffers)
@@ -48,33 +47,33 @@ _log: Final = logging.getLogger(__name__)
 
 
 class _Batch:
-    """Rows that wait to be written, and where they go."""
+    """Rows to be written, and the progress of writing."""
 
     def __init__(self, chain: EvmChain) -> None:
         self._db = chain.db
         self._written = rows.begin(chain.db)
         self.next_call = self._written.next_call
-        """The key of the row that comes next."""
+        """The key of the next row."""
         self._rows: list[Row] = []
         self._unrecorded: list[int] = []
-        """Keys of those rows that stand for all frames of their transactions."""
+        """Keys of the rows that represent all frames of their transactions."""
 
     @property
     def height(self) -> int:
-        """The block that comes next, or of which some rows are written."""
+        """The next block, or the block that is written in part."""
         return height_of(self.next_call)
 
     def add(self, number: int, position: int, place: int, transactions: list[Recorded]) -> int:
-        """Take the rows of a block's transactions that are not written yet; write while there are many.
+        """Add those rows of a block's transactions that are not written yet; write when there are many.
 
         Args:
-            number: The block.
-            position: Of the first transaction in it.
-            place: Of its first row among the block's.
-            transactions: What is known of them.
+            number: Height of the block.
+            position: Index of the first transaction in the block.
+            place: Position of its first row among the block's rows.
+            transactions: The recorded frames of the transactions.
 
         Returns:
-            The place of the row after theirs.
+            The position after their last row.
         """
         found = list(rows.rows_of(number, position, place, transactions))
         first = self._written.next_call
@@ -94,11 +93,11 @@ class _Batch:
         return place + len(found)
 
     def reach(self, next_call: int) -> None:
-        """Note that there are no rows below a key that were not taken."""
+        """Record that all rows below a key have been added."""
         self.next_call = max(self.next_call, next_call)
 
     def write(self) -> None:
-        """Write what was taken."""
+        """Write the rows that were added."""
         if self.next_call != self._written.next_call:
             self._write(self._rows, self.next_call)
             self._rows = []
@@ -112,10 +111,10 @@ class _Batch:
 
 
 def index_calls(chain: EvmChain, *, seconds: float) -> int:
-    """Write the calls of blocks that have none yet, in order, for about so long; return how many blocks.
+    """Write the calls of the next blocks, in order, for about the given time; return the number of blocks.
 
-    The clock is looked at after every million gas; at least that much is done, if there is any.
-    Who is killed goes on where it was. Of two that do it at once one gives up.
+    The clock is checked after every million gas; at least that much is processed, if there is any. A process that was
+    killed resumes where it stopped. If two processes index at the same time, one of them gives up.
     """
     until = time.monotonic() + seconds
     batch = _begin(chain)
@@ -134,7 +133,7 @@ def index_calls(chain: EvmChain, *, seconds: float) -> int:
 
 
 def _begin(chain: EvmChain) -> _Batch:
-    """Go on where calls are written to, or behind blocks that cannot be executed any more: their states were given up."""
+    """Resume at the next unwritten call, but skip blocks that cannot be executed because their states were pruned."""
     first = history.first_state(chain.db) + 1
     if first > max(height_of(rows.begin(chain.db).next_call), 1):
         with chain.db.atomic(durable=True):
@@ -146,7 +145,7 @@ def _begin(chain: EvmChain) -> _Batch:
 
 
 def _record(chain: EvmChain, found: Sequence[AcceptedBlock], batch: _Batch, until: float) -> bool:
-    """Record blocks that follow each other, some of the first at least; return whether there is time left."""
+    """Record consecutive blocks, at least a part of the first; return whether there is time left."""
     states = states_before_blocks(chain, found[0].number, found[-1].number)
     for block, state in zip(found, states, strict=True):
         _BlockRecorder(chain, block, state, batch).run(until)
@@ -158,8 +157,8 @@ def _record(chain: EvmChain, found: Sequence[AcceptedBlock], batch: _Batch, unti
 class _BlockRecorder:
     """Records a block's transactions; each is executed three times at most, whatever the others do.
 
-    A few are executed together. If they cannot be recorded they are executed again one by one, and one that
-    still cannot be recorded is executed a third time, without recording.
+    A few transactions are executed together. If they cannot be recorded, they are executed again one by one. A
+    transaction that still cannot be recorded is executed a third time, without recording.
     """
 
     def __init__(
@@ -170,7 +169,7 @@ class _BlockRecorder:
         self._batch = batch
         self._place = self._singly = 0
         half, chain.half_recorded = chain.half_recorded, None
-        # Who has begun anew after others had written more goes on before them until it meets them.
+        # If others have written further meanwhile, this process continues behind them; rows that exist are skipped.
         if half is None or half.block != block.hash or self._key(half.place) > batch.next_call:
             self._replay = BlockReplay(chain, block, PendingState(state))
         else:
@@ -178,7 +177,7 @@ class _BlockRecorder:
             self._place, self._singly = half.place, half.singly
 
     def run(self, until: float) -> None:
-        """Record the block, to its end or for as long as there is time."""
+        """Record the block to its end, or until the time is over."""
         replay, batch, number = self._replay, self._batch, self._block.number
         while not replay.ended:
             position = replay.position
@@ -195,7 +194,7 @@ class _BlockRecorder:
         return row_id(self._block.number, place)
 
     def _record(self) -> list[Recorded]:
-        """Return the frames of the next transactions; none if they have to be recorded one by one."""
+        """Return the frames of the next transactions; empty if they have to be recorded one by one."""
         replay = self._replay
         count = 1 if replay.position < self._singly else self._few()
         try:
@@ -208,7 +207,7 @@ class _BlockRecorder:
         return [Recorded(one.frames) for one in traces]
 
     def _few(self) -> int:
-        """Return how many of the next transactions used the gas that is executed at once; one at least."""
+        """Return the number of next transactions whose gas together is within the limit; at least 1."""
         receipts, position = self._block.receipts, self._replay.position
         before = receipts[position - 1].cumulative_gas_used if position else 0
         later = receipts[position:]
@@ -234,7 +233,7 @@ class _BlockRecorder:
 
 
 def _outermost(transaction: Transaction, *, succeeded: bool) -> Frame:
-    """Return a transaction's own frame, as far as it is known without executing it."""
+    """Return a transaction's own frame, as far as it is known without execution."""
     creates = transaction.to is None
     return Frame(
         depth=0,

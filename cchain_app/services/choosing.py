@@ -1,4 +1,4 @@
-"""What of the pool goes into the next block, and what leaves the pool because it can never be mined."""
+"""Selects transactions of the pool for the next block, and drops those that can never be mined."""
 
 import logging
 from collections.abc import Collection, Sequence
@@ -15,11 +15,11 @@ from chaindb.locks import Lock
 from primitives.evm import Hash
 
 _CHOICE = 3
-"""So many blocks' worth of gas limits are offered to the engine, since most use less than theirs."""
+"""The engine gets transactions with a total gas limit of this many blocks, because most use less than their limit."""
 
 MOST_BYTES = 1_500_000
-"""Of a block's transactions. Unspecified: a message between nodes has at most 2 MiB, an answer with
-many blocks less (p2p.md 9), so a larger block could not be fetched by anybody."""
+"""Limit of a block's transactions. Unspecified: a message between nodes has at most 2 MiB, and a response with
+many blocks has less (p2p.md 9), so no node could fetch a larger block."""
 
 _log = logging.getLogger(__name__)
 
@@ -30,9 +30,9 @@ def choose(
     """Return transactions of the pool in the order in which they should run.
 
     Args:
-        chain: Which chain.
-        parent: The block before.
-        included: Those that undecided blocks up to the parent have already.
+        chain: The chain.
+        parent: The parent block.
+        included: Transactions that undecided blocks up to the parent contain already.
     """
     waiting = rows.entries(chain.db, chain.memory.pool)
     if not waiting:
@@ -51,7 +51,7 @@ def choose(
     memory = chain.memory.transactions
     unknown = pool.transactions(chain, (one.hash for one in chosen if one.hash not in memory))
     found = (unknown.get(one.hash) or memory.get(one.hash) for one in chosen)
-    # Another process may have changed the chain ID since this one looked: what came later is for its next look.
+    # Another process may have changed the chain ID. Transactions for the new ID wait until this process knows it.
     mine = (None, chain.config.chain_id)
     return [one for one in found if one is not None and one.chain_id in mine]
 
@@ -59,7 +59,7 @@ def choose(
 def invalid(
     transactions: Sequence[Transaction], skipped: Sequence[SkippedTransaction]
 ) -> tuple[Hash, ...]:
-    """Return what of the transactions that were offered the engine refused for good."""
+    """Return those of the selected transactions that the engine rejected for good."""
     refused = [one for one in skipped if not one.retry]
     for one in refused:
         _log.info("dropped 0x%s: %s", transactions[one.index].hash.hex(), one.reason)
@@ -67,7 +67,7 @@ def invalid(
 
 
 def drop(chain: EvmChain, invalid: Sequence[Hash]) -> None:
-    """Take transactions that can never be mined out of the pool."""
+    """Remove transactions that can never be mined from the pool."""
     if invalid:
         with chain.db.atomic(durable=True):
             chain.db.acquire(Lock.CCHAIN_POOL)

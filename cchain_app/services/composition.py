@@ -1,4 +1,4 @@
-"""What an EVM chain is made of above its rows: its VM, who decides on its blocks, how its pool is written."""
+"""Assembles the upper layers of an EVM chain: its VM, its consensus, and how its pool is written."""
 
 from functools import partial
 
@@ -14,7 +14,7 @@ from chainvm.consensus import SoleConsensus
 
 
 def compose(chain: EvmChain) -> EvmChain:
-    """Give a chain its VM and let this node decide alone on what it builds; return the chain."""
+    """Give a chain its VM and a consensus in which this node decides alone on its blocks; return the chain."""
     chain.local_file = lambda: local_genesis.local_file(chain)
     vm = EvmVM(chain)
     chain.vm = vm

@@ -1,4 +1,4 @@
-"""Taking transactions out of the pool by hand (devnet.md 6), and by this node's operator."""
+"""Removes transactions from the pool, on request (devnet.md 6) or by this node's operator."""
 
 from cchain_app.chain import EvmChain
 from cchain_app.development.errors import AlreadyMined
@@ -10,7 +10,7 @@ from primitives.evm import Address, Hash
 
 
 def drop_transaction(chain: EvmChain, transaction: Hash) -> bool:
-    """Take a transaction out of the pool and return whether it waited there. Later nonces wait behind the gap.
+    """Remove a transaction from the pool and return whether it was there. Later nonces wait behind the gap.
 
     Raises:
         HasPeers: Other nodes follow the chain.
@@ -26,7 +26,7 @@ def drop_transaction(chain: EvmChain, transaction: Hash) -> bool:
 
 
 def withdraw(chain: EvmChain, transaction: Hash) -> bool:
-    """Take a transaction out of this node's own pool, whoever follows the chain; say whether it waited there.
+    """Remove a transaction from this node's own pool, even if other nodes follow the chain; return whether it was there.
 
     For the operator: a peer that has it may mine it or send it again. Later nonces wait behind the gap.
     """
@@ -39,7 +39,7 @@ def withdraw(chain: EvmChain, transaction: Hash) -> bool:
 
 
 def drop_all(chain: EvmChain, sender: Address | None = None) -> None:
-    """Empty the pool, or take out all of one sender.
+    """Remove all transactions from the pool, or all of one sender.
 
     Raises:
         HasPeers: Other nodes follow the chain.
