@@ -1,6 +1,6 @@
-"""A chain that begins as a fork, and becomes another one by anvil_reset (devnet.md 13).
+"""Starts a chain as a fork, and replaces it by another fork in anvil_reset (devnet.md 13).
 
-All that is asked of the remote node for a beginning is asked before the transaction that writes it.
+All requests to the upstream for a new fork are made before the transaction that writes it.
 """
 
 import secrets
@@ -36,34 +36,35 @@ from primitives.hexadecimal import encode_data
 
 
 class _Beginning(NamedTuple):
-    """All that the rows of a fork begin with."""
+    """The data with which the rows of a fork start."""
 
     fork: Fork
     block: AcceptedBlock
-    """The pin, without its transactions."""
+    """The fork block, without its transactions."""
     accounts: dict[Address, questions.ForkedAccount]
-    """Those that are funded, and those that every block or call reads, as they are at the pin."""
+    """The accounts that are funded and those that every block or call reads, as of the fork block."""
     replay: Replay | None
-    """What is executed on the pin before anything else."""
+    """The transactions that are executed on the fork block before anything else."""
 
 
 def load_fork(chain: EvmChain) -> AcceptedBlock | None:
-    """Begin the fork that the settings name, or see that the one there is theirs; return its first block.
+    """Start the fork that the settings name, or check that the existing fork matches them; return its first block.
 
-    None where there is no fork, nor one wanted. A fork that is there is gone on with, and nobody is asked.
+    Return None if there is no fork and the settings name none. An existing fork continues without any request to the
+    upstream.
 
-    Unspecified: a fork whose replay fails, or was interrupted, has not begun; nothing of it stays.
+    Unspecified: if the replay of a fork fails or is interrupted, the fork is removed completely.
 
     Raises:
-        ForkRefused: By a subclass: the data directory has something else, or the chain cannot be a fork.
-        UpstreamError: The remote node does not tell what a fork begins with.
+        ForkRefused: By a subclass: the data directory has another chain, or the chain cannot be a fork.
+        UpstreamError: The upstream does not return the data with which a fork starts.
     """
     node = chain.node
     wanted = read_wanted(node.fork_url, node.fork_block_number, node.fork_transaction_hash)
     if chain.fork is not None:
         if stored.head_number(chain.db) != _unfinished_at(chain.fork):
             return _go_on(chain, chain.fork, wanted)
-        upstream_of(chain)  # without somebody to ask, what is there stays for a start with one
+        upstream_of(chain)  # raises if there is no upstream, and the rows stay for a later start
         _forget(chain)
     if not wanted.urls:
         return None
@@ -76,7 +77,7 @@ def load_fork(chain: EvmChain) -> AcceptedBlock | None:
     with chain.db.atomic(durable=True):
         chain.db.acquire(Lock.CCHAIN)
         _write(chain, beginning)
-    chain.memory.begin_at(beginning.block)  # nothing of what was read before the funds came
+    chain.memory.begin_at(beginning.block)  # forget everything that was read before the funding
     if beginning.replay is not None:
         try:
             replay(chain, beginning.fork, beginning.replay)
@@ -87,12 +88,12 @@ def load_fork(chain: EvmChain) -> AcceptedBlock | None:
 
 
 def _unfinished_at(fork: Fork) -> int | None:
-    """Return the head's height of a fork whose replay was interrupted; None: it has no replay."""
+    """Return the height of the head if a fork's replay was interrupted; None: the fork has no replay."""
     return None if fork.transaction is None else fork.number
 
 
 def _forget(chain: EvmChain) -> None:
-    """Drop a fork that has not begun."""
+    """Remove a fork whose start did not complete."""
     with chain.db.atomic(durable=True):
         chain.db.acquire(Lock.CCHAIN)
         chain.db.acquire(Lock.CCHAIN_POOL)
@@ -102,10 +103,10 @@ def _forget(chain: EvmChain) -> None:
 
 
 def _go_on(chain: EvmChain, fork: Fork, wanted: Wanted) -> AcceptedBlock:
-    """Return the first block of the fork that is there.
+    """Return the first block of the existing fork.
 
     Raises:
-        OtherFork: The settings name another one.
+        OtherFork: The settings name another fork.
     """
     number = wanted.number
     if number is not None and number >= 0 and number != fork.number:
@@ -124,10 +125,10 @@ def _shown(transaction: Hash | None) -> str:
 
 
 def _verify_own(chain: EvmChain) -> None:
-    """See that the chain is this node's alone.
+    """Check that no other node follows the chain.
 
     Raises:
-        ForkNeedsOwnChain: It is not.
+        ForkNeedsOwnChain: The settings allow other nodes.
     """
     if not chain.is_development:
         raise ForkNeedsOwnChain("there are no development methods by these settings")
@@ -136,7 +137,7 @@ def _verify_own(chain: EvmChain) -> None:
 
 
 def _prepare(chain: EvmChain, upstream: Upstream, wanted: Wanted) -> _Beginning:
-    """Ask for all that a fork begins with: the pin, the chain ID, the accounts that are funded, what is replayed."""
+    """Request the data of a new fork: the fork block, the chain ID, the accounts to fund, and the replay."""
     after, number = None, wanted.number
     if wanted.transaction is not None:
         after = block_with(upstream, wanted.transaction)
@@ -161,9 +162,9 @@ def _prepare(chain: EvmChain, upstream: Upstream, wanted: Wanted) -> _Beginning:
         if questions.header_of(after).parent_hash != fork.hash:
             raise BadUpstreamAnswer(f"{upstream.host} told of two blocks {header.number}")
         replayed = read_replay(after, wanted.transaction, fork.chain_id)
-    # Its transactions are upstream's to tell.
+    # Its transactions stay with the upstream.
     block = AcceptedBlock(header, fork.hash, questions.size_of(told), (), ())
-    # Each block reads the coinbase and what its rules call, each call its sender.
+    # Every block reads the coinbase and the system contracts, and every call reads its sender.
     config = chain.own_genesis.config
     rules = config.fork_at(header.number + 1, header.timestamp)
     funded = [one.address for one in _funds(chain)]
@@ -172,9 +173,9 @@ def _prepare(chain: EvmChain, upstream: Upstream, wanted: Wanted) -> _Beginning:
 
 
 def _funds(chain: EvmChain) -> Sequence[by_hand.Wanted]:
-    """Return the balances that the accounts of a local network's genesis get on a fork, too.
+    """Return the balances of the accounts in a local network's genesis, which they also get on a fork.
 
-    The zero address keeps its balance of the other chain.
+    The zero address keeps its balance of the forked chain.
     """
     return [
         by_hand.balance(address, account.balance)
@@ -184,7 +185,7 @@ def _funds(chain: EvmChain) -> Sequence[by_hand.Wanted]:
 
 
 def _write(chain: EvmChain, beginning: _Beginning) -> None:
-    """Write the first block, what was fetched, and the funds; the clock goes on from the pin's time."""
+    """Write the first block, the fetched data and the funds; the clock continues from the fork block's time."""
     fork, block = beginning.fork, beginning.block
     stored.begin(chain.db, block, fork.chain_id)
     rows.begin_fork(chain.db, fork)
@@ -196,18 +197,20 @@ def _write(chain: EvmChain, beginning: _Beginning) -> None:
 
 
 def reset(chain: EvmChain, wanted: Wanted | None) -> None:
-    """Go back to where the fork began; or drop everything and begin anew where another block or URL is asked for.
+    """Rewind to the start of the fork, or replace it by another fork if another block or URL is requested.
 
-    Unspecified: a fork with a replay keeps that, unless a block is asked for, be it the pin: then it has none.
+    Unspecified: a fork with a replay keeps the replay, unless a block is requested, even if it is the fork block; then
+    the fork has no replay.
 
     Args:
-        chain: Which chain.
-        wanted: The fork; None, or the one that it is: back to where it began, of a chain that is none to block 0.
+        chain: The chain.
+        wanted: The requested fork. None or the current fork: rewind to its start; a chain that is not a fork is
+            rewound to block 0.
 
     Raises:
-        NotAFork: The chain has a genesis of its own.
+        NotAFork: A fork is requested, but the chain has a genesis of its own.
         HasPeers: Other nodes follow the chain.
-        UpstreamError: The remote node does not tell what a fork begins with; nothing has changed.
+        UpstreamError: The upstream does not return the data with which a fork starts; nothing has changed.
     """
     fork = chain.fork
     if fork is None:
@@ -231,7 +234,7 @@ def reset(chain: EvmChain, wanted: Wanted | None) -> None:
 
 def _back_to_beginning(chain: EvmChain, fork: Fork) -> None:
     def fund(begun: AcceptedBlock) -> None:
-        if fork.transaction is None:  # else the funds came before the replay, and are there
+        if fork.transaction is None:  # otherwise the accounts were funded before the replay
             by_hand.write_changes(chain, begun, _funds(chain))
 
     snapshots.reset(chain, fund)
@@ -264,11 +267,11 @@ def _begin_anew(chain: EvmChain, beginning: _Beginning, upstream: Upstream) -> N
 
 
 def set_upstream(chain: EvmChain, url: str) -> None:
-    """Ask another URL from now on, until the end of this process; what was fetched stays.
+    """Use another upstream URL until the end of this process; fetched data stays.
 
     Raises:
-        NotAFork: There is nothing to ask.
-        MalformedForkSetting: It is no URL.
+        NotAFork: The chain has no upstream.
+        MalformedForkSetting: The URL is invalid.
     """
     if chain.fork is None:
         raise NotAFork

@@ -1,4 +1,4 @@
-"""The first block of a chain: written once, checked at every start."""
+"""The first block of a chain: written once, verified at every start."""
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
@@ -16,11 +16,11 @@ from primitives.evm import Hash
 from primitives.whole_files import write_whole
 
 REFERENCE_LOCAL_TIME = 0x5FCB13D0
-"""Unix seconds at which the C-Chain of the reference's local network begins."""
+"""Unix seconds of block 0 of the C-Chain in the reference's local network."""
 
 
 class GenesisMismatch(Exception):
-    """The database holds another chain than the settings name.
+    """The database contains another chain than the settings name.
 
     GenesisMismatch
     ├── OtherGenesis
@@ -29,7 +29,7 @@ class GenesisMismatch(Exception):
 
 
 class OtherGenesis(GenesisMismatch):
-    """The genesis file makes another first block."""
+    """The genesis file gives another first block."""
 
     def __init__(self, stored: Hash, wanted: Hash) -> None:
         super().__init__(
@@ -42,7 +42,7 @@ class OtherGenesis(GenesisMismatch):
 
 
 class OtherChainId(GenesisMismatch):
-    """Transactions of the stored chain are signed for another chain ID."""
+    """The transactions of the stored chain are signed for another chain ID."""
 
     def __init__(self, stored: int, wanted: int) -> None:
         super().__init__(
@@ -54,23 +54,24 @@ class OtherChainId(GenesisMismatch):
 
 
 def load_genesis(chain: EvmChain) -> AcceptedBlock:
-    """Write the genesis block and its state, unless they are there; return the block.
+    """Write the genesis block and its state, unless they exist; return the block.
 
-    The genesis file is taken as it is, whatever its timestamp. A local chain that is given no file begins at the
-    first start; beside a P-Chain whose genesis comes with the node, when the reference's does. Its file is kept
-    in the data directory and used at later starts, even if the settings then name other accounts.
+    Block 0 has the timestamp of the genesis file, even if that is 0. Without a file, block 0 of a local chain gets the
+    time of the first start; if the P-Chain's genesis is built into the node, it gets that of the reference's local
+    network. The file of a local chain is kept in the data directory and used at later starts, even if the settings
+    then name other accounts.
 
-    Unspecified: older versions began every chain whose file has timestamp 0 at the first start. Their data
-    directories keep the block 0 that they have.
+    Unspecified: older versions used the time of the first start for every file with timestamp 0. Their data
+    directories keep their block 0.
 
     Raises:
-        OtherGenesis: Another chain's genesis block is there.
-        OtherChainId: The chain there has another chain ID.
+        OtherGenesis: The database has another chain's genesis block.
+        OtherChainId: The stored chain has another chain ID.
         GenesisFileError: The genesis file cannot be used.
-        KeyringError: The settings say of no account that it should have coins.
+        KeyringError: The settings give no keys of accounts to fund.
         OSError: The file cannot be kept.
-        ForkRefused: The settings name a fork, and the chain there is not that one.
-        UpstreamError: The chain is to begin as a fork, and the remote node does not tell of it.
+        ForkRefused: The settings name a fork that is not the stored chain.
+        UpstreamError: The chain is to start as a fork, and the upstream does not return the data for it.
     """
     forked = load_fork(chain)
     if forked is not None:
@@ -98,7 +99,7 @@ def load_genesis(chain: EvmChain) -> AcceptedBlock:
 
 
 def _verify_chain_id(chain: EvmChain) -> None:
-    """See that the settings have the chain ID that the chain began with, or that anvil_setChainId gave it.
+    """Check that the settings have the chain ID with which the chain started, or its ID after anvil_setChainId.
 
     Raises:
         OtherChainId: They have another one.
@@ -109,19 +110,19 @@ def _verify_chain_id(chain: EvmChain) -> None:
 
 
 def begin_import(chain: EvmChain, text: bytes) -> AcceptedBlock:
-    """Begin a chain that others made as its genesis file says, or see that the chain there began so.
+    """Start an imported chain from its genesis file, or check that the stored chain started from it.
 
-    The file is kept in the data directory, where every start finds it. Its time is what it says, even if
-    that is 0, and the base fee has no floor but what it names.
+    The file is kept in the data directory for later starts. Its timestamp is used even if it is 0, and the only floor
+    of the base fee is the one in the file.
 
     Args:
-        chain: Whose rows and directory.
+        chain: The chain whose rows and directory are used.
         text: The genesis file, in geth's JSON format.
 
     Raises:
-        OtherGenesis: Another chain's genesis block is there.
+        OtherGenesis: The database has another chain's genesis block.
         OtherChainId: The settings have another chain ID than the file.
-        GenesisFileError: The file cannot be used, or asks for rules that there are not.
+        GenesisFileError: The file cannot be used, or requires unsupported rules.
         OSError: It cannot be kept.
     """
     given = read_genesis(text)
@@ -141,7 +142,7 @@ def begin_import(chain: EvmChain, text: bytes) -> AcceptedBlock:
 
 
 def _keep(chain: EvmChain, text: str) -> None:
-    """Let a file be the one that the chain begins with, at every start."""
+    """Keep a genesis file as the one that the chain uses at every start."""
     path = chain.fetched_genesis
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, text.encode())
@@ -149,14 +150,14 @@ def _keep(chain: EvmChain, text: str) -> None:
 
 
 def genesis_text(chain: EvmChain) -> str:
-    """Return the genesis file from which another node makes the very block 0 of this one.
+    """Return the genesis file from which another node creates the same block 0.
 
-    Of a fork it is the file whose rules and balances it has. Before the first start of a local chain its time
-    is now. The chain ID is the one that transactions are signed for now, which block 0 does not say.
+    For a fork it is the file with its rules and balances. Before the first start of a local chain the timestamp
+    is the current time. The chain ID is the current one, which block 0 does not contain.
     """
     text = chain.genesis_file()
     if chain.fork is not None:
-        # anvil_reset may make it another fork; the P-Chain's genesis, which has this text, stays.
+        # anvil_reset may replace the fork, but the P-Chain's genesis, which contains this text, stays.
         own = chain.own_genesis
         return complete_text(
             text, timestamp=begin_time(chain, REFERENCE_LOCAL_TIME), config=own.config
@@ -167,13 +168,13 @@ def genesis_text(chain: EvmChain) -> str:
 
 
 def begin_time(chain: EvmChain, now: int) -> int:
-    """Return the timestamp of block 0, in Unix seconds, if the chain begins now.
+    """Return the timestamp of block 0, in Unix seconds, if the chain starts now.
 
     It is the genesis file's, even if that is 0. Only a local chain's own file leaves it open.
 
     Args:
-        chain: Which chain.
-        now: When a chain begins whose file leaves that open.
+        chain: The chain.
+        now: The timestamp if the file leaves it open.
 
     Raises:
         GenesisFileError: The file cannot be used.
@@ -185,7 +186,7 @@ def begin_time(chain: EvmChain, now: int) -> int:
 def _first_time(chain: EvmChain) -> int:
     """Return the timestamp of block 0 at the first start, in Unix seconds.
 
-    Nodes of a network that comes with them fetch no genesis, and have to begin alike.
+    Nodes of a built-in network fetch no genesis, so all of them must use the same time.
     """
     now = REFERENCE_LOCAL_TIME if chain.node.has_built_in_network else clock.now()
     return begin_time(chain, now)

@@ -1,4 +1,4 @@
-"""Letting everybody send for accounts without their keys, and saying whose signatures are, on a development chain alone.
+"""Impersonation on a development chain: accounts that can send without their keys, and signers of given signatures.
 
 The rules are devnet.md 4.
 """
@@ -14,34 +14,34 @@ from primitives.evm import Address
 
 
 def impersonate(chain: EvmChain, account: Address | None) -> None:
-    """Let an account send without its key, or every account where none is named; restarts change nothing."""
+    """Allow an account, or all accounts if it is None, to send without a key; this survives restarts."""
     with chain.db.atomic(durable=True):
         chain.db.acquire(Lock.CCHAIN_POOL)
         rows.add(chain.db, account)
 
 
 def stop(chain: EvmChain, account: Address | None) -> bool:
-    """Let an account, or every one that is not named, send with its key alone; return whether it could without."""
+    """Require the key of an account again, or of all accounts; return whether it was not required before."""
     with chain.db.atomic(durable=True):
         chain.db.acquire(Lock.CCHAIN_POOL)
         return rows.remove(chain.db, account)
 
 
 def impersonate_signature(chain: EvmChain, signature: bytes, signer: Address) -> None:
-    """Let ecrecover answer an account for a signature, whatever was signed, in calls at once and from the next block on.
+    """Make ecrecover return an account for a signature of any message, in calls immediately and from the next block on.
 
-    Unspecified: it is so in calls at all heights, but in blocks that are there already as it was. It stays when the
-    chain goes back, and ends with `snapshots.reset`. Who signed transactions and authorizations (EIP-7702) is what
-    it was.
+    Unspecified: it applies to calls at all heights, but not to blocks that exist already. It survives rewinds
+    and ends with `snapshots.reset`. The recovered signers of transactions and authorizations (EIP-7702) do not
+    change.
 
     Args:
-        chain: Which chain.
-        signature: r, s and v as ecrecover is given them, 65 bytes; v is its word's last byte.
+        chain: The chain.
+        signature: r, s and v as passed to ecrecover, 65 bytes; v is the last byte of its word.
         signer: The account.
 
     Raises:
         HasPeers: Other nodes follow the chain.
-        TooManySignatures: There is no room for another.
+        TooManySignatures: The limit is reached.
     """
     with exclusively(chain) as head:
         found = rows.signatures(chain.db)

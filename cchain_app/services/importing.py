@@ -1,6 +1,6 @@
-"""Blocks of a chain that others made: executed anew, and written in batches, many to a transaction.
+"""Imports blocks of another chain's file: executes them, and writes them in batches, one transaction per batch.
 
-What they must be is known in `foreign`. Nothing else works on the chain meanwhile.
+The rules for the blocks are in `foreign`. No other code works on the chain meanwhile.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ one of these limits, so it has at least one block."""
 
 
 class NotMerged(Exception):
-    """Blocks were asked for on a chain that has not come to the Merge: nobody mines here."""
+    """Block production was requested on a chain before the Merge; this node does not mine."""
 
     def __init__(self, number: int) -> None:
         super().__init__(
@@ -41,31 +41,31 @@ class NotMerged(Exception):
 
 
 class Imported(NamedTuple):
-    """How far an import is."""
+    """The progress of an import."""
 
     blocks: int = 0
-    """Executed and written."""
+    """Blocks that were executed and written."""
     skipped: int = 0
-    """Those that the chain had already."""
+    """Blocks that the chain had already."""
     transactions: int = 0
     gas: int = 0
     read: int = 0
-    """Bytes of all of them."""
+    """Bytes of all blocks."""
 
 
 def import_blocks(
     chain: EvmChain, raws: Iterable[bytes], *, told: Callable[[Imported], None]
 ) -> Imported:
-    """Execute and write blocks that follow the chain, in order; those that it has are passed over.
+    """Execute and write the next blocks of the chain, in order; blocks that it has already are skipped.
 
     Args:
-        chain: Which chain; its genesis is there.
+        chain: The chain; its genesis block exists.
         raws: The blocks as RLP.
-        told: Called after each batch with what was done so far.
+        told: Is called after each batch with the progress.
 
     Raises:
-        InvalidBlock: By a subclass: one is refused, its `number` says which. Those before it are written.
-        BlockDiffers: The chain has another block at one's height. Those before it are written.
+        InvalidBlock: By a subclass: a block is rejected, its `number` identifies it. The blocks before it are written.
+        BlockDiffers: The chain has another block at a height. The blocks before it are written.
         HeadMoved: Another process has written to the chain meanwhile.
     """
     done = Imported()
@@ -77,10 +77,10 @@ def import_blocks(
 
 
 def let_make_blocks(chain: EvmChain, *, makes: bool) -> None:
-    """Say whether this node makes blocks on the chain from now on.
+    """Set whether this node produces blocks on the chain from now on.
 
     Raises:
-        NotMerged: It should, but the next block is one of proof of work.
+        NotMerged: It should, but the next block is a proof-of-work block.
     """
     head = blocks.catch_up(chain)
     if makes and not at_least(blocks.fork_after(chain, head, head.header.timestamp), "paris"):
@@ -91,7 +91,7 @@ def let_make_blocks(chain: EvmChain, *, makes: bool) -> None:
 
 
 class _Import:
-    """An import on its way."""
+    """A running import."""
 
     def __init__(self, chain: EvmChain) -> None:
         self._chain = chain
@@ -103,7 +103,7 @@ class _Import:
         )
 
     def take(self, batch: Sequence[CandidateBlock | InvalidBlock], done: Imported) -> Imported:
-        """Execute and write a batch; raises as `import_blocks`, when what comes before is written."""
+        """Execute and write a batch; raises as `import_blocks`, after the blocks before the error were written."""
         new, trouble = self._new(batch)
         verified, refusal = self._execute(new)
         self._write(verified)
@@ -121,12 +121,12 @@ class _Import:
     def _new(
         self, batch: Sequence[CandidateBlock | InvalidBlock]
     ) -> tuple[list[CandidateBlock], InvalidBlock | BlockDiffers | None]:
-        """Return the blocks that the chain has not, and why what follows them cannot be taken, if it cannot."""
+        """Return the blocks that the chain does not have, and the error of the block after them, if there is one."""
         new: list[CandidateBlock] = []
         try:
             for one in batch:
                 if isinstance(one, InvalidBlock):
-                    # Without a header that can be read nothing but its place says which one it is.
+                    # Without a readable header only its position identifies the block.
                     number = self._replay.head.number + len(new) + 1
                     return new, one if one.number is not None else one.of(number, ZERO_HASH)
                 if not self._is_known(one):
@@ -136,7 +136,7 @@ class _Import:
         return new, None
 
     def _is_known(self, candidate: CandidateBlock) -> bool:
-        """Say whether the chain has the block.
+        """Return whether the chain has the block.
 
         Raises:
             BlockDiffers: It has another one at its height.
@@ -152,7 +152,7 @@ class _Import:
     def _execute(
         self, candidates: Sequence[CandidateBlock]
     ) -> tuple[list[VerifiedBlock], InvalidBlock | None]:
-        """Return blocks that were executed, and why the one behind them is refused, if one is."""
+        """Return the executed blocks, and the error of the block after them, if it was rejected."""
         verified: list[VerifiedBlock] = []
         bodies = read_transactions(self._chain, candidates, blobs=True)
         self._prefetch(
@@ -183,13 +183,13 @@ class _Import:
         return state.state_at(self._chain, number), evm_state.NodeRows(self._chain.db)
 
     def _prefetch(self, addresses: Iterable[Address | None]) -> None:
-        """Read the accounts that are surely needed, in a few statements."""
+        """Read the accounts that are certainly needed, in a few statements."""
         wanted = {one for one in addresses if one is not None}
         state.prefetch_accounts(self._chain, list(wanted), blocks.head(self._chain).number)
 
 
 def _nothing(_: ID) -> None:
-    """Write nothing beside a block."""
+    """Write no additional rows with a block."""
 
 
 def _size(candidate: CandidateBlock | InvalidBlock) -> int:
@@ -197,7 +197,7 @@ def _size(candidate: CandidateBlock | InvalidBlock) -> int:
 
 
 def _parse_all(raws: Iterable[bytes]) -> Iterator[CandidateBlock | InvalidBlock]:
-    """Read blocks up to the first that cannot be read; the last is why it cannot."""
+    """Yield parsed blocks; if one cannot be parsed, its error is the last item."""
     for raw in raws:
         try:
             yield parse_foreign_block(raw)
@@ -207,7 +207,7 @@ def _parse_all(raws: Iterable[bytes]) -> Iterator[CandidateBlock | InvalidBlock]
 
 
 def _batches(raws: Iterable[bytes]) -> Iterator[list[CandidateBlock | InvalidBlock]]:
-    """Read blocks and cut them into what is written together."""
+    """Yield batches of parsed blocks that are written together."""
     batch: list[CandidateBlock | InvalidBlock] = []
     size = gas = 0
     try:
@@ -220,7 +220,7 @@ def _batches(raws: Iterable[bytes]) -> Iterator[list[CandidateBlock | InvalidBlo
                 batch, size, gas = [], 0, 0
     except Exception:
         if batch:
-            yield batch  # what was read before the file broke is whole
+            yield batch  # the blocks that were read before the error are complete
         raise
     if batch:
         yield batch

@@ -1,4 +1,4 @@
-"""Which genesis file a local chain has: a new chain the one that comes with the node, each other its own."""
+"""Selects a local chain's genesis file: the one built into the node for a new chain, else the chain's own."""
 
 from cchain_app.chain import EvmChain
 from cchain_app.first_block import first_block
@@ -11,16 +11,16 @@ from primitives.whole_files import write_whole
 
 
 def local_file(chain: EvmChain) -> bytes:
-    """Return a local chain's genesis file: the one that the chain there began with, else a new chain's.
+    """Return a local chain's genesis file: the one that the stored chain started with, else a new chain's.
 
-    It is recognised by the hash of block 0, among the file that was kept at the first start, the one that the
-    settings give now, and those of older versions. If none fits, the new one is returned, and the start refuses it.
+    The hash of block 0 identifies the file, among the file that was kept at the first start, the one that the
+    settings give now, and those of older versions. If none matches, the new one is returned, and the start rejects it.
 
-    Unspecified: a chain that is there goes on as it began, whatever hard fork, gas limit and base fee the
-    settings name by now; the start says what differs (`remarks`).
+    Unspecified: a stored chain keeps its hard fork, gas limit and base fee, whatever values the settings name
+    now; the start reports the differences (`remarks`).
 
     Raises:
-        DatabaseError: What is there cannot be read.
+        DatabaseError: The stored chain cannot be read.
     """
     new = chain.new_local_file()
     if chain.fork is not None:
@@ -36,7 +36,7 @@ def local_file(chain: EvmChain) -> bytes:
 
 
 def keep(chain: EvmChain) -> None:
-    """Keep the genesis file of a local chain that begins, for the starts that come.
+    """Keep the genesis file of a new local chain for later starts.
 
     Raises:
         OSError: It cannot be written.
@@ -45,7 +45,7 @@ def keep(chain: EvmChain) -> None:
 
 
 def remarks(chain: EvmChain) -> list[str]:
-    """Return in words what the settings want of a new local chain and this one has not."""
+    """Return messages about settings for new local chains that differ from this chain."""
     wanted, genesis = chain.local_choices, chain.own_genesis
     compared = (
         ("NODE_HARDFORK", wanted.hardfork, genesis.fork, ""),
@@ -61,12 +61,12 @@ def remarks(chain: EvmChain) -> list[str]:
 
 
 def _makes(chain: EvmChain, text: bytes, block_hash: Hash, timestamp: int) -> bool:
-    """Say whether a genesis file makes a block 0, which was made at a time if the file leaves it open."""
+    """Return whether a genesis file gives this block 0; the timestamp is used if the file leaves it open."""
     try:
         genesis = load_genesis(text)
     except GenesisFileError:
         return False
     if not genesis.timestamp:
         genesis = genesis.with_timestamp(timestamp)
-    # Not the chain's other trie, which remembers the nodes of the head.
+    # Not the chain's other trie, which caches the nodes of the head.
     return first_block(chain.proof_trie, genesis)[0].hash == block_hash

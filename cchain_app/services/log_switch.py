@@ -1,4 +1,4 @@
-"""Whether the log of transactions is switched on: for all processes of the node alike."""
+"""The switch of the transaction log, shared by all processes of the node."""
 
 import time
 from collections.abc import Callable
@@ -9,19 +9,19 @@ from django.core.cache import caches
 from chaindb.servers import ServerAway
 
 SECONDS: Final = 1.0
-"""Until a process sees what another one has switched."""
+"""Maximum delay until a process sees a change by another one."""
 
 
 class LogSwitch:
-    """A switch that is on in the beginning.
+    """A switch that is initially on.
 
-    Where the node has several processes it is in the cache that they share; who loses that cache has the
-    log on again.
+    If the node has several processes, the switch is in their shared cache; if that cache is lost, the
+    log is on again.
 
     Args:
-        name: Of the chain.
+        name: Name of the chain.
         is_shared: Whether the node has several processes.
-        clock: Seconds, rising.
+        clock: Returns increasing seconds.
     """
 
     def __init__(
@@ -35,14 +35,14 @@ class LogSwitch:
 
     @property
     def is_on(self) -> bool:
-        """As this process knows it."""
+        """The state of the switch as this process knows it."""
         return self._is_on
 
     def turn(self, *, on: bool) -> None:
         """Switch the log.
 
         Raises:
-            ServerAway: Others could not be told; nothing is changed.
+            ServerAway: The shared cache could not be changed; the switch stays as it was.
         """
         if self._is_shared:
             caches["default"].set(self._key, not on, timeout=None)
@@ -50,10 +50,10 @@ class LogSwitch:
         self._looked = self._clock()
 
     def look(self) -> None:
-        """Look at what other processes have switched, each second at most. It may wait: for threads."""
+        """Read the state set by other processes, at most once a second. It may block: for threads only."""
         if self._is_shared and self._clock() >= self._looked + SECONDS:
             self._looked = self._clock()
             try:
                 self._is_on = not caches["default"].get(self._key, default=False)
             except ServerAway:
-                return  # as it was
+                return  # keep the last known state

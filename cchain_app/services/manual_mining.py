@@ -1,4 +1,4 @@
-"""Blocks made by hand, and when blocks are made, on a chain to develop against (devnet.md 2)."""
+"""Manual block production and the mining mode on a development chain (devnet.md 2)."""
 
 from dataclasses import replace
 from time import monotonic
@@ -15,36 +15,37 @@ from chaindb.locks import BUSY_SECONDS
 from chainvm.port import HeadMoved
 
 AT_ONCE: Final = 50
-"""Blocks that are accepted in one transaction. Between two such transactions other writers have their turn."""
+"""Blocks that are accepted in one transaction. Other writers can run between two such transactions."""
 
 MOST_BLOCKS: Final = 100_000
-"""Blocks of one call, which takes minutes then."""
+"""Limit of the blocks of one call, which then takes minutes."""
 
 
 def interval_is_over(chain: EvmChain) -> bool:
-    """Say whether it is time for a block that is made by the clock.
+    """Return whether it is time for the next block in interval mode.
 
-    NODE_BLOCK_INTERVAL is how often somebody asks. What was set by hand is compared with the seconds since this
-    process accepted the last block: blocks' own times may have been set by hand too. Who asks does so once a second,
-    so half of that is no delay.
+    Without an interval set over RPC it always is, because the caller already asks every NODE_BLOCK_INTERVAL seconds.
+    An interval that was set is compared with the seconds since this process accepted the last block, because the
+    blocks' own times may have been set manually too. Callers then ask once a second, and half a second of tolerance
+    avoids a delay.
     """
     seconds = development.conditions(chain).block_interval
     return seconds is None or monotonic() - chain.last_accepted_at >= seconds - 0.5
 
 
 def mine(chain: EvmChain, count: int, *, interval: int = 0, time: int | None = None) -> list[int]:
-    """Make blocks, empty ones too, with what the pool has; return their heights.
+    """Make blocks, including empty ones, from the pool's transactions; return their heights.
 
     Args:
-        chain: Which chain.
-        count: How many.
-        interval: Seconds before each, the first included.
-        time: Of the first, in Unix seconds; the clock goes on from there.
+        chain: The chain.
+        count: Number of blocks.
+        interval: Seconds before each block, including the first.
+        time: Time of the first block in Unix seconds; the clock continues from there.
 
     Raises:
         HasPeers: Other nodes follow the chain.
         TimeBeforeHead: `time` is below the head's.
-        WaitedTooLong: Another thread has worked on the chain for `BUSY_SECONDS`; the blocks before stay.
+        WaitedTooLong: Another thread has worked on the chain for `BUSY_SECONDS`; the blocks made so far stay.
     """
     if chain.has_peers():
         raise HasPeers
@@ -76,17 +77,17 @@ def _mine_part(chain: EvmChain, count: int, interval: int) -> list[int]:
 
 
 def _times(chain: EvmChain, count: int, interval: int) -> list[int]:
-    """Return the node's time for each of some blocks to come, in Unix seconds."""
+    """Return the node's time for each of the next blocks, in Unix seconds."""
     first = max(clock.cchain_now(), blocks.head(chain).header.timestamp if interval else 0)
     return [first + interval * place for place in range(1, count + 1)]
 
 
 def set_next_timestamp(chain: EvmChain, time: int) -> None:
-    """Let the next block have exactly this time (Unix seconds), however it is made.
+    """Set the exact time of the next block (Unix seconds), however it is made.
 
     Raises:
         HasPeers: Other nodes follow the chain.
-        TimeBeforeHead: It is below the head's.
+        TimeBeforeHead: The time is below the head's.
     """
 
     def change(found: Conditions, head: AcceptedBlock) -> Conditions:
@@ -98,10 +99,10 @@ def set_next_timestamp(chain: EvmChain, time: int) -> None:
 
 
 def set_automine(chain: EvmChain, *, on: bool) -> None:
-    """Make blocks on a transaction's arrival, or only by hand; what waits is mined when that begins.
+    """Make blocks when transactions arrive, or only manually. Switching it on mines the pending transactions.
 
-    Unspecified: what lets blocks be made (this, or an interval) ends a pause, since what was asked for last holds;
-    what ends their making leaves it, and is what `resume` goes back to.
+    Unspecified: the last request wins, so switching on automine or an interval ends a pause. Switching them off keeps
+    the pause, and is the mode to which `resume` returns.
 
     Raises:
         HasPeers: Other nodes follow the chain.
@@ -116,10 +117,10 @@ def set_automine(chain: EvmChain, *, on: bool) -> None:
 
 
 def pause(chain: EvmChain) -> None:
-    """Make no more blocks by itself, neither on a transaction's arrival nor by the clock, until `resume`.
+    """Stop making blocks automatically, for arriving transactions or by the clock, until `resume`.
 
-    It is stored, so it holds for all processes and over restarts. Blocks by hand (evm_mine) go on. What was set
-    for their making stays as it is, beside this. A reset of the chain ends it, with all else that was set.
+    The pause is stored, so it applies to all processes and survives restarts. Manual mining (evm_mine) still works. The
+    overrides of the mining mode are kept separately. A reset of the chain ends the pause, with all other overrides.
 
     Raises:
         HasPeers: Other nodes follow the chain.
@@ -128,7 +129,7 @@ def pause(chain: EvmChain) -> None:
 
 
 def resume(chain: EvmChain) -> None:
-    """Make blocks again as before the pause, or as was set over RPC meanwhile.
+    """Make blocks again as before the pause, or in the mode that was set over RPC meanwhile.
 
     Raises:
         HasPeers: Other nodes follow the chain.
@@ -139,9 +140,9 @@ def resume(chain: EvmChain) -> None:
 
 
 def set_interval(chain: EvmChain, seconds: float) -> None:
-    """Make a block each so many seconds, and none on a transaction's arrival; 0: no more by the clock.
+    """Make a block every given number of seconds, and none when transactions arrive; 0: stop making blocks by the clock.
 
-    Unspecified: an interval ends a pause, 0 leaves it (`set_automine`).
+    Unspecified: an interval ends a pause, 0 keeps it (`set_automine`).
 
     Raises:
         HasPeers: Other nodes follow the chain.
@@ -150,7 +151,7 @@ def set_interval(chain: EvmChain, seconds: float) -> None:
     def change(found: Conditions, _: AcceptedBlock) -> Conditions:
         if seconds:
             return replace(found, mining="interval", block_interval=seconds, paused=False)
-        # As in Anvil: the end of the interval does not bring automine back.
+        # As in Anvil: the end of interval mining does not restore automine.
         by_clock = (found.mining or chain.node.mining) == "interval"
         return replace(found, mining="manual" if by_clock else found.mining, block_interval=None)
 
@@ -158,11 +159,11 @@ def set_interval(chain: EvmChain, seconds: float) -> None:
 
 
 def increase_time(chain: EvmChain, seconds: int) -> int:
-    """Move the clock of both chains forward; return by how many seconds the C-Chain's is ahead of wall time then.
+    """Move the clock of both chains forward; return the seconds by which the C-Chain's is then ahead of wall time.
 
     Raises:
         HasPeers: Other nodes follow the chain.
-        TimeTooLate: It would show a time after the year 9998.
+        TimeTooLate: The clock would show a time after the year 9998.
     """
     if chain.has_peers():
         raise HasPeers
@@ -175,9 +176,9 @@ def increase_time(chain: EvmChain, seconds: int) -> int:
 
 
 def set_time(chain: EvmChain, time: int) -> int:
-    """Set the clock of both chains, back too; return by how many seconds it went forward, 0 if back.
+    """Set the clock of both chains, also backwards; return the seconds by which it moved forward, 0 if backwards.
 
-    The P-Chain's time does not go below its last block, and no block is older than the one before it.
+    The P-Chain's time does not go below its last block, and no block is older than its parent.
 
     Raises:
         HasPeers: Other nodes follow the chain.

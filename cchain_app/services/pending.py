@@ -1,4 +1,4 @@
-"""The pending block: what `pending` names where this node alone makes the chain's blocks.
+"""The pending block, to which `pending` refers if this node alone makes the chain's blocks.
 
 The code that builds the chain's blocks (`vm`) builds it, and it is never accepted. One block serves all methods and all
 requests until the head, the pool, the conditions of the next block, or the time changes.
@@ -22,11 +22,11 @@ from chainvm.port import HeadMoved
 from primitives.evm import Hash
 
 QUICK_SECONDS: Final = 0.02
-"""A block that took no longer to build is built again as soon as anything has changed."""
+"""A block that took at most this time to build is built again as soon as anything has changed."""
 
 KEPT_SECONDS: Final = 2.0
-"""So long a block that took longer is kept while only time passes; outside development chains also while the pool
-changes, as in geth."""
+"""A block that took longer to build is kept for this time while only time passes; outside development chains also
+while the pool changes, as in geth."""
 
 _ATTEMPTS: Final = 10
 
@@ -43,7 +43,7 @@ class _Basis(NamedTuple):
 
     head: Hash
     resets: int
-    """How often this process forgot its blocks (`BlockMemory.version`): after that, heights may have other blocks."""
+    """Number of resets of this process's block memory (`BlockMemory.version`): after one, heights may have other blocks."""
     state: int | None
     """Version of the head's state, which state edits change; None while the head moves."""
     config: ChainConfig
@@ -57,10 +57,10 @@ class _Basis(NamedTuple):
 
 
 class _Built(NamedTuple):
-    """A block, and when it is replaced."""
+    """A block, and the time until which it is kept."""
 
     block: PendingBlock | None
-    """None where the chain makes no blocks."""
+    """None if the chain makes no blocks."""
     basis: _Basis
     kept_until: float
     """On the monotonic clock, in seconds; 0 for a block that was built quickly."""
@@ -82,10 +82,10 @@ class _Built(NamedTuple):
 
 
 class PendingBlocks:
-    """Builds the pending block of a chain and keeps it: one at a time. Any number of threads share it.
+    """Builds the pending block of a chain and keeps it. Any number of threads share it; only one builds.
 
     Args:
-        chain: Which chain.
+        chain: The chain.
     """
 
     def __init__(self, chain: EvmChain) -> None:
@@ -95,14 +95,14 @@ class PendingBlocks:
         self._built: _Built | None = None
 
     def current(self) -> PendingBlock | None:
-        """Return the pending block; None where `pending` names the last accepted block.
+        """Return the pending block; None if `pending` refers to the last accepted block.
 
-        Unspecified: it does where other nodes decide on blocks or make them, as on coreth, and on imported chains,
-        which get no further blocks.
+        Unspecified: it refers to that block if other nodes decide on blocks or make them, as on coreth, and on imported
+        chains, which get no further blocks.
 
         Raises:
             WouldBlock: This is the event loop.
-            PendingBlockNotBuilt: The head moved each time the block was built, or the engine refuses every block.
+            PendingBlockNotBuilt: The head moved each time the block was built, or the engine rejects every block.
             UpstreamError: The chain is a fork, and the upstream does not return the state that the block needs.
         """
         consensus, head = self._chain.consensus, blocks.head(self._chain)

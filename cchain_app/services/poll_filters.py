@@ -1,12 +1,12 @@
-"""Filters that clients poll: eth_newFilter and its family.
+"""Filters that clients poll: eth_newFilter and related methods.
 
-A filter's state lives in Django's cache `filters`, which all web processes share in production, so
-that each of them answers alike; what changed is read from the chain when it is polled. A filter
-that nobody polls expires, and when there are too many some give way (`filter_index`). How answers
-look is said in `api`.
+A filter's state is in Django's cache `filters`, which all web processes share in production, so
+that each of them returns the same results; changes are read from the chain when a filter is polled. A filter
+that is not polled expires, and if there are too many, some are evicted (`filter_index`). The format of
+responses is defined in `api`.
 
-Unspecified: geth has no limit of filters. Here nobody is refused: who makes too many loses those that
-it has polled longest ago, which are then not found, as after their lifetime.
+Unspecified: geth has no limit of filters. Here no new filter is rejected: a client that creates too many loses those
+that it polled longest ago, which are then not found, as after their lifetime.
 """
 
 import pickle
@@ -28,24 +28,24 @@ from primitives.evm import Hash
 ID_BITS = 128
 
 BLOCKS_A_POLL = 1000
-"""Blocks that one poll looks through."""
+"""Limit of the blocks that one poll searches."""
 
 UNIT = 4096
-"""Bytes that count as one filter; a larger one counts as several (NODE_FILTERS)."""
+"""Bytes that count as one filter; a larger filter counts as several (NODE_FILTERS)."""
 
 REMEMBERED = 8
-"""Bytes of a transaction's hash by which a filter knows what it reported: a pool has thousands."""
+"""Bytes of a transaction's hash with which a filter remembers what it reported: a pool has thousands of transactions."""
 
 
 class FilterNotFound(Exception):
-    """There is no such filter, not any more, or not of the kind that was asked for."""
+    """The filter does not exist, has expired, or is of another kind."""
 
     def __init__(self) -> None:
         super().__init__("filter not found")
 
 
 class Kind(Enum):
-    """What a filter reports."""
+    """The kind of changes that a filter reports."""
 
     LOGS = auto()
     BLOCKS = auto()
@@ -54,33 +54,33 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PollFilter:
-    """A filter, and how far its owner has been told."""
+    """A filter, and the changes that it has reported."""
 
     kind: Kind
     client: str
-    """Whose it is."""
+    """The client that created it."""
     next_number: int
-    """Height of the first block that was not reported."""
+    """Height of the first block that was not reported yet."""
     log_filter: LogFilter | None = None
     first: int | str | None = None
-    """Range as it was given, for the logs of the whole range: heights, tags, or None for the head."""
+    """The requested range, for queries of the whole range: heights, tags, or None for the head."""
     last: int | str | None = None
     full: bool = False
-    """Whether pending transactions are reported whole."""
+    """Whether pending transactions are reported in full."""
     rewinds: int = 0
-    """How often the chain had gone back when it was polled last."""
+    """Number of the chain's rewinds at the last poll."""
     reported: bytes = b""
-    """Transactions of the pool that were reported: the beginnings of their hashes."""
+    """Transactions of the pool that were reported: the first bytes of their hashes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What happened since the last poll; one of the two lists, by the filter's kind."""
+    """The changes since the last poll, in one of the two lists, depending on the filter's kind."""
 
     kind: Kind
     full: bool
     hashes: Sequence[Hash] = ()
-    """Of blocks or of transactions."""
+    """Hashes of blocks or of transactions."""
     logs: Sequence[FoundLog] = ()
 
 
@@ -91,7 +91,7 @@ def new_log_filter(
     first: int | str | None,
     last: int | str | None,
 ) -> int:
-    """Make a filter that reports logs of blocks from now on, and return its ID."""
+    """Create a filter that reports logs of blocks from now on, and return its ID."""
     rewinds, following = _begin(chain)
     made = PollFilter(
         Kind.LOGS,
@@ -106,13 +106,13 @@ def new_log_filter(
 
 
 def new_block_filter(chain: EvmChain, client: str) -> int:
-    """Make a filter that reports the hashes of blocks from now on, and return its ID."""
+    """Create a filter that reports the hashes of blocks from now on, and return its ID."""
     rewinds, following = _begin(chain)
     return _add(chain, PollFilter(Kind.BLOCKS, client, following, rewinds=rewinds))
 
 
 def new_pending_filter(chain: EvmChain, client: str, *, full: bool) -> int:
-    """Make a filter that reports transactions that become pending, and return its ID."""
+    """Create a filter that reports transactions that become pending, and return its ID."""
     rewinds, following = _begin(chain)
     waiting = _remembered(pool.pending_hashes(chain))
     made = PollFilter(Kind.PENDING, client, following, rewinds=rewinds, full=full, reported=waiting)
@@ -120,16 +120,16 @@ def new_pending_filter(chain: EvmChain, client: str, *, full: bool) -> int:
 
 
 def _begin(chain: EvmChain) -> tuple[int, int]:
-    """Return how often the chain has gone back, and the height of the block that comes next.
+    """Return the chain's number of rewinds, and the height of the next block.
 
-    In this order: if it goes back in between, the first poll finds that it did, and begins lower.
+    They are read in this order: if the chain is rewound in between, the first poll detects that and starts lower.
     """
     rewinds = development.conditions(chain).rewinds
     return rewinds, blocks.head(chain).number + 1
 
 
 def changes(chain: EvmChain, filter_id: int) -> Changes:
-    """Return what a filter has to report since the last poll, which keeps it alive.
+    """Return a filter's changes since the last poll, and extend its lifetime.
 
     Raises:
         FilterNotFound: There is no such filter.
@@ -143,13 +143,13 @@ def changes(chain: EvmChain, filter_id: int) -> Changes:
         advanced, result = _pending_changes(chain, found)
     if _cache().touch(
         _key(chain, filter_id), chain.node.filter_lifetime
-    ):  # unless uninstalled since
+    ):  # unless it was uninstalled meanwhile
         _store(chain, filter_id, advanced)
     return result
 
 
 def _followed_back(chain: EvmChain, found: PollFilter) -> PollFilter:
-    """Return a filter that goes on where the chain went back to since it was polled (devnet.md 5)."""
+    """Return a filter that continues at the block to which the chain was rewound since the last poll (devnet.md 5)."""
     rewinds = development.conditions(chain).rewinds
     if rewinds == found.rewinds:
         return found
@@ -159,7 +159,7 @@ def _followed_back(chain: EvmChain, found: PollFilter) -> PollFilter:
 
 
 def get(chain: EvmChain, filter_id: int) -> PollFilter:
-    """Return a filter as it is.
+    """Return a filter without changing it.
 
     Raises:
         FilterNotFound: There is no such filter.
@@ -171,13 +171,13 @@ def get(chain: EvmChain, filter_id: int) -> PollFilter:
 
 
 def keep(chain: EvmChain, filter_id: int, found: PollFilter) -> None:
-    """Begin a filter's lifetime anew."""
+    """Restart a filter's lifetime."""
     if _cache().touch(_key(chain, filter_id), chain.node.filter_lifetime):
         _enter(chain, filter_id, found)
 
 
 def remove(chain: EvmChain, filter_id: int) -> bool:
-    """Forget a filter, and return whether it was there."""
+    """Delete a filter, and return whether it existed."""
     found = _cache().get(_key(chain, filter_id))
     if isinstance(found, PollFilter):
         chain.filter_index.remove(found.client, filter_id)
@@ -204,9 +204,9 @@ def _log_changes(chain: EvmChain, found: PollFilter) -> tuple[PollFilter, Change
 def _find_some(
     chain: EvmChain, log_filter: LogFilter, first: int, last: int
 ) -> tuple[list[FoundLog], int]:
-    """Return matching logs and the last block that was searched.
+    """Return matching logs, and the last block that was searched.
 
-    A range with more logs than one answer may hold is cut: the next poll goes on after it.
+    If a range has more logs than a response may contain, it is cut: the next poll continues after it.
     """
     while True:
         limit = chain.node.logs_results if last > first else 0
@@ -224,7 +224,7 @@ def _block_changes(chain: EvmChain, found: PollFilter) -> tuple[PollFilter, Chan
 
 
 def _pending_changes(chain: EvmChain, found: PollFilter) -> tuple[PollFilter, Changes]:
-    """Report what became pending; also what was and is in a block already."""
+    """Report transactions that became pending, including those that were mined in the meantime."""
     waiting = pool.pending_hashes(chain)
     accepted = _unreported(chain, found)
     mined = [transaction.hash for block in accepted for transaction in block.transactions]
@@ -238,7 +238,7 @@ def _pending_changes(chain: EvmChain, found: PollFilter) -> tuple[PollFilter, Ch
 
 
 def _unreported(chain: EvmChain, found: PollFilter) -> list[AcceptedBlock]:
-    """Return the blocks since the last poll; of very many the first, and the next poll goes on."""
+    """Return the blocks since the last poll; if there are too many, the first ones, and the next poll continues."""
     last = min(blocks.head(chain).number, found.next_number + BLOCKS_A_POLL - 1)
     numbers = range(found.next_number, last + 1)
     return [block for number in numbers if (block := blocks.by_number(chain, number)) is not None]
@@ -264,7 +264,7 @@ def _store(chain: EvmChain, filter_id: int, value: PollFilter) -> None:
 
 
 def _enter(chain: EvmChain, filter_id: int, value: PollFilter) -> None:
-    """Enter a filter as polled just now, and drop those that give way."""
+    """Register a filter as polled just now, and delete the evicted filters."""
     weight = 1 + len(pickle.dumps(value)) // UNIT
     evicted = chain.filter_index.put(value.client, filter_id, weight)
     if evicted:

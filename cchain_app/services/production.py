@@ -1,4 +1,4 @@
-"""Blocks of the pool's transactions that are made without a command: on a transaction's arrival, or by the clock."""
+"""Automatic block production from the pool: when a transaction arrives, or by the clock."""
 
 import logging
 from typing import Final
@@ -14,9 +14,9 @@ _log: Final = logging.getLogger(__name__)
 
 
 def produce(chain: EvmChain, mining: str, *, allow_empty: bool = False) -> bool:
-    """Make a block if blocks are made in this mode (`auto` or `interval`); return whether there is one.
+    """Make a block if the mining mode is the given one (`auto` or `interval`); return whether a block was made.
 
-    On a fork none is made while the upstream does not return the state that it needs.
+    On a fork no block is made while the upstream does not return the state that it needs.
     """
     while True:
         try:

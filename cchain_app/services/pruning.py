@@ -1,7 +1,7 @@
-"""Gives up history that the settings do not keep: states of old blocks, and their calls as rows.
+"""Deletes history that the settings do not keep: states of old blocks, and the rows of their calls.
 
-The chain itself stays whole: blocks, transactions, receipts and logs. What goes is deleted in small transactions,
-for a little while at a time, so that makers of blocks wait for a few milliseconds at most.
+The chain itself stays complete: blocks, transactions, receipts and logs. Rows are deleted in small transactions,
+for a short time per call, so that block producers wait for a few milliseconds at most.
 """
 
 import time
@@ -16,18 +16,18 @@ from chaindb.database import Database
 from chaindb.locks import Lock
 
 ROWS_AT_ONCE: Final = 1_000
-"""In one transaction."""
+"""Limit of the rows in one transaction."""
 
 
 class Pruned(NamedTuple):
-    """What was deleted."""
+    """The numbers of deleted rows."""
 
     changes: int
     calls: int
 
 
 def prune(chain: EvmChain, *, seconds: float) -> Pruned:
-    """Give up what the settings do not keep, for about so long; the next call goes on."""
+    """Delete history that the settings do not keep, for about the given time; the next call continues."""
     until = time.monotonic() + seconds
     changes = calls = 0
     if chain.node.kept_states:
@@ -46,11 +46,11 @@ def _prune(
     delete: Callable[[Database, int], int],
     until: float,
 ) -> int:
-    """Delete rows until there are none left, or the time is over; return how many."""
+    """Delete rows until there are none left, or the time is over; return their number."""
     deleted = 0
     while True:
         with chain.db.atomic(durable=True):
-            chain.db.acquire(Lock.CCHAIN)  # nobody goes back, or reads to go back, meanwhile
+            chain.db.acquire(Lock.CCHAIN)  # no rewind, or reads for one, meanwhile
             keep(chain.db, first(chain))
             part = delete(chain.db, ROWS_AT_ONCE)
         deleted += part
@@ -59,7 +59,7 @@ def _prune(
 
 
 def _first_state(chain: EvmChain) -> int:
-    """Return the first block whose state is kept: calls that are no rows yet need those of their blocks."""
+    """Return the first block whose state is kept. Calls that are not indexed yet need the states of their blocks."""
     kept = _below_head(chain, chain.node.kept_states)
     if not chain.node.indexes_calls:
         return kept

@@ -1,4 +1,4 @@
-"""Transactions of others' blocks, read: the senders of all that are there recovered together."""
+"""Decodes the transactions of other nodes' blocks, and recovers the senders of all blocks together."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ from primitives.evm import Address, Hash
 from primitives.hashing import keccak256
 
 Body = list[Transaction] | TransactionRefused
-"""A block's transactions; or why one of them is none."""
+"""A block's transactions, or the error of an invalid one."""
 
 
 def read_transactions(
@@ -28,15 +28,15 @@ def read_transactions(
     *,
     blobs: bool = False,
 ) -> list[Body]:
-    """Read the transactions of all blocks; where one is none, that is its block's entry.
+    """Decode the transactions of all blocks; a block with an invalid transaction gets its error instead.
 
-    Senders of all blocks are recovered together: the engine does that in parallel. Those that wait
-    in this node's pool are known. A development chain's own blocks have transactions that nobody signed.
+    The senders of all blocks are recovered together, because the engine does that in parallel. Transactions in this
+    node's pool have known senders. A development chain's own blocks contain unsigned (impersonated) transactions.
 
     Args:
-        chain: Whose transactions they should be.
+        chain: The chain to which the transactions should belong.
         candidates: The blocks.
-        blobs: Also read those of type 3, which only chains have that others made.
+        blobs: Also decode type 3 transactions, which only imported chains have.
     """
     read = [_decode_all(chain, one.transactions, blobs=blobs) for one in candidates]
     unsigned = [

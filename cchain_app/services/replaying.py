@@ -1,7 +1,7 @@
-"""The first block of a fork that begins with transactions of another chain's block (devnet.md 13).
+"""The first block of a fork that starts with transactions of the forked chain's next block (devnet.md 13).
 
-It has that block's time, fees, gas limit, coinbase and PREVRANDAO, and of its transactions those up to and with the
-one that was asked for.
+It has that block's time, fees, gas limit, coinbase and PREVRANDAO, and its transactions up to and including the
+requested one.
 """
 
 from cchain_app.blocks.accepted import AcceptedBlock
@@ -22,25 +22,25 @@ from primitives.ids import ID
 
 
 def replay(chain: EvmChain, fork: Fork, wanted: Replay) -> AcceptedBlock:
-    """Execute transactions on the pin, and accept the block that they make; the clock goes on from its time.
+    """Execute transactions on the fork block, and accept the new block; the clock continues from its time.
 
-    What they need of the state is asked for meanwhile, outside of the transaction that writes.
+    The state that they need is requested meanwhile, outside the transaction that writes.
 
     Args:
-        chain: Which chain; its head is the pin.
-        fork: Which fork it is.
-        wanted: The transactions, and the header of the block that they were in.
+        chain: The chain; its head is the fork block.
+        fork: Its fork.
+        wanted: The transactions, and the header of their original block.
 
     Raises:
-        CannotReplay: By the rules here one of them cannot be in such a block.
-        UpstreamError: State that they need is not told.
+        CannotReplay: By this chain's rules one of them cannot be in such a block.
+        UpstreamError: The upstream does not return state that they need.
     """
     head = blocks.catch_up(chain)
     named = [who for one in wanted.transactions for who in (one.sender, one.to)]
     addresses = dict.fromkeys(who for who in (wanted.header.coinbase, *named) if who is not None)
     state.prefetch_accounts(chain, list(addresses), head.number)
     changes = rows.changes_before(chain.db, head.number + 1)
-    # Not the chain's other trie, which remembers the nodes of the head.
+    # Not the chain's other trie, which caches the nodes of the head.
     trie = select_trie(chain.node.engine, cached=False)
     tree = ProcessingBlocks(
         chain.rules(fork.hash),
@@ -68,4 +68,4 @@ def replay(chain: EvmChain, fork: Fork, wanted: Replay) -> AcceptedBlock:
 
 
 def _nothing(_: ID) -> None:
-    """Write nothing beside a block."""
+    """Write no additional rows with a block."""

@@ -1,7 +1,7 @@
-"""Going back: the chain as it was at an earlier block, and with as many changes by hand (devnet.md 5 and 8).
+"""Rewinds the chain to an earlier block and a number of manual changes on it (devnet.md 5 and 8).
 
-What it costs depends on what changed since, not on the state: change sets make each height a snapshot. The
-trie goes back with the state, and its root is compared with that of the block.
+The cost depends on the changes since then, not on the size of the state, because change sets make each height a
+snapshot. The trie is rewound with the state, and its root is compared with that of the block.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -35,17 +35,17 @@ def rewind(
 ) -> None:
     """Make an earlier block the head again, within the caller's transaction (`by_hand.exclusively`).
 
-    Whose signatures are holds from the next block on. `moved` is to be called after the commit.
+    Current signature impersonations apply from the next block on. Call `moved` after the commit.
 
     Args:
-        chain: Which chain.
+        chain: The chain.
         head: Its last block.
-        number: Of the block that is the head afterwards.
-        conditions: Returns, of what is set by hand for the blocks to come, what is set afterwards.
-        kept_changes: How many of the changes by hand that were made on it stay; None: all.
+        number: Height of the new head.
+        conditions: Returns the overrides for future blocks after the rewind, given those before.
+        kept_changes: Number of the manual changes on the new head that stay; None: all.
 
     Raises:
-        TrieError: The stored trie is not the head's (never, unless rows were changed by hand).
+        TrieError: The stored trie is not the head's (only possible if rows were edited directly).
     """
     made_there = rows.changes_before(chain.db, number + 1)
     kept = len(made_there) if kept_changes is None else kept_changes
@@ -69,9 +69,9 @@ def rewind(
 def _rewind_trie(
     chain: EvmChain, number: int, head: AcceptedBlock, made_there: Sequence[Change]
 ) -> StateChanges | None:
-    """Put the trie's nodes back to a block's root; return the change of the state where it is that of the trie.
+    """Restore the trie's nodes at a block's root; return the change of the state if it equals that of the trie.
 
-    It is not where something was changed by hand, nor where slots go with their account.
+    It differs if there were manual changes, or if slots were deleted with their account.
     """
     target = blocks.by_number(chain, number)
     assert target is not None
@@ -89,7 +89,7 @@ def _rewind_trie(
 
 
 def _state_back(chain: EvmChain, number: int, undone: Sequence[Change]) -> StateChanges:
-    """Return the change from accounts and slots as they are to what they were at a height."""
+    """Return the change from the current accounts and slots to their values at a height."""
     accounts, slots = evm_state.values_at(chain.db, number)
     named = [*accounts, *(one.address for one in undone if one.slot is None)]
     now: dict[Address, AccountState | None] = dict.fromkeys(named)
@@ -112,7 +112,7 @@ def _state_back(chain: EvmChain, number: int, undone: Sequence[Change]) -> State
 
 @contextmanager
 def staying(chain: EvmChain) -> Iterator[None]:
-    """Let this process stay where it is if the body fails, which moves rows, and may move the memory before its commit."""
+    """Restore this process's memory if the body fails, which moves rows, and may move the memory before the commit."""
     head = chain.memory.blocks.head
     try:
         yield
@@ -121,13 +121,13 @@ def staying(chain: EvmChain) -> Iterator[None]:
             with chain.memory.moving:
                 chain.read_fork_again()
                 chain.memory.begin_at(head)
-            with suppress(DatabaseError):  # then whoever reads next finds it
+            with suppress(DatabaseError):  # the next reader catches up then
                 blocks.catch_up(chain)
         raise
 
 
 def moved(chain: EvmChain) -> AcceptedBlock:
-    """Move this process to the head that the rows have now, and tell others; after the commit."""
+    """Move this process's memory to the head in the rows, and notify other processes; call it after the commit."""
     with chain.memory.moving:
         row = stored.head_row(chain.db)
         assert row is not None

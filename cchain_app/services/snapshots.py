@@ -1,7 +1,7 @@
-"""evm_snapshot and evm_revert, and going back by depth or to the beginning (devnet.md 5 and 8).
+"""evm_snapshot and evm_revert, and rewinds by depth or to the beginning (devnet.md 5 and 8).
 
-A snapshot is a height, how many changes by hand were made on it, the clock and the pool: nothing of the state is
-copied. What it costs to go back depends on what changed since.
+A snapshot consists of a height, the number of manual changes on it, the clock and the pool; the state is not
+copied. The cost of a rewind depends on the changes since then.
 """
 
 import secrets
@@ -30,7 +30,7 @@ from primitives.evm import Hash
 
 
 def take_snapshot(chain: EvmChain) -> int:
-    """Note the moment, and return the number by which `revert` goes back to it.
+    """Record a snapshot, and return the number with which `revert` restores it.
 
     Raises:
         HasPeers: Other nodes follow the chain.
@@ -58,16 +58,16 @@ def take_snapshot(chain: EvmChain) -> int:
 
 
 def revert(chain: EvmChain, number: int, *, keep: bool = False) -> bool:
-    """Go back to a snapshot; it and all later ones end. Return whether there is such a snapshot.
+    """Restore a snapshot; it and all later ones are deleted. Return whether the snapshot exists.
 
-    Chain with its chain ID, state, pool, clock and what was set for the next block are as they were; how blocks
-    are made, their coinbase and gas limit, and impersonations stay as they are now.
+    The chain with its chain ID, state, pool, clock and the overrides for the next block are restored. The mining
+    mode, coinbase, gas limit and impersonations stay as they are now.
 
-    Unspecified: of signatures too.
+    Unspecified: impersonated signatures stay too.
 
     Args:
-        chain: Which chain.
-        number: As `take_snapshot` returned it.
+        chain: The chain.
+        number: The number that `take_snapshot` returned.
         keep: Whether the snapshot itself stays.
 
     Raises:
@@ -78,7 +78,7 @@ def revert(chain: EvmChain, number: int, *, keep: bool = False) -> bool:
     with _going_back(chain) as head:
         snapshot = rows.snapshot(chain.db, number)
         if snapshot is None:
-            # Whoever came first has gone back, and what happened since is not to be lost.
+            # A concurrent call has reverted to it. Do not undo the changes made since then.
             return False
         rewind(chain, head, snapshot.number, partial(_as_then, snapshot), snapshot.changes)
         if snapshot.chain_id is not None and snapshot.chain_id != chain.config.chain_id:
@@ -90,11 +90,11 @@ def revert(chain: EvmChain, number: int, *, keep: bool = False) -> bool:
 
 
 def rollback(chain: EvmChain, depth: int, what: str = "Rollback") -> None:
-    """Drop the last blocks; what was in them is lost, what waits stays.
+    """Drop the last blocks; their transactions are lost, pending ones stay.
 
     Raises:
         HasPeers: Other nodes follow the chain.
-        DepthTooLarge: There are not so many.
+        DepthTooLarge: The chain has fewer blocks.
     """
     with _going_back(chain) as head:
         if depth > head.number - chain.begun_number:
@@ -103,15 +103,15 @@ def rollback(chain: EvmChain, depth: int, what: str = "Rollback") -> None:
 
 
 def reset(chain: EvmChain, fund: Callable[[AcceptedBlock], object] | None = None) -> None:
-    """Go back to where the chain began: no changes by hand, nothing waits, no snapshots, the clock of now.
+    """Rewind to the start of the chain: without manual changes, pending transactions or snapshots, at the current time.
 
-    Unspecified: impersonated accounts stay, and impersonated signatures, which change what blocks do, are forgotten.
-    The chain ID is the one with which it began.
+    Unspecified: impersonated accounts stay. Impersonated signatures are removed, because they affect the execution of
+    blocks. The chain ID is the initial one.
 
     Args:
-        chain: Which chain.
-        fund: Of a fork: makes the changes by hand anew with which it began; its clock is the first block's, or the
-            replayed one's.
+        chain: The chain.
+        fund: For a fork: repeats the manual changes of its start. The clock then starts at the time of the first
+            block, or of the replayed block.
 
     Raises:
         HasPeers: Other nodes follow the chain.
@@ -133,7 +133,7 @@ def reset(chain: EvmChain, fund: Callable[[AcceptedBlock], object] | None = None
 
 
 def instance_id(chain: EvmChain) -> Hash:
-    """Return what tells this chain from one that was reset: drawn once, and anew at a reset."""
+    """Return the random ID that distinguishes this chain from chains before a reset; a reset replaces it."""
     found = rows.conditions(chain.db)
     if any(found.instance_id):
         return found.instance_id
@@ -164,7 +164,7 @@ def _anew(found: Conditions) -> Conditions:
 
 @contextmanager
 def _going_back(chain: EvmChain) -> Iterator[AcceptedBlock]:
-    """Hold the chain still in one transaction, and give its head; then move this process to the new one."""
+    """Lock the chain within one transaction, and yield its head; afterwards move this process to the new head."""
     for listener in chain.before_rewinding:
         listener()
     with chain.consensus.lock.held(BUSY_SECONDS):
@@ -174,7 +174,7 @@ def _going_back(chain: EvmChain) -> Iterator[AcceptedBlock]:
 
 
 def _restore_pool(chain: EvmChain, snapshot: Snapshot) -> None:
-    """Let wait what waited then, and nothing else."""
+    """Replace the pool's content by that of the snapshot."""
     pool_rows.remove_all(chain.db)
     transactions = [with_sender(decode_unsigned(raw), sender) for raw, sender, _ in snapshot.pool]
     recovered = authorities_of(transactions, chain.recover_senders)

@@ -1,4 +1,4 @@
-"""The state of a chain as a file, and back: anvil_dumpState and anvil_loadState (devnet.md 8)."""
+"""Dumps and loads the state of a chain: anvil_dumpState and anvil_loadState (devnet.md 8)."""
 
 from cchain_app.chain import EvmChain
 from cchain_app.development.dump import document_of, unpack
@@ -8,7 +8,7 @@ from cchain_app.store import evm_state
 
 
 def dump_state(chain: EvmChain) -> bytes:
-    """Return the state at the head, with all development changes, as JSON. Writers do not wait for it."""
+    """Return the state at the head, with all development changes, as JSON. It does not block writers."""
     with chain.db.as_of_one_moment():
         number = stored.head_number(chain.db)
         assert number is not None, "the process has begun the chain"
@@ -17,13 +17,13 @@ def dump_state(chain: EvmChain) -> bytes:
 
 
 def load_state(chain: EvmChain, dump: bytes) -> None:
-    """Give accounts what a dump says of them; slots and accounts that it does not name stay.
+    """Set accounts to their values in a dump; accounts and slots that are not in it keep their values.
 
-    Unspecified: blocks and transactions of a dump are not taken over: a block here can always be computed anew,
-    and those were made by other rules.
+    Unspecified: blocks and transactions of a dump are not imported: every block here can be computed again, while
+    those were made by other rules.
 
     Raises:
-        DumpNotReadable: It is none.
+        DumpNotReadable: The bytes are not a dump.
         HasPeers: Other nodes follow the chain.
     """
     wanted: list[by_hand.Wanted] = []

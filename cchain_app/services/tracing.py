@@ -1,11 +1,11 @@
-"""A block that a client hands in, executed on its parent's state and recorded; nothing is stored.
+"""Executes and traces a block that a client submits, on its parent's state; nothing is stored.
 
-Blocks that the chain has are traced in `selectors.tracing`.
+Blocks of the chain are traced in `selectors.tracing`.
 
     BlockNotTraceable
-    ├── BlockNotReadable     the bytes are no block, or something in it is no transaction
-    ├── ParentNotFound       it stands on a block that the chain does not have
-    ├── HeightDoesNotFollow  it is not right above the block it stands on
+    ├── BlockNotReadable     the bytes are not a block, or one of its transactions is malformed
+    ├── ParentNotFound       the chain does not have its parent
+    ├── HeightDoesNotFollow  its height is not the parent's plus one
     └── GasLimitTooHigh      its transactions might use more gas than a call may
 """
 
@@ -23,42 +23,42 @@ from cchain_app.txs.transaction import Transaction
 
 
 class BlockNotTraceable(Exception):
-    """A block that was handed in and cannot be executed."""
+    """The submitted block cannot be executed."""
 
 
 class BlockNotReadable(BlockNotTraceable):
-    """The bytes are no block, or something in it is no transaction."""
+    """The bytes are not a block, or one of its transactions is malformed."""
 
     def __init__(self, reason: InvalidBlock) -> None:
         super().__init__(f"could not decode block: {reason}")
 
 
 class ParentNotFound(BlockNotTraceable):
-    """It stands on a block that the chain does not have."""
+    """The chain does not have the block's parent."""
 
     def __init__(self, block: CandidateBlock) -> None:
         super().__init__(f"parent 0x{block.header.parent_hash.hex()} not found")
 
 
 class HeightDoesNotFollow(BlockNotTraceable):
-    """It is not right above the block it stands on."""
+    """The block's height is not its parent's plus one."""
 
     def __init__(self, number: int, parent: int) -> None:
         super().__init__(f"block number {number} does not follow its parent's {parent}")
 
 
 class GasLimitTooHigh(BlockNotTraceable):
-    """Its transactions might use more gas than a call may, and than its parent's."""
+    """The block's transactions might use more gas than a call may, and than its parent allows."""
 
     def __init__(self, limit: int, most: int) -> None:
         super().__init__(f"gas limit of block too high: {limit}, at most {most}")
 
 
 def read_block(raw: bytes) -> CandidateBlock:
-    """Read a block that a client hands in, also one of a chain that others made.
+    """Parse a block that a client submits, which may belong to another implementation's chain.
 
     Raises:
-        BlockNotReadable: The bytes are no block.
+        BlockNotReadable: The bytes are not a block.
     """
     try:
         return parse_foreign_block(raw)
@@ -69,18 +69,18 @@ def read_block(raw: bytes) -> CandidateBlock:
 def trace_candidate(
     chain: EvmChain, block: CandidateBlock, recording: Recording, *, time_limit: float
 ) -> tuple[list[Transaction], tuple[TransactionTrace, ...]]:
-    """Return a block's transactions and what each does. It need not be valid, nor of the chain.
+    """Return a block's transactions and their traces. The block need not be valid, nor part of the chain.
 
-    Unspecified: only its place and its gas limit are checked, of what its header says nothing else.
+    Unspecified: only the block's position and gas limit are checked, no other fields of its header.
 
     Args:
-        chain: The chain that its parent is of.
+        chain: The chain of its parent.
         block: The block.
-        recording: What to record.
+        recording: The items to record.
         time_limit: Seconds for each transaction.
 
     Raises:
-        BlockNotTraceable: By a subclass, for its place, its gas limit or its transactions.
+        BlockNotTraceable: By a subclass, for its position, its gas limit or its transactions.
         InvalidBlock: A transaction cannot be in it.
         TraceTooLarge: More would be recorded than the recording allows.
         TraceTimedOut: A transaction took too long.
@@ -114,9 +114,9 @@ def _check_place(chain: EvmChain, block: CandidateBlock) -> None:
 
 
 def _most_gas(chain: EvmChain, parent: AcceptedBlock) -> int:
-    """Return the highest gas limit that such a block may name; 0: any.
+    """Return the highest gas limit that such a block may have; 0: no limit.
 
-    Unspecified: NODE_RPC_GAS_CAP bounds it as it bounds a call, unless blocks here have more anyway.
+    Unspecified: NODE_RPC_GAS_CAP limits it as it limits a call, unless blocks of this chain have more.
     """
     cap = chain.gas_cap(parent.header.gas_limit)
     return cap and max(cap, 2 * parent.header.gas_limit)

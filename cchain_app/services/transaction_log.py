@@ -1,8 +1,8 @@
-"""The log of a development chain: what happened in each accepted block, and which methods were called.
+"""The log of a development chain: the contents of each accepted block, and the methods that were called.
 
-It costs blocks and calls no more than a place in a line. A thread works the line off: it executes what has
-something inside once more, without a lock and on a state that is history, and writes the entries. What it
-cannot keep up with is counted.
+Blocks and calls only add an entry to a queue. A thread processes the queue: it executes transactions with
+internal calls again, without a lock and on historical state, and writes the entries. Entries that exceed its capacity
+are only counted.
 """
 
 import logging
@@ -40,19 +40,19 @@ TRANSACTIONS: Final = logging.getLogger("node.transactions")
 CALLS: Final = logging.getLogger("node.calls")
 
 SECONDS_A_TRANSACTION: Final = 2.0
-"""For recording what it did."""
+"""Time limit for recording a transaction."""
 
 SECONDS_A_BLOCK: Final = 5.0
-"""After which transactions that have to be recorded one by one are not any more."""
+"""Time limit for a block; after it, transactions that must be recorded one by one are not recorded."""
 
 RECORDING: Final = Recording(frames=True, most_bytes=16_000_000)
-"""What is recorded, of a block or call at once."""
+"""The items that are recorded for a block or call."""
 
 PAUSE: Final = 0.05
-"""Seconds between two turns of the thread: whoever makes blocks is not woken up for each line."""
+"""Seconds between two turns of the thread, so that block producers need not wake it up for each line."""
 
 PATIENCE: Final = 5.0
-"""Seconds that the end of the process waits for the last lines."""
+"""Seconds that the process waits for the last lines when it ends."""
 
 _UNRECORDABLE: Final = (TraceTooLarge, TraceTimedOut, TraceDiffers)
 _TOO_LONG: Final = Recorded(missing="recording the transactions of its block took too long")
@@ -61,13 +61,13 @@ _log: Final = logging.getLogger(__name__)
 
 
 class TransactionLog:
-    """Takes what happens on a chain and writes it to the log, from `begin` on.
+    """Queues events of a chain and writes them to the log, after `begin` was called.
 
     Args:
-        chain: Whose.
-        line: Where it waits.
-        allowance: How much is told one by one.
-        clock: Seconds, rising.
+        chain: The chain.
+        line: The queue of entries.
+        allowance: Limit of the entries that are written individually.
+        clock: Returns increasing seconds.
     """
 
     def __init__(
@@ -89,21 +89,21 @@ class TransactionLog:
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
         self._working = threading.Lock()
-        """Held by whoever writes."""
+        """Held by the thread that writes."""
         self._wake = threading.Event()
         self._ending = threading.Event()
 
     @property
     def is_on(self) -> bool:
-        """Whether what happens now is written."""
+        """Whether current events are written."""
         return self._has_begun and self.switch.is_on
 
     def begin(self, *, in_thread: bool = True) -> None:
-        """Take what happens from now on, where NODE_LOG_TRANSACTIONS says so.
+        """Record events from now on, if NODE_LOG_TRANSACTIONS is set.
 
         Args:
-            in_thread: Whether a thread writes it; it starts with the first entry, also after a fork. Else
-                `work_off` does.
+            in_thread: Whether a thread writes them; it starts with the first entry, also after a process fork.
+                Otherwise `work_off` writes them.
         """
         if self._has_begun or not self._chain.node.logs_transactions:
             return
@@ -112,7 +112,7 @@ class TransactionLog:
         self._chain.before_rewinding.append(self.catch_up)
 
     def end(self) -> None:
-        """Write what waits, and take nothing more."""
+        """Write the queued entries, and stop recording."""
         if not self._has_begun:
             return
         self._has_begun = False
@@ -124,14 +124,14 @@ class TransactionLog:
             self._thread.join(PATIENCE)
 
     def accepted(self, accepted: Sequence[AcceptedBlock]) -> None:
-        """Take blocks that this process has accepted, after they were committed."""
+        """Queue blocks that this process has accepted, after they were committed."""
         if self.is_on and TRANSACTIONS.isEnabledFor(logging.INFO):
             for block in accepted:
                 self._line.add_block(block)
             self._wake_up()
 
     def takes_calls(self, *, that_act: bool) -> bool:
-        """Say whether calls are written now, those that act (`methods.acts`) or those that only read."""
+        """Return whether calls are written now, those with effects (`methods.acts`) or those that only read."""
         return self.is_on and CALLS.isEnabledFor(logging.INFO if that_act else logging.DEBUG)
 
     def called(
@@ -142,20 +142,20 @@ class TransactionLog:
         exists: bool = True,
         trace: Callable[[], TransactionTrace] | None = None,
     ) -> None:
-        """Take a call of an RPC method; it never waits.
+        """Queue a call of an RPC method; it never blocks.
 
         Args:
-            method: Its name, as it was asked for.
-            count: How many calls of it came at once.
+            method: Its name, as requested.
+            count: Number of calls of it that arrived together.
             exists: Whether there is such a method.
-            trace: Executes it once more if it called console.log; raises as `TracingEngine.trace_call`.
+            trace: Executes it again if it called console.log; raises as `TracingEngine.trace_call`.
         """
         if self.is_on:
             self._line.add_call(method, count, exists=exists, trace=trace)
             self._wake_up()
 
     def work_off(self, *, to_the_end: bool = True) -> None:
-        """Write all that waits; `to_the_end`: what is held back as well, since it may be repeated."""
+        """Write all queued entries; `to_the_end`: including an entry that is held back because it may be repeated."""
         self.switch.look()
         while (waiting := self._line.take()) is not None:
             for entry in self._entries(waiting):
@@ -163,14 +163,14 @@ class TransactionLog:
         self._write(self._collapse.take() if to_the_end else self._collapse.take_due())
 
     def catch_up(self) -> None:
-        """Write what waits while its blocks are there to be executed again: the chain is about to go back."""
+        """Write queued entries before a rewind, while their blocks can still be executed again."""
         self._try_to_work_off(to_the_end=False)
 
     def _try_to_work_off(self, *, to_the_end: bool) -> None:
         try:
             with self._working:
                 self.work_off(to_the_end=to_the_end)
-        except Exception:  # whatever it is: the next entries may be written
+        except Exception:  # any error: the next entries may still be written
             _log.exception("entries of the log of transactions are lost")
 
     def _wake_up(self) -> None:
@@ -238,7 +238,7 @@ class TransactionLog:
         return CallEntry(waiting.method, waiting.count, waiting.exists, messages, missing)
 
     def _inside(self, block: AcceptedBlock, known: KnownSignatures) -> list[Recorded]:
-        """Return of each transaction what is known of its inside."""
+        """Return the recorded calls of each transaction."""
         inside = [NOTHING] * len(block.transactions)
         indexes = to_record(block)
         if not indexes:
@@ -264,7 +264,7 @@ class TransactionLog:
     def _inside_one(
         self, replay: tracing.BlockReplay, known: KnownSignatures, until: float
     ) -> Recorded:
-        """Return what is known of the inside of a block's next transaction."""
+        """Return the recorded calls of a block's next transaction."""
         if self._clock() >= until:
             return _TOO_LONG
         try:

@@ -1,9 +1,9 @@
-"""Taking in signed transactions: `eth_sendRawTransaction`, batches of it, what peers gossip; and impersonated ones.
+"""Accepts signed transactions: `eth_sendRawTransaction`, batches of it, gossip by peers; and impersonated ones.
 
-From signed envelopes to transactions whose signers are proven: here. No account is looked at before that; then
-`admissions` stores what the pool takes. What several threads bring is written together, in one transaction of
-the database. Single calls that arrive together are one submission before: the doors gather them for one thread
-(`jsonrpc.dispatch.gathering`).
+This module turns signed envelopes into transactions with verified signers, without reading accounts. Then
+`admissions` stores those that the pool accepts. The transactions of several threads are written together, in one
+database transaction. Single calls that arrive together are combined earlier: the endpoints gather them for one thread
+(`jsonrpc.gathering`).
 """
 
 from collections.abc import Sequence
@@ -45,14 +45,14 @@ from primitives.networks import LOCAL
 Refusal = PoolRejection | InvalidTransaction
 
 _BLOB: Final = bytes([BLOB])
-"""With what envelopes of that type begin."""
+"""The first byte of envelopes of that type."""
 
 
 def submit(chain: EvmChain, raws: Sequence[bytes], *, gossiped: bool = False) -> list[Outcome]:
-    """Take signed envelopes into the pool, in order, and return what became of each.
+    """Submit signed envelopes to the pool, in order, and return the outcome of each.
 
-    A hash is returned after the transaction that stores it is committed: it survives a crash. What
-    is `gossiped` is free of what only RPC refuses.
+    A hash is returned after the transaction was committed, so it survives a crash. `gossiped` envelopes are exempt
+    from checks that apply only to RPC.
     """
     outcomes = _read(chain, raws, gossiped=gossiped)
     newcomers = [one for one in outcomes if isinstance(one, Newcomer)]
@@ -61,9 +61,9 @@ def submit(chain: EvmChain, raws: Sequence[bytes], *, gossiped: bool = False) ->
 
 
 def submit_impersonated(chain: EvmChain, transaction: Transaction) -> Outcome:
-    """Take a transaction into the pool that nobody signed, and return what became of it.
+    """Submit an unsigned transaction to the pool, and return its outcome.
 
-    The caller has seen to it that its sender may send without a key. All other checks are those of `submit`.
+    The caller has checked that its sender may send without a key. All other checks are those of `submit`.
     """
     rules = _rules(chain, chain.pool_limits)
     try:
@@ -89,16 +89,16 @@ def _rules(chain: EvmChain, limits: PoolLimits) -> AdmissionRules:
 def _read(
     chain: EvmChain, raws: Sequence[bytes], *, gossiped: bool = False
 ) -> list[Newcomer | Refusal]:
-    """Decode envelopes, recover their signers together, and check what needs no account.
+    """Decode envelopes, recover their signers together, and do all checks that need no account.
 
-    The checks are in go-ethereum's order. Unspecified: but for the type of blob transactions and the size, which come
-    first of all, so that nothing oversized is decoded, and who sends blobs hears that they are not taken.
+    The checks are in go-ethereum's order. Unspecified: the type of blob transactions and the size are checked before all
+    others, so that nothing oversized is decoded, and senders of blobs learn that they are not accepted.
 
     Args:
-        chain: Which chain.
+        chain: The chain.
         raws: The envelopes.
         gossiped: Whether other nodes sent them. These have acknowledged them, so the limits that
-            guard this node's own users from mistakes do not hold, as in go-ethereum.
+            protect this node's own users from mistakes do not apply, as in go-ethereum.
     """
     limits = chain.pool_limits
     if gossiped:
@@ -125,7 +125,7 @@ def _decoded(chain: EvmChain, raw: bytes, rules: AdmissionRules) -> DecodedTrans
         check_before_sender(decoded, rules)
         check_signature(decoded, chain.config.chain_id)
         if chain.node.network_id == LOCAL and names_sender(decoded):
-            # An impersonated transaction's bytes again: they would be somebody else's, with the same hash.
+            # The bytes of an impersonated transaction: a recovered sender would give another transaction, with the same hash.
             raise InvalidSignatureValues
     except (PoolRejection, InvalidTransaction) as refusal:
         return refusal
@@ -147,7 +147,7 @@ def _with_sender(
 def _with_authorities(
     chain: EvmChain, outcomes: Sequence[Transaction | Refusal]
 ) -> list[Newcomer | Refusal]:
-    """Recover authorities only now: nobody has them recovered without gas for each of them."""
+    """Recover authorities last, so that each recovery is covered by the transaction's gas."""
     setting_code = [one for one in outcomes if isinstance(one, Transaction) and one.authorizations]
     recovered = iter(authorities_of(setting_code, chain.recover_senders))
     return [

@@ -1,10 +1,10 @@
-"""One EVM chain behind the VM port: the owner of its processing blocks.
+"""The VM of one EVM chain (`chainvm.port`), with its tree of processing blocks.
 
-Blocks are executed on undecided parents in memory (`processing`); rows, memory and notifications move at
-acceptance alone (`acceptance`). One thread at a time.
+Blocks are executed on undecided parents in memory (`processing`); rows, memory and notifications change
+only when blocks are accepted (`acceptance`). For one thread at a time.
 
-Other processes may accept blocks of the same chain. `last_accepted` sees that, and `verify` where it does not
-know a parent; whatever else is built or accepted beside what they have accepted ends in `HeadMoved`.
+Other processes may accept blocks of the same chain. `last_accepted` detects that, and so does `verify` if it does not
+know a parent; building or accepting any other block that competes with theirs ends in `HeadMoved`.
 """
 
 import logging
@@ -44,12 +44,12 @@ _log: Final = logging.getLogger(__name__)
 
 
 class EvmVM:
-    """A chain for consensus; see `chainvm.port.ChainVM`, which this is. Blocking: for threads.
+    """A chain as consensus sees it, an implementation of `chainvm.port.ChainVM`. Blocking: for threads.
 
     Args:
-        chain: Which chain.
-        previews: Whether it only shows the block that could be built, and accepts none. Such a VM may work beside
-            the chain's own: it leaves the trie's cache alone, which follows the accepted blocks and serves one thread.
+        chain: The chain.
+        previews: Whether it only shows the block that could be built, and accepts none. Such a VM may run in parallel
+            to the chain's own: it does not use the trie's cache, which follows the accepted blocks and serves one thread.
     """
 
     def __init__(self, chain: EvmChain, *, previews: bool = False) -> None:
@@ -57,23 +57,23 @@ class EvmVM:
         self._previews = previews
         self._known: ProcessingBlocks | None = None
         self._config: ChainConfig | None = None
-        """By which the tree executes blocks: anvil_setChainId changes it, while nothing is processing."""
+        """The configuration with which the tree executes blocks; anvil_setChainId changes it while no block is processing."""
         self._makes_blocks: bool | None = None
         self._built: dict[ID, tuple[Hash, ...]] = {}
-        """Processing blocks that were built here, with what leaves the pool at their acceptance besides
-        their own transactions: what can never be mined."""
+        """Processing blocks that were built here, each with the transactions that can never be mined and that leave
+        the pool when the block is accepted, in addition to the block's own."""
         self._by_hand_of: dict[ID, ByHand] = {}
-        """Those of them that were built on the head, with what was set by hand for them."""
+        """Those of them that were built on the head, with their manual changes and overrides."""
         self._this_thread = _ThisThread()
         self._offer: _Offer | None = None
-        """What the next block is to have, and nothing else; see `offering`."""
+        """The only transactions that the next block may contain; see `offering`."""
 
     @contextmanager
     def offering(self, transactions: Sequence[Transaction], parent: Hash) -> Iterator[None]:
-        """Build a block of these transactions in the body, none of which is in the pool, on this parent.
+        """Let the body build a block from exactly these transactions, which are not in the pool, on this parent.
 
-        All of them are in the block, in this order, or there is none. Its acceptance tells of them as of
-        transactions that became pending, before it tells of the block; it raises `GoesToPool` where others come first.
+        The block contains all of them, in this order, or no block is built. When the block is accepted, they are
+        announced as pending transactions before the block; accepting raises `GoesToPool` if others come first.
         """
         self._offer = _Offer(transactions, parent)
         try:
@@ -84,9 +84,9 @@ class EvmVM:
 
     @contextmanager
     def mining(self, how: str) -> Iterator[None]:
-        """Accept blocks in the body only while they are made so (`Conditions.mines`); else it raises `SetOtherwise`.
+        """Accept blocks in the body only while the mining mode is the given one (`Conditions.mines`); else raise `SetOtherwise`.
 
-        It holds for this thread, which makes blocks by itself; what others make by hand needs none of it.
+        This applies only to this thread, which makes blocks automatically; explicitly requested blocks do not need it.
         """
         self._this_thread.mines = how
         try:
@@ -95,11 +95,11 @@ class EvmVM:
             self._this_thread.mines = None
 
     def last_accepted(self) -> ID:
-        """Return the last accepted block's hash, as the rows have it now."""
+        """Return the hash of the last accepted block in the database."""
         return ID(self._caught_up().head.hash)
 
     def get_block(self, block_id: ID) -> EvmBlock | None:
-        """Return a processing or an accepted block; None for one that is neither."""
+        """Return a processing or an accepted block, or None."""
         tree = self._blocks()
         processing = tree.get(block_id)
         if processing is not None:
@@ -110,32 +110,32 @@ class EvmVM:
         return None if accepted is None else evm_block(accepted)
 
     def get_block_id_at_height(self, height: int) -> ID | None:
-        """Return the accepted block at a height; None above the last accepted one."""
+        """Return the ID of the accepted block at a height; None above the last accepted block."""
         found = blocks.by_number(self._chain, height)
         return None if found is None else ID(found.hash)
 
     def parse(self, raw: bytes) -> EvmBlock:
-        """Read a block's header. What stands behind it is read when it is verified.
+        """Parse a block's header. The rest is parsed when the block is verified.
 
         Raises:
-            InvalidBlock: By a subclass: the bytes are no block.
+            InvalidBlock: By a subclass: the bytes are not a block.
         """
         return parse_evm_block(raw)
 
     def build(self, *, now: int, allow_empty: bool = False) -> EvmBlock | None:
-        """Build a block of the pool on the preferred one, and make it processing.
+        """Build a block from the pool on the preferred block, and make it processing.
 
-        None when there is nothing to put into it, and on a chain that was imported, unless its import asked
-        for blocks. What the engine refuses for good on the accepted
-        state leaves the pool with the block, or at once where there is none; on an undecided parent it
-        may yet be valid elsewhere.
+        Return None if there are no transactions, and on an imported chain, unless its import enabled block
+        production. Transactions that the engine rejects for good on the accepted state leave the pool when the
+        block is accepted, or immediately if no block was built; on an undecided parent they may still be valid on
+        another branch.
 
         Args:
             now: The node's time in Unix seconds.
-            allow_empty: Build a block without transactions too.
+            allow_empty: Also build a block without transactions.
 
         Raises:
-            HeadMoved: Another process has accepted a block meanwhile; what was processing is forgotten.
+            HeadMoved: Another process has accepted a block meanwhile; the processing blocks are forgotten.
         """
         if self._makes_blocks is None:
             self._makes_blocks = blocks.are_made(self._chain)
@@ -144,12 +144,12 @@ class EvmVM:
         tree = self._blocks()
         line = tree.line(tree.preference)
         parent = line[-1] if line else tree.head
-        # First: it sees what was changed in other processes, by which may be chosen.
+        # First, because it detects changes by other processes, which affect the choice.
         by_hand = self._by_hand(tree, parent) if self._chain.is_development else None
         chosen = self._chosen(parent, line)
         if not chosen and not allow_empty:
             return None
-        # The senders' were read to see what can run.
+        # The senders were already read to find executable transactions.
         self._prefetch([one.to for one in chosen], tree.head)
         with self._executing(tree.head):
             built = tree.build(
@@ -177,7 +177,7 @@ class EvmVM:
         """Return a processing block with its changes, and the state after it.
 
         Raises:
-            NotProcessing: It is not processing.
+            NotProcessing: The block is not processing.
         """
         return self._blocks().executed(block_id)
 
@@ -185,19 +185,19 @@ class EvmVM:
         """Execute a block on its parent; from then on it is processing.
 
         Raises:
-            InvalidBlock: By a subclass: it breaks a rule, or its parent is unknown here.
-            HeadMoved: Another process has accepted a block meanwhile; what was processing is forgotten.
+            InvalidBlock: By a subclass: it breaks a rule, or its parent is unknown.
+            HeadMoved: Another process has accepted a block meanwhile; the processing blocks are forgotten.
         """
         self.verify_all([block], now=now)
 
     def verify_all(self, line: Sequence[EvmBlock], *, now: int) -> None:
-        """Verify blocks that follow each other, as `verify` does: all of them or none.
+        """Verify consecutive blocks, as `verify` does: all of them or none.
 
-        The senders of all are recovered together, and the accounts that they name are read together.
+        The senders of all blocks are recovered together, and the accounts in them are read together.
 
         Raises:
-            InvalidBlock: By a subclass; its `number` and `hash` say which block is refused.
-            HeadMoved: Another process has accepted a block meanwhile; what was processing is forgotten.
+            InvalidBlock: By a subclass; its `number` and `hash` identify the rejected block.
+            HeadMoved: Another process has accepted a block meanwhile; the processing blocks are forgotten.
         """
         if not line:
             return
@@ -221,26 +221,26 @@ class EvmVM:
             raise
 
     def options(self, block: EvmBlock) -> None:
-        """Return that no block of this chain is a proposal."""
+        """Return None: no block of this chain is a proposal."""
         del block
 
     def set_preference(self, block_id: ID) -> None:
         """Build on this block from now on.
 
         Raises:
-            NotProcessing: It is neither processing nor the last accepted one.
+            NotProcessing: It is neither processing nor the last accepted block.
         """
         self._blocks().prefer(block_id)
 
     def accept(self, block_ids: Sequence[ID], *, written: Written) -> None:
-        """Accept processing blocks that follow the last accepted one and each other, in one transaction.
+        """Accept consecutive processing blocks after the last accepted one, in one transaction.
 
-        What others' rejected blocks had goes to the pool.
+        The transactions of other nodes' rejected blocks go to the pool.
 
         Raises:
-            NotProcessing: One is not, or does not follow the one before it.
-            HeadMoved: Another process has accepted a block meanwhile; what was processing is forgotten.
-            GoesToPool: The block was offered, and others come first; likewise.
+            NotProcessing: A block is not processing, or does not follow the one before it.
+            HeadMoved: Another process has accepted a block meanwhile; the processing blocks are forgotten.
+            GoesToPool: The block was built in `offering`, and others come first; the processing blocks are forgotten.
         """
         tree = self._blocks()
         head = tree.head
@@ -269,25 +269,25 @@ class EvmVM:
         self._give_back(decision.rejected)
 
     def reject(self, block_id: ID) -> None:
-        """Forget a processing block and all that follow it; what others' blocks had goes to the pool.
+        """Forget a processing block and its descendants; the transactions of other nodes' blocks go to the pool.
 
         Raises:
-            NotProcessing: It is not.
+            NotProcessing: The block is not processing.
         """
         self._give_back(self._blocks().reject(block_id))
 
     def begin_anew(self) -> None:
-        """Forget all, the chain's rules too: it has become another fork."""
+        """Forget everything including the chain's rules, because the chain has become another fork."""
         self._known = None
         self._built.clear()
         self._by_hand_of.clear()
 
     def _blocks(self) -> ProcessingBlocks:
-        """Return the tree, whether or not the rows' head is its own still."""
+        """Return the tree, even if the head in the database has moved."""
         return self._caught_up() if self._known is None else self._known
 
     def _caught_up(self) -> ProcessingBlocks:
-        """Return the tree on the rows' head; another process may have moved that."""
+        """Return the tree on the head in the database, which another process may have moved."""
         chain = self._chain
         head = blocks.catch_up(chain)
         if self._known is None or self._config is not chain.config:
@@ -303,10 +303,10 @@ class EvmVM:
         return self._known
 
     def _with_parent(self, block: EvmBlock) -> ProcessingBlocks:
-        """Return the tree that has a block's parent.
+        """Return a tree that contains a block's parent.
 
         Raises:
-            UnknownParent: There is none, although it was looked what other processes have accepted.
+            UnknownParent: The parent is unknown, also after reading the blocks that other processes have accepted.
         """
         tree = self._blocks()
         if not tree.is_parent(block.parent_id):
@@ -317,12 +317,12 @@ class EvmVM:
         return tree
 
     def _ground(self, head: AcceptedBlock) -> tuple[state.StateAt, evm_state.NodeRows]:
-        """Return the accepted state and who reads its trie's nodes."""
+        """Return the accepted state, and the reader of its trie's nodes."""
         return state.state_at(self._chain, head.number), evm_state.NodeRows(self._chain.db)
 
     @contextmanager
     def _executing(self, head: AcceptedBlock) -> Iterator[None]:
-        """Raise HeadMoved for nodes that are not the head's any more; else the rows are damaged."""
+        """Raise HeadMoved if the nodes read are no longer the head's; otherwise the error means that rows are damaged."""
         try:
             yield
         except TrieError as error:
@@ -334,21 +334,21 @@ class EvmVM:
     def _chosen(
         self, parent: AcceptedBlock, line: Sequence[AcceptedBlock]
     ) -> Sequence[Transaction]:
-        """Return what a block on a parent may have: what is offered for it; else of the pool what its `line` has not."""
+        """Return the transactions for a block on a parent: those of `offering`, or those of the pool that are not in `line`."""
         if self._offer is not None:
             return self._offer.transactions if self._offer.parent == parent.hash else ()
         included = {one.hash for block in line for one in block.transactions}
         return choose(self._chain, parent, included)
 
     def _by_hand(self, tree: ProcessingBlocks, parent: AcceptedBlock) -> "_SetByHand":
-        """Return what was set by hand for a block: for the head's child all, for later ones what lasts."""
+        """Return the manual changes and overrides for a block: all for the head's child, only lasting ones for later blocks."""
         found = development.conditions(self._chain)
         on_head = parent.hash == tree.head.hash
         if not on_head:
             found = found.used()
         changes = rows.changes_before(self._chain.db, parent.number + 1) if on_head else []
         if on_head and self._chain.node.profile == "production":
-            # Nobody tells a maker of blocks, and a web process hears of it a little later.
+            # Block producers get no event, and a web process gets it a little later.
             self._chain.memory.see_changes(parent, changes)
         return _SetByHand(
             found.of_next_block(parent.header.timestamp),
@@ -368,15 +368,15 @@ class EvmVM:
         )
 
     def _prefetch(self, addresses: Iterable[Address | None], head: AcceptedBlock) -> None:
-        """Read the accounts that are surely needed, in a few statements."""
+        """Read the accounts that are certainly needed, in a few statements."""
         wanted = {one for one in addresses if one is not None}
         wanted.add(self._chain.config.coinbase)
         state.prefetch_accounts(self._chain, list(wanted), head.number)
 
     def _give_back(self, rejected: Sequence[AcceptedBlock]) -> None:
-        """Offer the transactions of rejected blocks to the pool; those of own blocks wait there still.
+        """Submit the transactions of rejected blocks to the pool; those of own blocks are still in it.
 
-        What was decided stands, whether or not that succeeds: clients send again what is mined nowhere.
+        The decision is final even if this fails: clients send transactions that were not mined again.
         """
         raws: list[bytes] = []
         for block in rejected:
@@ -391,22 +391,22 @@ class EvmVM:
 
 
 class _Offer(NamedTuple):
-    """What goes into a block without the pool."""
+    """Transactions for a block that bypass the pool."""
 
     transactions: Sequence[Transaction]
     parent: Hash
-    """The only block on which that may be."""
+    """The only parent for which they may be used."""
 
 
 class _ThisThread(threading.local):
-    """What a thread wants of the blocks that it has accepted."""
+    """A thread's condition for accepting blocks."""
 
     mines: str | None = None
-    """As what they are made; see `EvmVM.mining`."""
+    """The mining mode that must apply; see `EvmVM.mining`."""
 
 
 class _SetByHand(NamedTuple):
-    """What was set by hand for a block that is built."""
+    """The manual changes and overrides for a block that is built."""
 
     override: BlockOverride | None
     changes: StateChanges | None
@@ -415,7 +415,7 @@ class _SetByHand(NamedTuple):
 
 @contextmanager
 def _refusing(block: CandidateBlock) -> Iterator[None]:
-    """Let a refusal say which block is refused."""
+    """Add a block's number and hash to its error."""
     try:
         yield
     except InvalidBlock as refusal:
