@@ -1,1 +1,1 @@
-"""Use cases of the C-Chain: one function, one transaction; events go out after commit."""
+"""Use cases of the C-Chain: one function, one transaction; events are published after the commit."""

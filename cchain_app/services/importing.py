@@ -61,7 +61,7 @@ def import_blocks(
     Args:
         chain: The chain; its genesis block exists.
         raws: The blocks as RLP.
-        told: Is called after each batch with the progress.
+        told: Called after each batch with the progress.
 
     Raises:
         InvalidBlock: By a subclass: a block is rejected, its `number` identifies it. The blocks before it are written.

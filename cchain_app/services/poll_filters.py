@@ -34,7 +34,7 @@ UNIT = 4096
 """Bytes that count as one filter; a larger filter counts as several (NODE_FILTERS)."""
 
 REMEMBERED = 8
-"""Bytes of a transaction's hash with which a filter remembers what it reported: a pool has thousands of transactions."""
+"""Bytes of a transaction's hash by which a filter remembers reported ones: a pool has thousands of transactions."""
 
 
 class FilterNotFound(Exception):

@@ -1,1 +1,1 @@
-"""The only writer of the C-Chain's rows, and the state that engines read from them."""
+"""The only writer of the C-Chain's rows, and the reader of state for the engines."""

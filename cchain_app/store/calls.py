@@ -1,8 +1,8 @@
-"""Calls of accepted transactions: written behind their blocks, in order and each once.
+"""Calls of accepted transactions, written after their blocks, in order and each exactly once.
 
-The progress is a key: that of the next row. It moves in the transaction that writes the rows, and only from
-where the writer believes it to be, so that two writers never write the same, and one that was killed
-goes on in the middle of a block.
+The progress is the key of the next row. It is updated in the transaction that writes the rows, and only if it is
+still the value that the writer has read. So two writers never write the same rows, and a writer that was killed
+resumes in the middle of a block.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ _CALL: Final = (
 )  # fmt: skip
 _PROGRESS: Final = ("id", "next_call", "unrecorded")
 _ONLY: Final = 1
-"""The key of the one row."""
+"""The key of the only row."""
 
 _READ: Final = """
 SELECT next_call, unrecorded, coalesce((SELECT max(id) FROM cchain_app_rewind), 0),
@@ -32,14 +32,14 @@ SELECT next_call, unrecorded, coalesce((SELECT max(id) FROM cchain_app_rewind), 
 FROM cchain_app_callprogress WHERE id = %s
 """
 
-# Of two that begin at once the second finds how far the first is by now.
+# If two processes insert at the same time, the second one reads the progress of the first.
 _BEGIN: Final = """
 INSERT INTO cchain_app_callprogress (id, next_call, unrecorded) VALUES (%s, %s, 0)
 ON CONFLICT (id) DO NOTHING
 """
 
 FIRST: Final = row_id(1)
-"""The first key: nothing was executed in the genesis block."""
+"""The first key: the genesis block executes nothing."""
 
 _KEPT_REVERT_DATA: Final = 1024
 _KEPT_ERROR: Final = 100
@@ -47,16 +47,16 @@ _SELECTOR: Final = 4
 
 
 class Progress(NamedTuple):
-    """How far calls are written."""
+    """The progress of writing calls."""
 
     next_call: int
     """The key of the next row."""
     unrecorded: int
-    """Transactions of which only the outermost frame is a row."""
+    """Number of transactions of which only the outermost frame is a row."""
     rewinds: int = 0
-    """How often a development chain had gone back by then."""
+    """Number of rewinds of the development chain at that time."""
     generation: int = 0
-    """How often its rows had gone back (`chaindb.generation`)."""
+    """Number of times that its rows were rewound (`chaindb.generation`)."""
     first: int = 0
     """The first block whose calls are kept (`history`)."""
 
@@ -67,17 +67,17 @@ class Progress(NamedTuple):
 
 
 class ProgressMoved(Exception):
-    """Another writer has written what this one was about to, or the chain went back and may have other blocks now."""
+    """Another process has written these calls, or the chain was rewound and may have other blocks now."""
 
 
 def progress(db: Database) -> Progress | None:
-    """Return how far calls are written, or None where that was never begun."""
+    """Return the progress of writing calls, or None if it was never started."""
     found = db.row(_READ, [_ONLY])
     return None if found is None else Progress(*found)
 
 
 def begin(db: Database) -> Progress:
-    """Begin to write calls, unless that was done; return how far they are."""
+    """Start writing calls, unless that was done before; return the progress."""
     found = progress(db)
     if found is None:
         with db.atomic():
@@ -88,19 +88,19 @@ def begin(db: Database) -> Progress:
 
 
 def write(db: Database, rows: Sequence[Row], before: Progress, after: Progress) -> None:
-    """Write rows whose keys are from the next one on, and move the progress behind them.
+    """Write rows with keys from the next one on, and move the progress past them.
 
     Args:
-        db: Where the chain is.
+        db: The chain's database.
         rows: The rows.
-        before: What the progress was before any of their blocks was read.
-        after: What it is then.
+        before: The progress before any of their blocks was read.
+        after: The progress afterwards.
 
     Raises:
-        ProgressMoved: It is something else by now; nothing is written.
+        ProgressMoved: The progress is another one by now; nothing is written.
     """
     with db.atomic():
-        # Who goes back takes this row before any block is deleted, so what is read now holds until the commit.
+        # A rewind locks this row before it deletes any block, so the values read here hold until the commit.
         list(db.objects(models.CallProgress).select_for_update().filter(id=_ONLY))
         if progress(db) != before:
             raise ProgressMoved
@@ -109,11 +109,11 @@ def write(db: Database, rows: Sequence[Row], before: Progress, after: Progress) 
 
 
 class Recorded(NamedTuple):
-    """What is known of a transaction's frames."""
+    """The recorded frames of a transaction."""
 
     frames: Sequence[Frame]
     whole: bool = True
-    """Whether those are all; else the outermost one stands for them, without its gas."""
+    """Whether these are all frames; otherwise the outermost one represents them, without its gas."""
 
 
 def rows_of(
@@ -122,10 +122,10 @@ def rows_of(
     """Yield the rows of a block's transactions from a position on.
 
     Args:
-        number: The block.
-        position: Of the first of these transactions.
-        place: Of its first row, among the block's.
-        transactions: What is known of them.
+        number: Height of the block.
+        position: Index of the first of these transactions.
+        place: Position of its first row among the block's rows.
+        transactions: The recorded frames of the transactions.
     """
     for following, recorded in enumerate(transactions):
         shown = placed(recorded.frames)
@@ -139,7 +139,7 @@ def rows_of(
 
 
 def call_of_row(row: Row) -> models.Call:
-    """Return a row as the model has it, without writing it."""
+    """Return a row as a model instance, without writing it."""
     fields = ("transaction_id" if name == "transaction" else name for name in _CALL)
     values = (HexBytes(value) if isinstance(value, bytes) else value for value in row)
     return models.Call(**dict(zip(fields, values, strict=True)))

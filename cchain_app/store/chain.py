@@ -1,4 +1,4 @@
-"""Blocks with their transactions, receipts and logs: written whole, read whole."""
+"""Writes and reads complete blocks with their transactions, receipts and logs."""
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -74,25 +74,25 @@ WHERE id >= %s AND id < %s ORDER BY id
 
 
 class HeadRow(NamedTuple):
-    """The last block, and what else tells rows from others."""
+    """The last block, and other values that identify the version of the rows."""
 
     number: int
-    """Of the head."""
+    """Height of the head."""
     hash: Hash
     generation: int
-    """How often the rows went back (`chaindb.generation`)."""
+    """Number of times that the rows were rewound (`chaindb.generation`)."""
     chain_id: int | None
     """As `chain_id` returns it."""
 
 
 def head_pointer(db: Database) -> tuple[int, Hash] | None:
-    """Return height and hash of the last block, or None when there is no genesis block."""
+    """Return height and hash of the last block, or None if there is no genesis block."""
     found = db.row(*POINTER_QUESTION)
     return None if found is None else (found[0], Hash(bytes(found[1])))
 
 
 def first_block(db: Database) -> tuple[Hash, int] | None:
-    """Return hash and time (Unix seconds) of block 0, or None where there is none, or no tables yet."""
+    """Return hash and time (Unix seconds) of block 0, or None if it, or the table, does not exist yet."""
     if not db.has_table("cchain_app_block"):
         return None
     found = db.row("SELECT hash, timestamp FROM cchain_app_block WHERE number = 0")
@@ -100,25 +100,25 @@ def first_block(db: Database) -> tuple[Hash, int] | None:
 
 
 def head_row(db: Database) -> HeadRow | None:
-    """Return head, generation and chain ID of one moment, or None when there is no genesis block."""
+    """Return a consistent read of head, generation and chain ID, or None if there is no genesis block."""
     found = db.row(HEAD_ROW.format(more=""))
     return None if found is None else read_head(found)
 
 
 def read_head(row: Sequence[Any]) -> HeadRow:
-    """Return the row that `HEAD_ROW` asks for."""
+    """Parse the row that `HEAD_ROW` selects."""
     number, block_hash, generation, chain_id = row
     return HeadRow(number, Hash(bytes(block_hash)), int(generation), chain_id)
 
 
 def head_number(db: Database) -> int | None:
-    """Return the height of the chain, or None when there is no genesis block."""
+    """Return the height of the chain, or None if there is no genesis block."""
     pointer = head_pointer(db)
     return None if pointer is None else pointer[0]
 
 
 def commit(db: Database, made: Sequence[VerifiedBlock]) -> None:
-    """Write blocks that follow each other and all that they changed, in the same few statements.
+    """Write consecutive blocks and all of their changes, with a few statements for all of them.
 
     The caller holds the lock and the transaction.
     """
@@ -141,13 +141,13 @@ def commit(db: Database, made: Sequence[VerifiedBlock]) -> None:
 def commit_state(
     db: Database, changes: Sequence[tuple[int, StateChanges]], tries: Sequence[TrieUpdate]
 ) -> None:
-    """Write what blocks changed: state as it is now, as it was, and the trie's nodes."""
+    """Write the changes of blocks: the current state, its history, and the trie's nodes."""
     state.write_changes(db, changes)
     state.write_nodes(db, tries)
 
 
 def chain_id(db: Database) -> int | None:
-    """Return the chain ID that transactions are signed for, or None before the genesis, or with no tables yet."""
+    """Return the current chain ID, or None if the genesis block, or the table, does not exist yet."""
     if not db.has_table("cchain_app_chain"):
         return None
     found = db.row("SELECT chain_id FROM cchain_app_chain")
@@ -155,31 +155,31 @@ def chain_id(db: Database) -> int | None:
 
 
 def first_chain_id(db: Database) -> int | None:
-    """Return the chain ID that the database was begun with, or None before its genesis."""
+    """Return the chain ID with which the database was created, or None before its genesis block."""
     found = db.row("SELECT coalesce(first_chain_id, chain_id) FROM cchain_app_chain")
     return None if found is None else int(found[0])
 
 
 def set_chain_id(db: Database, chain_id: int) -> None:
-    """Write another chain ID; the one that the database was begun with stays known."""
+    """Write another chain ID; the initial one is kept too."""
     first = Coalesce("first_chain_id", "chain_id")
     db.objects(models.Chain).update(first_chain_id=first, chain_id=chain_id)
 
 
 def bring_back_chain_id(db: Database) -> None:
-    """Let the chain have the chain ID again that the database was begun with."""
+    """Restore the chain ID with which the database was created."""
     first = Coalesce("first_chain_id", "chain_id")
     db.objects(models.Chain).update(chain_id=first, first_chain_id=None)
 
 
 def genesis_hash(db: Database) -> Hash | None:
-    """Return the genesis block that the database was begun with, or None before that."""
+    """Return the hash of the genesis block with which the database was created, or None before that."""
     found = db.row("SELECT genesis_hash FROM cchain_app_chain")
     return None if found is None else Hash(bytes(found[0]))
 
 
 def makes_blocks(db: Database) -> bool:
-    """Say whether this node makes blocks on the chain: not on one that was imported."""
+    """Return whether this node makes blocks on the chain, which is not so on an imported one."""
     found = db.row("SELECT makes_blocks FROM cchain_app_chain")
     return found is None or bool(found[0])
 
@@ -192,7 +192,7 @@ def set_makes_blocks(db: Database, *, makes: bool) -> None:
 def begin(
     db: Database, genesis: AcceptedBlock, chain_id: int, *, makes_blocks: bool = True
 ) -> None:
-    """Write the genesis block, and which chain it begins."""
+    """Write the genesis block, and the row of its chain."""
     db.objects(models.Chain).create(
         genesis_hash=genesis.hash, chain_id=chain_id, makes_blocks=makes_blocks
     )
@@ -206,8 +206,8 @@ _FORGET_FROM: Final = tuple(
         ("accountchange", "id"), ("storagechange", "id"),
     )
 )  # fmt: skip
-"""In an order in which nothing refers to what is gone."""
-# Of the one row, whatever it has: then nobody writes calls until this is committed.
+"""Ordered so that no remaining row refers to a deleted one."""
+# Updates the only row unconditionally, which locks it: no other process writes calls until this is committed.
 _NO_CALLS_FROM: Final = """
 UPDATE cchain_app_callprogress
 SET next_call = CASE WHEN next_call > %s THEN %s ELSE next_call END
@@ -215,9 +215,9 @@ SET next_call = CASE WHEN next_call > %s THEN %s ELSE next_call END
 
 
 def forget_above(db: Database, number: int) -> None:
-    """Delete all blocks above a height with all that they brought, what they changed and their calls.
+    """Delete all blocks above a height with their contents, the history of their changes, and their calls.
 
-    The state is the caller's business. Code stays: nobody else has its hash.
+    The caller rewinds the state. Code stays, because a hash always identifies the same code.
     """
     first = models.row_id(number + 1)
     db.execute(_NO_CALLS_FROM, (first, first))
@@ -228,10 +228,10 @@ def forget_above(db: Database, number: int) -> None:
 
 
 def load_block(db: Database, number: int) -> AcceptedBlock:
-    """Return an accepted block with all that is in it.
+    """Return an accepted block with its contents.
 
     Raises:
-        Block.DoesNotExist: There is none at this height.
+        Block.DoesNotExist: There is no block at this height.
     """
     found = load_blocks(db, number, number)
     if not found:
@@ -240,18 +240,18 @@ def load_block(db: Database, number: int) -> AcceptedBlock:
 
 
 def load_blocks(db: Database, first: int, last: int) -> list[AcceptedBlock]:
-    """Return the accepted blocks from height `first` to `last` with all that is in them, asked for together."""
+    """Return the accepted blocks from height `first` to `last` with their contents, read together."""
     return read_blocks(db.answers(block_questions(first, last)))
 
 
 def block_questions(first: int, last: int) -> list[Question]:
-    """Return what is asked to read the blocks from height `first` to `last` whole; see `read_blocks`."""
+    """Return the queries for the complete blocks from height `first` to `last`; see `read_blocks`."""
     keys = (models.row_id(first), models.row_id(last + 1))
     return [(_BLOCKS, (first, last)), (_SENT, keys), (_LOGS, keys)]
 
 
 def read_blocks(answers: Sequence[Rows]) -> list[AcceptedBlock]:
-    """Return the blocks that `block_questions` asked for, in order."""
+    """Return the blocks from the results of `block_questions`, in order."""
     blocks, sent, logs = answers
     sent_by_block = _grouped(map(_Sent._make, sent), lambda one: models.height_of(one.id))
     logs_by_transaction = _grouped(logs, lambda row: int(row[0]))
@@ -290,7 +290,7 @@ def _loaded(
 
 
 def _grouped(rows: Iterable[T], key: Callable[[T], int]) -> dict[int, tuple[T, ...]]:
-    """Return rows, which come in order, by key."""
+    """Group rows, which are already ordered, by key."""
     return {value: tuple(group) for value, group in itertools.groupby(rows, key)}
 
 
@@ -363,11 +363,14 @@ def _price(transaction: Transaction, block: AcceptedBlock) -> int:
 
 
 _NO_TOPICS: Final = (None, None, None, None)
-"""In the places of the topics that a log has not."""
+"""Values for the topics that a log does not have."""
 
 
 def _log_rows(block: AcceptedBlock) -> Iterator[Row]:
-    first_row, first = models.row_id(block.number), 0  # to which `row_id` adds the place
+    first_row, first = (
+        models.row_id(block.number),
+        0,
+    )  # a row's key is `first_row` plus the log's index
     for index, receipt in enumerate(block.receipts):
         transaction = models.row_id(block.number, index)
         yield from [

@@ -1,6 +1,6 @@
-"""Development changes, what was set for the blocks to come, and snapshots, as rows.
+"""Rows of development changes, overrides for future blocks, and snapshots.
 
-Whoever writes holds the chain's lock and the transaction.
+Writers hold the chain's lock and the transaction.
 """
 
 import json
@@ -16,7 +16,7 @@ from chaindb.database import Database, Question, Row
 from primitives.evm import Address, Hash, Slot, Word
 
 _ONLY: Final = 1
-"""The key of the one row."""
+"""The key of the only row."""
 _CONDITIONS: Final = (
     "instance_id", "mining", "block_interval", "next_timestamp", "timestamp_interval",
     "next_base_fee", "next_prev_randao", "coinbase", "gas_limit", "next_snapshot", "rewinds",
@@ -42,7 +42,7 @@ _SET_BEFORE: Final = (
     " UNION ALL SELECT NULL, signature, signer FROM cchain_app_impersonatedsignature WHERE number = %s"
 )
 KEPT_REWINDS: Final = 10_000
-"""Times that the chain went back. A filter that was polled before reports from the beginning."""
+"""Number of rewinds that are kept. A filter that was last polled before them reports from the beginning."""
 _CHANGED_ACCOUNTS: Final = (
     "SELECT address FROM cchain_app_accountchange WHERE number = %s AND address IN ({keys})"
 )
@@ -52,23 +52,23 @@ _CHANGED_SLOTS: Final = (
 
 
 class Snapshot(NamedTuple):
-    """A moment to which the chain can go back."""
+    """A state of the chain that can be restored."""
 
     id: int
     number: int
-    """Of the head."""
+    """Height of the head."""
     hash: Hash
     changes: int
-    """Development changes that were made on the head before it."""
+    """Number of development changes on the head before the snapshot."""
     clock_offset: int
     """Seconds."""
     pool: tuple[tuple[bytes, Address, int], ...]
-    """Envelope, sender and arrival (Unix seconds) of what waited."""
+    """Envelope, sender and arrival (Unix seconds) of the pending transactions."""
     next_timestamp: int | None = None
     next_base_fee: int | None = None
     next_prev_randao: Hash | None = None
     chain_id: int | None = None
-    """For which what waited is signed; None: of an older version, the chain's."""
+    """The chain ID for which they are signed; None: the snapshot of an older version, with the chain's ID."""
 
 
 _SNAPSHOT: Final = """
@@ -77,12 +77,12 @@ SELECT {columns} FROM cchain_app_snapshot WHERE id = %s
 
 
 def conditions_questions() -> list[Question]:
-    """Return what `conditions` asks."""
+    """Return the queries of `conditions`."""
     return [_SETTINGS_QUESTION, impersonation.SIGNATURES_QUESTION]
 
 
 def conditions(db: Database) -> Conditions:
-    """Return what was set for the blocks to come."""
+    """Return the overrides for future blocks."""
     row = db.row(*_SETTINGS_QUESTION)
     signatures = impersonation.signatures(db)
     if row is None:
@@ -99,13 +99,13 @@ def conditions(db: Database) -> Conditions:
 
 
 def set_conditions(db: Database, found: Conditions) -> None:
-    """Write what is set for the blocks to come; signatures are written one by one (`impersonation`)."""
+    """Write the overrides for future blocks; signatures are written one by one (`impersonation`)."""
     row = (_ONLY, *(getattr(found, name) for name in _CONDITIONS))
     db.upsert(models.DevelopmentSettings, ("id", *_CONDITIONS), [row])
 
 
 def changes_question(number: int) -> Question:
-    """Return what `changes_before` asks."""
+    """Return the query of `changes_before`."""
     return _CHANGES, (models.row_id(number), models.row_id(number + 1))
 
 
@@ -116,18 +116,18 @@ def changes_before(db: Database, number: int) -> list[Change]:
 
 
 def count_before(db: Database, number: int) -> int:
-    """Return how many development changes precede a block."""
+    """Return the number of development changes that precede a block."""
     row = db.row(_COUNT, (models.row_id(number), models.row_id(number + 1)))
     return 0 if row is None else int(row[0])
 
 
 def set_question(number: int) -> Question:
-    """Return what `set_before` asks."""
+    """Return the query of `set_before`."""
     return _SET_BEFORE, (models.row_id(number), models.row_id(number + 1), number)
 
 
 def set_before(db: Database, number: int) -> tuple[int, dict[bytes, Address]]:
-    """Return how many development changes precede a block, and whose signatures were set then, in one statement."""
+    """Return the number of development changes before a block, and the signers set for it, in one statement."""
     found = db.rows(*set_question(number))
     (changes,) = (int(one[0]) for one in found if one[0] is not None)
     signers = {bytes(one[1]): Address(bytes(one[2])) for one in found if one[0] is None}
@@ -135,24 +135,24 @@ def set_before(db: Database, number: int) -> tuple[int, dict[bytes, Address]]:
 
 
 def has_changes_up_to(db: Database, number: int) -> bool:
-    """Say whether there are changes that precede a block, or any before it."""
+    """Return whether there are changes that precede a block or any earlier one."""
     return db.objects(models.DevelopmentChange).filter(id__lt=models.row_id(number + 1)).exists()
 
 
 def apply(
     db: Database, head: int, changes: Sequence[Change], effect: StateChanges, first_place: int
 ) -> None:
-    """Write changes that were made on the head, and what they do to accounts and slots.
+    """Write changes that were made on the head, and their effect on accounts and slots.
 
-    What the head's block had not changed gets its history here: then the state at the height before is
-    what it was.
+    For accounts and slots that the head's block had not changed, this writes the history rows, so that the state at
+    the height before stays as it was.
 
     Args:
-        db: Where the chain is.
+        db: The chain's database.
         head: Height of the head.
-        changes: In order.
-        effect: What they do together.
-        first_place: How many changes were made on this head before.
+        changes: The changes, in order.
+        effect: Their combined effect.
+        first_place: Number of changes that were made on this head before.
     """
     new_accounts, new_slots = _write_history(db, head, effect) if head else (set(), set())
     rows: list[Row] = []
@@ -172,7 +172,7 @@ def apply(
 
 
 def _write_history(db: Database, head: int, effect: StateChanges) -> tuple[set[Any], set[Any]]:
-    """Write what accounts and slots were before the head's block where that did not change them."""
+    """Write the history rows of accounts and slots that the head's block did not change."""
     changed = _changed_in(db, _CHANGED_ACCOUNTS, head, list(effect.accounts))
     accounts = {key: change for key, change in effect.accounts.items() if key not in changed}
     keys = [address + slot for address, slot in effect.storage]
@@ -202,15 +202,15 @@ def _next_place(db: Database, sql: str, number: int) -> int:
 
 
 def forget_changes(db: Database, number: int, first_place: int, undone: Sequence[Change]) -> None:
-    """Delete the changes before a block from a place on, and all that precede later blocks.
+    """Delete the changes before a block from a position on, and all that precede later blocks.
 
-    History that they wrote for the block before goes with them.
+    The history that they wrote for the block before is deleted too.
 
     Args:
-        db: Where the chain is.
-        number: Of the block.
-        first_place: How many of the changes before it stay.
-        undone: The others of them.
+        db: The chain's database.
+        number: Height of the block.
+        first_place: Number of the changes before it that stay.
+        undone: The other changes before it.
     """
     for change in undone:
         if not change.wrote_history:
@@ -226,13 +226,13 @@ def forget_changes(db: Database, number: int, first_place: int, undone: Sequence
 
 
 def add_rewind(db: Database, count: int, number: int) -> None:
-    """Write that the chain went back to a height, and forget times long ago."""
+    """Record a rewind to a height, and delete the rows of the oldest rewinds."""
     db.insert(models.Rewind, ("id", "number"), [(count, number)])
     db.execute("DELETE FROM cchain_app_rewind WHERE id <= %s", (count - KEPT_REWINDS,))
 
 
 def lowest_since(db: Database, seen: int) -> int | None:
-    """Return the lowest height to which the chain went back after so many times; 0 if that is long ago."""
+    """Return the lowest height to which the chain was rewound after `seen` rewinds; 0 if some rows were deleted."""
     row = db.row("SELECT min(id), min(number) FROM cchain_app_rewind WHERE id > %s", (seen,))
     if row is None or row[0] is None:
         return None
@@ -249,7 +249,7 @@ def add_snapshot(db: Database, snapshot: Snapshot) -> None:
 
 
 def snapshot(db: Database, number: int) -> Snapshot | None:
-    """Return a snapshot, or None when there is none with this number."""
+    """Return the snapshot with this number, or None."""
     row = db.row(_SNAPSHOT, (number,))
     return None if row is None else _snapshot(row)
 
@@ -266,12 +266,12 @@ def forget_snapshots(db: Database, first: int) -> None:
 
 
 def forget_snapshots_above(db: Database, number: int, changes: int | None) -> None:
-    """Delete the snapshots of what is gone when a block is the head again.
+    """Delete the snapshots that are no longer valid after a rewind to a block.
 
     Args:
-        db: Where the chain is.
-        number: Of the block.
-        changes: How many changes by hand were kept on it; None: all.
+        db: The chain's database.
+        number: Height of the block.
+        changes: Number of the manual changes on it that were kept; None: all.
     """
     db.execute("DELETE FROM cchain_app_snapshot WHERE number > %s", (number,))
     if changes is not None:
@@ -294,7 +294,7 @@ def _snapshot(row: Sequence[Any]) -> Snapshot:
 
 
 def _amount(stored: Any) -> int | None:
-    """Return a number of 256 bits, whatever a database has for it."""
+    """Return a number of 256 bits as an int, whatever type the database returns."""
     return None if stored is None else int(stored)
 
 

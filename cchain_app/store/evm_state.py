@@ -1,8 +1,8 @@
-"""State at a height, as the EVM engines read it from the rows.
+"""The state at a height, read from the rows for the EVM engines.
 
-State at height N is the oldest change after N, else the current row. Each question is one SQL
-statement, so that an answer is right while a writer commits the next block, or gives up old states: a row of rank -1
-says that the state is not kept. Where it takes several, that is looked at after them (`history`).
+A value at height N is in the oldest change after N; without such a change it is the current row. Each read is a single
+SQL statement, so that it is correct while a writer commits the next block or prunes old states. A row of rank -1 means
+that the state was pruned. Reads that take several statements check that after the last one (`history`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,10 +17,10 @@ from chaindb.database import Database, Question
 from primitives.evm import ZERO_HASH, ZERO_WORD, Address, Hash, Slot, Word
 
 _PRUNED = -1
-"""The rank of what says that a state was given up."""
+"""The rank of the row that means that the state was pruned."""
 
 _PIECE = 2_000
-"""Rows that are read together of many."""
+"""Number of rows that are fetched together from a large result."""
 
 _ACCOUNT = """
 SELECT nonce, balance, code_hash, 0 AS rank FROM (
@@ -72,10 +72,10 @@ _NODES = "SELECT key, rlp FROM cchain_app_trienode WHERE key IN ({keys})"
 
 
 def account_at(db: Database, address: Address, number: int) -> AccountState | None:
-    """Return an account as it was after block `number`, or None when it did not exist.
+    """Return an account as of block `number`, or None if it did not exist.
 
     Raises:
-        StatePruned: The state of that height was given up.
+        StatePruned: The state at that height was pruned.
     """
     row = db.row(_ACCOUNT, (address, number, address, number))
     if row is not None and row[3] == _PRUNED:
@@ -84,13 +84,13 @@ def account_at(db: Database, address: Address, number: int) -> AccountState | No
 
 
 def slot_question(address: Address, slot: Slot, number: int) -> Question:
-    """Return what `slot_at` asks."""
+    """Return the query of `slot_at`."""
     key = address + slot
     return _SLOT, (key, number, key, number)
 
 
 def slot_at(db: Database, address: Address, slot: Slot, number: int) -> Word:
-    """Return a storage slot as it was after block `number`; zero when it was not set. Raises as `account_at`."""
+    """Return a storage slot as of block `number`; zero if it was not set. Raises as `account_at`."""
     row = db.row(*slot_question(address, slot, number))
     if row is not None and row[1] == _PRUNED:
         raise state_pruned(db, number)
@@ -98,7 +98,7 @@ def slot_at(db: Database, address: Address, slot: Slot, number: int) -> Word:
 
 
 def has_storage_at(db: Database, address: Address, number: int) -> bool:
-    """Return whether an account had a slot that was not zero after block `number`. Raises as `account_at`."""
+    """Return whether an account had a nonzero slot as of block `number`. Raises as `account_at`."""
     first, last = address + bytes(32), address + b"\xff" * 32
     found = db.row(_HAS_STORAGE, (first, last, number, first, last, number, ZERO_WORD, number))
     verify_state(db, number)
@@ -106,24 +106,24 @@ def has_storage_at(db: Database, address: Address, number: int) -> bool:
 
 
 def code(db: Database, code_hash: Hash) -> bytes:
-    """Return code by its hash; empty when there is none (the hash of nothing)."""
+    """Return code by its hash; empty if it does not exist (the hash of no bytes)."""
     row = db.row("SELECT code FROM cchain_app_code WHERE hash = %s", (code_hash,))
     return b"" if row is None else bytes(row[0])
 
 
 def block_hash(db: Database, number: int) -> Hash:
-    """Return the hash of an accepted block, zero when there is none."""
+    """Return the hash of an accepted block, or zero if it does not exist."""
     row = db.row("SELECT hash FROM cchain_app_block WHERE number = %s", (number,))
     return ZERO_HASH if row is None else Hash(bytes(row[0]))
 
 
 def accounts_questions(db: Database, addresses: Iterable[Address]) -> list[Question]:
-    """Return what `accounts_now` asks."""
+    """Return the queries of `accounts_now`."""
     return db.key_questions(_ACCOUNTS, sorted(addresses))
 
 
 def accounts_now(db: Database, addresses: Iterable[Address]) -> dict[Address, AccountState]:
-    """Return those of the accounts that exist at the head, hundreds in one statement."""
+    """Return those of the accounts that exist at the head; one statement reads hundreds."""
     found: dict[Address, AccountState] = {}
     for address, nonce, balance, code_hash in db.rows_by_keys(_ACCOUNTS, sorted(addresses)):
         state = AccountState(int(nonce), int(balance), Hash(bytes(code_hash)))
@@ -132,7 +132,7 @@ def accounts_now(db: Database, addresses: Iterable[Address]) -> dict[Address, Ac
 
 
 def slots_now(db: Database, keys: Iterable[bytes]) -> dict[bytes, Word]:
-    """Return the values at the head of slots by key (address and slot); zero where not set."""
+    """Return the values of slots at the head by key (address and slot); zero if not set."""
     wanted = list(keys)
     values = dict.fromkeys(wanted, ZERO_WORD)
     found = db.rows_by_keys(_SLOTS, wanted)
@@ -141,13 +141,13 @@ def slots_now(db: Database, keys: Iterable[bytes]) -> dict[bytes, Word]:
 
 
 Values = tuple[dict[Address, AccountState | None], dict[tuple[Address, Slot], Word]]
-"""Accounts and slots of one height; an account is None that does not exist."""
+"""Accounts and slots of one height; an account that does not exist is None."""
 
 
 def before_blocks(db: Database, first: int, last: int) -> dict[int, Values]:
-    """Return the accounts and slots that each of some blocks changed, as they were before it, in three statements.
+    """Return the accounts and slots that each block of a range changed, as they were before it, in three statements.
 
-    Raises as `account_at`, for the state before the first of them.
+    Raises as `account_at`, for the state before the first block.
     """
     keys = {"id__gte": models.row_id(first), "id__lt": models.row_id(last + 1)}
     found: dict[int, Values] = {number: ({}, {}) for number in range(first, last + 1)}
@@ -165,9 +165,9 @@ def before_blocks(db: Database, first: int, last: int) -> dict[int, Values]:
 
 
 def all_accounts(db: Database) -> Iterator[tuple[Address, DumpedAccount]]:
-    """Yield all accounts as they are at the head, in order of their addresses, from two statements.
+    """Yield all accounts as of the head, ordered by address, from two statements.
 
-    The caller sees the database as of one moment.
+    The caller reads the database in one consistent snapshot.
     """
     slots = groupby(in_pieces(db, _ALL_SLOTS), key=lambda row: bytes(row[0][:20]))
     owner, of_owner = next(slots, _NO_SLOTS)
@@ -180,7 +180,7 @@ def all_accounts(db: Database) -> Iterator[tuple[Address, DumpedAccount]]:
 
 
 def in_pieces(db: Database, sql: str, params: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a query, read piece by piece: they may be more than memory holds."""
+    """Yield the rows of a query, fetched in parts, because the result may not fit into memory."""
     with db.connection.chunked_cursor() as cursor:
         cursor.execute(sql, params)
         while piece := cursor.fetchmany(_PIECE):
@@ -188,7 +188,7 @@ def in_pieces(db: Database, sql: str, params: Sequence[Any] = ()) -> Iterator[tu
 
 
 def values_at(db: Database, number: int) -> Values:
-    """Return the accounts and slots that blocks above a height changed, as they were at that height. Raises as `account_at`."""
+    """Return the accounts and slots that blocks above a height changed, as of that height. Raises as `account_at`."""
     above = {"id__gte": models.row_id(number + 1)}
     accounts: dict[Address, AccountState | None] = {}
     changed = db.objects(models.AccountChange).filter(**above).order_by("id")
@@ -209,19 +209,19 @@ def slots_of(db: Database, address: Address) -> dict[Slot, Word]:
 
 
 class NodeRows:
-    """Reads trie nodes at the head, many in one statement (a `NodeReader`)."""
+    """Reads trie nodes at the head, many per statement (a `NodeReader`)."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
 
     def nodes(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Return the nodes with these keys in their order, None for those that do not exist."""
+        """Return the nodes with these keys, in the same order; None for those that do not exist."""
         found = {bytes(key): bytes(rlp) for key, rlp in self._db.rows_by_keys(_NODES, list(keys))}
         return [found.get(key) for key in keys]
 
 
 def account_of(nonce: Any, balance: Any, code_hash: Any) -> AccountState | None:
-    """Return a row as an account; nulls mean that it did not exist."""
+    """Return an account from the values of a row; nulls mean that it did not exist."""
     if nonce is None:
         return None
     return AccountState(int(nonce), int(balance), Hash(bytes(code_hash)))

@@ -1,4 +1,4 @@
-"""What a process reads that follows the head: whether there are new blocks, and what they brought."""
+"""Reads for a process that follows the head: whether there are new blocks, and their changes."""
 
 from typing import Final, NamedTuple
 
@@ -13,31 +13,31 @@ _HEAD_AFTER: Final = chain.HEAD_ROW.format(
 )
 _ACCOUNTS: Final = "SELECT address FROM cchain_app_accountchange WHERE id >= %s"
 _SLOTS: Final = "SELECT key FROM cchain_app_storagechange WHERE id >= %s"
-# What was changed before the first of them counts as the block's before it.
+# Changes before the first missed block are recorded with the block before it, so the queries above do not find them.
 _BY_HAND: Final = "SELECT 1 FROM cchain_app_developmentchange WHERE id >= %s AND id < %s LIMIT 1"
 
 Changed = tuple[set[Address], set[tuple[Address, Slot]]]
-"""Accounts and slots whose values are other ones than before."""
+"""Accounts and slots whose values have changed."""
 
 
 class Missed(NamedTuple):
     """Blocks that a process has not seen yet."""
 
     blocks: list[AcceptedBlock]
-    """In order; empty where the chain went back meanwhile."""
+    """In order; empty if the chain was rewound meanwhile."""
     changed: Changed | None
-    """What they and later ones changed; None: that was given up (NODE_HISTORY_STATE), or something was changed by hand."""
+    """Changes by these and later blocks; None: history was pruned (NODE_HISTORY_STATE), or there were manual changes."""
 
 
 def head_question(number: int) -> Question:
-    """Return what `head_after` asks."""
+    """Return the query of `head_after`."""
     return _HEAD_AFTER, (number,)
 
 
 def head_after(db: Database, number: int) -> tuple[chain.HeadRow, Hash | None] | None:
-    """Return the head's row, and the hash of the block at a height that was seen before, None if it is gone.
+    """Return the head's row, and the hash of the block at a height seen before, or None if that block is gone.
 
-    None when there is no genesis block.
+    Return None if there is no genesis block.
     """
     found = db.row(*head_question(number))
     if found is None:
@@ -47,7 +47,7 @@ def head_after(db: Database, number: int) -> tuple[chain.HeadRow, Hash | None] |
 
 
 def missed_questions(first: int, last: int) -> list[Question]:
-    """Return what `missed` asks."""
+    """Return the queries of `missed`."""
     since = (row_id(first),)
     return [
         *chain.block_questions(first, last),
@@ -59,7 +59,7 @@ def missed_questions(first: int, last: int) -> list[Question]:
 
 
 def missed(db: Database, first: int, last: int) -> Missed:
-    """Return the blocks from height `first` to `last` and what they changed."""
+    """Return the blocks from height `first` to `last` and their changes."""
     *blocks, accounts, slots, kept, by_hand = (
         db.rows(*one) for one in missed_questions(first, last)
     )

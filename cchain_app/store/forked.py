@@ -1,7 +1,7 @@
-"""What was fetched for a fork, as rows, and which fork it is.
+"""Rows of a fork: its origin, and the data that was fetched from the upstream.
 
-A value that was fetched is the state at the pin and at every later height until a block changes it: it becomes a
-current row without history, together with the row that says that it was asked for.
+A fetched value is the state at the fork block and at every later height until a block changes it. It is stored as a
+current row without history, together with the row that records that it was fetched.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,10 +24,10 @@ _LEAVES = "SELECT key, number FROM cchain_app_forkedleaf WHERE key IN ({keys})"
 
 
 def read_fork(db: Database) -> Fork | None:
-    """Return which fork the database holds; None: none, no chain or no tables yet."""
+    """Return the fork in the database, or None if the chain is not a fork, or there is no chain or no table yet."""
     if not db.has_table("cchain_app_forkedleaf"):
         return None
-    # Of other columns an older version's database has not all.
+    # The database of an older version may not have all other columns.
     found = db.objects(models.Chain).only(*_FORK).first()
     if found is None or found.fork_number is None:
         return None
@@ -43,7 +43,7 @@ def read_fork(db: Database) -> Fork | None:
 
 
 def begin_fork(db: Database, fork: Fork) -> None:
-    """Write of what the chain is a fork, after its first block."""
+    """Write the origin of a fork, after its first block."""
     db.objects(models.Chain).filter(genesis_hash=fork.hash).update(
         fork_url=fork.url,
         fork_number=fork.number,
@@ -53,20 +53,20 @@ def begin_fork(db: Database, fork: Fork) -> None:
 
 
 def forget_everything(db: Database) -> None:
-    """Delete the chain with all that it has and all that was fetched: another fork is to begin."""
+    """Delete the chain and all fetched data, so that another fork can start."""
     for model in (
         models.CallProgress, models.Call, models.Log, models.Receipt, models.Transaction, models.AccountChange,
         models.StorageChange, models.Account, models.StorageSlot, models.TrieNode, models.Block,
         models.PoolTransaction, models.DevelopmentChange, models.ImpersonatedSignature, models.Snapshot,
         models.ForkedAccount, models.ForkedSlot, models.ForkedHash, models.ForkedLeaf, models.KeptHistory, models.Chain,
     ):  # fmt: skip
-        db.objects(model)._raw_delete(db.alias)  # noqa: SLF001  # one statement; all that hangs on them goes too
+        db.objects(model)._raw_delete(db.alias)  # noqa: SLF001  # one statement; all dependent rows are deleted too
 
 
 def known_accounts(
     db: Database, addresses: Iterable[Address]
 ) -> dict[Address, AccountState | None]:
-    """Return those of the accounts that were fetched, as they were at the pin."""
+    """Return those of the accounts that were fetched, as of the fork block."""
     found = db.rows_by_keys(_ACCOUNTS, list(addresses))
     return {Address(bytes(row[0])): evm_state.account_of(*row[1:]) for row in found}
 
@@ -77,7 +77,7 @@ def known_slots(db: Database, keys: Iterable[bytes]) -> set[bytes]:
 
 
 def known_hash(db: Database, number: int) -> Hash | None:
-    """Return the hash of a block before the pin, if it was fetched."""
+    """Return the hash of a block before the fork block, if it was fetched."""
     row = db.row("SELECT hash FROM cchain_app_forkedhash WHERE number = %s", (number,))
     return None if row is None else Hash(bytes(row[0]))
 
@@ -87,9 +87,10 @@ def keep(
     accounts: Mapping[Address, ForkedAccount],
     slots: Mapping[tuple[Address, Slot], Word],
 ) -> None:
-    """Write what was fetched, all of it or nothing; what another thread has written meanwhile stays.
+    """Write fetched data, all of it or nothing; rows that another thread has written meanwhile stay.
 
-    Only who writes that an account was fetched writes its current row: blocks may have changed that since.
+    The current row of an account is inserted only together with its row of fetched data, because blocks may have
+    changed an existing current row since.
     """
     with db.atomic():
         db.acquire(Lock.CCHAIN)
@@ -113,30 +114,30 @@ def keep(
 
 
 def keep_hash(db: Database, number: int, block_hash: Hash) -> None:
-    """Write the hash of a block before the pin."""
+    """Write the hash of a block before the fork block."""
     db.objects(models.ForkedHash).bulk_create(
         [models.ForkedHash(number=number, hash=block_hash)], ignore_conflicts=True
     )
 
 
 def add_leaves(db: Database, number: int, keys: Iterable[bytes]) -> None:
-    """Write that a block's state root has these accounts and slots; those of an earlier one stay its."""
+    """Record that a block's state root includes these accounts and slots; those of earlier blocks keep their number."""
     db.objects(models.ForkedLeaf).bulk_create(
         [models.ForkedLeaf(key=key, number=number) for key in keys], ignore_conflicts=True
     )
 
 
 def leaves_above(db: Database, number: int) -> set[bytes]:
-    """Return the accounts and slots that only blocks above a height have in their state roots."""
+    """Return the accounts and slots that only the state roots of blocks above a height include."""
     found = db.objects(models.ForkedLeaf).filter(number__gt=number)
     return {bytes(key) for key in found.values_list("key", flat=True)}
 
 
 def leaves_of(db: Database, keys: Iterable[bytes]) -> dict[bytes, int]:
-    """Return those of the accounts and slots that any root has, with the first block that has them."""
+    """Return those of the accounts and slots that any root includes, with the first block whose root does."""
     return {bytes(key): int(number) for key, number in db.rows_by_keys(_LEAVES, list(keys))}
 
 
 def forget_leaves_above(db: Database, number: int) -> None:
-    """Delete what only blocks above a height have in their state roots."""
+    """Delete the accounts and slots that only the state roots of blocks above a height include."""
     db.objects(models.ForkedLeaf).filter(number__gt=number).delete()

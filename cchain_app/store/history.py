@@ -1,11 +1,11 @@
-"""How much of the history is there, and who deletes the rest: what accounts and slots were, and calls as rows.
+"""Extent and pruning of the history: earlier values of accounts and slots, and rows of calls.
 
-What can be read is written first, and rows are deleted afterwards. So whoever reads rows and looks then whether
-the height is still kept has read all of them.
+The new extent is written first, and rows are deleted afterwards. So a reader that reads rows and then finds the height
+still within the extent has read all of them.
 
 HistoryPruned
-├── StatePruned     the state of a height was given up
-└── CallsPruned     so were the calls of a block
+├── StatePruned     the state at a height was pruned
+└── CallsPruned     the calls of a block were pruned
 """
 
 from typing import Final
@@ -28,13 +28,13 @@ _LAST_OF_PART: Final = (
 
 
 class HistoryPruned(Exception):
-    """What is asked for was given up by setting."""
+    """The requested history was pruned according to the settings."""
 
 
 class StatePruned(HistoryPruned):
-    """The state of a height was given up.
+    """The state at a height was pruned.
 
-    Unspecified: in the words of go-ethereum for a state that it has pruned, which clients look for.
+    Unspecified: the message is go-ethereum's for a pruned state, because clients search for it.
     """
 
     def __init__(self, number: int, root: bytes) -> None:
@@ -46,9 +46,9 @@ class StatePruned(HistoryPruned):
 
 
 class CallsPruned(HistoryPruned):
-    """The calls of a block were given up while they were searched.
+    """The calls of a block were pruned while they were searched.
 
-    Unspecified: in the words of go-ethereum for a block whose history it has pruned.
+    Unspecified: the message is go-ethereum's for a block whose history was pruned.
     """
 
     def __init__(self, number: int) -> None:
@@ -62,57 +62,57 @@ def first_state(db: Database) -> int:
 
 
 def read_first_state(answer: Rows) -> int:
-    """Return what `FIRST_STATE_QUESTION` asks for, as `first_state` does."""
+    """Return the first block whose state can be read, from the result of `FIRST_STATE_QUESTION`."""
     return int(answer[0][0]) if answer else 0
 
 
 def first_call(db: Database) -> int:
-    """Return the first block whose calls are rows, as far as they are written."""
+    """Return the first block whose calls are kept as rows, if they are written already."""
     found = db.row(_FIRST_CALL)
     return 0 if found is None else int(found[0])
 
 
 def verify_state(db: Database, number: int) -> None:
-    """See that the state after a block is there, after rows of it were read; or before, to refuse early.
+    """Check that the state after a block is kept, after reading its rows; or before, to fail early.
 
     Raises:
-        StatePruned: It is not.
+        StatePruned: It was pruned.
     """
     if number < first_state(db):
         raise state_pruned(db, number)
 
 
 def state_pruned(db: Database, number: int) -> StatePruned:
-    """Return that the state after a block was given up."""
+    """Return the error for a pruned state after a block."""
     found = db.row(_ROOT, [number])
     return StatePruned(number, bytes(32) if found is None else bytes(found[0]))
 
 
 def keep_states_from(db: Database, number: int) -> None:
-    """Let the state of no block before this one be read any more; the caller holds the chain's lock."""
+    """Declare the states before this block pruned; the caller holds the chain's lock."""
     _keep(db, "first_state", number)
 
 
 def keep_calls_from(db: Database, number: int) -> None:
-    """Let no calls of blocks before this one be rows any more; the caller holds the chain's lock."""
+    """Declare the calls of blocks before this one pruned; the caller holds the chain's lock."""
     _keep(db, "first_call", number)
 
 
 def begin_anew_above(db: Database, number: int) -> None:
-    """Let the calls of all blocks above a height be rows again: other blocks come there, whose calls nobody gave up."""
+    """Keep the calls of all blocks above a height again: the chain gets other blocks there, with unpruned calls."""
     db.execute(_CALLS_ABOVE, (number + 1, number + 1))
 
 
 def delete_changes(db: Database, most: int) -> int:
-    """Delete some of the changes that only states need which cannot be read any more; return how many.
+    """Delete some of the changes that only pruned states need; return the number of rows.
 
-    The state at a height is the changes after it undone: those of the first block that is kept are not needed.
+    The state at a height results from undoing the changes after it, so those of the first kept block are not needed.
     """
     return _delete(db, _STATE_TABLES, models.row_id(first_state(db) + 1), most)
 
 
 def delete_calls(db: Database, most: int) -> int:
-    """Delete some of the calls of blocks before the first one that has them; return how many."""
+    """Delete some of the calls of blocks before the first block with calls; return the number of rows."""
     return _delete(db, _CALL_TABLES, models.row_id(first_call(db)), most)
 
 

@@ -1,4 +1,4 @@
-"""The rows of who is impersonated, and of whose signatures are: they survive a restart."""
+"""Rows of impersonated accounts and signatures. They survive restarts."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -9,37 +9,37 @@ from chaindb.database import Database, Question
 from primitives.evm import Address
 
 EVERYBODY: Final = None
-"""In place of an address: every account."""
+"""Used in place of an address: all accounts."""
 _SIGNATURES: Final = "SELECT number, signature, signer FROM cchain_app_impersonatedsignature"
 SIGNATURES_QUESTION: Final[Question] = (f"{_SIGNATURES} ORDER BY id", ())
 
 
 def add(db: Database, account: Address | None) -> None:
-    """Write that an account needs no key; once more changes nothing. The caller holds the lock and the transaction."""
+    """Add an account that needs no key, unless it was added before. The caller holds the lock and the transaction."""
     if not db.objects(models.Impersonation).filter(**_is(account)).exists():
         db.objects(models.Impersonation).create(address=account)
 
 
 def remove(db: Database, account: Address | None) -> bool:
-    """Delete that an account needs no key; return whether that was so. The caller holds the lock and the transaction."""
+    """Remove an account that needs no key; return whether it existed. The caller holds the lock and the transaction."""
     deleted, _ = db.objects(models.Impersonation).filter(**_is(account)).delete()
     return bool(deleted)
 
 
 def addresses(db: Database) -> list[Address]:
-    """Return the accounts that are named, in the order in which they came."""
+    """Return the individually added accounts, in order of addition."""
     named = db.objects(models.Impersonation).exclude(**_is(EVERYBODY)).order_by("id")
     return [Address(bytes(found)) for found in named.values_list("address", flat=True) if found]
 
 
 def includes(db: Database, account: Address) -> bool:
-    """Say whether an account needs no key: it is named, or everybody is."""
+    """Return whether an account needs no key, because it was added or all accounts were."""
     wanted = db.objects(models.Impersonation).filter(**_is(account))
     return wanted.exists() or db.objects(models.Impersonation).filter(**_is(EVERYBODY)).exists()
 
 
 def signatures(db: Database) -> tuple[ImpersonatedSignature, ...]:
-    """Return all signatures whose signer was set by hand, in order."""
+    """Return all impersonated signatures, in order."""
     return tuple(map(_signature, db.rows(*SIGNATURES_QUESTION)))
 
 
@@ -49,21 +49,21 @@ def _signature(row: tuple[Any, ...]) -> ImpersonatedSignature:
 
 
 def set_signature(db: Database, one: ImpersonatedSignature) -> None:
-    """Write who signed; what was said of it for the same block goes. The caller holds the lock and the transaction."""
+    """Write a signer, replacing an entry of this signature for the same block. The caller holds lock and transaction."""
     rows = db.objects(models.ImpersonatedSignature)
     rows.filter(number=one.number, signature=one.signature).delete()
     rows.create(**one._asdict())
 
 
 def keep_signatures(db: Database, found: Iterable[ImpersonatedSignature], number: int) -> None:
-    """Let what was set for later blocks hold from this one on: the chain went back, and the next block is this.
+    """Let signatures that were set for later blocks apply from this one on, because it is the next one after a rewind.
 
     The caller holds the lock and the transaction.
 
     Args:
-        db: Where the chain is.
-        found: All that are set.
-        number: Of the block.
+        db: The chain's database.
+        found: All impersonated signatures.
+        number: Height of the block.
     """
     later = [one for one in found if one.number > number]
     for one in later:
@@ -73,7 +73,7 @@ def keep_signatures(db: Database, found: Iterable[ImpersonatedSignature], number
 
 
 def forget_signatures(db: Database) -> None:
-    """Delete all of them. The caller holds the lock and the transaction."""
+    """Delete all impersonated signatures. The caller holds the lock and the transaction."""
     db.objects(models.ImpersonatedSignature).all().delete()
 
 

@@ -1,4 +1,4 @@
-"""The pool's rows: the mempool that survives a restart."""
+"""Rows of the transaction pool, which survives restarts."""
 
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
@@ -21,7 +21,7 @@ SELECT hash, sender, nonce, gas, max_fee_per_gas, max_priority_fee_per_gas, valu
 FROM cchain_app_pooltransaction
 """
 _COLUMNS_ABOVE = 9
-"""Columns of `_ENTRIES` besides hash and key, by which rows are told apart."""
+"""Number of columns of `_ENTRIES` other than hash and key, which identify a row."""
 _ENTRIES_ABOVE = """
 SELECT hash, CASE WHEN id > %s THEN sender END, CASE WHEN id > %s THEN nonce END,
        CASE WHEN id > %s THEN gas END, CASE WHEN id > %s THEN max_fee_per_gas END,
@@ -30,7 +30,7 @@ SELECT hash, CASE WHEN id > %s THEN sender END, CASE WHEN id > %s THEN nonce END
        CASE WHEN id > %s THEN authorities END
 FROM cchain_app_pooltransaction
 """
-"""As `_ENTRIES`; of rows up to a key only hash and key."""
+"""Like `_ENTRIES`, but with only hash and key of the rows up to a given key."""
 _RAWS = "SELECT hash, sender, raw FROM cchain_app_pooltransaction WHERE hash IN ({keys})"
 _NEWEST = "SELECT hash FROM cchain_app_pooltransaction ORDER BY id DESC LIMIT %s"
 EXTENT_QUESTION: Final[Question] = (
@@ -46,12 +46,12 @@ _ADDRESS_BYTES = 20
 
 
 class Extent(NamedTuple):
-    """How much waits in all."""
+    """The total size of the pool."""
 
     slots: int
-    """Of 32 KiB."""
+    """Slots of 32 KiB."""
     with_authorities: int
-    """Transactions that name authorities (EIP-7702)."""
+    """Number of transactions with authorities (EIP-7702)."""
 
 
 def add(db: Database, newcomers: Iterable[Newcomer], received_at: int) -> None:
@@ -76,18 +76,18 @@ def remove(db: Database, hashes: Iterable[Hash]) -> None:
 
 
 def remove_mined(db: Database, transactions: Iterable[Transaction]) -> None:
-    """Delete what a block has used up: its transactions, or others with the same nonces."""
+    """Delete the transactions of a block from the pool, and others with the same nonces."""
     rows = ((tx.sender, tx.nonce) for tx in transactions)
     db.delete(models.PoolTransaction, ("sender", "nonce"), rows)
 
 
 def remove_all(db: Database) -> None:
-    """Delete everything from the pool."""
+    """Delete all transactions from the pool."""
     db.execute("DELETE FROM cchain_app_pooltransaction")
 
 
 def stored(db: Database) -> list[tuple[bytes, Address, int]]:
-    """Return envelope, sender and arrival (Unix seconds) of all that waits, in order of arrival."""
+    """Return envelope, sender and arrival (Unix seconds) of all pending transactions, in order of arrival."""
     found = db.objects(models.PoolTransaction).order_by("id")
     return [
         (bytes(raw), Address(bytes(sender)), received_at)
@@ -96,25 +96,25 @@ def stored(db: Database) -> list[tuple[bytes, Address, int]]:
 
 
 def extent(db: Database) -> Extent:
-    """Return how much the whole pool holds, in one statement."""
+    """Return the total size of the pool, in one statement."""
     (found,) = db.rows(*EXTENT_QUESTION)
     slots, with_authorities = found
     return Extent(int(slots or 0), with_authorities)
 
 
 def version(db: Database) -> tuple[int | None, ...]:
-    """Return numbers of the rows and their keys, which differ when a row was added or deleted."""
+    """Return figures about the rows and their keys, which differ after a row was added or deleted."""
     (found,) = db.rows(_VERSION)
     return tuple(found)
 
 
 def is_empty(db: Database) -> bool:
-    """Return whether nothing waits, in one statement."""
+    """Return whether the pool is empty, in one statement."""
     return db.row(*ANY_QUESTION) is None
 
 
 def entries_question(memory: PoolMemory) -> Question:
-    """Return what `entries` asks."""
+    """Return the query of `entries`."""
     known = memory.entries
     return _ENTRIES_ABOVE, (max(known)[0] if known else -1,) * _COLUMNS_ABOVE
 
@@ -122,7 +122,7 @@ def entries_question(memory: PoolMemory) -> Question:
 def entries(db: Database, memory: PoolMemory) -> list[PoolEntry]:
     """Return the whole pool without the envelopes, in order of arrival.
 
-    A row never changes, so only those are read that this process does not know.
+    A row never changes, so only rows that this process does not know yet are read.
     """
     known = memory.entries
     found: dict[PoolKey, PoolEntry | None] = {}
@@ -131,7 +131,7 @@ def entries(db: Database, memory: PoolMemory) -> list[PoolEntry]:
         found[key] = known.get(key) or (None if row[1] is None else _entry(row))
     late = [key for key, entry in found.items() if entry is None]
     if late:
-        # Committed after rows with higher keys. Another process may have taken some out since.
+        # Committed after rows with higher keys. Another process may have deleted some since.
         rows = db.rows_by_keys(_ENTRIES + "WHERE id IN ({keys})", [key for key, _ in late])
         found.update({(one.arrival, bytes(one.hash)): one for one in map(_entry, rows)})
     entries = {key: entry for key in sorted(found) if (entry := found[key]) is not None}
@@ -141,23 +141,23 @@ def entries(db: Database, memory: PoolMemory) -> list[PoolEntry]:
 
 
 def entries_of_questions(db: Database, senders: Iterable[Address]) -> list[Question]:
-    """Return what `entries_of` asks."""
+    """Return the queries of `entries_of`."""
     return db.key_questions(_ENTRIES + "WHERE sender IN ({keys})", sorted(senders))
 
 
 def entries_of(db: Database, senders: Iterable[Address]) -> list[PoolEntry]:
-    """Return what waits of these senders."""
+    """Return the pending transactions of these senders."""
     asked = entries_of_questions(db, senders)
     return [_entry(row) for question in asked for row in db.rows(*question)]
 
 
 def entries_with_authorities(db: Database) -> list[PoolEntry]:
-    """Return the transactions that name authorities (EIP-7702)."""
+    """Return the transactions with authorities (EIP-7702)."""
     return [_entry(row) for row in db.rows(_ENTRIES + "WHERE authorities IS NOT NULL")]
 
 
 def envelopes(db: Database, hashes: Iterable[Hash]) -> dict[Hash, tuple[Address, bytes]]:
-    """Return sender and envelope of waiting transactions by hash."""
+    """Return sender and envelope of pending transactions by hash."""
     found = db.rows_by_keys(_RAWS, list(hashes))
     return {
         Hash(bytes(tx_hash)): (Address(bytes(sender)), bytes(raw)) for tx_hash, sender, raw in found
@@ -165,7 +165,7 @@ def envelopes(db: Database, hashes: Iterable[Hash]) -> dict[Hash, tuple[Address,
 
 
 def newest(db: Database, limit: int) -> list[Hash]:
-    """Return the hashes of the transactions that came last, newest last."""
+    """Return the hashes of the transactions that arrived last, newest last."""
     found = db.rows(_NEWEST, [limit])
     return [Hash(bytes(tx_hash)) for (tx_hash,) in reversed(found)]
 

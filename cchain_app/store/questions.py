@@ -1,4 +1,4 @@
-"""What is asked of the rows for a block or for the pool, so that it is asked together (`Database.read_ahead`)."""
+"""Combined queries for blocks and for the pool, which are then sent together (`Database.read_ahead`)."""
 
 from collections.abc import Iterable
 
@@ -13,18 +13,18 @@ from primitives.evm import Address, Slot
 
 
 def of_building(head: int, memory: PoolMemory, *, is_development: bool) -> list[Question]:
-    """Return what is asked to build a block of the pool on the one at height `head`, as far as that is the head still."""
+    """Return the queries for building a block from the pool on the block at height `head`, if that is still the head."""
     return [
         pool.ANY_QUESTION,
         pool.entries_question(memory),
-        # Behind the pool: what was sent after something was set is in no block that does not have it.
+        # After the pool: a transaction that was sent after an override was set is never in a block without it.
         *_of_conditions(is_development=is_development),
         *_of_child(head),
     ]
 
 
 def of_automine(head: int, *, is_development: bool) -> list[Question]:
-    """Return what is asked likewise to build a block of what has just arrived, if nothing is in the pool."""
+    """Return the queries for building a block from arriving transactions, if the pool is empty."""
     return [
         pool.EXTENT_QUESTION,
         *_of_conditions(is_development=is_development),
@@ -42,21 +42,21 @@ def _of_child(head: int) -> list[Question]:
 
 
 def _slot_of_parent(head: int) -> Slot:
-    """Return where the block after a height writes its parent's hash (EIP-2935)."""
+    """Return the slot in which the block after a height stores its parent's hash (EIP-2935)."""
     return Slot((head % BLOCK_HASHES_KEPT).to_bytes(32, "big"))
 
 
 def of_following(seen: AcceptedBlock | None) -> list[Question]:
-    """Return what is asked first to move the memory to the head; the answer serves nobody once another head is seen."""
+    """Return the first query for moving the memory to the head; its result is unused once another head was seen."""
     return [] if seen is None else [following.head_question(seen.number)]
 
 
 def of_acceptance(head: int, *, has_others: bool) -> list[Question]:
-    """Return what is asked under the chain's lock before the block after the one at height `head` is written.
+    """Return the queries under the chain's lock before the block after height `head` is written.
 
     Args:
         head: The height.
-        has_others: Whether other processes may have set something, or changed the state, by hand.
+        has_others: Whether other processes may have set overrides or changed the state manually.
     """
     by_hand = [development.changes_question(head + 1), *_of_conditions(is_development=True)]
     return [
@@ -68,24 +68,24 @@ def of_acceptance(head: int, *, has_others: bool) -> list[Question]:
 
 
 def of_passing_pool(db: Database) -> list[Question]:
-    """Return what is asked before that, under the pool's lock alone, where the block's transactions never were in it."""
+    """Return the earlier queries, under the pool's lock only, if the block's transactions were never in the pool."""
     return [*db.lock_questions(Lock.CCHAIN), pool.ANY_QUESTION]
 
 
 def _of_conditions(*, is_development: bool) -> list[Question]:
-    """Return what asks for what was set by hand: nothing where there are no development methods."""
+    """Return the queries for the overrides; none if there are no development methods."""
     return development.conditions_questions() if is_development else []
 
 
 def of_senders(db: Database, senders: Iterable[Address]) -> list[Question]:
-    """Return what is asked for what waits of some senders, as of the head that comes behind."""
+    """Return the queries for the pending transactions of some senders, and for the head, which is read after them."""
     return [*pool.entries_of_questions(db, senders), chain.POINTER_QUESTION]
 
 
 def of_admission(
     head: int, db: Database, accounts: Iterable[Address], *, is_development: bool
 ) -> list[Question]:
-    """Return what is asked under the pool's lock before transactions of some senders are admitted on the head."""
+    """Return the queries under the pool's lock before transactions of some senders are admitted on the head."""
     by_hand = [*development.conditions_questions(), development.changes_question(head + 1)]
     return [
         pool.EXTENT_QUESTION,

@@ -1,4 +1,4 @@
-"""Trie nodes in a file of their own that nobody else sees: a trie is built there that may be larger than memory."""
+"""Trie nodes in a temporary private file, for building a trie that may be larger than memory."""
 
 import os
 import sqlite3
@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 _AT_ONCE = 500
-"""Keys in one statement."""
+"""Number of keys in one statement."""
 
 
 class ScratchUnusable(Exception):
@@ -29,7 +29,7 @@ class ScratchNodes:
         connection.execute("CREATE TABLE nodes (key BLOB PRIMARY KEY, rlp BLOB) WITHOUT ROWID")
 
     def nodes(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Return the nodes with these keys in their order, None for those that do not exist."""
+        """Return the nodes with these keys, in the same order; None for those that do not exist."""
         found: dict[bytes, bytes] = {}
         for start in range(0, len(keys), _AT_ONCE):
             part = keys[start : start + _AT_ONCE]
@@ -39,34 +39,34 @@ class ScratchNodes:
         return [found.get(key) for key in keys]
 
     def write(self, nodes: Mapping[bytes, bytes | None]) -> None:
-        """Write nodes that are new or changed, and delete those that are None."""
+        """Write new and changed nodes, and delete those that are None."""
         there = [(key, rlp) for key, rlp in nodes.items() if rlp is not None]
         self._connection.executemany("INSERT OR REPLACE INTO nodes VALUES (?, ?)", there)
         gone = [(key,) for key, rlp in nodes.items() if rlp is None]
         self._connection.executemany("DELETE FROM nodes WHERE key = ?", gone)
 
     def in_order(self) -> Iterator[tuple[bytes, bytes]]:
-        """Yield all nodes with their keys, in the order of these."""
+        """Yield all nodes with their keys, ordered by key."""
         yield from self._connection.execute("SELECT key, rlp FROM nodes ORDER BY key")
 
 
 @contextmanager
 def scratch_nodes(directory: Path) -> Iterator[ScratchNodes]:
-    """Give nodes, none at first, in a file that is gone with the process, whatever ends it.
+    """Yield an empty store of nodes in a file that disappears with the process, however it ends.
 
     Args:
-        directory: Where there is room for it.
+        directory: A directory with enough space.
 
     Raises:
         ScratchUnusable: The file cannot be written or read.
-        OSError: It cannot be made.
+        OSError: It cannot be created.
     """
     descriptor, name = tempfile.mkstemp(prefix=".trie-", dir=directory)
     os.close(descriptor)
     try:
         with closing(sqlite3.connect(name, isolation_level=None)) as connection:
             nodes = ScratchNodes(connection)
-            Path(name).unlink()  # it is open, and lives on without a name
+            Path(name).unlink()  # the file stays open without a name
             yield nodes
     except sqlite3.Error as error:
         raise ScratchUnusable(directory, error) from error

@@ -1,4 +1,4 @@
-"""Writes state: what accounts and slots are now, what they were, and the nodes of the trie."""
+"""Writes the state: current values of accounts and slots, their history, and the nodes of the trie."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -19,7 +19,7 @@ _SlotChanges = dict[tuple[Address, Slot], SlotChange]
 
 
 def write_changes(db: Database, changes: Sequence[tuple[int, StateChanges]]) -> None:
-    """Write what blocks changed, by number. Block 0 is where the state begins: it has no before."""
+    """Write the changes of blocks, by height. Block 0 starts the state, so it has no history."""
     for together in _apart(changes):
         _write(db, together)
 
@@ -27,9 +27,9 @@ def write_changes(db: Database, changes: Sequence[tuple[int, StateChanges]]) -> 
 def _apart(
     changes: Sequence[tuple[int, StateChanges]],
 ) -> Iterator[Sequence[tuple[int, StateChanges]]]:
-    """Split blocks into those whose changes can be written together.
+    """Split blocks into groups whose changes can be written together.
 
-    What was cleared is read from the rows, so all blocks before must have been written.
+    The slots of cleared accounts are read from the rows, so all earlier blocks must have been written.
     """
     starts = [place for place, (_, of_block) in enumerate(changes) if place and of_block.cleared]
     for start, end in pairwise([0, *starts, len(changes)]):
@@ -37,7 +37,7 @@ def _apart(
 
 
 def _write(db: Database, changes: Sequence[tuple[int, StateChanges]]) -> None:
-    """Write the changes of blocks of which only the first has cleared anything."""
+    """Write the changes of blocks of which only the first has cleared accounts."""
     accounts: dict[Address, AccountState | None] = {}
     slots: dict[tuple[Address, Slot], Word] = {}
     codes: dict[Hash, bytes] = {}
@@ -59,7 +59,7 @@ def _write(db: Database, changes: Sequence[tuple[int, StateChanges]]) -> None:
 
 
 def write_now(db: Database, changes: StateChanges) -> None:
-    """Write what accounts and slots are now, without a word on what they were."""
+    """Write the current values of accounts and slots, without history."""
     _write_codes(db, changes.codes)
     _write_accounts(db, {address: one.after for address, one in changes.accounts.items()})
     _write_slots(db, {key: one.after for key, one in changes.storage.items()})
@@ -68,14 +68,14 @@ def write_now(db: Database, changes: StateChanges) -> None:
 def write_history(
     db: Database, number: int, changes: StateChanges, *, first_account: int, first_slot: int
 ) -> None:
-    """Write what accounts and slots were before a block that has history already.
+    """Write the values of accounts and slots before a block that already has history rows.
 
     Args:
-        db: Where the chain is.
-        number: Of the block.
-        changes: Of accounts and slots that have none for this block yet.
-        first_account: Place of the first row among the block's.
-        first_slot: Likewise.
+        db: The chain's database.
+        number: Height of the block.
+        changes: Changes of accounts and slots without history for this block.
+        first_account: Position of the first account row among the block's.
+        first_slot: Position of the first slot row among the block's.
     """
     accounts = _account_history(number, changes.accounts, first_account)
     db.insert(models.AccountChange, _ACCOUNT_CHANGE, accounts)
@@ -84,7 +84,7 @@ def write_history(
 
 
 def write_nodes(db: Database, tries: Sequence[TrieUpdate]) -> None:
-    """Write the tries' nodes that are new or changed, and delete those that are gone."""
+    """Write new and changed nodes of the tries, and delete those that no longer exist."""
     nodes: dict[bytes, bytes | None] = {}
     for trie in tries:
         nodes.update(trie.nodes)
@@ -95,7 +95,7 @@ def write_nodes(db: Database, tries: Sequence[TrieUpdate]) -> None:
 
 
 def _with_cleared(db: Database, changes: StateChanges) -> _SlotChanges:
-    """Return the changes of slots, with those that went when a whole storage was deleted."""
+    """Return the changes of slots, including those that were deleted with a whole storage."""
     slots: _SlotChanges = {}
     for address in changes.cleared:
         for slot, value in evm_state.slots_of(db, address).items():

@@ -1,8 +1,8 @@
-"""All slots of an account and all accounts as they were after a block, and what blocks changed.
+"""All slots of an account and all accounts as of a block, and the changes of a range of blocks.
 
-As in `evm_state` each question is one SQL statement. Answers come piece by piece: an account may have
-millions of slots. When the last one has come it is looked at whether the state is still kept: each raises
-`StatePruned` in the end if it is not.
+As in `evm_state`, each read is a single SQL statement. Results are yielded in parts, because an account may have
+millions of slots. After the last row each function checks whether the state is still kept, and raises `StatePruned`
+if it is not.
 """
 
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ SELECT {key}, COUNT(*) FROM {table} WHERE id >= %s AND id < %s GROUP BY {key}
 
 
 def slots_at(db: Database, address: Address, number: int) -> Iterator[tuple[Slot, Word]]:
-    """Yield the slots of an account that were not zero after block `number`, in no order."""
+    """Yield the slots of an account that were nonzero as of block `number`, in no order."""
     first, last = address + bytes(32), address + b"\xff" * 32
     params = (first, last, number, first, last, number, ZERO_WORD, number)
     for key, value in evm_state.in_pieces(db, _SLOTS, params):
@@ -53,7 +53,7 @@ def slots_at(db: Database, address: Address, number: int) -> Iterator[tuple[Slot
 
 
 def addresses_at(db: Database, number: int) -> Iterator[Address]:
-    """Yield the accounts that existed after block `number`, in no order."""
+    """Yield the accounts that existed as of block `number`, in no order."""
     params = (number, models.row_id(number + 1), number)
     for (address,) in evm_state.in_pieces(db, _ADDRESSES, params):
         yield Address(bytes(address))
