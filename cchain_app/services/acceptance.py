@@ -50,7 +50,7 @@ class SetOtherwise(Exception):
 
 
 class GoesToPool(Exception):
-    """The transactions cannot be mined directly: others are pending, another block is being made, or an override changed."""
+    """The transactions cannot be mined directly: others are pending, or another process holds the lock of the chain."""
 
 
 def head_moved(chain: EvmChain, head: AcceptedBlock) -> bool:

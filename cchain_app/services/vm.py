@@ -73,7 +73,7 @@ class EvmVM:
         """Let the body build a block from exactly these transactions, which are not in the pool, on this parent.
 
         The block contains all of them, in this order, or no block is built. When the block is accepted, they are
-        announced as pending transactions before the block; accepting raises `GoesToPool` if others come first.
+        announced as pending transactions before the block; accepting raises `GoesToPool` if the transactions may not bypass the pool.
         """
         self._offer = _Offer(transactions, parent)
         try:
@@ -240,7 +240,7 @@ class EvmVM:
         Raises:
             NotProcessing: A block is not processing, or does not follow the one before it.
             HeadMoved: Another process has accepted a block meanwhile; the processing blocks are forgotten.
-            GoesToPool: The block was built in `offering`, and others come first; the processing blocks are forgotten.
+            GoesToPool: The block was built in `offering` but may not bypass the pool; the processing blocks are forgotten.
         """
         tree = self._blocks()
         head = tree.head
