@@ -73,7 +73,8 @@ class EvmVM:
         """Let the body build a block from exactly these transactions, which are not in the pool, on this parent.
 
         The block contains all of them, in this order, or no block is built. When the block is accepted, they are
-        announced as pending transactions before the block; accepting raises `GoesToPool` if the transactions may not bypass the pool.
+        announced as pending transactions before the block. Accepting it raises `GoesToPool` if the transactions may
+        not bypass the pool.
         """
         self._offer = _Offer(transactions, parent)
         try:
