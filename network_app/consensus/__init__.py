@@ -1,7 +1,7 @@
-"""Snowman on the event loop: one chain's engine among threads, connections and clocks (snowman.md 8 to 11).
+"""Snowman on the event loop: connects a chain's engine to threads, peers and clocks (snowman.md 8 to 11).
 
-Begin with `runner`, which is told of all that concerns a chain and drives its engine one step at a time.
-`vm`, `sender` and `validators` are what the engine asks for (`network_app.snowman.ports`); `queue` is what
-waits for its turn, `building` says when this node builds, `figures` and `report` what is shown of it.
-asyncio without Django.
+Begin with `runner`, which receives every event that concerns a chain and drives its engine one step at
+a time. `vm`, `sender` and `validators` implement what the engine depends on (`network_app.snowman.ports`).
+`queue` holds the pending work, `building` schedules block building, `figures` and `report` provide the
+statistics. The package uses asyncio, not Django.
 """

@@ -1,4 +1,4 @@
-"""When this node builds a block: there is something to put into it, and its slot has come (snowman.md 8.7, 9)."""
+"""Schedules block building: a block needs content and a slot of this node (snowman.md 8.7, 9)."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,12 +11,12 @@ from primitives.ids import ID
 
 
 class Building:
-    """Passes the chain's word that it has something on to the engine, but not before its time.
+    """Forwards the chain's request to build a block to the engine, but not before the slot begins.
 
     Args:
         vm: The chain.
-        wake: Called when it is time to `look`.
-        parameters: While `optimal_processing` blocks are processing nothing is built.
+        wake: Called when it is time to call `look`.
+        parameters: No block is built while `optimal_processing` blocks are processing.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Building:
         self._wake()
 
     def stepped(self, engine: Engine[Any]) -> None:
-        """Note that the engine has done something: on another block it may be this node's turn."""
+        """Note a step of the engine: if the preferred block changed, this node may now build."""
         state = engine.tree.preference, self._is_full(engine)
         if state != self._state:
             self._state = state
@@ -44,7 +44,7 @@ class Building:
                 self._wake()
 
     async def look(self, engine: Engine[Any]) -> None:
-        """Have a block built if that is wanted, and may be now; else come back when it may."""
+        """Build a block if one is wanted and the slot has begun; otherwise set a timer for the slot."""
         self.stop()
         if not self._is_wanted or self._is_full(engine):
             return
@@ -61,12 +61,12 @@ class Building:
             case Built.NOTHING:
                 self._answered = told
             case Built.BLOCK:
-                self._wake()  # there may be more than went into it
+                self._wake()  # the pool may hold more than fitted into the block
             case Built.NOT_NOW | Built.FAILED:
-                pass  # the clock looks again
+                pass  # the periodic check tries again
 
     def stop(self) -> None:
-        """Wait for no slot any more."""
+        """Cancel the timer for the next slot."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

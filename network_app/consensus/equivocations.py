@@ -1,4 +1,4 @@
-"""Proposers that sign two different blocks for one slot (snowman.md 14.8)."""
+"""Detects proposers that sign two different blocks for one slot (snowman.md 14.8)."""
 
 import logging
 from collections import OrderedDict, deque
@@ -10,11 +10,11 @@ from network_app.proposervm.ports import Proposal
 from primitives.ids import ID, NodeID
 
 SLOTS = 1024
-"""Slots whose blocks are remembered."""
+"""Number of slots whose blocks are remembered."""
 BLOCKS = 8
-"""Of one slot."""
+"""Number of blocks remembered per slot."""
 SHOWN = 16
-"""The latest ones that are named."""
+"""Number of recent equivocations that are reported individually."""
 
 _log = logging.getLogger(__name__)
 
@@ -26,16 +26,16 @@ class _Slot(NamedTuple):
 
 
 class Equivocations:
-    """Counts and names them. Votes decide between the blocks as between any others.
+    """Counts and lists equivocations. Voting treats the blocks like any other conflicting blocks.
 
-    Slots begin with the time of a block's parent, so two blocks are of one slot only if they follow the same
-    one: whoever comes to prefer another parent proposes anew and does nothing wrong.
+    Slots are counted from the timestamp of the parent block, so two blocks share a slot only if they have
+    the same parent. A proposer whose preference changes to another parent may propose again.
 
-    Unspecified: the reference does not look at it. A node that was killed may do it without malice: it does
-    not know any more what it has signed.
+    Unspecified: the reference does not detect equivocations. A node that was killed may equivocate without
+    malice, because it no longer knows which blocks it has signed.
 
     Args:
-        alias: The chain's, for the log.
+        alias: Alias of the chain, for the log.
     """
 
     def __init__(self, alias: str) -> None:
@@ -43,10 +43,10 @@ class Equivocations:
         self._seen: OrderedDict[_Slot, list[ID]] = OrderedDict()
         self._latest: deque[Equivocation] = deque(maxlen=SHOWN)
         self.count = 0
-        """Since the process began."""
+        """Equivocations since the process started."""
 
     def look(self, block: Block, proposal: Proposal, now: float) -> None:
-        """Note a verified block, at a time in Unix seconds."""
+        """Record a verified block; `now` is in Unix seconds."""
         if proposal.proposer is None:
             return
         place = _Slot(block.parent_id, proposal.slot, proposal.proposer)
@@ -64,7 +64,7 @@ class Equivocations:
         )
         self.count += 1
         self._latest.append(found)
-        if len(known) == 2:  # whoever signs more for the same slot does not fill the log
+        if len(known) == 2:  # log once per slot, so that a proposer cannot flood the log
             _log.warning(
                 "%s-Chain: equivocation: %s signed two blocks of height %d for its slot %d: %s, %s",
                 self._alias,
@@ -72,5 +72,5 @@ class Equivocations:
             )
 
     def latest(self) -> tuple[Equivocation, ...]:
-        """Return the latest ones, the last one last."""
+        """Return the most recent equivocations, oldest first."""
         return tuple(self._latest)

@@ -1,4 +1,4 @@
-"""Counts what becomes of a chain's blocks. Lives longer than the engine, which may begin anew."""
+"""Statistics of a chain's blocks. They outlive the engine, which may restart."""
 
 import time
 from bisect import bisect_left
@@ -32,7 +32,7 @@ from network_app.snowman.topological import Decision
 from primitives.ids import ID
 
 REMEMBERED = 1000
-"""Decisions that are remembered, until somebody has written them down."""
+"""Number of decisions that are kept in memory until they are written to the database."""
 
 B = TypeVar("B", bound=Block)
 
@@ -43,26 +43,26 @@ class _Issued(NamedTuple):
     at: float
     unix: float
     polls: int
-    """That had ended before."""
+    """Number of polls that had finished when the block was issued."""
     work: float
-    """Seconds for which it was built and verified."""
+    """Seconds spent on building and verifying the block."""
 
 
 class _Polled(NamedTuple):
     poll: Poll
     asked: int
-    """Votes."""
+    """Number of votes requested."""
     at: float
     unix: float
 
 
 class Figures(Observer[B], Generic[B]):
-    """What has happened since the process began, and what is processing.
+    """Counters since the process started, and the blocks that are processing.
 
     Args:
-        alias: The chain's, for the log.
-        clock: Seconds.
-        now: Unix seconds.
+        alias: Alias of the chain, for the log.
+        clock: Returns seconds, monotonic.
+        now: Returns Unix seconds.
     """
 
     def __init__(
@@ -91,17 +91,17 @@ class Figures(Observer[B], Generic[B]):
         self._begun = 0
         self._proposals = Proposals()
         self.counts = Counts()
-        """What its engines count, each where the one before it ended."""
+        """Counters shared by all engines: each engine continues where the previous one ended."""
         self.max_verified_height = 0
 
     def begin(self, engine: Engine[Any]) -> None:
-        """Note that an engine begins, with nothing that is processing."""
+        """Note that an engine starts, without any processing blocks."""
         self.end()
         self._begun += 1
         self._engine = engine
 
     def end(self) -> None:
-        """Note that the engine has ended, and what was processing with it."""
+        """Note that the engine has ended and that its processing blocks are dropped."""
         self._polls, self._finished = self._all_polls()
         self._engine = None
         self._issued.clear()
@@ -136,7 +136,7 @@ class Figures(Observer[B], Generic[B]):
                 self._rejected = _plus(self._rejected, issued.block, decided)
 
     def stepped(self) -> None:
-        """Note that the engine has done something: polls may have begun, and ended."""
+        """Note a step of the engine, which may have started or finished polls."""
         if self._engine is None:
             return
         polls, now = self._engine.polls.open, self._clock()
@@ -154,10 +154,10 @@ class Figures(Observer[B], Generic[B]):
     def built(self, outcome: Built) -> None:
         self._builds[outcome] += 1
 
-    # --- what is shown
+    # --- reporting
 
     def processing(self) -> tuple[ProcessingBlock, ...]:
-        """Return what waits for its decision."""
+        """Return the blocks that are processing."""
         if self._engine is None:
             return ()
         tree, now = self._engine.tree, self._clock()
@@ -177,21 +177,21 @@ class Figures(Observer[B], Generic[B]):
         )
 
     def polls(self) -> tuple[OpenPoll, ...]:
-        """Return the open polls, in the order in which they began."""
+        """Return the open polls, oldest first."""
         return tuple(
             OpenPoll(one.unix, one.asked, one.asked - one.poll.outstanding.total())
             for one in self._open.values()
         )
 
     def decisions(self) -> tuple[DecidedBlock, ...]:
-        """Return the latest ones, the last one last."""
+        """Return the most recent decisions, oldest first."""
         return tuple(self._decided)
 
     def tables(self, waiting: int) -> Tables:
-        """Return how full the engine's tables are.
+        """Return the sizes of the engine's tables.
 
         Args:
-            waiting: What it was not told of yet.
+            waiting: Number of items still queued for the engine.
         """
         engine = self._engine
         if engine is None:
@@ -228,12 +228,12 @@ class Figures(Observer[B], Generic[B]):
             proposals=self._proposals,
         )
 
-    # --- how it counts
+    # --- counting
 
     def _settle(
         self, block_id: ID, now: float, rejected: int | None = None
     ) -> tuple[_Issued, DecidedBlock]:
-        """Remember the decision on a block, which is accepted where it says how many it rejected."""
+        """Record the decision on a block; it was accepted unless `rejected` is None."""
         issued = self._issued.pop(block_id)
         block = issued.block
         decided = DecidedBlock(

@@ -1,7 +1,8 @@
-"""What the one node that makes all blocks has accepted, beside what was accepted here by its votes.
+"""Compares the accepted blocks of the block producer with those accepted here by its votes.
 
-It never goes back, unless its rows do: after a backup was restored, or another database was given to it. What it
-makes from then on does not follow the last block here, so the chain stands, and would without a word.
+The producer never rewinds, unless its database does: after a restored backup, or with another database.
+The blocks it builds from then on do not follow the last block accepted here, so the chain would stop
+without any message.
 """
 
 from collections.abc import Mapping
@@ -12,23 +13,23 @@ from primitives.ids import ID, NodeID
 
 
 class FollowedHead:
-    """Looks whether the producer has taken back what it had accepted."""
+    """Detects whether the producer has rewound blocks that it had accepted."""
 
     def __init__(self) -> None:
         self._found: tuple[Contradiction, ID] | None = None
-        """And what had been accepted here last."""
+        """The contradiction, and the last block accepted here when it was detected."""
 
     def look(
         self, frontiers: Mapping[NodeID, tuple[ID, int]], tree: Topological
     ) -> Contradiction | None:
-        """Return what the producer has accepted instead of this node's last accepted block; None: nothing.
+        """Return the producer's block that contradicts the last block accepted here, or None.
 
-        Once it has taken blocks back it may be higher again: that tells nothing, as long as no block of it is
-        accepted here.
+        After a rewind the producer may reach a greater height again. That does not clear the
+        contradiction, as long as none of its new blocks is accepted here.
 
         Args:
-            frontiers: What validators said last that they have accepted, with the heights.
-            tree: What was accepted here.
+            frontiers: Last accepted blocks of the validators, with heights, as they last reported them.
+            tree: The blocks accepted here.
         """
         last, height = tree.last_accepted, tree.last_height
         if self._found is not None and self._found[1] != last:

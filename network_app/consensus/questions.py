@@ -1,4 +1,4 @@
-"""What peers ask of a chain's engine, and with what it is answered (snowman.md 8.4, 8.6)."""
+"""Answers the queries and block requests that peers send to a chain's engine (snowman.md 8.4, 8.6)."""
 
 import logging
 from collections.abc import Callable
@@ -22,14 +22,14 @@ _log = logging.getLogger(__name__)
 
 
 class Questions:
-    """Answers one chain's peers, when their turn comes.
+    """Answers one chain's peers, each request in its turn.
 
     Args:
         vm: The chain.
         network: The connections.
-        room: Bounds the blocks that wait for their parents.
-        chain_id: The chain's.
-        is_heeded: Whether what a peer tells in its queries is looked at.
+        room: Limits the blocks that wait for their parents.
+        chain_id: ID of the chain.
+        is_heeded: Whether blocks and block IDs in a peer's queries are processed.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Questions:
         self._is_heeded = is_heeded
 
     def work_for(self, node_id: NodeID, question: Question, turn: Turn) -> Work:
-        """Return what is to be done for a question when its turn comes."""
+        """Return the coroutine function that answers a request when its turn comes."""
 
         async def work(engine: Engine[Any]) -> None:
             if isinstance(question, Get):
@@ -60,7 +60,7 @@ class Questions:
     async def _vote(
         self, engine: Engine[Any], node_id: NodeID, query: PushQuery | PullQuery
     ) -> None:
-        """Answer a query and take what it tells; where that is not heeded, or finds no room, answer alone."""
+        """Answer a query. Process its block only if the peer is heeded and the limit allows it."""
         number, height = query.request_id, query.requested_height
         if not (self._is_heeded(node_id) and self._room.is_left(engine, node_id)):
             await engine.answer(node_id, number, height)
@@ -70,7 +70,7 @@ class Questions:
             await engine.pull_query(node_id, number, block_id, height)
 
     async def _put(self, node_id: NodeID, question: Get) -> int:
-        """Send a processing or an accepted block; return its bytes. Of one that is neither nothing is said."""
+        """Send a processing or accepted block and return the bytes sent; ignore unknown block IDs."""
         block_id = as_id(question.container_id)
         block = None if block_id is None else await self._vm.get_block(block_id)
         if block is None:

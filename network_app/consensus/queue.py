@@ -1,4 +1,4 @@
-"""What waits to be told a chain's engine: by whose doing, so that nobody who says much makes others wait."""
+"""A queue of the engine's pending work, fair between senders: a busy peer cannot delay the others."""
 
 import asyncio
 from collections import OrderedDict, deque
@@ -9,25 +9,25 @@ from primitives.ids import NodeID
 
 
 class Arrival(NamedTuple):
-    """Something that the engine is told when its turn comes."""
+    """An item of work for the engine."""
 
     work: Work
     until: float | None = None
-    """When it is too late, since nobody waits for the answer any more; None: never."""
+    """Deadline after which the sender no longer waits for the answer; None: no deadline."""
     done: asyncio.Future[None] | None = None
-    """Is done once it is worked off, or came to nothing."""
+    """Completes when the work is finished or dropped."""
 
     def settle(self) -> None:
-        """Let whoever waits for it go on."""
+        """Complete `done`, so that its waiters continue."""
         if self.done is not None and not self.done.done():
             self.done.set_result(None)
 
 
 class MessageQueue:
-    """Arrivals in the order of each sender; senders take turns.
+    """A first-in, first-out queue per sender; senders take turns.
 
-    It bounds nothing by itself: a validator's messages are bounded by its connection, a stranger's by the
-    budget, answers and failures by the open questions.
+    The queue itself has no limits. A validator's messages are limited by its connection, those of other
+    peers by the budget, answers and failures by the number of open requests.
     """
 
     def __init__(self) -> None:
@@ -38,12 +38,12 @@ class MessageQueue:
         return sum(map(len, self._of.values()))
 
     def add(self, sender: NodeID, arrival: Arrival) -> None:
-        """Take one in."""
+        """Append an item to the sender's queue."""
         self._of.setdefault(sender, deque()).append(arrival)
         self._filled.set()
 
     async def take(self) -> Arrival:
-        """Wait for the next one."""
+        """Wait for the next item and return it."""
         while not self._of:
             self._filled.clear()
             await self._filled.wait()
@@ -54,7 +54,7 @@ class MessageQueue:
         return arrival
 
     def clear(self) -> None:
-        """Forget all."""
+        """Drop all items and complete their `done`."""
         while self._of:
             _, waiting = self._of.popitem()
             for arrival in waiting:

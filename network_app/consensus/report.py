@@ -1,4 +1,4 @@
-"""What is shown of one chain's consensus: health, metrics and the admin make their words of it (snowman.md 11)."""
+"""A snapshot of one chain's consensus, for health checks, metrics and the admin (snowman.md 11)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,54 +11,54 @@ from network_app.snowman.polls import Reason
 from primitives.ids import ID, NodeID
 
 LATENCIES = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)
-"""Bounds of the histogram of seconds from issue to acceptance; above the last one there is another part."""
+"""Upper bounds of the histogram of seconds from issue to acceptance; a last bucket is unbounded."""
 WORK = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Bounds of the histogram of seconds for which this node worked on an accepted block; likewise."""
+"""Upper bounds of the histogram of seconds spent on an accepted block; a last bucket is unbounded."""
 
 
 class ProcessingBlock(NamedTuple):
-    """A block that waits for its decision."""
+    """A block that is processing."""
 
     block_id: ID
     parent_id: ID
     height: int
     seconds: float
-    """Since it was issued."""
+    """Seconds since it was issued."""
     preferred: bool
     confidence: int
-    """Successful polls in a row for it among its siblings."""
+    """Number of consecutive successful polls for it among its siblings."""
     proposer: NodeID | None = None
-    """Who signed it; None: nobody."""
+    """The node that signed it; None: unsigned."""
     issued_at: float = 0.0
     """Unix seconds."""
 
 
 class OpenPoll(NamedTuple):
-    """A poll whose votes are not all there."""
+    """A poll that still waits for votes."""
 
     began_at: float
     """Unix seconds."""
     asked: int
-    """Votes that were asked for: k."""
+    """Number of votes requested: k."""
     answered: int
-    """Votes that came, or will not come."""
+    """Number of votes that arrived or failed."""
 
 
 class DecidedBlock(NamedTuple):
-    """A block that was accepted or rejected, and how that came."""
+    """A block that was accepted or rejected, with the course of its decision."""
 
     block_id: ID
     height: int
     seconds: float
-    """From issue to decision."""
+    """Seconds from issue to decision."""
     polls: int
-    """That ended between the two."""
+    """Number of polls that finished between issue and decision."""
     rejected: int
-    """Blocks that were rejected for it."""
+    """Number of blocks that were rejected because this one was accepted."""
     accepted: bool
     parent_id: ID
     proposer: NodeID | None
-    """Who signed it; None: nobody."""
+    """The node that signed it; None: unsigned."""
     issued_at: float
     """Unix seconds."""
     decided_at: float
@@ -66,12 +66,12 @@ class DecidedBlock(NamedTuple):
 
 
 class Equivocation(NamedTuple):
-    """A block that a proposer signed for a slot for which it had signed another one."""
+    """A block that a proposer signed for a slot for which it had already signed another block."""
 
     proposer: NodeID
     height: int
     slot: int
-    """Of those that begin with the time of the block before."""
+    """Number of the slot, counted from the timestamp of the parent block."""
     first: ID
     second: ID
     seen_at: float
@@ -79,18 +79,18 @@ class Equivocation(NamedTuple):
 
 
 class Contradiction(NamedTuple):
-    """The one node that makes all blocks has taken back what was accepted here by its votes."""
+    """The block producer has rewound a block that was accepted here by its votes."""
 
     producer: NodeID
     accepted_id: ID
-    """What it has accepted."""
+    """The block that the producer has accepted."""
     accepted_height: int
     own_height: int
-    """Of the last block that was accepted here."""
+    """Height of the last block accepted here."""
 
     @property
     def words(self) -> str:
-        """What is told of it."""
+        """Description for logs and health reports."""
         what = "below" if self.accepted_height < self.own_height else "another one than"
         return (
             f"{self.producer}, which makes all blocks, has block {self.accepted_id} at height "
@@ -100,42 +100,42 @@ class Contradiction(NamedTuple):
 
 
 class Outcomes(NamedTuple):
-    """Sums over all blocks that were accepted, or rejected, since the process began."""
+    """Sums over all blocks that were accepted, or rejected, since the process started."""
 
     blocks: int = 0
     seconds: float = 0.0
-    """From issue to decision."""
+    """Seconds from issue to decision."""
     polls: int = 0
-    """Between the two."""
+    """Polls between issue and decision."""
     size: int = 0
     """Bytes."""
 
 
 class Work(NamedTuple):
-    """For how long this node built or verified, and accepted, each accepted block."""
+    """Histogram of the time that this node spent on building, verifying and accepting each accepted block."""
 
     counts: tuple[int, ...] = (0,) * (len(WORK) + 1)
-    """Blocks by the part of `WORK` that they fall into."""
+    """Number of blocks per bucket of `WORK`."""
     seconds: float = 0.0
 
 
 class Issues(NamedTuple):
-    """Where the engine's blocks came from, and how votes found theirs: `snowman.counts.Counts`, at a moment."""
+    """A copy of `snowman.counts.Counts`: where issued blocks came from, and how votes found their blocks."""
 
     sources: Mapping[str, int] = {}
-    """Blocks that became processing, by `Source`."""
+    """Number of blocks that were issued, by `Source`."""
     issuer_stake: int = 0
     useless_put_bytes: int = 0
     useless_push_query_bytes: int = 0
     missing_accepted: int = 0
     ancestor_fetches: Mapping[str, int] = {}
-    """Votes by `Fetch`."""
+    """Number of votes, by `Fetch`."""
     votes: int = 0
     vote_index: int = 0
 
     @classmethod
     def of(cls, counts: Counts) -> Self:
-        """Return what is counted as of now."""
+        """Return a copy of the current counters."""
         return cls(
             {one.value: counts.issued[one] for one in Source},
             counts.issuer_stake,
@@ -149,25 +149,25 @@ class Issues(NamedTuple):
 
 
 class Proposals(NamedTuple):
-    """What outer blocks say of their proposers' slots (p2p.md 11); None: there was none yet."""
+    """Statistics on the slots of outer blocks (p2p.md 11); None: no such block yet."""
 
     built_slot: int | None = None
-    """Of the block that was built here last."""
+    """Slot of the block that was last built here."""
     accepted_slot: int | None = None
-    """Of the last accepted block that is signed."""
+    """Slot of the last accepted signed block."""
     accepted_time: int | None = None
-    """Its time, Unix seconds."""
+    """Timestamp of that block, Unix seconds."""
     skew: float = 0.0
-    """Seconds from this node's clock to the time of the blocks that it built, together; behind it is less than 0."""
+    """Sum over blocks built here of block time minus clock time, in seconds; negative if blocks are behind."""
 
     def built(self, proposal: Proposal, now: float) -> Self:
-        """Return the same after a block was built here, by this node's clock (Unix seconds)."""
+        """Return the statistics after a block was built here; `now` is this node's clock (Unix seconds)."""
         assert proposal.time is not None
         skew = self.skew + proposal.time - now
         return self._replace(built_slot=proposal.slot, skew=skew)
 
     def accepted(self, proposal: Proposal) -> Self:
-        """Return the same after a block was accepted; nothing changes by one that nobody signed."""
+        """Return the statistics after a block was accepted; unsigned blocks change nothing."""
         if proposal.time is None:
             return self
         return self._replace(accepted_slot=proposal.slot, accepted_time=proposal.time)
@@ -175,7 +175,7 @@ class Proposals(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Counters since the process began."""
+    """Counters since the process started."""
 
     successful_polls: int
     failed_polls: int
@@ -183,17 +183,17 @@ class Totals:
     accepted: Outcomes
     rejected: Outcomes
     latencies: tuple[int, ...]
-    """Accepted blocks by the part of `LATENCIES` that they fall into."""
+    """Number of accepted blocks per bucket of `LATENCIES`."""
     built: int
     failed_builds: int
     restarts: int
-    """How often the engine began anew after a failure."""
+    """Number of times the engine restarted after a failure."""
     decisions: int = 0
-    """Blocks that were accepted or rejected."""
+    """Number of blocks that were accepted or rejected."""
     poll_seconds: Mapping[Reason, float] = field(default_factory=dict)
-    """For how long finished polls were open, together."""
+    """Sum of the seconds that finished polls were open, by reason."""
     lag: float = 0.0
-    """Seconds from accepted blocks' own time to their acceptance, together."""
+    """Sum over accepted blocks of the seconds from their timestamp to their acceptance."""
     work: Work = Work()  # noqa: RUF009  # it is immutable
     equivocations: int = 0
     issues: Issues = Issues()  # noqa: RUF009  # likewise
@@ -202,41 +202,41 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The engine's, by how many are in them (snowman.md 8.1)."""
+    """Number of entries in each of the engine's tables (snowman.md 8.1)."""
 
     processing: int = 0
-    """Blocks that wait for their decision."""
+    """Blocks that are processing."""
     polls: int = 0
     requests: int = 0
-    """Blocks that nodes are asked for."""
+    """Blocks requested from peers."""
     pending: int = 0
     """Blocks that wait for their parents."""
     blockers: int = 0
-    """Blocks that something waits for."""
+    """Blocks that other work depends on."""
     unverified: int = 0
     waiting: int = 0
-    """Messages, answers and failures that the engine was not told of yet."""
+    """Messages, answers and failures still queued for the engine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stake:
-    """The validators' stake in nAVAX, and who is missing."""
+    """The validators' stake in nAVAX, and the absent validators."""
 
     validators: int
     total: int
     absent: Mapping[NodeID, int]
-    """Validators that are not connected, or do not answer."""
+    """Stake of each validator that is disconnected or benched."""
     unnamed: int = 0
-    """Stake of those among them that are too many to be named."""
+    """Stake of absent validators beyond the maximum number that is listed."""
 
     @property
     def connected(self) -> float:
-        """The share that is connected, 0 to 1."""
+        """The connected share of the stake, 0 to 1."""
         return self._present / self.total if self.total else 0.0
 
     @property
     def percent(self) -> int:
-        """The same in whole per cent, rounded down."""
+        """The connected share in whole per cent, rounded down."""
         return 100 * self._present // self.total if self.total else 0
 
     @property
@@ -246,32 +246,32 @@ class Stake:
 
 @dataclass(frozen=True, slots=True)
 class ConsensusReport:
-    """How one chain is being decided on now."""
+    """The current state of one chain's consensus."""
 
     alias: str
     parameters: Parameters
     is_running: bool
-    """Whether this node takes part; not while the chain bootstraps, nor before it begins anew."""
+    """Whether this node takes part; False while the chain bootstraps and before the engine restarts."""
     last_accepted: ID | None
     last_height: int
     preference: ID | None
     max_verified_height: int
     processing: tuple[ProcessingBlock, ...]
-    """In the order in which they came."""
+    """In the order in which they were issued."""
     decided: tuple[DecidedBlock, ...]
-    """The latest ones."""
+    """The most recent decisions."""
     tables: Tables
     stake: Stake
     totals: Totals
     polls: tuple[OpenPoll, ...] = ()
-    """The open ones, in the order in which they began."""
+    """The open polls, oldest first."""
     equivocations: tuple[Equivocation, ...] = ()
-    """The latest ones."""
+    """The most recent equivocations."""
     contradiction: Contradiction | None = None
 
     @property
     def obstacle(self) -> str | None:
-        """Why nothing is decided, in words; None where nothing keeps it from being."""
+        """The reason why no block can be decided, or None."""
         if self.contradiction is not None:
             return self.contradiction.words
         needed = self.parameters.min_connected_to_poll
@@ -283,6 +283,6 @@ class ConsensusReport:
         return None
 
     def decided_since(self, decisions: int) -> tuple[DecidedBlock, ...]:
-        """Return what was decided after so many decisions, as far as it is remembered."""
+        """Return the decisions after the first `decisions` ones, as far as they are remembered."""
         new = self.totals.decisions - decisions
         return self.decided[-new:] if new > 0 else ()

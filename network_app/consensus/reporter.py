@@ -1,4 +1,4 @@
-"""Has written down how each chain is being decided on, for the processes that show it."""
+"""Stores the state of each chain's consensus in the database, for the processes that show it."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -10,28 +10,28 @@ from network_app.sync.requests import Requests
 
 
 class Records(Protocol):
-    """What the network's process writes down for the others. Blocking: for threads."""
+    """Storage of the network process for other processes. Its methods block: call them in threads."""
 
     def consensus(self, report: ConsensusReport, decided: Sequence[DecidedBlock]) -> None:
-        """Store how a chain is being decided on, and what was decided since the last time."""
+        """Store a chain's report and the decisions since the last report."""
 
 
 class Reporting(Protocol):
-    """This node's part in the voting on one chain: `runner.Runner`."""
+    """This node's part in the consensus of one chain: `runner.Runner`."""
 
     def report(self) -> ConsensusReport:
-        """Return how the chain is being decided on."""
+        """Return the state of the chain's consensus."""
 
 
 class ConsensusRecorder:
-    """Writes the chains' reports, when they say something new.
+    """Stores the chains' reports whenever they change.
 
-    Decisions are written some time after they were made, several at once: no block waits for it. Those that
-    the database did not take are written the next time, as far as they are remembered.
+    Decisions are stored in batches some time after they were made, so no block waits for the database.
+    Decisions that could not be stored are stored the next time, as far as they are remembered.
 
     Args:
-        records: Where they are written to.
-        run: Calls something blocking in a thread.
+        records: The storage.
+        run: Runs a blocking call in a thread.
     """
 
     def __init__(self, records: Records, run: RunInThread) -> None:
@@ -43,7 +43,7 @@ class ConsensusRecorder:
     def watched(
         self, take_part: Callable[[AcceptedChain, Shared, Requests], Any] | None
     ) -> Callable[[AcceptedChain, Shared, Requests], Any] | None:
-        """Return what makes a node's parts in the voting, and has them reported; None where nobody votes."""
+        """Wrap `take_part` so that each part it returns is reported; return None if it is None."""
         if take_part is None:
             return None
 
@@ -55,7 +55,7 @@ class ConsensusRecorder:
         return take
 
     async def report(self) -> None:
-        """Write what is new."""
+        """Store the reports that have changed."""
         for part in self._parts:
             report = part.report()
             before = self._written.get(report.alias)
@@ -63,4 +63,4 @@ class ConsensusRecorder:
                 continue
             decided = report.decided_since(0 if before is None else before.totals.decisions)
             await self._run(self._records.consensus, report, decided)
-            self._written[report.alias] = report  # only now: what failed is written the next time
+            self._written[report.alias] = report  # set last, so that a failed write is repeated

@@ -1,4 +1,4 @@
-"""How many blocks may wait for their parents: whoever sends them need not have them."""
+"""Limits the blocks that wait for their parents, which the sender of such blocks need not have."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,20 +7,20 @@ from network_app.snowman.engine import Engine
 from primitives.ids import NodeID
 
 MOST_PENDING = 1024
-"""Blocks that may wait for their parents. Who needs more is so far behind that bootstrapping is faster."""
+"""Number of blocks that may wait for their parents. If more are needed, bootstrapping is faster."""
 MOST_PENDING_BYTES = 64 * 1024 * 1024
-"""The same in bytes."""
+"""Total size of these blocks in bytes."""
 
 
 class Room:
-    """Says whether there is room for one more block that has to wait.
+    """Decides whether another block may wait for its parent.
 
-    Unspecified: the reference bounds them by nothing. Here one that is too many counts as one that does not
-    come, and then all that wait for it are let go.
+    Unspecified: the reference has no limit. Here a block beyond the limit is treated as a failed request,
+    and then all blocks that wait for it are dropped.
 
     Args:
-        is_validator: Whether what a node sends is believed to be of the chain.
-        on_full: Called when a validator's block finds no room.
+        is_validator: Whether a node is a validator, whose blocks are assumed to belong to the chain.
+        on_full: Called when a validator's block exceeds the limit.
     """
 
     def __init__(self, is_validator: Callable[[NodeID], bool], on_full: Callable[[], None]) -> None:
@@ -28,7 +28,7 @@ class Room:
         self._on_full = on_full
 
     def is_left(self, engine: Engine[Any], node_id: NodeID) -> bool:
-        """Say whether a block of a node may be taken."""
+        """Return whether a block of a node may be taken."""
         pending = engine.pending.values()
         if (
             len(pending) < MOST_PENDING

@@ -1,8 +1,8 @@
-"""Drives one chain's engine: tells it, one thing at a time, of all that happens around it (snowman.md 8 to 10).
+"""Drives one chain's engine: passes it all events around it, one at a time (snowman.md 8 to 10).
 
-It takes part once the chain has reached the network's frontier, and as long as `run` does. Whatever fails
-unexpectedly, a commit above all, ends the engine with all that was processing: another one begins at the
-last block that is stored, as after a restart of the process.
+The engine takes part once the chain has reached the network's frontier, and as long as `run` is running.
+An unexpected failure, above all of a commit, ends the engine and drops its processing blocks. Another
+engine then starts at the last stored block, as after a restart of the process.
 """
 
 import asyncio
@@ -35,8 +35,8 @@ from network_app.wire.p2p_pb2 import Get, Message, PullQuery, PushQuery
 from primitives.ids import ID, NodeID
 
 LOOK = 1.0
-"""Seconds between looks at the validators, and whether there is something to build: by the clock, or since
-a pointer was lost."""
+"""Seconds between checks of the validators and of whether a block can be built, because time has passed
+or because a notification was lost."""
 
 B = TypeVar("B", bound=Block)
 
@@ -49,12 +49,12 @@ class Runner(Generic[B]):
     Args:
         chain: The chain.
         network: The connections.
-        requests: The open questions of this chain; what else asks about it may share them.
-        validators: Who is asked.
-        budget: Turns of those who do not validate.
-        config: Periods.
-        parameters: How many are asked, and how often.
-        clock: Seconds.
+        requests: The open requests of this chain, shared with its other users.
+        validators: The validators that are polled.
+        budget: Limits the requests of peers that are not validators.
+        config: Intervals.
+        parameters: Sample size and thresholds of the polls.
+        clock: Returns seconds, monotonic.
     """
 
     def __init__(
@@ -87,25 +87,25 @@ class Runner(Generic[B]):
         self._followed = FollowedHead()
         self._contradiction: Contradiction | None = None
         self.lock = self._vm.lock
-        """Held during each step: whoever looks at the chain while holding it sees what is committed."""
+        """Held during each step: while holding it, a reader of the chain sees committed state."""
         self.on_accepted = self._vm.on_accepted
-        """Called for each block that is accepted, in order, once it is committed."""
+        """Called for each accepted block, in order, after its commit."""
         self.on_refused = self._vm.on_refused
-        """Called for each block that breaks a rule of the chain, with which one."""
+        """Called for each block that breaks a rule of the chain, with the error."""
         self.behind = asyncio.Event()
-        """Set when so much is missing that bootstrapping is the faster way."""
+        """Set when so many blocks are missing that bootstrapping is faster."""
         self._room = Room(validators.is_validator, self.behind.set)
         heeded = validators.is_validator if chain.follows else lambda _: True
         self._questions = Questions(self._vm, network, self._room, chain.chain_id, heeded)
 
-    # --- told by the node and its connections, on the event loop
+    # --- called by the node and its connections, on the event loop
 
     def connected(self, node_id: NodeID) -> None:
         """Note a new peer."""
         self._validators.connected(node_id)
 
     def disconnected(self, node_id: NodeID) -> None:
-        """Note that a peer is gone; what it was asked it will not answer."""
+        """Note that a peer has disconnected; the requests sent to it fail."""
         self._validators.disconnected(node_id)
         self._requests.disconnected(node_id)
 
@@ -114,10 +114,10 @@ class Runner(Generic[B]):
         self._building.wanted()
 
     def handle(self, node_id: NodeID, message: Message) -> Awaitable[None]:
-        """Work a message of this chain off; what is for others than the engine is ignored.
+        """Process a message of this chain; messages that are not for the engine are ignored.
 
-        What came earlier from a validator is worked off earlier. While the chain bootstraps nobody is
-        answered. Others than validators have what the budget leaves them.
+        Messages of a validator are processed in the order in which they arrived. Requests are not answered
+        while the chain bootstraps. Peers that are not validators share the budget.
         """
         kind = message.WhichOneof("message")
         content = None if kind is None else getattr(message, kind)
@@ -130,7 +130,7 @@ class Runner(Generic[B]):
         return DONE
 
     def answer(self, node_id: NodeID, question: Question) -> Awaitable[None]:
-        """Answer a question about this chain, and take in what it tells; see `handle`."""
+        """Answer a request about this chain and process the block it carries; see `handle`."""
         if self._engine is None:
             return DONE
         seconds = question.deadline / NANOSECONDS or LONGEST_DEADLINE
@@ -145,24 +145,24 @@ class Runner(Generic[B]):
                 await self._in_turn(node_id, question, turn, until)
 
     async def run(self) -> None:
-        """Take part until cancelled: the chain has reached the frontier."""
+        """Take part in consensus until cancelled. Call it when the chain has reached the frontier."""
         await until_done(self._live, f"{self._chain.alias}-Chain consensus")
 
     def processing(self) -> list[float]:
-        """Return for how many seconds each block has been processing."""
+        """Return the number of seconds each block has been processing."""
         return [one.seconds for one in self._figures.processing()]
 
     def last_accepted(self) -> ID | None:
-        """Return the last accepted block, also one that waits for its option to be stored; None: see the rows."""
+        """Return the last accepted block, even if it is not stored before its option; None: not running."""
         last = None if self._engine is None else self._vm.last
         return None if last is None else last.block_id
 
     def line(self, block_id: ID) -> tuple[list[bytes], ID]:
-        """Return a processing block and those before it, newest first, and the one before them all."""
+        """Return a processing block and its ancestors, newest first, and the parent of the oldest one."""
         return ([], block_id) if self._engine is None else self._vm.line(block_id)
 
     def report(self) -> ConsensusReport:
-        """Return how the chain is being decided on."""
+        """Return the state of the chain's consensus."""
         engine, figures = self._engine, self._figures
         return ConsensusReport(
             alias=self._chain.alias,
@@ -182,10 +182,10 @@ class Runner(Generic[B]):
             contradiction=self._contradiction,
         )
 
-    # --- the life of an engine
+    # --- one engine from start to failure
 
     async def _live(self) -> None:
-        """Be one engine, from the last accepted block on, until something fails."""
+        """Run an engine from the last accepted block on, until a failure."""
         sender = PeerSender(
             self._network,
             self._requests,
@@ -240,7 +240,7 @@ class Runner(Generic[B]):
             work()
 
     def _tick(self) -> None:
-        """Have the engine ask for what is new, unless it is still to do so."""
+        """Queue a request for the peers' last accepted blocks, unless one is already queued."""
         if not self._ticked:
             self._ticked = True
             self._tell(self._network.node_id, self._gossip)
@@ -250,7 +250,7 @@ class Runner(Generic[B]):
         await engine.gossip()
 
     def _look(self) -> None:
-        """Look at the validators of now, and whether the clock gives something to build."""
+        """Check the current validators, and whether a block can be built by now."""
         engine = self._engine
         assert engine is not None
         engine.validators_changed()
@@ -283,7 +283,7 @@ class Runner(Generic[B]):
     def _in_turn(
         self, node_id: NodeID, question: Question, turn: Turn, until: float
     ) -> asyncio.Future[None]:
-        """Have a question worked off; what is returned is done then, or when it is too late for that."""
+        """Queue a request; the future completes when it is processed or its deadline has passed."""
         done = asyncio.get_running_loop().create_future()
         work = self._questions.work_for(node_id, question, turn)
         self._queue.add(node_id, Arrival(work, until, done))

@@ -1,4 +1,4 @@
-"""The engine's messages on the wire, and its answers back: requests with deadlines, as p2p.md 7 has them."""
+"""Sends the engine's messages to peers and returns the answers: requests with deadlines (p2p.md 7)."""
 
 import asyncio
 from collections import Counter
@@ -19,31 +19,31 @@ from network_app.wire import p2p_pb2 as p2p
 from primitives.ids import ID, NodeID
 
 Work: TypeAlias = Callable[[Engine[Any]], Awaitable[None]]
-"""What is told an engine when its turn comes."""
+"""An item of work for the engine, called when its turn comes."""
 
 PAUSE = 0.1
-"""Seconds before a poll fails of which most could not be asked."""
+"""Seconds until a poll fails if most of its validators could not be reached."""
 MOST_GETS = 64
-"""Blocks that one validator, or all strangers together, are asked for at a time."""
+"""Blocks that may be requested at a time from one validator, or from all other peers together."""
 
 
 class PeerSender(Sender):
     """`snowman.ports.Sender` for one engine.
 
-    What it asks itself, and what it answers itself, comes back as any other message. Who is benched, or
-    cannot be sent to, fails at once. On the wire a question has a number of `Requests`, the same for all
-    who are asked; the engine's own number comes back with the answer.
+    Requests and answers from this node to itself are delivered like any other message. A request to a node
+    that is benched or cannot be sent to fails immediately. On the wire a request has a number from
+    `Requests`, the same for all recipients; the answer is delivered with the engine's own number.
 
-    Unspecified: where most of those who were drawn cannot be sent to, though they count as connected, they
-    fail after a moment: else polls that fail at once would follow each other without end.
+    Unspecified: if most of the sampled validators cannot be sent to, although they count as connected,
+    their requests fail after a pause. Otherwise failing polls would follow each other in an endless loop.
 
     Args:
         network: The connections.
-        requests: The open questions of the chain.
-        validators: Says who is benched.
-        room: Bounds what peers are asked for, and what they send.
-        tell: Takes what the engine is to be told, and whose doing it is.
-        chain_id: The chain's.
+        requests: The open requests of the chain.
+        validators: Knows which validators are benched.
+        room: Limits the blocks that wait for their parents.
+        tell: Queues work for the engine, under the node that caused it.
+        chain_id: ID of the chain.
     """
 
     def __init__(
@@ -61,21 +61,21 @@ class PeerSender(Sender):
         self._validators = validators
         self._room = room
         self._gets: Counter[NodeID | None] = Counter()
-        """Open questions for blocks; None: of all that do not validate."""
+        """Open requests for blocks by validator; None: of all other peers together."""
         self._deliver = tell
         self._chain_id = bytes(chain_id)
         self._is_closed = False
 
     def close(self) -> None:
-        """Tell nothing any more: the engine has ended, and its numbers say nothing to the next one."""
+        """Deliver nothing any longer: the engine has ended, and the next one has other numbers."""
         self._is_closed = True
 
     @override
     def send_get(self, node_id: NodeID, request_id: int, block_id: ID) -> None:
-        """Ask for a block. Of this node itself it is never to be had: it would know it.
+        """Request a block. A request to this node itself fails, because it would already have the block.
 
-        Unspecified: of one validator, and of all strangers together, no more than `MOST_GETS` are asked
-        for at a time, so that nobody who names many blocks leaves no question for others.
+        Unspecified: at most `MOST_GETS` blocks are requested at a time from one validator, and from all
+        other peers together, so that a peer that names many blocks does not use up all requests.
         """
         who = node_id if self._validators.is_validator(node_id) else None
 
@@ -175,13 +175,13 @@ class PeerSender(Sender):
 
 
 def _fail(questions: Iterable[Callable[[None], None]]) -> None:
-    """Let questions have no answer."""
+    """Fail requests without an answer."""
     for answered in questions:
         answered(None)
 
 
 def read_chits(answer: p2p.Chits) -> Chits | None:
-    """Return what a peer votes, or None where one of the three IDs is none: that is no vote."""
+    """Return the vote of a peer, or None if one of its three IDs is invalid."""
     preferred = as_id(answer.preferred_id)
     at_height = as_id(answer.preferred_id_at_height)
     accepted = as_id(answer.accepted_id)

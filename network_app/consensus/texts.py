@@ -1,4 +1,4 @@
-"""A report as JSON, for the row by which other processes see it, and back. Its size is bounded."""
+"""Converts reports to JSON of limited size, for the row that other processes read, and back."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -23,17 +23,17 @@ from network_app.snowman.polls import Reason
 from primitives.ids import ID, NodeID
 
 MOST_BLOCKS = 64
-"""Processing blocks that are named, the oldest ones: `Tables.processing` counts all."""
+"""Maximum number of processing blocks listed, oldest first; `Tables.processing` counts all."""
 MOST_POLLS = 32
-"""Open polls that are named, likewise."""
+"""Maximum number of open polls listed, oldest first."""
 MOST_ABSENT = 64
-"""Absent validators that are named, those of the most stake."""
+"""Maximum number of absent validators listed, those with the most stake."""
 
 Json = dict[str, Any]
 
 
 def to_json(report: ConsensusReport) -> Json:
-    """Return a report, but for its decisions, which have rows of their own."""
+    """Return a report as JSON, without its decisions, which have rows of their own."""
     stake, totals = report.stake, report.totals
     absent = sorted(stake.absent.items(), key=lambda one: one[1], reverse=True)
     unnamed = stake.unnamed + sum(weight for _, weight in absent[MOST_ABSENT:])
@@ -79,7 +79,7 @@ def to_json(report: ConsensusReport) -> Json:
 
 
 def from_json(said: Mapping[str, Any]) -> ConsensusReport:
-    """Return what `to_json` made JSON of; without decisions."""
+    """Return the report from the JSON of `to_json`, without decisions."""
     stake, totals = said["stake"], said["totals"]
     return ConsensusReport(
         alias=said["alias"],

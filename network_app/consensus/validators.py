@@ -1,4 +1,4 @@
-"""The current validators as the engine asks for them: who is drawn, and how much stake is connected."""
+"""The current validators for the engine: sampling and the connected share of the stake."""
 
 import time
 from collections import Counter
@@ -17,45 +17,45 @@ from network_app.snowman.sampling import sample
 from primitives.ids import NodeID
 
 REFRESH = 1.0
-"""Seconds between looks at who is benched."""
+"""Seconds between updates of the benched nodes."""
 
 
 class Known(Protocol):
-    """Who knows the validators of now: a `ports.Directory`, or `OneValidator`."""
+    """A source of the current validators: a `ports.Directory`, or `OneValidator`."""
 
     def validators(self) -> Mapping[NodeID, ValidatorFacts]:
-        """Return them."""
+        """Return the current validators."""
 
 
 class OneValidator:
-    """The directory of a network on whose blocks one node decides: nobody else is asked.
+    """The directory of a network with a single block producer, which is the only node polled.
 
     Args:
-        node_id: That node.
+        node_id: The producer.
     """
 
     def __init__(self, node_id: NodeID) -> None:
         self._validators = {node_id: ValidatorFacts(1, None)}
 
     def validators(self) -> Mapping[NodeID, ValidatorFacts]:
-        """Return that node."""
+        """Return the producer as the only validator."""
         return self._validators
 
 
 class CurrentValidators(Validators):
     """`snowman.ports.Validators` over the directory, for one chain.
 
-    A benched validator counts as one that is not connected, as in the reference; at most a third of what
-    a poll can do without is benched, whoever else does not answer.
+    A benched validator counts as disconnected, as in the reference. At most a third of the stake that a
+    poll can do without is benched, however many validators do not answer.
 
     Args:
-        directory: The validators of now.
-        bench: Who does not answer.
-        parameters: How many must agree.
-        own: This node, which is connected to itself.
-        alias: The chain's, "P" or "C".
-        random: Draws; whoever foresees it foresees who is asked.
-        clock: Seconds.
+        directory: The current validators.
+        bench: The nodes that do not answer.
+        parameters: The share of the stake that must be connected.
+        own: This node, which counts as connected.
+        alias: Alias of the chain, "P" or "C".
+        random: Source of the samples; must be unpredictable, or the sampled validators are predictable.
+        clock: Returns seconds, monotonic.
     """
 
     def __init__(
@@ -85,11 +85,11 @@ class CurrentValidators(Validators):
         self._connected[node_id] = None
 
     def disconnected(self, node_id: NodeID) -> None:
-        """Note that a peer is gone."""
+        """Note that a peer has disconnected."""
         self._connected.pop(node_id, None)
 
     def is_benched(self, node_id: NodeID) -> bool:
-        """Say whether a node is not asked for now, since it does not answer."""
+        """Return whether a node is benched because it does not answer."""
         now = self._clock()
         if self._looked is None or now - self._looked >= REFRESH:
             self._looked = now
@@ -97,7 +97,7 @@ class CurrentValidators(Validators):
         return node_id in self._benched
 
     def stake(self) -> Stake:
-        """Return the validators' stake, and who of them is not connected or benched."""
+        """Return the validators' stake, and the validators that are disconnected or benched."""
         current = self._current()
         total = sum(facts.weight for facts in current.values())
         absent = {
@@ -141,7 +141,7 @@ class CurrentValidators(Validators):
         return node_id in self._connected and not self.is_benched(node_id)
 
     def _look_at_bench(self, now: float) -> frozenset[NodeID]:
-        """Return whom the bench names, as long as they have not too much stake together."""
+        """Return the benched nodes, as long as their total stake is within the limit."""
         current = self._current()
         total = sum(facts.weight for facts in current.values())
         room = total * (1.0 - self._parameters.min_connected_to_poll) / 3.0

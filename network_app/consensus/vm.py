@@ -1,4 +1,4 @@
-"""A chain's blocking VM as the engine sees it: all calls in the chain's thread, one after the other."""
+"""A chain's blocking VM as the engine sees it: all calls run in the chain's thread, one by one."""
 
 import asyncio
 import logging
@@ -28,90 +28,90 @@ _log = logging.getLogger(__name__)
 
 
 def _nothing(_: ID) -> None:
-    """Write nothing."""
+    """Write no additional rows."""
 
 
 def _by_nobody(_: Block) -> Proposal:
-    """Return that nobody signed a block."""
+    """Return the proposal of an unsigned block."""
     return Proposal()
 
 
 def _at_once() -> None:
-    """Do nothing: what is committed is on the disk."""
+    """Do nothing: the commit has already reached the disk."""
 
 
 class ProposingVM(ChainVM[B], Protocol[B]):
-    """A VM that knows who may propose when: `proposervm.vm.ProposerVM`."""
+    """A VM that knows the proposers of each slot: `proposervm.vm.ProposerVM`."""
 
     def builds_from(self, *, now: int, minimum_delay: int = 0) -> int | None:
-        """Return since when this node may build on the preferred block (Unix seconds), or None."""
+        """Return the time from which this node may build on the preferred block (Unix seconds), or None."""
 
 
 @dataclass(frozen=True, slots=True)
 class VotedChain(Generic[B]):
-    """A chain whose blocks are voted on: what is particular to it."""
+    """A chain that takes part in consensus, with its settings."""
 
     alias: str
     """"P" or "C"."""
     chain_id: ID
     vm: ProposingVM[B]
     run: RunInThread
-    """Calls something blocking in the one thread of this chain."""
+    """Runs a blocking call in the single thread of this chain."""
     now: Callable[[], float]
-    """Unix seconds."""
+    """Returns Unix seconds."""
     minimum_delay: int = 0
-    """Seconds after a block's time in which this node builds nothing on it (p2p.md 11.5)."""
+    """Minimum seconds between a block's time and the next block built here (p2p.md 11.5)."""
     refusals: tuple[type[Exception], ...] = ()
-    """By which classes of its own the chain refuses a block."""
+    """The chain's own exception classes for invalid blocks."""
     verified_at: Callable[[B], int] | None = None
     """Returns the time at which a block is verified, Unix seconds; None: `now`."""
     proposal: Callable[[B], Proposal] = _by_nobody
-    """Returns who signed a processing block, and for which slot."""
+    """Returns the proposer and slot of a processing block."""
     written: Written = _nothing
-    """Writes what belongs to an accepted block, in the transaction in which it is stored."""
+    """Writes additional rows for an accepted block, in the transaction that stores the block."""
     flush: Callable[[], None] = _at_once
-    """Sees that what is committed is on the disk: what is said from then on builds on it."""
+    """Ensures that commits are on the disk, because later messages rely on them."""
     follows: bool = False
-    """Whether one other node makes all blocks: this one builds none, and heeds nobody else's."""
+    """Whether another node builds all blocks: this node builds none and heeds blocks of that node only."""
     allow_empty: bool = False
-    """Whether blocks are made by the clock, `minimum_delay` after their parents, with nothing in them too."""
+    """Whether blocks are built periodically, `minimum_delay` after their parents, even if empty."""
 
 
 class Built(Enum):
-    """What came of the last attempt to build."""
+    """The outcome of the last attempt to build a block."""
 
     BLOCK = auto()
     NOTHING = auto()
     """There was nothing to put into a block."""
     NOT_NOW = auto()
-    """The slot belongs to somebody else."""
+    """The slot belongs to another proposer."""
     FAILED = auto()
 
 
 class Observer(Protocol[B_contra]):
-    """Is told what becomes of blocks, on the event loop."""
+    """Receives the events of blocks, on the event loop."""
 
     def issued(self, block: B_contra, proposal: Proposal, seconds: float, *, is_own: bool) -> None:
-        """Note that a block is processing, who signed it, for how long it was built and verified, and if built here."""
+        """Note a processing block, its proposer, the seconds spent on it, and whether it was built here."""
 
     def decided(self, decisions: Sequence[Decision], seconds: float) -> None:
-        """Note that blocks are accepted, which is committed, and others rejected, and how long that took."""
+        """Note committed decisions: accepted blocks, the blocks rejected for them, and the seconds spent."""
 
     def built(self, outcome: Built) -> None:
-        """Note that a block was to be built."""
+        """Note an attempt to build a block."""
 
 
 class ThreadedVM(EngineVM[B]):
     """`EngineVM` over a blocking VM.
 
-    What is processing, and the last accepted block, are answered out of memory.
+    Processing blocks and the last accepted block are served from memory.
 
-    Unspecified: a VM that fails in an unexpected way over a block refuses it, as in the reference; a
-    block of a peer must not be able to end the engine.
+    Unspecified: a VM that fails unexpectedly while it verifies a block counts as rejecting the block, as in
+    the reference. A peer's block must not be able to end the engine.
 
     Args:
         chain: The chain.
-        observer: Is told what becomes of blocks.
+        observer: Receives the events of blocks.
     """
 
     def __init__(self, chain: VotedChain[B], observer: Observer[B]) -> None:
@@ -134,18 +134,18 @@ class ThreadedVM(EngineVM[B]):
         self._last: B | None = None
         self._preference: ID | None = None
         self._built: tuple[ID, float] | None = None
-        """The block that was built last, and the seconds that it took."""
+        """The block that was last built, and the seconds spent on it."""
         self.last_build = Built.NOTHING
-        """What came of the last attempt."""
+        """Outcome of the last attempt to build a block."""
         self.on_accepted: list[Callable[[B], None]] = []
-        """Called for each block that is accepted, in order, once it is committed."""
+        """Called for each accepted block, in order, after its commit."""
         self.on_refused: list[Callable[[B, Exception], None]] = []
         """Called for each block that breaks a rule."""
         self.lock = asyncio.Lock()
-        """Held during a step of the engine: what it knows and what is committed agree between two."""
+        """Held during a step of the engine; between steps its state agrees with the committed state."""
 
     async def begin(self) -> B:
-        """Forget what was processing; return the last accepted block, as it is stored."""
+        """Drop the processing blocks; return the last accepted block as stored."""
         self._processing.clear()
         self._preference = None
         last: B = await self.run(self._last_accepted)
@@ -153,19 +153,19 @@ class ThreadedVM(EngineVM[B]):
         return last
 
     async def builds_from(self) -> int | None:
-        """Return since when this node may build on the preferred block (Unix seconds), or None."""
+        """Return the time from which this node may build on the preferred block (Unix seconds), or None."""
         now, delay = int(self.now()), self._minimum_delay
         return await self.run(partial(self._vm.builds_from, now=now, minimum_delay=delay))
 
     @property
     def last(self) -> B | None:
-        """The last accepted block, once that is committed; None before the first engine."""
+        """The last accepted block, once it is committed; None before the first engine."""
         return self._last
 
     def line(self, block_id: ID) -> tuple[list[bytes], ID]:
-        """Return a block and those before it as far as they are in memory, newest first, and what is before.
+        """Return a block and its ancestors that are in memory, newest first, and the next parent's ID.
 
-        All are processing but the last accepted one, which is not stored while it waits for its option.
+        All are processing except the last accepted block, which is not stored until its option is accepted.
         """
         raws: list[bytes] = []
         while (block := self._held(block_id)) is not None:
@@ -257,9 +257,9 @@ class ThreadedVM(EngineVM[B]):
 
     @override
     async def decide(self, decisions: Sequence[Decision]) -> None:
-        """Accept in one transaction what one step has decided; return once it is committed.
+        """Accept the decisions of one step in one transaction; return after the commit.
 
-        The VM rejects by itself what is beside an accepted block.
+        The VM itself rejects the conflicting blocks of an accepted block.
         """
         self._preference = None
         accepted = [one.accepted for one in decisions]
@@ -274,13 +274,13 @@ class ThreadedVM(EngineVM[B]):
         try:
             seconds = await asyncio.shield(accepting)
         except asyncio.CancelledError:
-            # The thread goes on. What it commits is told before anybody else may work on the chain.
+            # The thread continues. Announce its commit before anything else may use the chain.
             self._decided(decisions, await accepting)
             raise
         self._decided(decisions, seconds)
 
     def _decided(self, decisions: Sequence[Decision], seconds: float) -> None:
-        """Tell of what is committed, which took so many seconds."""
+        """Announce committed decisions; the commit took `seconds`."""
         self._observer.decided(decisions, seconds)
         for one in decisions:
             self._last = self._processing.pop(one.accepted)
@@ -293,7 +293,7 @@ class ThreadedVM(EngineVM[B]):
         return self._vm.parse(raw)
 
     def _held(self, block_id: ID) -> B | None:
-        """Return a block that is processing, or the last accepted one."""
+        """Return a processing block or the last accepted block, or None."""
         if self._last is not None and block_id == self._last.block_id:
             return self._last
         return self._processing.get(block_id)
