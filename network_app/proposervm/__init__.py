@@ -1,6 +1,7 @@
-"""The proposer's wrapping of blocks, and who may propose when (p2p.md 11). Pure.
+"""Outer blocks, which wrap a chain's blocks, and the schedule of proposers (p2p.md 11). Pure.
 
-Blocks of both chains travel as outer blocks: `block` reads and builds them, `signing` is about who
-signed. `verification` says whether one may follow another, with `epochs` and `windower`, which draws
-the proposer of each slot of five seconds by stake (`sampler`, `twister`). `building` makes the next one.
+Blocks of both chains travel as outer blocks: `block` parses and builds them, `signing` identifies the
+proposer and checks the signature. `verification` checks whether a block may follow another, with `epochs`
+and `windower`, which draws the proposer of each five-second slot by stake (`sampler`, `twister`).
+`building` creates the next outer block.
 """

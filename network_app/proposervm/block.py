@@ -1,11 +1,11 @@
-"""Outer blocks as values, from bytes and to bytes (p2p.md 11.1).
+"""Outer blocks: parsing and encoding (p2p.md 11.1).
 
     OuterBlock
-    ├── SignedBlock     type 0, type 2 where it has an epoch; may be unsigned
+    ├── SignedBlock     type 0, or type 2 if it has an epoch; may be unsigned
     └── OptionBlock     type 1: commit or abort of a proposal, the same from every node
 
-Blocks are made by the functions here: `raw` and `outer_id` belong to the fields. What is inside is a
-block of the chain, not looked at. Whether a block may follow another is in `verification`.
+Create blocks with the functions of this module, so that `raw` and `outer_id` match the other fields. The
+inner block is an opaque block of the chain. `verification` checks whether a block may follow another.
 """
 
 from abc import ABC, abstractmethod
@@ -40,15 +40,15 @@ _LARGEST = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class OuterBlock(ABC):
-    """A block as peers know it."""
+    """A block as peers exchange it."""
 
     raw: bytes
     outer_id: ID
-    """By which peers know it."""
+    """The block ID that peers use."""
     parent_id: ID
-    """The outer parent; of the first one, the bare genesis block."""
+    """The outer parent; the parent of the first outer block is the bare genesis block."""
     inner: bytes
-    """The chain's own block."""
+    """Bytes of the inner block, which is the chain's own block."""
 
     @property
     @abstractmethod
@@ -58,18 +58,18 @@ class OuterBlock(ABC):
 
 @dataclass(frozen=True, slots=True)
 class SignedBlock(OuterBlock):
-    """A block with a time, whoever may have signed it."""
+    """A block with a timestamp, signed or unsigned."""
 
     time: int
     """Unix seconds."""
     p_chain_height: int
-    """The validators there own the slots of this block's children."""
+    """P-Chain height whose validators own the slots of this block's children."""
     epoch: Epoch | None
     certificate: bytes
-    """DER; empty where nobody signed."""
+    """DER; empty if the block is unsigned."""
     signature: bytes
     proposer: NodeID | None
-    """Who signed, as the certificate says."""
+    """The signer according to the certificate."""
 
     @property
     @override
@@ -79,7 +79,7 @@ class SignedBlock(OuterBlock):
 
 @dataclass(frozen=True, slots=True)
 class OptionBlock(OuterBlock):
-    """A block that follows from its parent: nobody signs it."""
+    """A block that follows from its parent, and is therefore never signed."""
 
     @property
     @override
@@ -88,17 +88,17 @@ class OptionBlock(OuterBlock):
 
 
 def parse(raw: bytes) -> OuterBlock:
-    """Read an outer block. Who signed is read, that they signed is verified elsewhere.
+    """Parse an outer block. The signer is read from the certificate; the signature is not verified here.
 
     Raises:
-        NotAnOuterBlock: It is of another layout: a bare block, if it is one at all.
+        NotAnOuterBlock: The bytes have another layout; they may be a bare block.
         UnexpectedSignature: It has a signature and no certificate.
         MissingSignature: It has a certificate and no signature.
-        CutOff: It lacks the field of the signature, which its ID does not cover.
-        InvalidCertificate: The certificate is none that nodes have.
-        ZeroEpoch: An epoch of zeros is written.
+        CutOff: It lacks the signature field, which its ID does not cover.
+        InvalidCertificate: Nodes do not use such certificates.
+        ZeroEpoch: It contains an epoch of zeros.
         HeightTooLarge: A P-Chain height or an epoch's number has more than 63 bits. Unspecified:
-            no chain comes so far, and rows hold no more.
+            no chain reaches such a number, and database columns cannot hold it.
     """
     try:
         layout = read(raw)
@@ -123,10 +123,10 @@ def build_signed(
     certificate: bytes,
     key: PrivateKey,
 ) -> SignedBlock:
-    """Build a block and sign it; certificate is the DER of the key's.
+    """Build a block and sign it; `certificate` is the DER certificate of the key.
 
     Raises:
-        InvalidCertificate: The certificate is none that nodes accept of each other.
+        InvalidCertificate: Nodes do not accept such certificates from each other.
         CodecError: A number does not fit into its field.
     """
     unsigned = encode_signed(parent_id, time, p_chain_height, epoch, inner, certificate=certificate)
@@ -142,7 +142,7 @@ def build_signed(
 def build_unsigned(
     parent_id: ID, time: int, p_chain_height: int, epoch: Epoch | None, inner: bytes
 ) -> SignedBlock:
-    """Build a block that nobody signs.
+    """Build an unsigned block.
 
     Raises:
         CodecError: A number does not fit into its field.
@@ -155,7 +155,7 @@ def build_unsigned(
 
 
 def build_option(parent_id: ID, inner: bytes) -> OptionBlock:
-    """Build an option's block."""
+    """Build the outer block of an option."""
     raw = encode_option(parent_id, inner)
     return OptionBlock(raw, ID(sha256(raw)), parent_id, inner)
 
@@ -170,7 +170,7 @@ def encode_signed(
     certificate: bytes = b"",
     signature: bytes = b"",
 ) -> bytes:
-    """Return the bytes of a block, signed before or not: no key is needed, nothing is verified.
+    """Return the bytes of a block from its fields, including a given signature; verify nothing.
 
     Raises:
         CodecError: A number does not fit into its field.
@@ -184,12 +184,12 @@ def encode_signed(
 
 
 def encode_option(parent_id: ID, inner: bytes) -> bytes:
-    """Return the bytes of an option's block."""
+    """Return the bytes of an option block."""
     return encode(Option(parent_id, inner))
 
 
 def _is_cut_off(raw: bytes) -> bool:
-    """Say whether nothing but the signature's field is missing to make bytes a block."""
+    """Return whether the bytes are a block that lacks only its signature field."""
     try:
         return not isinstance(read(raw + bytes(LENGTH)), Option)
     except NotAnOuterBlock:
@@ -234,5 +234,5 @@ def _signed_block(
 
 
 def _unsigned_id(raw: bytes, signature: bytes) -> ID:
-    """Return the hash of all but the signature and its length, which are last."""
+    """Return the hash of all bytes but the signature and its length, which come last."""
     return ID(sha256(raw[: -LENGTH - len(signature)]))

@@ -1,4 +1,4 @@
-"""The next outer block: its time, P-Chain height and epoch (p2p.md 11.5)."""
+"""Builds the next outer block with its timestamp, P-Chain height and epoch (p2p.md 11.5)."""
 
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from primitives.ids import ID
 
 
 class Signature(NamedTuple):
-    """With what a block is signed."""
+    """The key and certificate that sign blocks of a chain."""
 
     chain_id: ID
     certificate: bytes
@@ -31,16 +31,16 @@ def build_child(
     signature: Signature | None,
     upgrades: Upgrades = ALL_ACTIVE,
 ) -> SignedBlock:
-    """Wrap a block that follows a parent which is no proposal.
+    """Wrap an inner block whose parent is not a proposal.
 
     Args:
-        parent: The last block before it.
+        parent: The parent block.
         inner: The chain's own block.
-        time: Unix seconds; the parent's is taken where it is later.
-        p_chain_height: One that others know by now; the parent's is taken where it is higher.
-        signature: Whoever owns the slot signs; None: the schedule names nobody. The child of a bare block
-            is nobody's in any case.
-        upgrades: Which rules hold.
+        time: Unix seconds; raised to the parent's time if it is earlier.
+        p_chain_height: A height that other nodes have reached; raised to the parent's if it is lower.
+        signature: Signs for the owner of the slot; None: the slot has no owner. The child of a bare block
+            is never signed.
+        upgrades: Activation times of the rules.
     """
     time = max(time, parent.time)
     epoch = epoch_of_child(parent, time, upgrades)

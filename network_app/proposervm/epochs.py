@@ -1,4 +1,4 @@
-"""Epochs of blocks: stretches in which the same validators are asked (p2p.md 11.4, ACP-181)."""
+"""Epochs: ranges of blocks that use the same validator set (p2p.md 11.4, ACP-181)."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -10,22 +10,22 @@ I64 = Annotated[int, Number("q")]
 """Signed, unlike all other numbers of the linear codec."""
 
 DURATION = 30
-"""Seconds on the local network; five minutes on the public ones."""
+"""Seconds on the local network; public networks use five minutes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """A stretch of blocks with the same validators; the fields stand so on the wire."""
+    """A range of blocks with the same validators; the fields are in the order of the encoding."""
 
     p_chain_height: U64
-    """Whose validators."""
+    """P-Chain height whose validators are used."""
     number: U64
     start_time: I64
     """Unix seconds."""
 
 
 NO_EPOCH = Epoch(0, 0, 0)
-"""How the reference writes that there is none."""
+"""The reference's encoding of a missing epoch."""
 
 
 def next_epoch(
@@ -37,17 +37,17 @@ def next_epoch(
     *,
     granite_time: int = 0,
 ) -> Epoch | None:
-    """Return the epoch of an outer block's child; None: it has none.
+    """Return the epoch of an outer block's child; None: it has no epoch.
 
-    A bare block's child has none either, which is not decided here.
+    The child of a bare block has no epoch either; the caller checks that.
 
     Args:
         parent_time: Unix seconds, of the outer parent.
         parent_height: The parent's P-Chain height.
-        parent_epoch: None where it has none.
-        time: The child's, Unix seconds.
+        parent_epoch: None if it has no epoch.
+        time: Unix seconds, of the child.
         duration: Seconds after which an epoch ends with the next block.
-        granite_time: Unix seconds since when there are epochs.
+        granite_time: Unix seconds of the activation of epochs.
     """
     if time < granite_time:
         return None

@@ -1,31 +1,31 @@
-"""Why bytes are no outer block, or an outer block may not follow its parent (p2p.md 11).
+"""Errors for bytes that are not an outer block, and for outer blocks that may not follow their parent (p2p.md 11).
 
 OuterBlockError
 ├── MalformedBlock
-│   ├── NotAnOuterBlock         another version, type or length: a bare block, or nothing at all
-│   ├── UnexpectedSignature     a signature, but nobody's
+│   ├── NotAnOuterBlock         another version, type or length: a bare block, or not a block
+│   ├── UnexpectedSignature     a signature without a certificate
 │   ├── MissingSignature        a certificate without a signature
-│   ├── CutOff                  a block without its last field, the signature's
-│   ├── InvalidCertificate      no certificate that nodes accept of each other
-│   ├── ZeroEpoch               an epoch that is written though there is none
+│   ├── CutOff                  a block without its last field, the signature
+│   ├── InvalidCertificate      a certificate that nodes do not accept from each other
+│   ├── ZeroEpoch               a missing epoch that is encoded as zeros
 │   └── HeightTooLarge          a P-Chain height or the number of an epoch above 63 bits
 └── InvalidChild
     ├── WrongParent             it names another outer parent
-    ├── WrongInnerParent        what is inside has another parent
-    ├── WrongHeight             what is inside is not one above what is inside the parent
+    ├── WrongInnerParent        the inner block has another parent
+    ├── WrongHeight             the inner height is not the parent's inner height plus one
     ├── OptionExpected          the parent is a proposal: its children are options
-    ├── NotAnOption             it is none of the proposal's options
-    ├── ProposalExpected        an option on something that proposed nothing
+    ├── NotAnOption             the inner block is not one of the proposal's options
+    ├── ProposalExpected        an option whose parent is not a proposal
     ├── SignedTooEarly          a signed block on a bare one
     ├── TimeDecreased           its time is before the parent's
     ├── HeightDecreased         its P-Chain height is below the parent's
-    ├── WrongEpoch              it is of another epoch
+    ├── WrongEpoch              it has another epoch than expected
     ├── WindowNotStarted        its proposer must wait longer (before Durango)
-    ├── UnexpectedProposer      the slot belongs to somebody else
-    ├── ProposerMismatch        signed where nobody owns the slot, or unsigned where somebody does
-    ├── WrongSignature          the signature is not of the certificate's key
-    └── NotYetValid             these may become right by waiting
-        ├── TimeTooAdvanced     it is of the future
+    ├── UnexpectedProposer      the slot belongs to another node
+    ├── ProposerMismatch        signed although the slot has no owner, or unsigned although it has one
+    ├── WrongSignature          the signature does not match the certificate's key
+    └── NotYetValid             the block may become valid later
+        ├── TimeTooAdvanced     its time is too far in the future
         └── HeightNotReached    its P-Chain height is not known here yet
 """
 
@@ -35,15 +35,15 @@ from primitives.ids import ID, NodeID
 
 
 class OuterBlockError(Exception):
-    """Bytes that are no outer block, or an outer block that may not follow its parent."""
+    """Bytes that are not an outer block, or an outer block that may not follow its parent."""
 
 
 class MalformedBlock(OuterBlockError):
-    """Bytes that are no outer block."""
+    """Bytes that are not an outer block."""
 
 
 class NotAnOuterBlock(MalformedBlock):
-    """Bytes of another layout: before the first outer block, they are a bare block."""
+    """Bytes of another layout; before the first outer block, they are a bare block."""
 
     def __init__(self, reason: CodecError) -> None:
         super().__init__(str(reason))
@@ -65,10 +65,10 @@ class MissingSignature(MalformedBlock):
 
 
 class CutOff(MalformedBlock):
-    """A block without its last field: not even an empty signature, which has a length too.
+    """A block without its last field, the signature, whose length is present even if it is empty.
 
-    These are the bytes that a block's ID is the hash of, so that anybody can make them of anybody's
-    block: they hash to its ID, and say nothing of it.
+    A block's ID is the hash of these bytes, so anyone can derive them from any block. They hash to the ID
+    of the block, but do not prove anything about it.
     """
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class CutOff(MalformedBlock):
 
 
 class InvalidCertificate(MalformedBlock):
-    """A certificate that no node has."""
+    """A certificate that nodes do not accept from each other."""
 
     def __init__(self, reason: CertificateError) -> None:
         super().__init__(f"invalid certificate: {reason}")
@@ -84,14 +84,14 @@ class InvalidCertificate(MalformedBlock):
 
 
 class ZeroEpoch(MalformedBlock):
-    """An epoch of zeros in a block that need not have one."""
+    """An epoch of zeros in a block that could have omitted it."""
 
     def __init__(self) -> None:
         super().__init__("epoch must not be zero")
 
 
 class HeightTooLarge(MalformedBlock):
-    """A number that no chain reaches, and that rows cannot hold."""
+    """A number that no chain reaches and that database columns cannot hold."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"height of more than 63 bits: {number}")
@@ -112,7 +112,7 @@ class WrongParent(InvalidChild):
 
 
 class WrongInnerParent(InvalidChild):
-    """What is inside has another parent than what is inside the outer parent."""
+    """The inner block's parent is not the inner block of the outer parent."""
 
     def __init__(self, found: ID, expected: ID) -> None:
         super().__init__(f"inner parentID {found} didn't match expected parent {expected}")
@@ -121,7 +121,7 @@ class WrongInnerParent(InvalidChild):
 
 
 class WrongHeight(InvalidChild):
-    """What is inside is not the next."""
+    """The inner height is not the parent's inner height plus one."""
 
     def __init__(self, found: int, expected: int) -> None:
         super().__init__(f"block height {found} didn't match expected height {expected}")
@@ -130,21 +130,21 @@ class WrongHeight(InvalidChild):
 
 
 class OptionExpected(InvalidChild):
-    """The parent is a proposal, but this is none of its options."""
+    """The parent is a proposal, but this block is not one of its options."""
 
     def __init__(self) -> None:
         super().__init__("unexpected proposer block type: expected an option of the proposal")
 
 
 class NotAnOption(InvalidChild):
-    """The wrapping of an option around another block than the proposal's options."""
+    """An option block whose inner block is not one of the proposal's options."""
 
     def __init__(self) -> None:
         super().__init__("the inner block is no option of the proposal")
 
 
 class ProposalExpected(InvalidChild):
-    """The parent of an option is no proposal."""
+    """The parent of an option is not a proposal."""
 
     def __init__(self) -> None:
         super().__init__("unexpected proposer block type: the parent is no proposal")
@@ -177,7 +177,7 @@ class HeightDecreased(InvalidChild):
 
 
 class WrongEpoch(InvalidChild):
-    """It is of another epoch than its parent makes it."""
+    """Its epoch is not the one that follows from its parent."""
 
     def __init__(self, found: object, expected: object) -> None:
         super().__init__(f"epoch mismatch: {found} != expected {expected}")
@@ -195,7 +195,7 @@ class WindowNotStarted(InvalidChild):
 
 
 class UnexpectedProposer(InvalidChild):
-    """The slot belongs to somebody else."""
+    """The slot belongs to another node."""
 
     def __init__(self, slot: int, expected: NodeID) -> None:
         super().__init__(f"unexpected proposer for current window: slot {slot} expects {expected}")
@@ -204,7 +204,7 @@ class UnexpectedProposer(InvalidChild):
 
 
 class ProposerMismatch(InvalidChild):
-    """Signed where nobody should have, or unsigned where somebody should have."""
+    """Signed although it must not be, or unsigned although it must be signed."""
 
     def __init__(self, *, should_be_signed: bool) -> None:
         expected = "signed" if should_be_signed else "unsigned"
@@ -213,7 +213,7 @@ class ProposerMismatch(InvalidChild):
 
 
 class WrongSignature(InvalidChild):
-    """The signature is not of the certificate's key over this block."""
+    """The signature over this block is not by the certificate's key."""
 
     def __init__(self, proposer: NodeID) -> None:
         super().__init__(f"invalid signature of {proposer}")
@@ -221,11 +221,11 @@ class WrongSignature(InvalidChild):
 
 
 class NotYetValid(InvalidChild):
-    """What this node does not know yet is missing; later the same block may be right."""
+    """Verification depends on data that this node does not have yet; the block may become valid later."""
 
 
 class TimeTooAdvanced(NotYetValid):
-    """It is of the future."""
+    """Its time is too far in the future."""
 
     def __init__(self, time: int, latest: float) -> None:
         super().__init__(f"time is too far advanced: {time} > {latest}")

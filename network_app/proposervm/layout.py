@@ -1,4 +1,4 @@
-"""How outer blocks stand in bytes: version, type ID, fields of the linear codec (p2p.md 11.1)."""
+"""Byte layout of outer blocks: version, type ID, fields of the linear codec (p2p.md 11.1)."""
 
 from dataclasses import dataclass
 from typing import Annotated, TypeAlias, cast
@@ -10,14 +10,14 @@ from primitives.codec_errors import CodecError
 from primitives.ids import ID
 
 LENGTH = 4
-"""Bytes of the length in front of others."""
+"""Size of a length prefix in bytes."""
 
 _NO_LIMIT = 2**32
-"""What limits a block is the frame that it came in."""
+"""No limit of its own: the size of a block is limited by the message that contained it."""
 
 
 class _Layout:
-    """What stands behind the type ID."""
+    """The fields after the type ID."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class WithoutEpoch(_Layout):
 
     @property
     def epoch(self) -> Epoch | None:
-        """It has none."""
+        """Blocks of this type have no epoch."""
         return None
 
 
@@ -65,10 +65,10 @@ _ANY = Annotated[_Layout, INTERFACE]
 
 
 def read(raw: bytes) -> AnyLayout:
-    """Read the fields of a block.
+    """Decode the fields of a block.
 
     Raises:
-        NotAnOuterBlock: These are not such fields.
+        NotAnOuterBlock: The bytes do not have this layout.
     """
     try:
         return cast(AnyLayout, _CODEC.unmarshal(_ANY, raw))

@@ -1,4 +1,4 @@
-"""What the proposer VM is given: who validates, and where accepted outer blocks are kept."""
+"""Interfaces that the proposer VM uses: the validators, and the storage of accepted outer blocks."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
@@ -9,51 +9,51 @@ from primitives.ids import ID, NodeID
 
 
 class Proposal(NamedTuple):
-    """What an outer block says of who proposed it, and when."""
+    """The proposer, slot and timestamp of an outer block."""
 
     proposer: NodeID | None = None
-    """Who signed it; None: nobody."""
+    """The signer; None: unsigned."""
     slot: int = 0
-    """Of those that begin with its parent's time."""
+    """Number of the slot, counted from the parent's timestamp."""
     time: int | None = None
-    """Unix seconds; options have none of their own."""
+    """Unix seconds; options have no timestamp of their own."""
 
 
 class ValidatorState(Protocol):
-    """What blocks ask of the P-Chain, by its accepted heights."""
+    """The P-Chain's validators by accepted height."""
 
     def current_height(self) -> int:
         """Return the height of the last accepted P-Chain block."""
 
     def minimum_height(self, now: int) -> int:
-        """Return a height that every node has by now (Unix seconds): the one that blocks name."""
+        """Return a height that every node has reached by `now` (Unix seconds), for use in new blocks."""
 
     def proposers(self, height: int) -> Mapping[NodeID, int]:
-        """Return the weights of those who may propose as of a height.
+        """Return the weights of the validators that may propose as of a height.
 
         Raises:
-            HeightNotReached: It is above the last accepted one.
+            HeightNotReached: The height is above the last accepted one.
         """
 
 
 class OuterBlocks(Protocol):
-    """The accepted outer blocks of one chain, where they are kept."""
+    """Storage of the accepted outer blocks of one chain."""
 
     def went_back(self) -> bool:
-        """Say whether they were replaced by earlier ones since the last time: blocks may be others by now."""
+        """Return whether the chain was rewound since the last call, so that blocks may have changed."""
 
     def last(self) -> ParentFacts:
-        """Return what a child of the last accepted block needs to know of it."""
+        """Return the facts about the last accepted block that its child is verified against."""
 
     def id_at(self, height: int) -> ID | None:
-        """Return the accepted block at a height; genesis is bare."""
+        """Return the ID of the accepted block at a height; genesis has no outer block."""
 
     def raw(self, block_id: ID) -> bytes | None:
-        """Return an accepted block's bytes; None where it is not accepted, or genesis."""
+        """Return an accepted block's bytes; None if it is not accepted, or genesis."""
 
     def write(self, blocks: Sequence[tuple[OuterBlock, int]]) -> None:
-        """Store blocks with their heights, in the transaction in which the blocks inside are accepted.
+        """Store blocks with their heights, in the transaction that accepts their inner blocks.
 
         Raises:
-            HeadMoved: They went back since somebody asked for that.
+            HeadMoved: The chain was rewound since the last call of `went_back`.
         """

@@ -1,6 +1,6 @@
-"""Drawing by weight, as the reference draws: numbers from random words, elements from numbers.
+"""Weighted sampling as in the reference: numbers from random words, elements from numbers.
 
-Where each step stands: p2p.md 11.3, from "Uniform draw" on.
+The steps are specified in p2p.md 11.3, from "Uniform draw" on.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,13 +11,13 @@ _HALF = 1 << 63
 
 
 def draw(words: Iterator[int], largest: int) -> int:
-    """Return a number from 0 to largest (below 2**64), each as likely, from words of 64 bits."""
+    """Return a uniform random number from 0 to `largest` (below 2**64), drawn from 64-bit words."""
     size = largest + 1
     if size & largest == 0:
         return next(words) & largest
     if largest >= _HALF:
         return next(word for word in words if word <= largest)
-    # those above the last whole multiple of size would make small results likelier
+    # words above the last whole multiple of size would make small results likelier
     last = _HALF - 1 - _HALF % size
     return next(word for word in _lower_bits(words) if word <= last) % size
 
@@ -28,9 +28,9 @@ def _lower_bits(words: Iterator[int]) -> Iterator[int]:
 
 
 def draw_without_replacement(words: Iterator[int], total: int, count: int) -> list[int]:
-    """Return count different numbers below total; count is at most total.
+    """Return `count` different numbers below `total`; `count` is at most `total`.
 
-    It is a shuffle that stops early, of a deck that is only written down where it was touched.
+    It is a shuffle that stops early. Only the changed positions of the deck are stored.
     """
     deck: dict[int, int] = {}
     drawn = []
@@ -42,13 +42,13 @@ def draw_without_replacement(words: Iterator[int], total: int, count: int) -> li
 
 
 class WeightedHeap:
-    """Finds the element at which a running sum of weights passes a number.
+    """Finds the element at which a running sum of weights exceeds a number.
 
-    The order of that sum is a heap's: the heaviest is asked first, then the halves below it.
+    The elements are summed in the order of a heap: the heaviest element first, then the subtrees below it.
     """
 
     def __init__(self, weights: Sequence[int]) -> None:
-        """Take the weights of elements that are known by their place.
+        """Take the weights of elements, which are identified by their index.
 
         Raises:
             Overflow: Their sum has more than 64 bits.
@@ -61,7 +61,7 @@ class WeightedHeap:
             self._sums[(place - 1) // 2] += self._sums[place]
 
     def find(self, number: int) -> int:
-        """Return the place of the element that a number below the total belongs to."""
+        """Return the index of the element to which a number below the total belongs."""
         node = 0
         while number >= self._weights[node]:
             number -= self._weights[node]

@@ -1,4 +1,4 @@
-"""Who signed an outer block, and what they signed (p2p.md 11.1)."""
+"""The signer of an outer block, and the message that is signed (p2p.md 11.1)."""
 
 from functools import lru_cache
 
@@ -9,15 +9,15 @@ from primitives.identity import CertificateError, node_id_of
 from primitives.ids import ID, NodeID
 
 _REMEMBERED = 1024
-"""Certificates whose node is kept: proposers are few and come back."""
+"""Number of certificates whose node ID is cached, because few proposers recur often."""
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def proposer_of(certificate: bytes) -> NodeID:
-    """Return whom a certificate (DER) stands for.
+    """Return the node ID of a certificate (DER).
 
     Raises:
-        InvalidCertificate: It is none that nodes accept of each other.
+        InvalidCertificate: Nodes do not accept such certificates from each other.
     """
     try:
         public_key_of(certificate)
@@ -27,16 +27,16 @@ def proposer_of(certificate: bytes) -> NodeID:
 
 
 def header(chain_id: ID, parent_id: ID, outer_id: ID) -> bytes:
-    """Return what is signed of a block: 98 bytes."""
+    """Return the message that is signed for a block: 98 bytes."""
     return VERSION + chain_id + parent_id + outer_id
 
 
 def verify_signature(certificate: bytes, message: bytes, signature: bytes) -> None:
-    """Accept a signature of a certificate's key; the certificate is one of a parsed block.
+    """Verify a signature by the key of a certificate, which comes from a parsed block.
 
     Raises:
-        InvalidCertificate: It is none that nodes accept of each other.
-        WrongSignature: The signature is of another key, or over something else.
+        InvalidCertificate: Nodes do not accept such certificates from each other.
+        WrongSignature: The signature is by another key or over another message.
     """
     proposer = proposer_of(certificate)
     if not verify(public_key_of(certificate), message, signature):

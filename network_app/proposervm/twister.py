@@ -1,4 +1,4 @@
-"""The Mersenne Twisters, of 32 and of 64 bits, that draw the proposers (p2p.md 11.3)."""
+"""The 32-bit and 64-bit Mersenne Twisters that draw the proposers (p2p.md 11.3)."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -6,16 +6,16 @@ from typing import NamedTuple
 
 
 class Variant(NamedTuple):
-    """The numbers that tell one Mersenne Twister from another, by their names in the literature."""
+    """The parameters of a Mersenne Twister, by their names in the literature."""
 
     w: int
-    """Bits of a word."""
+    """Bits per word."""
     n: int
-    """Words of the state."""
+    """Words in the state."""
     m: int
-    """How far ahead the word is that is mixed in."""
+    """Offset of the word that is mixed in."""
     r: int
-    """Bits of the lower part of a word."""
+    """Bits in the lower part of a word."""
     a: int
     """The matrix."""
     u: int
@@ -26,7 +26,7 @@ class Variant(NamedTuple):
     c: int
     l: int  # noqa: E741 - its name
     f: int
-    """The multiplier by which the first state grows from the seed."""
+    """The multiplier that expands the seed into the initial state."""
 
 
 MT19937 = Variant(
@@ -40,9 +40,9 @@ MT19937_64 = Variant(
 
 
 def words(variant: Variant, seed: int) -> Iterator[int]:
-    """Yield the generator's words for a seed, of which the lowest bits count.
+    """Yield the generator's words for a seed; only the lowest bits of the seed are used.
 
-    The state is made as far as it is needed: who draws a proposer takes a word or two.
+    The state is expanded lazily, because drawing a proposer takes only a word or two.
     """
     mask = (1 << variant.w) - 1
     lower = (1 << variant.r) - 1
@@ -62,7 +62,7 @@ def words(variant: Variant, seed: int) -> Iterator[int]:
 
 
 def _grow(state: list[int], variant: Variant, more: int) -> None:
-    """Append words of the first state, as many as there are more."""
+    """Append up to `more` words to the initial state."""
     multiplier, shift, mask = variant.f, variant.w - 2, (1 << variant.w) - 1
     last, size = state[-1], len(state)
     for place in range(size, min(size + more, variant.n)):
@@ -78,6 +78,6 @@ def _tempered(word: int, variant: Variant) -> int:
 
 
 def words_of_64(seed: int) -> Iterator[int]:
-    """Yield words of 64 bits from the generator of 32, the higher half first."""
+    """Yield 64-bit words from the 32-bit generator, the higher half first."""
     halves = words(MT19937, seed)
     return (high << 32 | low for high, low in zip(halves, halves, strict=False))

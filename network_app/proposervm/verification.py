@@ -1,6 +1,6 @@
-"""Whether an outer block may follow its parent (p2p.md 11.2). What is inside is verified by its chain.
+"""Checks whether an outer block may follow its parent (p2p.md 11.2). The chain verifies the inner block.
 
-The very first outer block follows a bare one, genesis: then nobody owns a slot, and nobody signs.
+The first outer block follows the bare genesis block. Its slot has no owner and it must be unsigned.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,39 +33,39 @@ MOST_AHEAD = 10
 """Seconds by which a block's time may be ahead of the clock."""
 
 Proposers: TypeAlias = Callable[[int], Mapping[NodeID, int]]
-"""The weights of those who may propose, by P-Chain height."""
+"""The weights of the validators that may propose, by P-Chain height."""
 
 
 @dataclass(frozen=True, slots=True)
 class InnerFacts:
-    """What is known of the block inside, from its bytes."""
+    """The facts about an inner block that its bytes contain."""
 
     block_id: ID
     parent_id: ID
     height: int
     options: tuple[ID, ...] = ()
-    """Of a proposal: the only blocks that may follow it, which it makes itself."""
+    """The only blocks that may follow a proposal, which generates them itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParentFacts:
-    """What a child needs to know of its parent. `of_genesis` and `follow` make it."""
+    """The facts about a parent that its child is verified against; see `of_genesis` and `follow`."""
 
     outer_id: ID
     inner_id: ID
     height: int
     time: int
-    """Unix seconds; of an option those of the proposal, like the two that follow."""
+    """Unix seconds; an option has the proposal's time, P-Chain height and epoch."""
     p_chain_height: int | None
-    """None: it is a bare block."""
+    """None for a bare block."""
     epoch: Epoch | None = None
     options: tuple[ID, ...] = ()
-    """Of a proposal: inner IDs of the only blocks that may follow it."""
+    """Inner IDs of the only blocks that may follow a proposal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Upgrades:
-    """Since when rules hold (Unix seconds); on own networks from genesis on."""
+    """Activation times of rules (Unix seconds); private networks activate all at genesis."""
 
     durango_time: int = 0
     granite_time: int = 0
@@ -77,15 +77,15 @@ ALL_ACTIVE = Upgrades()
 
 
 def of_genesis(block_id: ID, time: int, height: int = 0) -> ParentFacts:
-    """Return what the first outer block needs to know of the genesis block, which is bare.
+    """Return the facts about the bare genesis block that the first outer block is verified against.
 
-    A chain for development that is a fork has it at another height than 0.
+    On a development chain that is a fork, that block has a height other than 0.
     """
     return ParentFacts(block_id, block_id, height, time, None)
 
 
 def follow(parent: ParentFacts, block: OuterBlock, inner: InnerFacts) -> ParentFacts:
-    """Return what a child of a block needs to know of it; an option hands its parent's times on."""
+    """Return the facts about a block that its child is verified against; an option keeps its parent's time."""
     facts = replace(
         parent,
         outer_id=block.outer_id,
@@ -112,25 +112,25 @@ def verify_child(
     proposers: Proposers,
     upgrades: Upgrades = ALL_ACTIVE,
 ) -> None:
-    """Accept a block that may follow its parent.
+    """Verify that a block may follow its parent.
 
     Args:
         block: The block, as `parse` returned it.
-        parent: The last block before it.
-        inner: What is known of the block inside.
-        chain_id: Whose blocks these are: signatures name it.
+        parent: The parent block.
+        inner: The facts about the inner block.
+        chain_id: ID of the chain, which signatures cover.
         now: Unix seconds.
-        p_height: Of the last accepted P-Chain block.
-        bootstrapping: The block is of the past: who was to propose it, its epoch and its P-Chain
-            height are not verified, and `proposers` is not asked.
-        proposers: Asked for the validators at the parent's P-Chain height.
-        upgrades: Which rules hold.
+        p_height: Height of the last accepted P-Chain block.
+        bootstrapping: The block is historical: its proposer, epoch and P-Chain height are not verified,
+            and `proposers` is not called.
+        proposers: Called for the validators at the parent's P-Chain height.
+        upgrades: Activation times of the rules.
 
-    Rules that a block breaks for ever come first: NotYetValid means that all those are kept.
+    Rules that a block breaks permanently come first, so NotYetValid means that those rules are kept.
 
     Raises:
-        InvalidChild: It may not; NotYetValid: it may later.
-        InvalidCertificate: Its certificate is none (blocks that `parse` did not make).
+        InvalidChild: The block is invalid; NotYetValid: it may become valid later.
+        InvalidCertificate: Its certificate is invalid (only in blocks that `parse` did not return).
         Overflow: The validators' weights have more than 64 bits.
     """
     _verify_link(block, inner, parent)
@@ -191,7 +191,7 @@ def _verify_epoch(block: SignedBlock, parent: ParentFacts, upgrades: Upgrades) -
 
 
 def epoch_of_child(parent: ParentFacts, time: int, upgrades: Upgrades) -> Epoch | None:
-    """Return the epoch of a child with this time (Unix seconds)."""
+    """Return the epoch of a child with the timestamp `time` (Unix seconds)."""
     if parent.p_chain_height is None:
         return None
     return epochs.next_epoch(
@@ -231,7 +231,7 @@ def _signed_in_slot(
     chain_id: ID,
     validators: Mapping[NodeID, int],
 ) -> bool:
-    """Return whether the block must be signed; if so its proposer is the slot's owner."""
+    """Return whether the block must be signed; if so, its proposer is the slot's owner."""
     slot = windower.slot_of(block.time, parent.time)
     owner = windower.proposer_at(chain_id, height, slot, validators)
     if owner is not None and block.proposer != owner:
@@ -246,7 +246,7 @@ def _signed_before_durango(
     chain_id: ID,
     validators: Mapping[NodeID, int],
 ) -> bool:
-    """Return whether the block must be signed; its proposer has waited long enough."""
+    """Return whether the block must be signed, after checking that its proposer has waited long enough."""
     delay = block.time - parent.time
     owners = windower.window_owners(chain_id, height, validators)
     minimum = windower.minimum_delay(owners, block.proposer)

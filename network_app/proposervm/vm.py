@@ -1,8 +1,8 @@
-"""The proposer VM: one chain's VM behind outer blocks, as consensus and peers know them (snowman.md 9).
+"""The proposer VM: wraps one chain's VM and exposes outer blocks to consensus and peers (snowman.md 9).
 
-It is a `ChainVM` around another one. An outer block is made together with the block inside and signed at
-once, and is written in the transaction in which the inner one is accepted. Nothing is written by questions.
-Pure: who validates, and where accepted outer blocks are kept, it is given.
+It is a `ChainVM` around another one. An outer block is built and signed together with its inner block, and
+is written in the transaction that accepts the inner block. Read methods write nothing. The class is pure:
+the validators and the storage of accepted outer blocks are injected.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,14 +30,14 @@ B = TypeVar("B", bound=Block)
 
 @dataclass(frozen=True, slots=True)
 class ProposerBlock(Generic[B]):
-    """An outer block and the block inside, both parsed. Genesis alone is bare: it has no outer block."""
+    """An outer block and its inner block, both parsed. Only genesis is bare: it has no outer block."""
 
     outer: OuterBlock | None
     inner: B
 
     @property
     def block_id(self) -> ID:
-        """By which peers know it."""
+        """The block ID that peers use."""
         return self.inner.block_id if self.outer is None else self.outer.outer_id
 
     @property
@@ -57,12 +57,12 @@ class ProposerBlock(Generic[B]):
 
     @property
     def proposer(self) -> NodeID | None:
-        """Who signed it; None: nobody signs such a block."""
+        """The signer; None: unsigned."""
         return self.outer.proposer if isinstance(self.outer, SignedBlock) else None
 
 
 class NotOurSlot(Exception):
-    """Nothing is built now: the slot belongs to another validator."""
+    """No block is built now: the slot belongs to another validator."""
 
     def __init__(self, slot: int, owner: NodeID) -> None:
         super().__init__(f"slot {slot} belongs to {owner}")
@@ -71,7 +71,7 @@ class NotOurSlot(Exception):
 
 
 class NotWrapped(Exception):
-    """The chain has accepted a block, and its outer block is not stored."""
+    """The chain has accepted a block whose outer block is not stored."""
 
     def __init__(self, inner_id: ID) -> None:
         super().__init__(f"the accepted block {inner_id} has no outer block")
@@ -85,15 +85,15 @@ class _Entry(Generic[B]):
 
 
 class ProposerVM(Generic[B]):
-    """One chain behind outer blocks; see `chainvm.port.ChainVM`, which this is. Blocking: for threads.
+    """Wraps one chain's VM; implements `chainvm.port.ChainVM`. Its methods block: call them in threads.
 
     Args:
         inner: The chain.
         accepted: Its accepted outer blocks.
-        validators: Who may propose.
+        validators: The validators that may propose.
         node_id: This node.
-        signature: With what it signs, and for which chain.
-        upgrades: Which rules hold.
+        signature: The key and certificate that sign this node's blocks, and the chain ID.
+        upgrades: Activation times of the rules.
     """
 
     def __init__(
@@ -115,12 +115,12 @@ class ProposerVM(Generic[B]):
         self._upgrades = upgrades
         self._stored = self._last = accepted.last()
         self._last_block: ProposerBlock[B] | None = None
-        """The last accepted block, once it is known: who builds asks for it before each block."""
+        """Cache of the last accepted block, which is read before each block is built."""
         self._reached = 0
-        """A P-Chain height that is accepted."""
+        """A P-Chain height known to be accepted."""
         self._tree: ProcessingTree[_Entry[B]] = ProcessingTree(self._last.outer_id)
         self._unwritten: dict[ID, ProposerBlock[B]] = {}
-        """Accepted blocks whose rows come with a later one's, by inner ID: proposals without option."""
+        """Accepted blocks whose rows are not written yet, by inner ID: proposals without option."""
 
     def __len__(self) -> int:
         return len(self._tree)
@@ -130,7 +130,7 @@ class ProposerVM(Generic[B]):
 
     @property
     def last(self) -> ParentFacts:
-        """What a child of the last accepted block needs to know of it, as of `last_accepted`."""
+        """The facts about the last accepted block, as of the last call of `last_accepted`."""
         return self._last
 
     @property
@@ -141,11 +141,11 @@ class ProposerVM(Generic[B]):
     def last_accepted(self) -> ID:
         """Return the last accepted block's ID.
 
-        Another process may have accepted blocks meanwhile, or put earlier rows in the place of all: then what
-        was processing here is forgotten.
+        If another process has accepted blocks or has rewound the chain in the meantime, the processing
+        blocks are dropped.
 
         Raises:
-            NotWrapped: The chain has accepted a block without its outer one.
+            NotWrapped: The chain has accepted a block whose outer block is not stored.
         """
         if self._accepted.went_back():
             self._reached = 0
@@ -159,7 +159,7 @@ class ProposerVM(Generic[B]):
         return self._tree.last_accepted
 
     def get_block(self, block_id: ID) -> ProposerBlock[B] | None:
-        """Return a processing or an accepted block; None for one that is neither."""
+        """Return a processing or accepted block; None if the block is unknown."""
         entry = self._tree.get(block_id)
         if entry is not None:
             return entry.block
@@ -180,20 +180,20 @@ class ProposerVM(Generic[B]):
         return self._accepted.id_at(height)
 
     def parse(self, raw: bytes) -> ProposerBlock[B]:
-        """Read an outer block and what places the block inside.
+        """Parse an outer block and its inner block.
 
         Raises:
-            MalformedBlock: By a subclass: the bytes are no outer block.
-            InvalidBlock: By the chain's own class: what is inside is no block.
+            MalformedBlock: By a subclass: the bytes are not an outer block.
+            InvalidBlock: By the chain's own class: the inner bytes are not a block.
         """
         outer = parse(raw)
         return ProposerBlock(outer, self._inner.parse(outer.inner))
 
     def build(self, *, now: int, allow_empty: bool = False) -> ProposerBlock[B] | None:
-        """Build a block on the preferred one and sign it; None when there is nothing to put into it.
+        """Build a block on the preferred one and sign it; None if there is nothing to put into it.
 
         Raises:
-            NotOurSlot: Another validator is to propose now.
+            NotOurSlot: The current slot belongs to another validator.
         """
         parent = self._preferred()
         time = max(now, parent.time)
@@ -216,13 +216,13 @@ class ProposerVM(Generic[B]):
         return block
 
     def builds_from(self, *, now: int, minimum_delay: int = 0) -> int | None:
-        """Return since when this node may build on the preferred block (Unix seconds).
+        """Return the time from which this node may build on the preferred block (Unix seconds).
 
-        None: it owns no slot within the hour. A block that has come first changes the answer.
+        None: it owns no slot within the hour. The answer changes when another block becomes preferred.
 
         Args:
             now: The node's time in Unix seconds.
-            minimum_delay: Seconds after the preferred block's time in which this node builds nothing.
+            minimum_delay: Minimum seconds between the preferred block's time and the new block.
         """
         parent = self._preferred()
         time = max(now, parent.time + minimum_delay)
@@ -241,11 +241,11 @@ class ProposerVM(Generic[B]):
         return parent.time + slot * windower.SLOT
 
     def verify(self, block: ProposerBlock[B], *, now: int) -> None:
-        """Verify an outer block and the one inside on their parents; from then on it is processing.
+        """Verify an outer block and its inner block against their parents; then it is processing.
 
         Raises:
             UnknownParent: Its parent is neither processing nor the last accepted block.
-            InvalidChild: By a subclass: a rule of outer blocks is broken; `NotYetValid`: for now.
+            InvalidChild: By a subclass: a rule of outer blocks is broken; `NotYetValid`: temporarily.
             InvalidBlock: By the chain's own class: a rule of the chain is broken.
         """
         self.verify_all([block], now=now)
@@ -257,12 +257,12 @@ class ProposerVM(Generic[B]):
         now: int,
         outer: Sequence[ParentFacts] | None = None,
     ) -> None:
-        """Verify blocks that follow each other, as `verify` does: all become processing, or none.
+        """Verify consecutive blocks, as `verify` does: all become processing, or none.
 
         Args:
             line: The blocks.
             now: The node's time in Unix seconds.
-            outer: What `verify_outer` returned for each, where their outer rules are known to hold.
+            outer: The results of `verify_outer` for each block, if it was already called.
         """
         facts = self._verify_line(line, now) if outer is None else outer
         self._inner.verify_all([block.inner for block in line], now=now)
@@ -279,17 +279,17 @@ class ProposerVM(Generic[B]):
         bootstrapping: bool,
         reached: int = 0,
     ) -> ParentFacts:
-        """Verify an outer block alone, on any parent; return what its child needs to know of it.
+        """Verify an outer block alone, on any parent; return the facts that its child is verified against.
 
         Args:
-            block: The block; what is inside is not looked at.
-            parent: What was returned for its parent.
+            block: The block; its inner block is not verified.
+            parent: The result of this method for its parent.
             now: The node's time in Unix seconds.
-            bootstrapping: It is of the past: who was to propose it when is not verified.
-            reached: A P-Chain height that is accepted by the time that this block may be.
+            bootstrapping: The block is historical: its proposer and slot are not verified.
+            reached: A P-Chain height that will be accepted before this block can be.
 
         Raises:
-            InvalidChild: By a subclass: a rule is broken; `NotYetValid`: for now.
+            InvalidChild: By a subclass: a rule is broken; `NotYetValid`: temporarily.
         """
         assert block.outer is not None, "genesis follows nothing"
         inner = self._inner_facts(block.inner)
@@ -307,7 +307,7 @@ class ProposerVM(Generic[B]):
         return follow(parent, block.outer, inner)
 
     def options(self, block: ProposerBlock[B]) -> tuple[ProposerBlock[B], ProposerBlock[B]] | None:
-        """Return the two blocks of which one must follow a proposal, the preferred one first."""
+        """Return a proposal's two options, the preferred one first; None for other blocks."""
         found = self._inner.options(block.inner)
         if found is None:
             return None
@@ -317,7 +317,7 @@ class ProposerVM(Generic[B]):
         return first, second
 
     def proposal(self, block: ProposerBlock[B]) -> Proposal:
-        """Return who signed a processing block, and for which slot; of a block that nobody can sign nothing."""
+        """Return the proposer and slot of a processing block; all fields are empty for options."""
         parent = self._facts_of(block.parent_id)
         if parent is None or not isinstance(block.outer, SignedBlock):
             return Proposal()
@@ -325,10 +325,10 @@ class ProposerVM(Generic[B]):
         return Proposal(block.proposer, windower.slot_of(time, parent.time), time)
 
     def set_preference(self, block_id: ID) -> None:
-        """Build on this block from now on: a processing one, or the last accepted one.
+        """Build on this block from now on: a processing block, or the last accepted one.
 
         Raises:
-            NotProcessing: It is neither.
+            NotProcessing: It is neither of the two.
         """
         facts = self._facts_of(block_id)
         if facts is None:
@@ -337,13 +337,13 @@ class ProposerVM(Generic[B]):
         self._tree.prefer(block_id)
 
     def accept(self, block_ids: Sequence[ID], *, written: Written) -> None:
-        """Accept processing blocks that follow the last accepted one and each other: all or none.
+        """Accept consecutive processing blocks after the last accepted one: all or none.
 
-        Outer blocks beside them leave the tree; the inner VM rejects what is beside the inner ones.
-        After an error the tree begins anew at what is stored.
+        Conflicting outer blocks leave the tree; the inner VM rejects the conflicting inner blocks. After an
+        error the tree is reset to the last stored block.
 
         Raises:
-            NotProcessing: One is not, or does not follow the one before it.
+            NotProcessing: A block is not processing, or does not follow the one before it.
         """
         accepted = self._tree.line(block_ids[-1])
         if [one.block.block_id for one in accepted] != list(block_ids):
@@ -357,7 +357,7 @@ class ProposerVM(Generic[B]):
                 written=self._write(accepted, stored, written),
             )
         except BaseException:
-            # What is stored may not be to be read just now; `last_accepted` looks whether it moved.
+            # The storage may not be readable just now; `last_accepted` checks whether the head moved.
             self.begin_at(self._stored)
             raise
         for block_id in block_ids:
@@ -369,29 +369,29 @@ class ProposerVM(Generic[B]):
             (one.facts for one in reversed(accepted) if one.facts.inner_id in stored), self._stored
         )
         if preferred not in (self._tree.preference, *block_ids):
-            # The inner VM may prefer what follows in an outer block that has just left the tree.
+            # The inner VM may prefer a block whose outer block has just left the tree.
             self._inner.set_preference(self._preferred().inner_id)
 
     def reject(self, block_id: ID) -> None:
-        """Forget an outer block and all that follow it.
+        """Drop an outer block and its descendants.
 
-        What is inside may yet be accepted in another outer block: it is rejected with the acceptance of
-        what is beside it.
+        Its inner block may still be accepted in another outer block. The inner block is rejected when a
+        conflicting inner block is accepted.
 
         Raises:
-            NotProcessing: It is not.
+            NotProcessing: The block is not processing.
         """
         self._tree.reject(block_id)
 
     def begin_at(self, last: ParentFacts) -> None:
-        """Forget everything and begin anew at a stored block: after a restart, or a commit that failed."""
+        """Drop everything and reset to a stored block, after a restart or a failed commit."""
         self._stored = self._last = last
         self._last_block = None
         self._unwritten.clear()
         self._tree.begin_at(last.outer_id)
 
     def _verify_line(self, line: Sequence[ProposerBlock[B]], now: int) -> list[ParentFacts]:
-        """Verify the outer rules of blocks that follow each other; those that are processing keep them."""
+        """Verify the outer rules of consecutive blocks; blocks that are already processing are skipped."""
         found: list[ParentFacts] = []
         for block in line:
             known = self._tree.get(block.block_id)
@@ -407,10 +407,10 @@ class ProposerVM(Generic[B]):
     def _write(
         self, accepted: Sequence[_Entry[B]], stored: list[ID], written: Written
     ) -> Callable[[ID], None]:
-        """Return what the inner VM calls for each block that it writes.
+        """Return the callback that the inner VM calls for each block that it writes.
 
-        The outer blocks are written together with the last of them. A proposal that comes last is written
-        with its option, now or later.
+        All outer blocks are written together with the last inner block. A proposal that comes last is
+        written with its option, now or later.
         """
         last = next(
             (one.facts.inner_id for one in reversed(accepted) if not one.facts.options), None
@@ -430,7 +430,7 @@ class ProposerVM(Generic[B]):
         return write
 
     def _read(self, block_id: ID) -> ProposerBlock[B] | None:
-        """Return an accepted block that is stored; None for any other."""
+        """Return a stored accepted block; None for any other."""
         raw = self._accepted.raw(block_id)
         if raw is not None:
             return self.parse(raw)
@@ -438,7 +438,7 @@ class ProposerVM(Generic[B]):
         return None if genesis is None else ProposerBlock(None, genesis)
 
     def _p_height(self, block: OuterBlock, *, bootstrapping: bool) -> int:
-        """Return an accepted height of the P-Chain: the last one, where a lower one would not do."""
+        """Return an accepted height of the P-Chain; the current one if a cached one would not suffice."""
         if not isinstance(block, SignedBlock) or bootstrapping:
             return self._reached
         if block.p_chain_height > self._reached:
@@ -461,10 +461,10 @@ class ProposerVM(Generic[B]):
         return InnerFacts(inner.block_id, inner.parent_id, inner.height, options)
 
     def _signature_at(self, time: int, parent: ParentFacts) -> Signature | None:
-        """Return with what a child of this time is signed; None where nobody owns its slot.
+        """Return the key that signs a child with the timestamp `time`; None if its slot has no owner.
 
         Raises:
-            NotOurSlot: Somebody else does.
+            NotOurSlot: Another node owns the slot.
         """
         if parent.p_chain_height is None:
             return None

@@ -1,4 +1,4 @@
-"""Who may propose a block, and when: slots of five seconds, drawn by stake (p2p.md 11.3)."""
+"""The schedule of proposers: slots of five seconds whose owners are drawn by stake (p2p.md 11.3)."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -9,36 +9,36 @@ from network_app.proposervm.twister import MT19937_64, words, words_of_64
 from primitives.ids import EMPTY_NODE_ID, ID, NodeID
 
 SLOT = 5
-"""Seconds of a slot, and of a window before Durango."""
+"""Length of a slot, and of a window before Durango, in seconds."""
 LOOK_AHEAD = 720
-"""Slots among which a builder looks for its next: an hour."""
+"""Number of slots that are searched for a node's next slot: one hour."""
 WINDOWS = 6
-"""Windows before Durango; when they have passed anybody may propose, unsigned."""
+"""Number of windows before Durango; after them any node may propose, unsigned."""
 
 _REMEMBERED_SETS = 64
 _REMEMBERED_DRAWS = 4096
 
 
 class _Lottery(NamedTuple):
-    """Validators as they are drawn."""
+    """The validators in the order used for drawing."""
 
     node_ids: tuple[NodeID, ...]
     heap: WeightedHeap
 
 
 def slot_of(time: int, parent_time: int) -> int:
-    """Return the slot of a time (Unix seconds); what is before the parent counts as its time."""
+    """Return the slot of a time (Unix seconds); times before the parent's count as the parent's."""
     return max(time - parent_time, 0) // SLOT
 
 
 def proposer_at(
     chain_id: ID, height: int, slot: int, validators: Mapping[NodeID, int]
 ) -> NodeID | None:
-    """Return the only one who may propose a block in a slot; None: anybody, unsigned.
+    """Return the owner of a slot, the only node that may propose in it; None: any node, unsigned.
 
     Args:
-        chain_id: Whose block.
-        height: The new block's.
+        chain_id: ID of the chain.
+        height: Height of the new block.
         slot: `slot_of` its time.
         validators: Weights at the *parent's* P-Chain height.
 
@@ -53,7 +53,7 @@ def next_slot(
 ) -> int | None:
     """Return the first slot, from `first` on, in which a node may propose a block.
 
-    None: it has none within the hour. Where nobody owns the slots, the first one is free for all.
+    None: it owns no slot within the hour. If slots have no owners, any node may use the first one.
 
     Raises:
         Overflow: The weights' sum has more than 64 bits.
@@ -71,7 +71,7 @@ def next_slot(
 def window_owners(
     chain_id: ID, height: int, validators: Mapping[NodeID, int], windows: int = WINDOWS
 ) -> tuple[NodeID, ...]:
-    """Return who may propose in each window before Durango; a node may stand there several times.
+    """Return the proposers of the windows before Durango; a node may be listed several times.
 
     Raises:
         Overflow: The weights' sum has more than 64 bits.
@@ -83,7 +83,7 @@ def window_owners(
 
 
 def minimum_delay(owners: tuple[NodeID, ...], proposer: NodeID | None) -> int:
-    """Return the seconds after its parent's time that a proposer waits before Durango."""
+    """Return the seconds after the parent's time that a proposer must wait before Durango."""
     if proposer is None:
         return WINDOWS * SLOT
     places = owners.index(proposer) if proposer in owners else len(owners)
@@ -101,7 +101,7 @@ def _owner(lottery: _Lottery, source: int, slot: int) -> NodeID | None:
 
 @lru_cache(maxsize=_REMEMBERED_SETS)
 def _lottery(validators: frozenset[tuple[NodeID, int]]) -> _Lottery:
-    """Return validators in order of their node IDs; validators that are inactive L1s' have none."""
+    """Return validators sorted by node ID, without those of inactive L1s, which have no node ID."""
     ordered = sorted(pair for pair in validators if pair[0] != EMPTY_NODE_ID)
     return _Lottery(
         tuple(node_id for node_id, _ in ordered), WeightedHeap([weight for _, weight in ordered])
@@ -118,5 +118,5 @@ def _source(chain_id: ID) -> int:
 
 
 def _reversed(slot: int) -> int:
-    """Return the 64 bits of a slot in reverse: neighbouring slots then have far-apart seeds."""
+    """Return the 64 bits of a slot in reverse, so that seeds of neighbouring slots differ widely."""
     return int(f"{slot:064b}"[::-1], 2)
