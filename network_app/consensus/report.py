@@ -158,7 +158,7 @@ class Proposals(NamedTuple):
     accepted_time: int | None = None
     """Timestamp of that block, Unix seconds."""
     skew: float = 0.0
-    """Sum over blocks built here of block time minus clock time, in seconds; negative if blocks are behind."""
+    """Sum over blocks built here of block time minus clock time, in seconds; negative if late."""
 
     def built(self, proposal: Proposal, now: float) -> Self:
         """Return the statistics after a block was built here; `now` is this node's clock (Unix seconds)."""

@@ -1,4 +1,4 @@
-"""Errors for bytes that are not an outer block, and for outer blocks that may not follow their parent (p2p.md 11).
+"""Errors of outer blocks: malformed bytes, or a block that may not follow its parent (p2p.md 11).
 
 OuterBlockError
 ├── MalformedBlock

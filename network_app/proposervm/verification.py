@@ -85,7 +85,7 @@ def of_genesis(block_id: ID, time: int, height: int = 0) -> ParentFacts:
 
 
 def follow(parent: ParentFacts, block: OuterBlock, inner: InnerFacts) -> ParentFacts:
-    """Return the facts about a block that its child is verified against; an option keeps its parent's time."""
+    """Return the facts about a block for verifying its child; an option keeps its parent's time."""
     facts = replace(
         parent,
         outer_id=block.outer_id,

@@ -1,6 +1,7 @@
-"""What an engine counts beside its tables: where blocks come from, what comes in vain, how votes find their blocks.
+"""Counters of an engine: sources of blocks, useless bytes, and how votes find their blocks.
 
-By the reference's names and meanings (snowman.md 11); the owner of the figures keeps them when an engine ends.
+Names and meanings are those of the reference (snowman.md 11). The counters outlive the engine: the object
+that reports the statistics owns them.
 """
 
 from collections import Counter
@@ -12,58 +13,58 @@ from primitives.ids import NodeID
 
 
 class Source(Enum):
-    """By what this node came to a block that it issued.
+    """The way by which this node learned of a block that it issued.
 
-    Unspecified: one that was fetched for another's sake has that one's source; the options of a proposal have
-    the proposal's, as in the reference.
+    Unspecified: an ancestor that was fetched for another block has the source of that block. The options of
+    a proposal have the proposal's source, as in the reference.
     """
 
     PUSH_GOSSIP = "push_gossip"
-    """A query of another node, which told of it."""
+    """A query by another node named the block."""
     PULL_GOSSIP = "pull_gossip"
-    """An answer to a query of this node."""
+    """An answer to a query of this node named the block."""
     BUILT = "built"
-    """This node built it, or it is an option of the proposal that was accepted last when the engine began."""
+    """This node built it, or it is an option of a proposal that was last accepted when the engine started."""
     UNKNOWN = "unknown"
-    """It came without having been asked for."""
+    """It arrived without a request."""
 
 
 class Fetch(Enum):
-    """What became of looking for the processing block that a vote counts for."""
+    """The outcome of the search for the processing block that a vote counts for."""
 
     UNNEEDED = "unneeded"
-    """The vote named it."""
+    """The vote named a processing block."""
     SUCCEEDED = "succeeded"
-    """The vote named one that is not verified here, and it is an ancestor of that."""
+    """The vote named an unverified block, and a processing ancestor of it was found."""
     DROPPED = "dropped"
-    """What the vote named is decided."""
+    """The block that the vote named is already decided."""
     FAILED = "failed"
-    """What the vote named, or one before that, is unknown here."""
+    """The block that the vote named, or one of its ancestors, is unknown here."""
 
 
 class Origin(NamedTuple):
-    """Where a block came from."""
+    """The source of a block."""
 
     node_id: NodeID | None
-    """Who told of it; None: this node itself."""
+    """The node that named it; None: this node itself."""
     source: Source
 
 
 @dataclass(slots=True)
 class Counts:
-    """Counters since the process began."""
+    """Counters since the process started."""
 
     issued: Counter[Source] = field(default_factory=Counter)
-    """Blocks that became processing."""
+    """Number of blocks that became processing."""
     issuer_stake: int = 0
-    """Of those who told of these, together, in nAVAX."""
+    """Sum of the stakes of the nodes that named these blocks, in nAVAX."""
     useless_put_bytes: int = 0
-    """Of blocks that came when they were issued already, or decided."""
+    """Bytes of blocks that had already been issued or decided when they arrived."""
     useless_push_query_bytes: int = 0
     missing_accepted: int = 0
-    """Accepted blocks that the chain could not name when a query asked for their height."""
+    """Number of queries for the height of an accepted block that the VM could not find."""
     ancestor_fetches: Counter[Fetch] = field(default_factory=Counter)
     votes: int = 0
-    """That counted for a block."""
+    """Number of votes that counted for a block."""
     vote_index: int = 0
-    """Which of an answer's choices those were, together: the first one is 0."""
+    """Sum of the positions of these votes among the choices of their answers; the first choice is 0."""

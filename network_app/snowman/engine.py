@@ -1,8 +1,8 @@
-"""Snowman's engine for one chain: issues blocks, asks for votes, answers those who ask (snowman.md 8).
+"""Snowman's engine for one chain: issues blocks, polls validators, answers queries (snowman.md 8).
 
-What comes in is told by calls of its public methods, one at a time; each ends when all that follows from
-it is done. Messages go out through a `Sender`, blocks are judged by a VM. No clock and no I/O of its own:
-whoever drives it keeps time and tells it of answers that did not come.
+Its public methods are called for each event, one at a time; each returns when all consequences of the event
+are complete. Messages are sent through a `Sender`, blocks are verified by a VM. The engine has no clock and
+no I/O: its caller keeps time and reports requests that were not answered.
 """
 
 from collections.abc import Awaitable, Collection, Generator, Iterable, Mapping, Sequence
@@ -41,9 +41,9 @@ class _Vote:
 
 
 Step: TypeAlias = Generator[Any, Any, None]
-"""A part of the engine's work: it yields other parts, and what is to be awaited.
+"""A part of the engine's work: it yields other parts and awaitables.
 
-So a line of a thousand blocks that waits for its first does not need a thousand calls on the stack.
+A thousand blocks that wait for the first of them therefore do not need a thousand nested calls.
 """
 
 
@@ -53,10 +53,10 @@ class Engine(Generic[B]):
     Args:
         vm: The chain.
         sender: Sends messages.
-        validators: Who is asked.
-        parameters: How many, and how often.
+        validators: The validators that are polled.
+        parameters: Sample size and thresholds of the polls.
         last_accepted: The last accepted block.
-        counts: What is counted; without, this engine counts for itself.
+        counts: The counters to update; None: new counters.
     """
 
     def __init__(
@@ -82,33 +82,33 @@ class Engine(Generic[B]):
         """Blocks that wait for their parents to be issued."""
         self.pending_builds = 0
         self._requests: dict[tuple[NodeID, int], ID] = {}
-        """Blocks that nodes were asked for."""
+        """IDs of the requested blocks, by node and request ID."""
         self._requested: dict[ID, tuple[NodeID, int]] = {}
         self._sources: dict[ID, Source] = {}
-        """By what this node came to ask for them."""
+        """Source of each requested block."""
         self._accepted_frontiers: dict[NodeID, tuple[ID, int]] = {}
         self._jobs: Jobs[_Issue[B] | _Vote] = Jobs()
         self._request_id = 0
 
     @property
     def requested(self) -> Collection[ID]:
-        """The blocks that are asked for."""
+        """The IDs of the requested blocks."""
         return self._requested.keys()
 
     @property
     def accepted_frontiers(self) -> Mapping[NodeID, tuple[ID, int]]:
-        """What validators said last that they have accepted, with the heights."""
+        """Last accepted block and height of each validator, as it last reported them."""
         return self._accepted_frontiers
 
     @property
     def blockers(self) -> int:
-        """How many blocks issues and votes wait for."""
+        """The number of blocks that pending blocks and votes wait for."""
         return len(self._jobs)
 
-    # --- what comes in
+    # --- events
 
     async def start(self) -> None:
-        """Begin: with the options of the last accepted block, if it is a proposal."""
+        """Start; issue the options of the last accepted block if it is a proposal."""
         options = await self._vm.options(self._first)
         for option in options:
             await _run(self._deliver(option, Origin(None, Source.BUILT), push=False))
@@ -117,13 +117,13 @@ class Engine(Generic[B]):
         await _run(self._build())
 
     async def answer(self, node_id: NodeID, request_id: int, requested_height: int) -> None:
-        """Answer a query, and take nothing from it."""
+        """Answer a query without processing the block that it names."""
         self._sender.send_chits(node_id, request_id, await self.chits_at(requested_height))
 
     async def push_query(
         self, node_id: NodeID, request_id: int, raw: bytes, requested_height: int
     ) -> None:
-        """Answer a query that tells of a block by its bytes, and issue it."""
+        """Answer a query that contains the bytes of a block, and issue the block."""
         await self.answer(node_id, request_id, requested_height)
         block = await self._vm.parse(raw)
         if block is not None:
@@ -135,7 +135,7 @@ class Engine(Generic[B]):
     async def pull_query(
         self, node_id: NodeID, request_id: int, block_id: ID, requested_height: int
     ) -> None:
-        """Answer a query that tells of a block by its ID, and issue it."""
+        """Answer a query that contains the ID of a block, and issue the block."""
         await self.answer(node_id, request_id, requested_height)
         if not self._is_settled(block_id):
             origin = Origin(node_id, Source.PUSH_GOSSIP)
@@ -144,7 +144,7 @@ class Engine(Generic[B]):
             await _run(self._build())
 
     async def put(self, node_id: NodeID, request_id: int, raw: bytes) -> None:
-        """Take a block that was asked for; one that was not may have come otherwise meanwhile."""
+        """Process a received block, even if it is no longer requested or never was."""
         block = await self._vm.parse(raw)
         expected = self._requests.get((node_id, request_id))
         if block is None or (expected is not None and expected != block.block_id):
@@ -156,7 +156,7 @@ class Engine(Generic[B]):
         await _run(self._issue_from(node_id, block, origin), self._build())
 
     async def get_failed(self, node_id: NodeID, request_id: int) -> None:
-        """Note that a block will not come from the node that was asked."""
+        """Note that a request for a block has failed."""
         block_id = self._requests.pop((node_id, request_id), None)
         if block_id is not None:
             del self._requested[block_id]
@@ -164,7 +164,7 @@ class Engine(Generic[B]):
             await _run(self._abandon(block_id), self._build())
 
     async def chits(self, node_id: NodeID, request_id: int, chits: Chits) -> None:
-        """Take a node's answer to a query; it votes when the blocks that it names are issued."""
+        """Process the answer to a query; its vote counts when the blocks that it names are issued."""
         if self._validators.is_validator(node_id):
             self._accepted_frontiers[node_id] = chits.accepted_id, chits.accepted_height
         choices = dict.fromkeys((chits.preferred_id, chits.preferred_id_at_height))
@@ -174,13 +174,13 @@ class Engine(Generic[B]):
             issuing = [self._issue_by_id(node_id, choice, origin) for choice in choices]
             await _run(*issuing, self._schedule_vote(vote), self._build())
             return
-        # So it is with nearly all answers: there is nothing to issue, and the vote waits for nothing.
+        # The fast path for nearly all answers: there is nothing to issue, and the vote can count now.
         results = self._count(vote)
         if results or self.pending_builds:
             await _run(self._record(results), self._build())
 
     async def query_failed(self, node_id: NodeID, request_id: int) -> None:
-        """Note that a node does not answer a query: what it has accepted counts as its vote."""
+        """Note that a query failed; the last known accepted block of the node counts as its vote."""
         known = self._accepted_frontiers.get(node_id)
         if known is not None:
             block_id, height = known
@@ -189,12 +189,12 @@ class Engine(Generic[B]):
         await _run(self._vote(_Vote(node_id, request_id, ())), self._build())
 
     async def want_block(self) -> None:
-        """Take note that the chain has something to put into a block."""
+        """Note that the chain has something to put into a block."""
         self.pending_builds += 1
         await _run(self._build())
 
     async def gossip(self) -> None:
-        """Ask again while something is processing; else ask one validator for what is new."""
+        """Poll again while blocks are processing; otherwise query one validator for new blocks."""
         if len(self.tree):
             self._repoll()
             return
@@ -206,13 +206,13 @@ class Engine(Generic[B]):
             )
 
     def validators_changed(self) -> None:
-        """Forget what those have accepted who do not validate any more."""
+        """Forget the accepted frontiers of nodes that are no longer validators."""
         for node_id in list(self._accepted_frontiers):
             if not self._validators.is_validator(node_id):
                 del self._accepted_frontiers[node_id]
 
     async def chits_at(self, requested_height: int) -> Chits:
-        """Return what this node prefers and has accepted."""
+        """Return this node's preferred and last accepted blocks."""
         tree = self.tree
         at_height = tree.last_accepted
         if requested_height < tree.last_height:
@@ -227,7 +227,7 @@ class Engine(Generic[B]):
     # --- issuing
 
     async def _known(self, block_id: ID) -> B | None:
-        """Return a block that is here: pending, unverified, processing or accepted."""
+        """Return a block that is pending, unverified, processing or accepted; None if unknown."""
         found = self.pending.get(block_id) or self.unverified.get(block_id)
         return found or await self._vm.get_block(block_id)
 
@@ -240,7 +240,7 @@ class Engine(Generic[B]):
         )
 
     def _is_settled(self, block_id: ID) -> bool:
-        """Say whether a block is issued, or the last accepted one, and nothing waits for it: naming it does nothing."""
+        """Return whether a block is issued or last accepted, and nothing waits for it."""
         return (
             (self.tree.is_processing(block_id) or block_id == self.tree.last_accepted)
             and block_id not in self.pending
@@ -256,7 +256,7 @@ class Engine(Generic[B]):
             yield self._issue_from(node_id, block, origin)
 
     def _issue_from(self, node_id: NodeID, block: B, origin: Origin) -> Step:
-        """Issue a block and those before it; what is missing is asked of the node that named it."""
+        """Issue a block and its ancestors; request a missing ancestor from the node that named the block."""
         block_id = block.block_id
         while self._is_to_issue(block):
             yield self._issue(block, origin, push=False)
@@ -271,7 +271,7 @@ class Engine(Generic[B]):
             yield self._abandon(block_id)
 
     def _issue_built(self, block: B) -> Step:
-        """Issue a block that was built here, and those before it; nobody is asked."""
+        """Issue a block that was built here, and its ancestors; request nothing from peers."""
         found: B | None = block
         block_id, origin = block.block_id, Origin(None, Source.BUILT)
         while found is not None and self._is_to_issue(found):
@@ -296,7 +296,7 @@ class Engine(Generic[B]):
         return parent_id == self.tree.last_accepted or self.tree.is_processing(parent_id)
 
     def _deliver(self, block: B, origin: Origin, *, push: bool) -> Step:
-        """Verify a block whose parent is issued, make it processing, and ask for votes."""
+        """Verify a block whose parent is issued, make it processing, and poll."""
         block_id = block.block_id
         self.pending.pop(block_id, None)
         if not self._can_follow(block.parent_id) or self.tree.is_processing(block_id):
@@ -321,7 +321,7 @@ class Engine(Generic[B]):
             self._repoll()
 
     async def _add(self, block: B, origin: Origin) -> bool:
-        """Verify a block and add it to the tree; remember one that fails, for votes that name it."""
+        """Verify a block and add it to the tree; remember an invalid block for votes that name it."""
         if not await self._vm.verify(block):
             self._remember_unverified(block)
             return False
@@ -374,10 +374,10 @@ class Engine(Generic[B]):
         yield self._record(self._count(vote))
 
     def _count(self, vote: _Vote) -> list[Votes]:
-        """Count a vote for the first of the choices that leads to a processing block.
+        """Count a vote for the first of its choices that leads to a processing block.
 
         Returns:
-            The votes of the polls that come out by that, oldest first.
+            The votes of the polls that finish with this vote, oldest first.
         """
         for index, choice in enumerate(vote.choices):
             block_id = self._processing_ancestor(choice)
@@ -388,7 +388,7 @@ class Engine(Generic[B]):
         return self.polls.drop(vote.request_id, vote.node_id)
 
     def _record(self, results: Sequence[Votes]) -> Step:
-        """Take the votes of polls that came out, do what they decide, and ask anew."""
+        """Apply the votes of finished polls, execute the resulting decisions, and poll again."""
         if not results:
             return
         decisions: list[Decision] = []
@@ -409,7 +409,7 @@ class Engine(Generic[B]):
                 self.unverified.remove(rejected)
 
     def _processing_ancestor(self, block_id: ID) -> ID | None:
-        """Return the nearest processing block that a vote counts for, as far as that is known here."""
+        """Return the nearest processing block that a vote counts for, or None if none is known here."""
         found, named = self.unverified.verified_ancestor(block_id), block_id
         while not self.tree.is_processing(found):
             block = self.unverified.get(found)
@@ -426,12 +426,12 @@ class Engine(Generic[B]):
             self._query(block.block_id, block.raw if push else None)
 
     def _repoll(self) -> None:
-        """Open polls for the preferred block until there are as many as should be."""
+        """Open polls for the preferred block up to the number of concurrent polls."""
         for _ in range(len(self.polls), self._parameters.concurrent_repolls):
             self._query(self.tree.preference, None)
 
     def _query(self, block_id: ID, raw: bytes | None) -> None:
-        """Open a poll and ask a sample of the validators; nobody where too few are connected."""
+        """Open a poll and query a sample of the validators, unless too little stake is connected."""
         if self._validators.connected_share() < self._parameters.min_connected_to_poll:
             return
         sampled = self._validators.sample(self._parameters.k)
@@ -448,7 +448,7 @@ class Engine(Generic[B]):
     # --- building and fetching
 
     def _build(self) -> Step:
-        """Build as many blocks as the chain has asked for, while few are processing."""
+        """Build the blocks that the chain has requested, while few blocks are processing."""
         while self.pending_builds and len(self.tree) < self._parameters.optimal_processing:
             self.pending_builds -= 1
             block = yield self._vm.build()
@@ -477,7 +477,7 @@ class Engine(Generic[B]):
 
 
 async def _run(*steps: Step) -> None:
-    """Run steps, one after the other, with all that they yield."""
+    """Run steps one after the other, with everything they yield."""
     running = list(reversed(steps))
     value: Any = None
     while running:

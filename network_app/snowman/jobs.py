@@ -1,4 +1,4 @@
-"""Work that waits for blocks to be issued, or to be known never to be (snowman.md 8.1)."""
+"""Jobs that wait for blocks until they are issued or abandoned (snowman.md 8.1)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -18,29 +18,29 @@ class _Waiting(Generic[J]):
 
 @dataclass(frozen=True, slots=True)
 class Ready(Generic[J]):
-    """A job of which all that it waited for is settled."""
+    """A job whose dependencies are all issued or abandoned."""
 
     job: J
     abandoned: tuple[ID, ...]
-    """Of what it waited for, the blocks that will not be issued."""
+    """The dependencies that will not be issued."""
 
 
 class Jobs(Generic[J]):
-    """Jobs by the blocks that they wait for; those of one block come out as they came in."""
+    """Jobs by the blocks that they depend on; the jobs of a block are returned in the order of `add`."""
 
     def __init__(self) -> None:
         self._of: dict[ID, list[_Waiting[J]]] = {}
 
     def __len__(self) -> int:
-        """Return how many blocks are waited for."""
+        """Return the number of blocks that jobs wait for."""
         return len(self._of)
 
     def waits_for(self, block_id: ID) -> bool:
-        """Say whether any job waits for a block."""
+        """Return whether any job waits for a block."""
         return block_id in self._of
 
     def add(self, job: J, dependencies: Iterable[ID]) -> Ready[J] | None:
-        """Take a job; return it where it waits for nothing."""
+        """Add a job; return it immediately if it has no dependencies."""
         waiting = _Waiting(job, set(dependencies))
         if not waiting.missing:
             return Ready(job, ())
@@ -49,11 +49,11 @@ class Jobs(Generic[J]):
         return None
 
     def fulfil(self, block_id: ID) -> list[Ready[J]]:
-        """Note that a block was issued; return the jobs that wait for nothing more, in order."""
+        """Note that a block was issued; return the jobs without further dependencies, in order."""
         return self._settle(block_id, abandoned=False)
 
     def abandon(self, block_id: ID) -> list[Ready[J]]:
-        """Note that a block will not be issued; return the jobs that wait for nothing more, in order."""
+        """Note that a block will not be issued; return the jobs without further dependencies, in order."""
         return self._settle(block_id, abandoned=True)
 
     def _settle(self, block_id: ID, *, abandoned: bool) -> list[Ready[J]]:

@@ -1,18 +1,18 @@
-"""The parameters of Snowman and what they must fulfil (snowman.md 1)."""
+"""The parameters of Snowman and their constraints (snowman.md 1)."""
 
 from dataclasses import dataclass
 from typing import Protocol
 
 DEFAULT_ALPHA = 15
-"""Both quorums, of 20 that are asked, where nothing else is said."""
+"""Default of both quorums, for a sample of 20."""
 SMALL_ALPHA = 13
-"""The same on a local network of few validators."""
+"""Default of both quorums on a local network of few validators."""
 SMALL = range(4, 10)
-"""Validators of such a network."""
+"""Number of validators of such a network."""
 
 
 class InvalidParameters(Exception):
-    """Parameters by which nothing could be decided, or nothing safely."""
+    """Parameters with which no block could be decided, or not safely."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"parameters invalid: {reason}")
@@ -20,26 +20,26 @@ class InvalidParameters(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """How many are asked, how many must agree, and how often in a row.
+    """Sample size, quorums and number of consecutive polls.
 
     Raises:
-        InvalidParameters: One condition fails.
+        InvalidParameters: A constraint is violated.
     """
 
     k: int = 20
-    """Units of stake that are drawn for a poll."""
+    """Units of stake drawn for a poll."""
     alpha_preference: int = DEFAULT_ALPHA
-    """Votes that move the preference."""
+    """Votes needed to change the preference."""
     alpha_confidence: int = DEFAULT_ALPHA
-    """Votes that count towards finality."""
+    """Votes needed to count towards finality."""
     beta: int = 20
-    """Successful polls in a row that finalise a decision."""
+    """Consecutive successful polls that finalise a decision."""
     concurrent_repolls: int = 4
-    """Open polls that are aimed at while something is processing."""
+    """Number of open polls to maintain while blocks are processing."""
     optimal_processing: int = 10
-    """While so many blocks are processing no own block is built."""
+    """No block is built here while this number of blocks is processing."""
     max_outstanding_items: int = 256
-    """The node is unhealthy with more processing blocks."""
+    """The node is unhealthy if more blocks are processing."""
     max_item_processing_time: float = 30.0
     """Seconds after which a block that is still processing makes the node unhealthy."""
 
@@ -88,68 +88,68 @@ def _require(fulfilled: bool, values: str, condition: str) -> None:  # noqa: FBT
 
 
 ONE_VOTE = Parameters(k=1, alpha_preference=1, alpha_confidence=1, beta=1, concurrent_repolls=1)
-"""By which one validator's vote decides: that of whoever makes all blocks."""
+"""Parameters with which a single vote decides: that of the block producer."""
 
 
 class Settings(Protocol):
-    """What an operator can set of the parameters; see `NodeSettings` for what each one means."""
+    """The parameters that an operator can set; `NodeSettings` documents each one."""
 
     @property
     def snow_sample_size(self) -> int:
-        """Units of stake that a poll asks: k."""
+        """Units of stake drawn for a poll: k."""
 
     @property
     def snow_preference_quorum_size(self) -> int:
-        """0: the default of the network."""
+        """0: the network's default."""
 
     @property
     def snow_confidence_quorum_size(self) -> int:
-        """0: the default of the network."""
+        """0: the network's default."""
 
     @property
     def snow_commit_threshold(self) -> int:
-        """Polls in a row that decide: beta."""
+        """Consecutive polls that finalise a decision: beta."""
 
     @property
     def snow_concurrent_repolls(self) -> int:
-        """Open polls that are aimed at."""
+        """Number of open polls to maintain."""
 
     @property
     def snow_optimal_processing(self) -> int:
-        """Processing blocks with which no own one is built."""
+        """Number of processing blocks from which no own block is built."""
 
     @property
     def snow_max_processing(self) -> int:
-        """Processing blocks with which the node is healthy."""
+        """Maximum number of processing blocks of a healthy node."""
 
     @property
     def snow_max_time_processing(self) -> float:
-        """Seconds."""
+        """Maximum processing time of a block on a healthy node, in seconds."""
 
 
 def default_alpha(validators: int, *, local: bool) -> int:
-    """Return both quorums where no setting gives them.
+    """Return the default of both quorums.
 
-    Unspecified: the reference has 15 on every network. With that a network of five that vote by equal
-    stakes hardly goes on while one of them is away: 13 on a local network of 4 to 9 validators. Among
-    nodes of the reference 15, since whoever asks for less than the others is less safe than they.
+    Unspecified: the reference uses 15 on every network. With 15, a network of five validators with equal
+    stakes hardly makes progress while one of them is offline. So the default is 13 on a local network of 4 to
+    9 validators. Among nodes of the reference it is 15, because a lower quorum is less safe than theirs.
 
     Args:
-        validators: How many the network has.
-        local: Whether it is a local one of this program's nodes.
+        validators: Number of validators of the network.
+        local: Whether it is a local network of nodes of this program.
     """
     return SMALL_ALPHA if local and validators in SMALL else DEFAULT_ALPHA
 
 
 def parameters_of(node: Settings, alpha: int) -> Parameters:
-    """Return the parameters that settings give.
+    """Return the parameters from the settings.
 
     Args:
         node: The settings.
-        alpha: Each quorum that they leave open.
+        alpha: Default of each quorum that is not set.
 
     Raises:
-        InvalidParameters: One condition fails.
+        InvalidParameters: A constraint is violated.
     """
     return Parameters(
         k=node.snow_sample_size,

@@ -1,4 +1,4 @@
-"""Polls: the votes of those who were asked once, and when waiting for more can change nothing (snowman.md 6)."""
+"""Polls: collect the votes of one sample and detect when further votes change nothing (snowman.md 6)."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -10,21 +10,21 @@ from network_app.snowman.trie import number_of
 from primitives.ids import ID, NodeID
 
 ParentOf = Callable[[ID], ID | None]
-"""Returns the parent of a processing block; None of any other."""
+"""Returns the parent of a processing block; None for any other."""
 
 Votes = Counter[ID]
 """Votes by block."""
 
 
 class Reason(StrEnum):
-    """Why a poll is finished."""
+    """The reason why a poll is finished."""
 
     EXHAUSTED = "exhausted"
-    """Nobody is outstanding."""
+    """No votes are outstanding."""
     EARLY_FAIL = "early_fail"
-    """All that are outstanding together cannot make it a success any more."""
+    """All outstanding votes together can no longer make the poll successful."""
     EARLY_ALPHA = "early_alpha"
-    """Those that are outstanding can improve no count."""
+    """The outstanding votes can no longer change the result."""
 
 
 @dataclass(slots=True)
@@ -32,9 +32,9 @@ class Poll:
     """The votes of one sample.
 
     Args:
-        parameters: How many must agree.
-        outstanding: Who was drawn, and how often; whoever has answered leaves it.
-        parent_of: Of the tree of processing blocks.
+        parameters: The quorums.
+        outstanding: Number of times each node was drawn; nodes that have answered are removed.
+        parent_of: Looks up parents in the tree of processing blocks.
     """
 
     parameters: Parameters
@@ -42,10 +42,10 @@ class Poll:
     parent_of: ParentOf
     votes: Votes = field(default_factory=Counter)
     reason: Reason | None = None
-    """Why it is finished; None while it is not."""
+    """Why the poll is finished; None while it is open."""
 
     def vote(self, node_id: NodeID, block_id: ID) -> None:
-        """Count a node's vote as often as it was drawn; one that was not, or has spoken, has none."""
+        """Count a node's vote as often as it was drawn; ignore nodes not drawn or already counted."""
         number = self.outstanding.pop(node_id, 0)
         if number:
             self.votes[block_id] += number
@@ -78,11 +78,11 @@ class Poll:
 
 
 class PollSet:
-    """The open polls by request ID; their results come out in the order in which they began.
+    """The open polls by request ID; their results are returned in the order in which they were opened.
 
     Args:
-        parameters: How many must agree.
-        parent_of: Of the tree of processing blocks.
+        parameters: The quorums.
+        parent_of: Looks up parents in the tree of processing blocks.
     """
 
     def __init__(self, parameters: Parameters, parent_of: ParentOf) -> None:
@@ -90,32 +90,32 @@ class PollSet:
         self._parent_of = parent_of
         self._polls: dict[int, Poll] = {}
         self.finished: Counter[Reason] = Counter()
-        """How many polls have ended for which reason."""
+        """Number of finished polls by reason."""
 
     def __len__(self) -> int:
         return len(self._polls)
 
     @property
     def open(self) -> Mapping[int, Poll]:
-        """The open polls by request ID, in the order in which they began."""
+        """The open polls by request ID, oldest first."""
         return self._polls
 
     def add(self, request_id: int, sampled: Counter[NodeID]) -> bool:
-        """Open a poll; False when there is one with this ID."""
+        """Open a poll; return False if one with this ID exists."""
         if request_id in self._polls:
             return False
         self._polls[request_id] = Poll(self._parameters, Counter(sampled), self._parent_of)
         return True
 
     def vote(self, request_id: int, node_id: NodeID, block_id: ID) -> list[Votes]:
-        """Count a node's vote; return the votes of the polls that come out, oldest first."""
+        """Count a node's vote; return the votes of the polls that finish, oldest first."""
         poll = self._polls.get(request_id)
         if poll is not None:
             poll.vote(node_id, block_id)
         return self._results()
 
     def drop(self, request_id: int, node_id: NodeID) -> list[Votes]:
-        """Note that a node will not vote; return the votes of the polls that come out, oldest first."""
+        """Note that a node will not vote; return the votes of the polls that finish, oldest first."""
         poll = self._polls.get(request_id)
         if poll is not None:
             poll.drop(node_id)
@@ -133,10 +133,10 @@ class PollSet:
 
 
 def _counts(votes: Votes, parent_of: ParentOf) -> Iterator[int]:
-    """Return all counts that a poll of the tree would look at: those that more votes could improve.
+    """Yield all counts that the tree compares with the quorums and that more votes could improve.
 
-    For each block the votes for it and what follows it; for several children of one block also those
-    for the ones that have their first bits in common.
+    For each block this is the number of votes for it and its descendants. If several children of a block
+    have votes, it is also the number of votes for each group of children that share their first bits.
     """
     weights: Counter[ID] = Counter()
     children: dict[ID, set[ID]] = {}
@@ -155,7 +155,7 @@ def _counts(votes: Votes, parent_of: ParentOf) -> Iterator[int]:
 
 
 def _shared_prefixes(weights: Mapping[int, int]) -> Iterator[int]:
-    """Return the sum of the weights at each point where IDs branch, but for one at their first bit."""
+    """Yield the sum of the weights at each bit where IDs branch, except at the first bit of an ID."""
     waiting = [dict(weights)]
     while waiting:
         group = waiting.pop()

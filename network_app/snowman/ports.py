@@ -1,4 +1,4 @@
-"""What the engine asks of a chain, of the network and of the validators (snowman.md 8)."""
+"""The engine's interfaces to a chain, the network and the validators (snowman.md 8)."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -14,11 +14,11 @@ B = TypeVar("B", bound=Block)
 
 @dataclass(frozen=True, slots=True)
 class Chits:
-    """What a node prefers and has accepted."""
+    """A node's preferred and last accepted blocks."""
 
     preferred_id: ID
     preferred_id_at_height: ID
-    """At the height that was asked for."""
+    """The preferred block at the requested height."""
     accepted_id: ID
     accepted_height: int
 
@@ -27,64 +27,64 @@ class EngineVM(Protocol[B]):
     """A chain as the engine sees it: `chainvm.port.ChainVM` behind threads."""
 
     async def parse(self, raw: bytes) -> B | None:
-        """Read a block; None of bytes that are none."""
+        """Parse a block; return None for bytes that are not a block."""
 
     async def get_block(self, block_id: ID) -> B | None:
-        """Return a processing or an accepted block; None for one that is neither."""
+        """Return a processing or accepted block; None if the block is unknown."""
 
     async def get_block_id_at_height(self, height: int) -> ID | None:
         """Return the accepted block at a height; None above the last accepted one."""
 
     async def build(self) -> B | None:
-        """Build a block on the preferred one; None when it cannot."""
+        """Build a block on the preferred one; return None if that is not possible."""
 
     async def verify(self, block: B) -> bool:
-        """Verify a block on its parent; say whether it is processing now."""
+        """Verify a block against its parent; return whether it is processing now."""
 
     async def options(self, block: B) -> Sequence[B]:
-        """Return the blocks of which one must follow a proposal; none of a block that is no proposal."""
+        """Return the two options of a proposal; an empty sequence for other blocks."""
 
     async def set_preference(self, block_id: ID) -> None:
         """Build on this block from now on."""
 
     async def decide(self, decisions: Sequence[Decision]) -> None:
-        """Accept and reject processing blocks, in order. What it raises is fatal to the engine."""
+        """Accept and reject processing blocks, in order. Any exception ends the engine."""
 
 
 class Sender(Protocol):
-    """Sends messages; those to this node itself come back as any other."""
+    """Sends messages; those to this node itself are delivered like any other."""
 
     def send_get(self, node_id: NodeID, request_id: int, block_id: ID) -> None:
-        """Ask for a block."""
+        """Request a block."""
 
     def send_push_query(
         self, node_ids: Iterable[NodeID], request_id: int, raw: bytes, height: int
     ) -> None:
-        """Ask what is preferred, and tell of a block: its bytes."""
+        """Query the preferences of nodes and send them the bytes of a block."""
 
     def send_pull_query(
         self, node_ids: Iterable[NodeID], request_id: int, block_id: ID, height: int
     ) -> None:
-        """Ask what is preferred, at this height too, and tell of a block."""
+        """Query the preferences of nodes, also at a height, and send them the ID of a block."""
 
     def send_chits(self, node_id: NodeID, request_id: int, chits: Chits) -> None:
-        """Answer what is preferred."""
+        """Answer a query with this node's preferences."""
 
 
 class Validators(Protocol):
-    """The current validators of the chain's subnet, this node included, and who of them is connected."""
+    """The current validators of the chain's subnet, including this node, and their connections."""
 
     def is_validator(self, node_id: NodeID) -> bool:
-        """Say whether a node validates."""
+        """Return whether a node is a validator."""
 
     def weight(self, node_id: NodeID | None) -> int:
-        """Return a validator's stake in nAVAX, this node's own for None; 0 of any other node."""
+        """Return a validator's stake in nAVAX; None means this node; 0 for other nodes."""
 
     def connected_share(self) -> float:
-        """Return how much of the stake is connected, 0 to 1."""
+        """Return the connected share of the stake, 0 to 1."""
 
     def sample(self, k: int) -> Counter[NodeID] | None:
         """Draw k units of stake; see `sampling.sample`."""
 
     def random_connected(self) -> NodeID | None:
-        """Draw one of the other validators that are connected; None where there is none."""
+        """Draw one of the other connected validators; return None if no other is connected."""

@@ -1,4 +1,4 @@
-"""Whom a poll asks: units of stake, drawn without replacement (snowman.md 7)."""
+"""Draws the validators of a poll: units of stake, without replacement (snowman.md 7)."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -9,17 +9,17 @@ from random import Random
 from primitives.ids import NodeID
 
 WIDTH = 128
-"""Bits of which a unit is drawn: twice those of any stake, so that all units are drawn as often."""
+"""Random bits per unit: twice the bits of any stake, so that all units are equally likely."""
 MASK = (1 << WIDTH) - 1
 
 
 def sample(weights: Mapping[NodeID, int], k: int, random: Random) -> Counter[NodeID] | None:
-    """Return who was drawn and how often; None where there are fewer units of stake than are drawn.
+    """Return how often each node was drawn; None if the total stake is below `k` units.
 
     Args:
-        weights: The current validators' stake in nAVAX, this node's included.
-        k: How many units are drawn.
-        random: The generator; whoever foresees it foresees who is asked.
+        weights: The current validators' stake in nAVAX, including this node.
+        k: Number of units to draw.
+        random: The generator; must be unpredictable, or the sample is predictable.
     """
     ends = list(accumulate(weights.values()))
     total = ends[-1] if ends else 0
@@ -27,7 +27,7 @@ def sample(weights: Mapping[NodeID, int], k: int, random: Random) -> Counter[Nod
         return None
     drawn: set[int] = set()
     while missing := k - len(drawn):
-        # All at once: the system is asked for numbers that nobody foresees, which takes time.
+        # Draw all bits in one call: each call asks the system for secure random numbers, which is slow.
         bits = random.getrandbits(missing * WIDTH)
         drawn.update((bits >> WIDTH * place & MASK) % total for place in range(missing))
     nodes = list(weights)

@@ -1,7 +1,7 @@
-"""One decision by snowball: a snowflake that prefers what most polls of its life were for (snowman.md 3).
+"""One decision by snowball: a snowflake whose preference is the choice with most polls (snowman.md 3).
 
-The reference has it beside snowflake and decides on no block by it any more, and neither does this node:
-it is here since the reference's vectors hold it, and to compare the two.
+The reference contains it beside snowflake but no longer uses it for any block, and neither does this node.
+It is kept for the reference's test vectors, and to compare the two.
 """
 
 from collections import Counter
@@ -16,11 +16,11 @@ C = TypeVar("C")
 
 @dataclass(slots=True)
 class UnarySnowball:
-    """Confidence in the only choice, and how many polls were for it."""
+    """Confidence in the only choice, and the number of polls for it."""
 
     parameters: Parameters
     strength: int = 0
-    """Polls with at least alphaPreference votes, in a row or not."""
+    """Polls with at least alphaPreference votes, consecutive or not."""
     snowflake: UnarySnowflake = field(init=False)
 
     def __post_init__(self) -> None:
@@ -32,16 +32,16 @@ class UnarySnowball:
         self.snowflake.record_poll(votes)
 
     def extend(self, preference: C) -> "Snowball[C]":
-        """Return a decision among several that prefers this choice, as strong and as confident."""
+        """Return a decision among several choices with this preference, strength and confidence."""
         return Snowball(self.snowflake.extend(preference), Counter({preference: self.strength}))
 
 
 class Snowball(Generic[C]):
-    """Confidence in one of several choices, and how many polls were for each.
+    """Confidence in one of several choices, and the number of polls for each.
 
     Args:
         snowflake: The confidence.
-        strength: Polls with at least alphaPreference votes by choice, in a row or not.
+        strength: Polls with at least alphaPreference votes by choice, consecutive or not.
     """
 
     def __init__(self, snowflake: Snowflake[C], strength: Counter[C] | None = None) -> None:
@@ -51,7 +51,7 @@ class Snowball(Generic[C]):
 
     @property
     def preference(self) -> C:
-        """The choice that most polls were for, of several the one before; once final, what is final."""
+        """The choice with most polls, on a tie the earlier one; the final choice after finalisation."""
         return self.snowflake.preference if self.snowflake.finalized else self._strongest
 
     def record_poll(self, votes: int, choice: C) -> None:

@@ -1,4 +1,4 @@
-"""One decision by repeated polls: unary while there is one choice, then among several (snowman.md 3)."""
+"""One decision by repeated polls: unary while there is one choice, else among several (snowman.md 3)."""
 
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -14,11 +14,11 @@ class UnarySnowflake:
 
     parameters: Parameters
     confidence: int = 0
-    """Successful polls in a row."""
+    """Number of consecutive successful polls."""
     finalized: bool = False
 
     def record_poll(self, votes: int) -> None:
-        """Count a poll with at least alphaPreference votes. A finalised instance goes on counting."""
+        """Count a poll with at least alphaPreference votes, even after finalisation."""
         if votes < self.parameters.alpha_confidence:
             self.confidence = 0
             return
@@ -26,11 +26,11 @@ class UnarySnowflake:
         self.finalized = self.finalized or self.confidence >= self.parameters.beta
 
     def record_unsuccessful_poll(self) -> None:
-        """Lose the confidence; what is final stays so."""
+        """Reset the confidence; a final decision stays final."""
         self.confidence = 0
 
     def extend(self, preference: C) -> "Snowflake[C]":
-        """Return a decision among several that prefers this choice and is as confident."""
+        """Return a decision among several choices with this preference and confidence."""
         return Snowflake(self.parameters, preference, self.confidence, self.finalized)
 
     def clone(self) -> "UnarySnowflake":
@@ -40,12 +40,12 @@ class UnarySnowflake:
 
 @dataclass(slots=True)
 class Snowflake(Generic[C]):
-    """Confidence in one of several choices: in the trie of siblings a bit, 0 or 1."""
+    """Confidence in one of several choices; in the trie of siblings a choice is a bit, 0 or 1."""
 
     parameters: Parameters
     preference: C
     confidence: int = 0
-    """Successful polls in a row for the preference."""
+    """Number of consecutive successful polls for the preference."""
     finalized: bool = False
 
     def record_poll(self, votes: int, choice: C) -> None:
@@ -65,5 +65,5 @@ class Snowflake(Generic[C]):
         self.finalized = self.confidence >= self.parameters.beta
 
     def record_unsuccessful_poll(self) -> None:
-        """Lose the confidence; what is final stays so."""
+        """Reset the confidence; a final decision stays final."""
         self.confidence = 0

@@ -1,7 +1,7 @@
-"""The tree of processing blocks, and what polls decide in it (snowman.md 5).
+"""The tree of processing blocks, and the decisions of polls on it (snowman.md 5).
 
-Each block that has processing children owns a trie that decides among them. A vote for a block is a vote
-for all its ancestors. Blocks are IDs and heights here: what is decided is returned, and done by the caller.
+Each block that has processing children owns a trie that decides among them. A vote for a block is also a
+vote for all its ancestors. Blocks are IDs and heights here; decisions are returned for the caller to execute.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,13 +15,13 @@ from primitives.ids import ID
 
 
 class Decision(NamedTuple):
-    """A block that is accepted, and what is rejected for it."""
+    """An accepted block, and the blocks rejected for it."""
 
     accepted: ID
     parent: ID
-    """The block that was the last accepted one before."""
+    """The previously last accepted block."""
     rejected: tuple[ID, ...]
-    """Each parent before its children."""
+    """Parents come before their children."""
 
 
 @dataclass(slots=True)
@@ -31,16 +31,16 @@ class _Block:
     children: list[ID] = field(default_factory=list)
     trie: SiblingTrie | None = None
     falter: bool = False
-    """Whether the trie has to forget its confidence before its next poll."""
+    """Whether the trie must reset its confidence before its next poll."""
 
 
 class Topological:
     """The last accepted block and all processing ones.
 
     Args:
-        parameters: How many must agree, and how often.
-        last_accepted: Where the tree begins.
-        height: That block's.
+        parameters: Quorums and number of consecutive polls.
+        last_accepted: The root of the tree.
+        height: Height of that block.
     """
 
     def __init__(self, parameters: Parameters, last_accepted: ID, height: int) -> None:
@@ -51,26 +51,26 @@ class Topological:
         self.last_accepted = last_accepted
         self.last_height = height
         self.preference = last_accepted
-        """The preferred leaf; the last accepted block where nothing is processing."""
+        """The preferred leaf; the last accepted block if no block is processing."""
         self.successful_polls = 0
         self.failed_polls = 0
 
     def __len__(self) -> int:
-        """Return how many blocks are processing."""
+        """Return the number of processing blocks."""
         return len(self._blocks) - 1
 
     def is_processing(self, block_id: ID) -> bool:
-        """Say whether a block waits for a decision."""
+        """Return whether a block is processing."""
         return block_id in self._blocks and block_id != self.last_accepted
 
     def is_decided(self, parent: ID, height: int) -> bool:
-        """Say whether a block was accepted or rejected, or could only be rejected."""
+        """Return whether a block was accepted or rejected, or can only be rejected."""
         if height <= self.last_height:
             return True
         return height == self.last_height + 1 and parent != self.last_accepted
 
     def is_preferred(self, block_id: ID) -> bool:
-        """Say whether a block is on the preferred line, the last accepted one included."""
+        """Return whether a block is on the preferred branch, which includes the last accepted block."""
         return block_id in self._preferred or block_id == self.last_accepted
 
     def preferred_at(self, height: int) -> ID | None:
@@ -78,16 +78,16 @@ class Topological:
         return self._preferred_at.get(height)
 
     def parent_of(self, block_id: ID) -> ID | None:
-        """Return the parent of a processing block; None of any other."""
+        """Return the parent of a processing block; None for any other."""
         block = self._blocks.get(block_id)
         return None if block is None else block.parent
 
     def processing(self) -> list[ID]:
-        """Return all processing blocks, in the order in which they came."""
+        """Return all processing blocks, in the order in which they were added."""
         return [block_id for block_id in self._blocks if block_id != self.last_accepted]
 
     def confidence(self, block_id: ID) -> int:
-        """Return how many polls in a row have decided for the children of a block's parent."""
+        """Return the number of consecutive polls for a block among its siblings; 0 if not preferred."""
         parent = self._blocks[block_id].parent
         trie = None if parent is None else self._blocks[parent].trie
         return 0 if trie is None or trie.preference != block_id else trie.root.snowflake.confidence
@@ -96,8 +96,8 @@ class Topological:
         """Make a verified block processing.
 
         Raises:
-            DuplicateBlock: It is already, or it is the last accepted one.
-            UnknownParent: Its parent is not here, or was decided.
+            DuplicateBlock: It is already processing, or it is the last accepted block.
+            UnknownParent: Its parent is unknown, or was decided.
         """
         if block_id in self._blocks:
             raise DuplicateBlock(block_id)
@@ -115,7 +115,7 @@ class Topological:
             self.preference = block_id
 
     def record_poll(self, votes: Mapping[ID, int]) -> list[Decision]:
-        """Count a poll's votes by block; return what it decides, in order."""
+        """Count a poll's votes by block; return the resulting decisions, in order."""
         stack = self._stack(votes)
         if not stack:
             self._blocks[self.last_accepted].falter = True
@@ -126,7 +126,7 @@ class Topological:
         for place, (block_id, bag) in enumerate(stack):
             block = self._blocks.get(block_id)
             if block is None:
-                break  # rejected by a decision further up, and so is all that follows it
+                break  # rejected by a decision above, with all its descendants
             following = stack[place + 1][0] if place + 1 < len(stack) else None
             trie = block.trie
             assert trie is not None
@@ -148,7 +148,7 @@ class Topological:
         return decisions
 
     def _stack(self, votes: Mapping[ID, int]) -> list[tuple[ID, dict[ID, int]]]:
-        """Return the blocks whose children have enough votes together, downwards, with those votes."""
+        """Return the blocks whose children have enough votes together, from the root, with those votes."""
         enough = self._parameters.alpha_preference
         if sum(votes.values()) < enough:
             return []
@@ -164,12 +164,12 @@ class Topological:
             if sum(bag.values()) < enough:
                 break
             stack.append((parent, bag))
-            # More than half of the votes are below one child, or they end here.
+            # More than half of the votes are below one child, or the loop ends at that child.
             parent = max(bag, key=bag.__getitem__)
         return stack
 
     def _upwards(self, block_id: ID) -> Iterator[ID]:
-        """Walk from a processing block to the child of the last accepted one; nothing of any other."""
+        """Yield a processing block and its processing ancestors; nothing for any other block."""
         block = self._blocks.get(block_id)
         while block is not None and block.parent is not None:
             yield block_id
@@ -177,14 +177,14 @@ class Topological:
             block = self._blocks[block_id]
 
     def _let_falter(self, block: _Block, spared: ID | None) -> None:
-        """Have the children's tries forget their confidence, but for one that this poll goes on to."""
+        """Mark the children's tries to reset their confidence, except the one that this poll continues in."""
         for child in block.children:
             found = self._blocks.get(child)
             if found is not None and child != spared:
                 found.falter = True
 
     def _accept(self, block_id: ID) -> Decision:
-        """Accept a child of the last accepted block; return what is rejected for it."""
+        """Accept a child of the last accepted block; return the decision with its rejected blocks."""
         parent_id = self.last_accepted
         parent = self._blocks.pop(parent_id)
         rejected: list[ID] = []
@@ -205,7 +205,7 @@ class Topological:
         self._preferred_at[height] = block_id
 
     def _prefer_line(self, block_id: ID) -> None:
-        """Prefer the line through a block, and below it what the tries prefer."""
+        """Prefer the branch through a block, and below it the preferences of the tries."""
         self._preferred.clear()
         self._preferred_at.clear()
         for one in self._upwards(block_id):

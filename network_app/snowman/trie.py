@@ -2,7 +2,7 @@
 
 Children whose IDs begin with the same bits gain confidence together on those bits, while their votes
 split further down. Bit i of an ID is (byte[i // 8] >> (i % 8)) & 1, which is bit i of the ID read as a
-little-endian number; IDs are such numbers in here.
+little-endian number. This module represents IDs as such numbers.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from network_app.snowman.snowflake import Snowflake, UnarySnowflake
 from primitives.ids import ID
 
 BITS = 256
-"""Of an ID."""
+"""Number of bits in an ID."""
 
 Votes = Mapping[int, int]
 """Votes by ID as a number."""
@@ -21,17 +21,17 @@ Votes = Mapping[int, int]
 
 @dataclass(slots=True)
 class UnaryNode:
-    """A stretch of bits in which all choices below agree."""
+    """A range of bits in which all choices below agree."""
 
     choice: int
-    """The preferred one below."""
+    """The preferred choice below."""
     decided: int
-    """The first bit of the stretch: those before it are decided."""
+    """The first bit of the range; all bits before it are decided."""
     common: int
-    """The bit behind the stretch."""
+    """The first bit after the range."""
     snowflake: UnarySnowflake
     reset: bool = False
-    """Whether the child has to forget its confidence before its next poll."""
+    """Whether the child must reset its confidence before its next poll."""
     child: "Node | None" = None
 
     @property
@@ -40,7 +40,7 @@ class UnaryNode:
         return self.choice
 
     def add(self, choice: int) -> "Node":
-        """Add a choice; return the node that stands here then."""
+        """Add a choice; return the node that takes this node's place."""
         if self.snowflake.finalized:
             return self
         bit = _first_difference(self.choice, choice, self.decided, self.common)
@@ -51,7 +51,7 @@ class UnaryNode:
         return self._split(choice, bit)
 
     def record_poll(self, votes: Votes, *, reset: bool) -> "tuple[Node, bool]":
-        """Count a poll; return the node that stands here then, and whether the poll was successful."""
+        """Count a poll; return the node that takes this node's place, and whether the poll succeeded."""
         if reset:
             self.snowflake.record_unsuccessful_poll()
             self.reset = True
@@ -71,7 +71,7 @@ class UnaryNode:
         return self, True
 
     def _split(self, choice: int, bit: int) -> "Node":
-        """Add a choice that differs in a bit of the stretch; return the node that stands here then."""
+        """Add a choice that differs in a bit of the range; return the node that takes this node's place."""
         parameters = self.snowflake.parameters
         side = _bit(self.choice, bit)
         branch = BinaryNode(
@@ -108,7 +108,7 @@ class BinaryNode:
     """The preferred choice of each side."""
     snowflake: Snowflake[int]
     reset: list[bool]
-    """Of each side: whether its child has to forget its confidence before its next poll."""
+    """For each side, whether its child must reset its confidence before its next poll."""
     children: "list[Node] | None" = None
 
     @property
@@ -122,19 +122,19 @@ class BinaryNode:
         return self.choices[self.snowflake.preference]
 
     def put(self, side: int, child: "Node | None", other: "Node") -> None:
-        """Set both children; at the last bit there are none."""
+        """Set both children; the last bit has no children."""
         if child is not None:
             self.children = [other, child] if side else [child, other]
 
     def add(self, choice: int) -> "Node":
-        """Add a choice; return the node that stands here then."""
+        """Add a choice; return the node that takes this node's place."""
         if self.children is not None:
             side = _bit(choice, self.bit)
             self.children[side] = self.children[side].add(choice)
         return self
 
     def record_poll(self, votes: Votes, *, reset: bool) -> "tuple[Node, bool]":
-        """Count a poll; return the node that stands here then, and whether the poll was successful."""
+        """Count a poll; return the node that takes this node's place, and whether the poll succeeded."""
         split: tuple[dict[int, int], dict[int, int]] = ({}, {})
         for choice, number in votes.items():
             split[_bit(choice, self.bit)][choice] = number
@@ -167,7 +167,7 @@ class SiblingTrie:
     """The decision among the children of one block.
 
     Args:
-        parameters: How many must agree, and how often.
+        parameters: Quorums and number of consecutive polls.
         first: The first child.
     """
 
@@ -175,7 +175,7 @@ class SiblingTrie:
     first: ID
     root: Node = field(init=False)
     reset: bool = field(init=False, default=False)
-    """Whether all confidence is to be forgotten before the next poll."""
+    """Whether all confidence must be reset before the next poll."""
 
     def __post_init__(self) -> None:
         self.root = UnaryNode(number_of(self.first), 0, BITS, UnarySnowflake(self.parameters))
@@ -187,17 +187,17 @@ class SiblingTrie:
 
     @property
     def finalized(self) -> bool:
-        """Whether the preferred child is decided on."""
+        """Whether the preferred child is final."""
         return self.root.snowflake.finalized
 
     def add(self, child: ID) -> None:
-        """Add a child. One that differs in a bit that is decided already has lost, and is left out."""
+        """Add a child; ignore it if it differs in a bit that is already decided."""
         number = number_of(child)
         if self._is_open(number):
             self.root = self.root.add(number)
 
     def record_poll(self, votes: Mapping[ID, int]) -> bool:
-        """Count the votes for children and what follows them; return whether the poll was successful."""
+        """Count the votes for children and their descendants; return whether the poll was successful."""
         numbered = {number_of(child): count for child, count in votes.items()}
         counted = {child: count for child, count in numbered.items() if self._is_open(child)}
         self.root, successful = self.root.record_poll(counted, reset=self.reset)
@@ -205,7 +205,7 @@ class SiblingTrie:
         return successful
 
     def record_unsuccessful_poll(self) -> None:
-        """Forget all confidence; what is decided stays so."""
+        """Reset all confidence; decided bits stay decided."""
         self.reset = True
 
     def _is_open(self, choice: int) -> bool:
@@ -214,7 +214,7 @@ class SiblingTrie:
 
 
 def number_of(block_id: ID) -> int:
-    """Return an ID as the number whose bits it is compared by."""
+    """Return an ID as the number whose bits are compared."""
     return int.from_bytes(block_id, "little")
 
 

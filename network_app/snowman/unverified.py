@@ -1,4 +1,4 @@
-"""Blocks that failed verification here, or whose ancestor did: votes for them count further up (snowman.md 8.1)."""
+"""Blocks that failed verification, and their descendants: votes for them count for ancestors (snowman.md 8.1)."""
 
 from collections import OrderedDict
 from typing import Generic, TypeVar
@@ -7,16 +7,16 @@ from chainvm.port import Block
 from primitives.ids import ID
 
 CACHE_BYTES = 64 * 1024 * 1024
-"""Of blocks that are kept; the tree keeps their IDs beyond that."""
+"""Size of the cache of whole blocks; the tree keeps the IDs of further blocks."""
 
 B = TypeVar("B", bound=Block)
 
 
 class UnverifiedBlocks(Generic[B]):
-    """The tree of those blocks by parent, and the latest of them whole.
+    """The tree of unverified blocks by parent, with a cache of the most recently used whole blocks.
 
     Args:
-        cache_bytes: So many bytes of blocks are kept.
+        cache_bytes: Size of the cache.
     """
 
     def __init__(self, cache_bytes: int = CACHE_BYTES) -> None:
@@ -33,14 +33,14 @@ class UnverifiedBlocks(Generic[B]):
         return block_id in self._parents
 
     def get(self, block_id: ID) -> B | None:
-        """Return one of the blocks that are kept whole."""
+        """Return a block from the cache, or None."""
         found = self._cache.get(block_id)
         if found is not None:
             self._cache.move_to_end(block_id)
         return found
 
     def add(self, block: B) -> None:
-        """Remember a block."""
+        """Add a block to the tree and the cache."""
         block_id = block.block_id
         self._parents[block_id] = block.parent_id
         self._children.setdefault(block.parent_id, set()).add(block_id)
@@ -51,14 +51,14 @@ class UnverifiedBlocks(Generic[B]):
             self._forget(next(iter(self._cache)))
 
     def remove(self, block_id: ID) -> None:
-        """Forget a block that was verified after all."""
+        """Remove a block that was verified later."""
         self._forget(block_id)
         parent = self._parents.pop(block_id, None)
         if parent is not None:
             self._unlink(parent, block_id)
 
     def remove_descendants(self, block_id: ID) -> None:
-        """Take all below a block out of the tree: that block is decided."""
+        """Remove all descendants of a decided block from the tree."""
         waiting = list(self._children.pop(block_id, ()))
         while waiting:
             one = waiting.pop()
@@ -66,7 +66,7 @@ class UnverifiedBlocks(Generic[B]):
             waiting += self._children.pop(one, ())
 
     def verified_ancestor(self, block_id: ID) -> ID:
-        """Return the nearest ancestor that is not in the tree, or the block itself if it is not."""
+        """Return the nearest ancestor that is not in the tree, or the block itself if it is not in it."""
         while (parent := self._parents.get(block_id)) is not None:
             block_id = parent
         return block_id
