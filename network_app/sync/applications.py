@@ -1,4 +1,4 @@
-"""Answers what peers ask of the applications: transactions to pull, and the network's genesis (p2p.md 8)."""
+"""Answers application requests of peers: transaction pulls and the network's genesis (p2p.md 8)."""
 
 import asyncio
 from collections.abc import Callable
@@ -26,15 +26,15 @@ class GenesisBytes(NamedTuple):
     cchain: bytes
     """A genesis file, JSON."""
     producer: str = ""
-    """Who makes all blocks; "all" where the validators vote."""
+    """Node ID of the block producer; "all" if the validators vote."""
 
 
 class GenesisTeller:
-    """Tells the genesis, which never changes: it is read once.
+    """Answers requests for the genesis, which never changes and is therefore read only once.
 
     Args:
-        read: Reads it. Blocking.
-        serve: Calls something blocking in a thread.
+        read: Reads the genesis. Blocking.
+        serve: Runs a blocking call in a thread.
     """
 
     def __init__(self, read: Callable[[], GenesisBytes], serve: RunInThread) -> None:
@@ -44,7 +44,7 @@ class GenesisTeller:
         self._reading = asyncio.Lock()
 
     async def answer(self) -> AppResponse:
-        """Return what is told."""
+        """Return the answer with the genesis."""
         async with self._reading:
             if self._told is None:
                 self._told = await self._serve(self._make)
@@ -63,9 +63,9 @@ async def answer(
     """Answer a peer's application request.
 
     Args:
-        pulling: Of the chain that it is about.
-        genesis: Tells the genesis; None on chains that have none to tell.
-        node_id: Who asks.
+        pulling: Transaction pulls of the requested chain.
+        genesis: Answers requests for the genesis; None on chains that do not serve it.
+        node_id: The peer.
         app_bytes: The handler's number and the request.
     """
     handler, payload = split_handler(app_bytes) or (None, b"")

@@ -1,4 +1,4 @@
-"""Transactions as bytes: copies that came before, and how many go into a message. Pure."""
+"""Transactions as bytes: detection of duplicates, and splitting into messages. Pure."""
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
@@ -10,9 +10,9 @@ REMEMBERED = 32_768
 
 
 class Recently:
-    """Hashes of what came not long ago, so that a copy costs no more than its hash.
+    """Hashes of recently received bytes, so that a duplicate costs only its hash.
 
-    They are forgotten soon: what was refused may be right later, and is pushed again then.
+    Hashes expire soon, because a rejected transaction may become valid and is then pushed again.
     """
 
     def __init__(self, seconds: float, capacity: int = REMEMBERED) -> None:
@@ -24,7 +24,7 @@ class Recently:
         return len(self._seen)
 
     def is_new(self, raw: bytes, now: float) -> bool:
-        """Say whether bytes have not come recently, and remember them."""
+        """Return whether bytes were not received recently, and remember them."""
         digest = sha256(raw)
         since = self._seen.get(digest)
         if since is not None and now - since < self._seconds:
@@ -37,7 +37,7 @@ class Recently:
 
 
 def in_messages(raws: Iterable[bytes], size: int = MESSAGE_BYTES) -> Iterator[list[bytes]]:
-    """Split transactions so that each message has about as many bytes, and one transaction at least."""
+    """Split transactions into messages of about `size` bytes, with at least one transaction each."""
     message: list[bytes] = []
     room = size
     for raw in raws:

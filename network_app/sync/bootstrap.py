@@ -1,4 +1,4 @@
-"""Brings a chain to the network's frontier: asks for it, fetches what is missing, executes it (p2p.md 9)."""
+"""Bootstraps a chain: asks for the network's frontier, fetches and executes missing blocks (p2p.md 9)."""
 
 import asyncio
 import logging
@@ -30,18 +30,18 @@ from network_app.sync.witnesses import Witnesses
 from primitives.ids import ID
 
 LOOK = 0.1
-"""Seconds between looks whether enough beacons are connected."""
+"""Seconds between checks whether enough beacons are connected."""
 FIRST_RETRY = 0.5
-"""Seconds after a round that failed; they grow up to `sync_repeat`."""
+"""Seconds of the pause after a failed round; pauses grow up to `sync_repeat`."""
 NO_END = 1 << 63
 
 _log = logging.getLogger(__name__)
 
 
 class Bootstrap:
-    """Rounds of one chain. What was fetched is stored, so that a restart goes on where it was.
+    """Bootstraps one chain in rounds. Fetched blocks are stored, so a restart resumes the process.
 
-    Nobody is believed alone: what the beacons do not agree on is left to votes.
+    No single peer is trusted: blocks on which the beacons do not agree are left to voting.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Bootstrap:
         self._witnesses = witnesses
         self._log_limit = LogLimit()
         self._reached = False
-        """Whether the frontier was reached since this process began."""
+        """Whether the frontier was reached since this process started."""
         self._executor = Executor(last_accepted, config, self._executed)
         self._reacher = Reacher(
             last_accepted,
@@ -78,15 +78,15 @@ class Bootstrap:
 
     @property
     def has_beacons(self) -> bool:
-        """Whether there is anybody whose frontier could be asked for."""
+        """Whether any beacon is configured."""
         return self._frontier.beacons().configured > 0
 
     async def run(self) -> None:
-        """Go on until the frontier is reached, whatever fails on the way.
+        """Repeat rounds until the frontier is reached, despite any failures.
 
-        Only the first time enough beacons have to be connected and to agree. Unspecified: a node that
-        fell behind later goes where those that are connected say they are, since one beacon that is
-        away must not keep it from what others have.
+        Only the first time must enough beacons be connected and agree. Unspecified: a node that falls behind
+        later follows the connected beacons alone, because one absent beacon must not keep it from the blocks
+        of the others.
         """
         back_off = BackOff(min(FIRST_RETRY, self._config.sync_repeat), self._config.sync_repeat)
         before = math.inf
@@ -108,7 +108,7 @@ class Bootstrap:
             before = executed
 
     def _pause(self, back_off: BackOff) -> float:
-        """Return for how many seconds to wait: before what the rules here refuse it is longer."""
+        """Return the seconds until the next round; the pause is longer before a block rejected here."""
         pause = back_off.wait()
         return (
             max(pause, self._config.refused_again)
@@ -117,7 +117,7 @@ class Bootstrap:
         )
 
     async def _failed(self, error: RoundFailed) -> None:
-        """Say why a round came to nothing, and make room for the next one."""
+        """Log why a round failed, and clean up for the next one."""
         if isinstance(error, (Forked, OtherGenesis)):
             self._last_accepted.obstacle.stands(str(error), self._last_accepted.place.height)
         await self._clean_up(error)
@@ -129,7 +129,7 @@ class Bootstrap:
             _log.warning("%s-Chain: %s", self._last_accepted.chain.alias, error)
 
     async def _gather(self) -> None:
-        """Wait until enough beacons are connected, and say for how many."""
+        """Wait until enough beacons are connected; report how many are missing."""
         said: Gathering | None = None
         try:
             while (lacking := self._frontier.beacons().lacking) is not None:
@@ -141,7 +141,7 @@ class Bootstrap:
             self._progress.waiting = None
 
     async def _round(self) -> int:
-        """Do steps 1 to 4 once; return how many blocks were executed."""
+        """Run steps 1 to 4 once; return the number of executed blocks."""
         start = await self._last_accepted.refresh()
         await self._finish_fetched()
         for one in await self._ask():
@@ -162,9 +162,9 @@ class Bootstrap:
         return height
 
     def _executed(self, before: BlockRef, accepted: Accepted) -> None:
-        """Note a batch. The first shows that there is a way to go: until its end no query is answered.
+        """Note an executed batch. The first one proves that this node is behind, so it stops answering queries.
 
-        What anybody says shows nothing. These blocks follow ours, and are signed by their producers.
+        Claims of peers prove nothing, but these blocks follow ours and are signed by their producers.
         """
         _log.debug(
             "%s-Chain: %d blocks above height %d, %d transactions",
@@ -178,21 +178,21 @@ class Bootstrap:
             self._progress.start_height = before.height
 
     async def _finish_fetched(self) -> None:
-        """Fetch what is missing below blocks that are stored since before, and execute those."""
+        """Fetch the blocks missing below blocks stored by an earlier run, and execute them all."""
         chain, run = self._last_accepted.chain, self._last_accepted.run
         await run(chain.forget_fetched, self._last_accepted.place.height)
         while (extent := await run(chain.fetched_extent)) is not None:
             lowest, parent_id = extent
             start = self._last_accepted.place
             top = BlockRef(lowest.height - 1, parent_id)
-            if top.height - start.height > self._config.most_fetched:  # no run goes on so far below
+            if top.height - start.height > self._config.most_fetched:  # no round leaves such a gap
                 await self._forget_fetched()
                 continue
             known = {*self._frontier.beacons().connected, *self._choice.validators()}
             try:
                 await self._fetcher.fill(top, start, known)
             except NobodyHas:
-                if known:  # it may be that there are no such blocks
+                if known:  # the blocks may not exist
                     await self._forget_fetched()
                 raise
             try:
@@ -203,9 +203,10 @@ class Bootstrap:
             await run(chain.forget_fetched, self._last_accepted.place.height)
 
     async def _clean_up(self, error: RoundFailed) -> None:
-        """Forget fetched blocks that lead to nothing, and set aside who sent an invalid one.
+        """Drop fetched blocks that lead nowhere, and set aside the sender of an invalid block.
 
-        What most have accepted stays: it is right for them, and may be here once the rules are theirs.
+        A block that most of the network has accepted is kept: it may become valid here when this node has the
+        network's rules.
         """
         if isinstance(error, BlockRefused):
             if await self._witnesses.judge(error):

@@ -1,8 +1,9 @@
-"""What it may cost to answer peers: turns, time of threads, and bytes. Validators and bootstrappers come first.
+"""Limits the cost of answering peers: concurrency, thread time and bytes, with priority for known peers.
 
-A few have turns at a time over all, fewer of each peer (`PeerSlots`). Everybody else than validators and bootstrappers
-is a stranger, who may be one of many certificates of one machine. So each of them has a little, and all together have
-not much more; they take turns by peer, however many questions one has asked.
+Known peers are validators and bootstrappers. `PeerSlots` limits the answers in progress over all peers and
+per peer. Every other peer is unknown and may be one of many certificates of a single machine. So each
+unknown peer has a small budget, and all of them together have not much more. They take turns by peer,
+regardless of how many requests each has sent.
 """
 
 import asyncio
@@ -17,12 +18,12 @@ from network_app.peers.throttle import TokenBucket
 from primitives.ids import NodeID
 
 AT_ONCE = 4
-"""Threads that answer peers."""
+"""Number of threads that answer peers."""
 AT_ONCE_FOR_ONE = 2
 
 
 class PeerSlots:
-    """A peer that asks a lot waits for itself; it does not make the others wait."""
+    """Limits concurrent answers per peer and overall, so that a busy peer delays only itself."""
 
     def __init__(self, at_once: int = AT_ONCE, for_one: int = AT_ONCE_FOR_ONE) -> None:
         self._all = asyncio.Semaphore(at_once)
@@ -35,7 +36,7 @@ class PeerSlots:
 
     @asynccontextmanager
     async def turn(self, node_id: NodeID) -> AsyncIterator[None]:
-        """Wait for a turn, and have it."""
+        """Wait for a slot, and hold it."""
         own = self._each.setdefault(node_id, asyncio.Semaphore(self._for_one))
         self._users[node_id] += 1
         try:
@@ -48,48 +49,48 @@ class PeerSlots:
 
 
 STRANGERS_AT_ONCE = AT_ONCE // 2
-"""Threads that answer strangers; the others are free for those that are known."""
+"""Number of threads that answer unknown peers; the others are reserved for known ones."""
 MOST_STRANGERS = 1024
-"""Strangers whose costs are remembered."""
+"""Number of unknown peers whose costs are remembered."""
 WAY_BACK = 0.2
-"""Part of a stranger's time that is left for sending: an answer that comes too late is paid for nothing."""
+"""Share of an unknown peer's deadline reserved for sending: a late answer would cost for nothing."""
 BURST = 1.0
-"""Seconds whose bytes and time may be used at once."""
+"""Seconds of the rates that may be used in one burst."""
 
 
 @dataclass(slots=True)
 class Turn:
-    """An answer that is being made. How long that takes is measured."""
+    """An answer in progress. The time that it takes is measured."""
 
     size: int = 0
-    """Bytes that are sent."""
+    """Number of bytes sent."""
 
 
 class Purse:
-    """Bytes and seconds of threads that come back at a rate. A debt is paid by waiting. Pure."""
+    """An allowance of bytes and thread time that refills at a rate. A debt is paid by waiting. Pure."""
 
     def __init__(self, size: float, seconds: float, now: float) -> None:
         self._bytes = TokenBucket(size, BURST * size, now)
         self._seconds = TokenBucket(seconds, BURST * seconds, now)
 
     def wait(self, now: float) -> float:
-        """Return the seconds until nothing is owed."""
+        """Return the seconds until the debt is paid."""
         return max(self._bytes.take(0, now), self._seconds.take(0, now))
 
     def pay(self, size: int, seconds: float, now: float) -> None:
-        """Take what an answer has cost."""
+        """Charge the cost of an answer."""
         self._bytes.take(size, now)
         self._seconds.take(seconds, now)
 
 
 class Budget:
-    """Turns to answer peers.
+    """Schedules answers to peers.
 
     Args:
         config: The rates.
-        gate: How many answers are made at once.
-        is_known: Whether a peer validates, or is one that this node bootstraps from.
-        clock: Seconds.
+        gate: Limits the number of concurrent answers.
+        is_known: Whether a peer is a validator or a bootstrapper.
+        clock: Returns seconds, monotonic.
     """
 
     def __init__(
@@ -113,7 +114,7 @@ class Budget:
 
     @asynccontextmanager
     async def turn(self, node_id: NodeID, until: float) -> AsyncIterator[Turn | None]:
-        """Have a turn to answer a peer; None when there is none before `until`."""
+        """Wait for a turn to answer a peer; yield None if it would come after `until`."""
         if self._is_known(node_id):
             async with self._gate.turn(node_id):
                 yield Turn() if self._clock() < until else None
@@ -135,9 +136,9 @@ class Budget:
     async def _turn_of_stranger(
         self, node_id: NodeID, own: Purse, until: float
     ) -> AsyncIterator[bool]:
-        """Wait until a stranger's question is the first of its own and it owes nothing, then for others.
+        """Wait for the peer's earlier requests and its debt, then for the other unknown peers.
 
-        So each stranger has one question among those of all.
+        Each unknown peer therefore has at most one request in the common queue.
         """
         async with self._in_turn.turn(node_id):
             if not await self._pay_off(own, until):
@@ -151,7 +152,7 @@ class Budget:
                     yield True
 
     async def _pay_off(self, purse: Purse, until: float) -> bool:
-        """Wait until nothing is owed; False at once when that is too late."""
+        """Wait until the debt is paid; return False immediately if that is too late."""
         while (now := self._clock()) + (seconds := purse.wait(now)) < until:
             if seconds <= 0:
                 return True

@@ -1,8 +1,8 @@
-"""Whom to ask: connected peers that answer, those that validate and those that were honest first.
+"""Selects the peers to ask: connected peers that answer; validators and peers without faults come first.
 
-Peers that answer one chain's questions badly are not asked about that chain for a while. The connection stays, and so
-does every other chain: who follows a C-Chain of another kind may be the best source for the P-Chain there is. Only who
-breaks the rules of the connection itself is cut off (`peers`).
+A peer that gives bad answers about a chain is not asked about that chain for a while. The connection and all
+other chains are not affected: a peer that follows another C-Chain may be the best source for the P-Chain.
+A peer is disconnected only if it breaks the rules of the connection itself (`peers`).
 """
 
 import logging
@@ -18,16 +18,16 @@ from network_app.ports import Directory, PeerNetwork
 from primitives.ids import NodeID
 
 FIRST = 10.0
-"""Seconds for which a peer is set aside the first time; twice as long with each further fault."""
+"""Seconds for which a peer is set aside the first time; doubled with each further fault."""
 LONGEST = 600.0
 REMEMBERED = 3600.0
-"""Seconds without a further fault after which the next one is the first again."""
+"""Seconds without a fault after which the next fault counts as the first one again."""
 MOST = 4096
-"""Peers and chains that are remembered; those whose latest fault is the oldest are forgotten."""
+"""Number of peer and chain pairs that are remembered; the oldest faults are dropped first."""
 
 
 class Fault(NamedTuple):
-    """What a peer did wrong on a chain last, and until when it is not asked there."""
+    """A peer's last fault on a chain, and the time until which it is not asked there."""
 
     reason: str
     times: int
@@ -35,14 +35,14 @@ class Fault(NamedTuple):
 
 
 class Aside:
-    """Who is set aside on which chain. Unspecified: the reference goes on asking at once."""
+    """The peers set aside, by chain. Unspecified: the reference asks them again immediately."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._faults: OrderedDict[tuple[NodeID, str], Fault] = OrderedDict()
 
     def put(self, node_id: NodeID, alias: str, reason: str) -> float | None:
-        """Set a peer aside; return for how many seconds, or None if it is already."""
+        """Set a peer aside; return for how many seconds, or None if it already is."""
         key, now = (node_id, alias), self._clock()
         before = self._faults.get(key)
         if before is not None and now < before.until:
@@ -57,17 +57,17 @@ class Aside:
         return seconds
 
     def has(self, node_id: NodeID, alias: str) -> bool:
-        """Say whether a peer is not to be asked about a chain now."""
+        """Return whether a peer is currently set aside for a chain."""
         fault = self._faults.get((node_id, alias))
         return fault is not None and self._clock() < fault.until
 
     def forget(self, node_id: NodeID) -> None:
-        """Forget what a peer said that cannot be, on all chains."""
+        """Forget a peer's faults on all chains."""
         for key in [one for one in self._faults if one[0] == node_id]:
             del self._faults[key]
 
     def now(self) -> dict[tuple[NodeID, str], str]:
-        """Return why peers are set aside at the moment, by peer and chain."""
+        """Return the reasons why peers are currently set aside, by peer and chain."""
         now = self._clock()
         return {key: fault.reason for key, fault in self._faults.items() if now < fault.until}
 
@@ -76,7 +76,7 @@ _log = logging.getLogger(__name__)
 
 
 class Choice:
-    """The connected peers by what is known of them, for all chains."""
+    """Selects connected peers for all chains, by stake, bench and faults."""
 
     def __init__(
         self,
@@ -103,20 +103,20 @@ class Choice:
         return self._network.connected().keys()
 
     def validators(self) -> list[NodeID]:
-        """Return the connected peers that validate, those with more stake first."""
+        """Return the connected validators, those with more stake first."""
         known = self._directory.validators()
         found = [node_id for node_id in self._network.connected() if node_id in known]
         return sorted(found, key=lambda node_id: (-known[node_id].weight, node_id))
 
     def weights(self) -> Mapping[NodeID, int]:
-        """Return what all other validators have at stake, connected or not."""
+        """Return the stakes of all other validators, connected or not."""
         known = self._directory.validators()
         return {one: facts.weight for one, facts in known.items() if one != self.own}
 
     def in_order(self, alias: str, among: Collection[NodeID]) -> list[NodeID]:
-        """Return the connected ones of some peers in a random order, the benched ones at the end.
+        """Return the connected peers among the given ones in random order, benched peers last.
 
-        Those that are set aside for this chain are not among them.
+        Peers that are set aside for this chain are left out.
         """
         connected = self._network.connected()
         found = [one for one in among if one in connected and not self.aside.has(one, alias)]
@@ -124,11 +124,11 @@ class Choice:
         return sorted(found, key=lambda node_id: self._is_benched(node_id, alias))
 
     def sample(self, among: Collection[NodeID], count: int) -> list[NodeID]:
-        """Return some at random."""
+        """Return up to `count` random peers."""
         return self._chance.sample(sorted(among), min(count, len(among)))
 
     def set_aside(self, node_id: NodeID, alias: str, reason: str) -> None:
-        """Stop asking a peer about a chain for a while, because of an answer that cannot be right.
+        """Stop asking a peer about a chain for a while, because it gave an invalid answer.
 
         Args:
             node_id: The peer.

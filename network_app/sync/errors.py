@@ -1,20 +1,20 @@
-"""Why a round of bootstrapping begins again, and what is wrong with an answer.
+"""Errors of bootstrapping: invalid answers, and rounds that must be repeated.
 
 SyncError
 ├── BadAncestors         the peer that answered is set aside for this chain
-│   ├── UnreadableBlock    one of the containers is no block
-│   ├── WrongBlock         the first is not the one that was asked for
-│   └── BrokenAncestry     one is not the parent of the one before
+│   ├── UnreadableBlock    one of the containers is not a block
+│   ├── WrongBlock         the first block is not the requested one
+│   └── BrokenAncestry     a block is not the parent of the one before
 ├── UnusableGenesis      another node is asked for the network's genesis
 └── RoundFailed          bootstrapping asks for the frontier again
-    ├── NoAgreement        the beacons have accepted nothing in common
-    ├── OtherGenesis       they began with another block
-    ├── NobodyHas          no peer gave a block that beacons have accepted
-    ├── TooMuchFetched     there is no room for what would have to be stored and is not executed
+    ├── NoAgreement        the beacons have no accepted block in common
+    ├── OtherGenesis       peers have another genesis block
+    ├── NobodyHas          no peer sent a block that beacons have accepted
+    ├── TooMuchFetched     the fetched blocks that are not executed yet exceed their limit
     ├── WrongHeight        a block's height does not fit its parent's
-    ├── Forked             what the beacons accepted does not follow our last block
+    ├── Forked             the block that the beacons accepted does not follow our last block
     ├── BlockRefused       a fetched block is invalid, or in a format that is not known here
-    └── Stuck              fetched blocks cannot be judged yet
+    └── Stuck              fetched blocks cannot be verified yet
 """
 
 from collections.abc import Sequence
@@ -24,15 +24,15 @@ from primitives.ids import ID, NodeID
 
 
 class SyncError(Exception):
-    """Following the network did not go on."""
+    """Synchronisation with the network failed."""
 
 
 class BadAncestors(SyncError):
-    """An answer that no honest peer gives."""
+    """An answer that an honest peer does not give."""
 
 
 class UnreadableBlock(BadAncestors):
-    """Bytes that are no block."""
+    """Bytes that are not a block."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"sent bytes that are no block: {reason}")
@@ -40,7 +40,7 @@ class UnreadableBlock(BadAncestors):
 
 
 class WrongBlock(BadAncestors):
-    """Another block than the one that was asked for."""
+    """A block other than the requested one."""
 
     def __init__(self, wanted: ID, got: ID) -> None:
         super().__init__(f"was asked for block {wanted} and sent {got}")
@@ -49,7 +49,7 @@ class WrongBlock(BadAncestors):
 
 
 class BrokenAncestry(BadAncestors):
-    """Blocks that are not each other's parents."""
+    """Consecutive blocks that are not parent and child."""
 
     def __init__(self, parent_id: ID, got: ID) -> None:
         super().__init__(f"sent {got} as the parent of a block whose parent is {parent_id}")
@@ -58,11 +58,11 @@ class BrokenAncestry(BadAncestors):
 
 
 class UnusableGenesis(SyncError):
-    """What a node told is no genesis of this network; the message says why."""
+    """The answer of a node is not a genesis of this network; the message says why."""
 
 
 class RoundFailed(SyncError):
-    """A round of bootstrapping came to nothing; the next may not."""
+    """A round of bootstrapping failed; the next one may succeed."""
 
 
 class NoAgreement(RoundFailed):
@@ -74,7 +74,7 @@ class NoAgreement(RoundFailed):
 
 
 class OtherGenesis(RoundFailed):
-    """Peers whose chain begins with another block than this node's."""
+    """Peers whose genesis block is not this node's."""
 
     def __init__(self, alias: str, nodes: Sequence[NodeID], ours: ID) -> None:
         others = len(nodes) - 1
@@ -90,7 +90,7 @@ class OtherGenesis(RoundFailed):
 
 
 class NobodyHas(RoundFailed):
-    """A block that no connected peer gave."""
+    """A block that no connected peer sent."""
 
     def __init__(self, block_id: ID) -> None:
         super().__init__(f"no peer gave block {block_id}")
@@ -98,7 +98,7 @@ class NobodyHas(RoundFailed):
 
 
 class TooMuchFetched(RoundFailed):
-    """Blocks that are not executed yet, of more bytes than may be stored."""
+    """Blocks that are not executed yet, and that exceed the limit for stored bytes."""
 
     def __init__(self, most: int) -> None:
         super().__init__(
@@ -108,7 +108,7 @@ class TooMuchFetched(RoundFailed):
 
 
 class WrongHeight(RoundFailed):
-    """A block that cannot stand where it does. IDs are hashes: who passes it on did not make it up."""
+    """A block whose height is impossible. IDs are hashes, so the peer that sent it did not forge it."""
 
     def __init__(self, block_id: ID, height: int, expected: int) -> None:
         super().__init__(f"block {block_id} says height {height} and has to have {expected}")
@@ -118,7 +118,7 @@ class WrongHeight(RoundFailed):
 
 
 class Forked(RoundFailed):
-    """The network accepted another block where we have accepted one."""
+    """The network accepted another block at a height at which this node has accepted one."""
 
     def __init__(self, height: int, ours: ID, theirs: ID) -> None:
         super().__init__(f"at height {height} the network has block {theirs} and we have {ours}")
@@ -139,7 +139,7 @@ class BlockRefused(RoundFailed):
 
 
 class Stuck(RoundFailed):
-    """Blocks that are there and cannot be accepted yet."""
+    """Blocks that are stored and cannot be accepted yet."""
 
     def __init__(self, height: int, reason: str) -> None:
         super().__init__(f"fetched blocks above height {height} cannot be judged: {reason}")

@@ -1,4 +1,4 @@
-"""Executes fetched blocks in the order of their heights, and reads the next ones meanwhile (p2p.md 9, step 4)."""
+"""Executes fetched blocks by height, and reads the next ones at the same time (p2p.md 9, step 4)."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,18 +16,18 @@ from network_app.sync.errors import BlockRefused, Stuck
 from network_app.sync.last_accepted import LastAccepted
 
 BATCH_BYTES = 8 * 1024 * 1024
-"""Blocks of a batch are together about as large, at most."""
+"""Approximate maximum size of the blocks of a batch."""
 FORGET_AFTER = 512
-"""Executed blocks that may still be stored: to delete them costs a transaction."""
+"""Executed blocks that may stay stored, because deleting them costs a transaction."""
 LEAST_BATCH = 3
-"""A proposal, its option, and the block behind them that is signed again."""
+"""A proposal, its option, and the next signed block."""
 
 
 class Executor:
-    """Hands fetched blocks of one chain to `AcceptedChain.accept`, in batches that are committed together.
+    """Passes fetched blocks of one chain to `AcceptedChain.accept`, in batches committed together.
 
-    `on_accept` is called after each batch, with the place before it: on the loop, before anybody else
-    sees the new one.
+    `on_accept` is called after each batch with the last accepted block before it. It is called on the event
+    loop, before any other code sees the new last accepted block.
     """
 
     def __init__(
@@ -46,8 +46,8 @@ class Executor:
         """Execute all stored blocks up to a height.
 
         Raises:
-            BlockRefused: One is invalid. Those before it are accepted.
-            Stuck: They cannot be judged, or some are not there.
+            BlockRefused: A block is invalid. The blocks before it are accepted.
+            Stuck: The blocks cannot be verified yet, or some are missing.
         """
         above = self._last_accepted.place.height
         batch = await self._read(above, up_to)

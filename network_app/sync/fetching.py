@@ -1,6 +1,6 @@
-"""Gets blocks that are missing from peers: one, or a block with its ancestors (p2p.md 9, step 3).
+"""Fetches missing blocks from peers: a single block, or a block with its ancestors (p2p.md 9, step 3).
 
-What is fetched is stored and waits to be executed: so many bytes of it at most.
+Fetched blocks are stored until they are executed, up to a limit in bytes.
 """
 
 import asyncio
@@ -19,38 +19,40 @@ from network_app.wire.p2p_pb2 import Ancestors, EngineType, Get, GetAncestors, P
 from primitives.ids import ID, NodeID
 
 LOOK = 0.5
-"""Seconds between looks whether blocks were executed: each counts all that are stored."""
+"""Seconds between checks whether blocks were executed; each check counts all stored blocks."""
 
 
 def stands_still() -> bool:
-    """Say that nobody executes what is stored."""
+    """Return False: no stored blocks are being executed."""
     return False
 
 
 class Backlog:
-    """Stores fetched blocks of one chain, as long as there is room.
+    """Stores fetched blocks of one chain, up to a limit.
 
-    Until they are executed nobody has verified them, and whoever names blocks may have made them up.
-    What an earlier run has left stored counts as well.
+    Fetched blocks are unverified until they are executed, and the peer that named them may have forged
+    them. Blocks stored by an earlier run count as well.
     """
 
     def __init__(self, last_accepted: LastAccepted, config: NetworkConfig) -> None:
         self._last_accepted = last_accepted
         self._most = config.most_fetched_bytes
         self._size: int | None = None
-        """What was stored when it was counted last, and what came since: never less than there is."""
+        """Stored bytes at the last count plus those added since: an upper bound of the current size."""
 
     async def keep(
         self, blocks: Sequence[ParsedBlock], *, drains: Callable[[], bool] = stands_still
     ) -> None:
-        """Store blocks; while there is no room wait, if `drains` says that others are being executed.
+        """Store blocks; while the limit is reached, wait if `drains` reports that blocks are executed.
 
         Raises:
-            TooMuchFetched: There is no room for them.
+            TooMuchFetched: The limit is reached.
         """
         size = sum(len(block.raw) for block in blocks)
         while True:
-            may_wait = drains()  # before it is counted: the last ones may be executed meanwhile
+            may_wait = (
+                drains()
+            )  # before counting, because the last blocks may be executed meanwhile
             if await self._has_room(size):
                 break
             if not may_wait:
@@ -59,7 +61,7 @@ class Backlog:
         await self._last_accepted.run(self._last_accepted.chain.keep_fetched, blocks)
 
     async def _has_room(self, size: int) -> bool:
-        """Say whether so many bytes may be added, and reckon that they are."""
+        """Return whether `size` more bytes fit, and if so count them as stored."""
         if self._size is None or self._size + size > self._most:
             self._size = await self._last_accepted.run(self._last_accepted.chain.fetched_bytes)
         if self._size + size > self._most:
@@ -69,20 +71,20 @@ class Backlog:
 
 
 ROUNDS = 3
-"""How often peers are asked for a block before the frontier is asked for anew."""
+"""Number of times that peers are asked for a block before the frontier is asked for again."""
 MOST_OTHERS = 3
-"""Peers that are asked in a round besides those that should have it: silent ones take ten seconds each."""
+"""Other peers asked per round, besides those that should have the block; a silent one takes ten seconds."""
 
 
 class Source(NamedTuple):
-    """Who sent the fetched blocks up to a height, from where the source before ends."""
+    """The sender of the fetched blocks up to a height, from the height of the source before."""
 
     height: int
     node_id: NodeID
 
 
 class Fetcher:
-    """Fetches blocks of one chain. A peer that answers wrongly is set aside, and another is asked."""
+    """Fetches blocks of one chain. A peer with a wrong answer is set aside, and another one is asked."""
 
     def __init__(
         self, last_accepted: LastAccepted, requests: Requests, choice: Choice, config: NetworkConfig
@@ -95,11 +97,11 @@ class Fetcher:
         self._sources: list[Source] = []
 
     async def block(self, block_id: ID, among: Collection[NodeID]) -> ParsedBlock:
-        """Return a block, asked for by its ID: of some peers first, and then of a few others.
+        """Return a block by its ID; the peers in `among` are asked first, then a few others.
 
         Raises:
-            NobodyHas: No peer gave it.
-            BlockRefused: It cannot be read here.
+            NobodyHas: No peer sent it.
+            BlockRefused: It cannot be parsed here.
         """
         (block,), _ = await self._ask_around(block_id, among, 0, None, alone=True)
         return block
@@ -112,16 +114,16 @@ class Fetcher:
         *,
         drains: Callable[[], bool] = stands_still,
     ) -> int:
-        """Fetch and store all blocks from `top` down to right above `low`; return how many.
+        """Fetch and store all blocks from `top` down to the child of `low`; return their number.
 
-        `drains` says whether blocks below `low` are being executed, so that it is worth waiting for room.
+        `drains` reports whether blocks below `low` are being executed, so that waiting for space helps.
 
         Raises:
-            TooMuchFetched: There is no room for them.
-            NobodyHas: No peer gave one of them.
-            WrongHeight: One claims a height that does not fit its parent's.
-            BlockRefused: One is the right one, and cannot be read here.
-            Forked: What they lead to at `low` is another block.
+            TooMuchFetched: The limit for stored blocks is reached.
+            NobodyHas: No peer sent one of them.
+            WrongHeight: A block claims a height that does not fit its parent's.
+            BlockRefused: A block is the requested one, and cannot be parsed here.
+            Forked: The ancestor at the height of `low` is another block.
         """
         wanted, count = top, 0
         while wanted.height > low.height:
@@ -137,12 +139,12 @@ class Fetcher:
         return count
 
     def source_of(self, height: int) -> NodeID | None:
-        """Return who sent the fetched block at a height, if that was since the start."""
+        """Return the sender of the fetched block at a height; None if it is not known."""
         at = bisect_left(self._sources, height, key=lambda source: source.height)
         return self._sources[at].node_id if at < len(self._sources) else None
 
     def forget_sources(self, up_to: int | None = None) -> None:
-        """Forget who sent what, up to a height or all."""
+        """Forget the senders of blocks up to a height, or of all blocks."""
         self._sources = [one for one in self._sources if up_to is not None and one.height > up_to]
 
     async def _ask_around(
@@ -154,7 +156,7 @@ class Fetcher:
         *,
         alone: bool = False,
     ) -> tuple[list[ParsedBlock], NodeID]:
-        """Ask those who said that they have it, then maybe some others, until one gives it."""
+        """Ask the peers in `among`, then a few others, until one sends the block."""
         for turn in range(ROUNDS):
             if turn:
                 await asyncio.sleep(self._config.fetch_again)
@@ -188,7 +190,7 @@ class Fetcher:
         return blocks
 
     async def _get(self, node_id: NodeID, block_id: ID) -> list[bytes]:
-        # Silence is the right answer of who does not have it: anybody may have named what is not there.
+        # Silence is the correct answer of a peer without the block, which may not even exist.
         request = Get(container_id=bytes(block_id))
         put = await self._requests.ask(node_id, request, Put, counts=False)
         return [] if put is None else [put.container]
@@ -201,7 +203,7 @@ class Fetcher:
         return [] if answer is None else list(answer.containers)
 
     def _note(self, node_id: NodeID, blocks: list[ParsedBlock]) -> None:
-        """Remember who sent blocks, which come before all that are remembered or after them."""
+        """Remember the sender of blocks that come before or after all remembered ones."""
         lowest, highest = blocks[-1].height, blocks[0].height
         kept = [one for one in self._sources if not lowest <= one.height <= highest]
         self._sources = sorted([*kept, Source(highest, node_id)])

@@ -1,6 +1,6 @@
-"""What the network has accepted, as the bootstrappers say (p2p.md 9, its steps 1 and 2).
+"""The network's accepted frontier, according to the bootstrappers (p2p.md 9, its steps 1 and 2).
 
-Who they are, and how many of them have to agree, is in `witnesses`.
+`witnesses` determines the bootstrappers and how many of them have to agree.
 """
 
 from collections import Counter
@@ -31,7 +31,7 @@ class Agreed(NamedTuple):
 
 
 def agreed(votes: Mapping[NodeID, Collection[ID]], majority: int) -> list[Agreed]:
-    """Return the blocks that enough nodes name, those that most name first. Pure."""
+    """Return the blocks named by at least `majority` nodes, those with most supporters first. Pure."""
     counted = Counter(block_id for named in votes.values() for block_id in set(named))
     return [
         Agreed(block_id, frozenset(node for node, named in votes.items() if block_id in named))
@@ -41,10 +41,10 @@ def agreed(votes: Mapping[NodeID, Collection[ID]], majority: int) -> list[Agreed
 
 
 class Frontier:
-    """Asks the beacons of one chain.
+    """Asks the beacons about one chain.
 
-    Unspecified: the reference takes the validators by stake for the beacons of other chains than the
-    P-Chain; here the bootstrappers are asked about both.
+    Unspecified: the reference uses the validators by stake as the beacons of all chains but the P-Chain.
+    Here the bootstrappers are the beacons of both chains.
     """
 
     def __init__(
@@ -66,11 +66,11 @@ class Frontier:
         """Return the blocks at the frontier that the bootstrappers agree on.
 
         Args:
-            of_connected: More than half of those that are connected have to agree; else of all.
+            of_connected: Require more than half of the connected bootstrappers; otherwise of all.
 
         Raises:
-            NoAgreement: The bootstrappers agree on none.
-            OtherGenesis: They agree on none since some follow another chain.
+            NoAgreement: The bootstrappers agree on no block.
+            OtherGenesis: They agree on no block, and some have another genesis.
         """
         beacons = self.beacons()
         if of_connected:
@@ -94,7 +94,7 @@ class Frontier:
     async def accepted_at(self, height: int, place: BlockRef) -> Agreed | None:
         """Return the block at a height that the beacons agree on, or None.
 
-        Chits tell it, which are the answer to a query about our last block.
+        It is taken from the chits that answer a query about our last accepted block.
         """
         beacons = self.beacons()
         sample = self._choice.sample(beacons.connected, self._config.frontier_sample)

@@ -1,6 +1,6 @@
-"""Tells the network's genesis to whoever knows nothing but our address, and asks for it.
+"""Requests the network's genesis from peers, for a node that knows only their addresses.
 
-Unspecified: the reference ships with the genesis of its networks, or is given one by file. This is an
+Unspecified: the reference contains the genesis of its networks or reads it from a file. This exchange is an
 application message of our own (node.proto); other nodes answer that they do not know the handler.
 """
 
@@ -23,7 +23,7 @@ from primitives.ids import P_CHAIN_ID, NodeID
 __all__ = ["GenesisAnswer", "GenesisFetcher"]
 
 PATIENCE = 10.0
-"""Seconds for which a peer may answer; they are its deadline as well."""
+"""Seconds to wait for a peer's answer, which is also the deadline sent to it."""
 ASK_AGAIN = 5.0
 """Seconds before a peer that has not answered is asked again."""
 
@@ -31,23 +31,23 @@ _log = logging.getLogger(__name__)
 
 
 class GenesisFetcher(MessageHandler):
-    """What sits above the connections of a node that has no chains yet.
+    """Message handler of a node that has no chains yet.
 
-    It asks everybody who connects, and takes the first answer that can be used: who joins by an
-    address trusts it. `check` raises `UnusableGenesis` for one that cannot be; its sender is asked no
-    more.
+    It asks every peer that connects, and takes the first usable answer: a node that joins by an address
+    trusts that address. `check` raises `UnusableGenesis` for an unusable answer; its sender is not asked
+    again.
     """
 
     def __init__(self, check: Callable[[GenesisAnswer], None]) -> None:
         self._check = check
         self.refused: dict[NodeID, str] = {}
-        """Why the genesis that a node sent cannot be used; it is not asked again."""
+        """Why the genesis sent by a node is unusable; the node is not asked again."""
         self._connected = asyncio.Event()
         self._numbers = itertools.count(1, 2)
         self._open: dict[tuple[NodeID, int], asyncio.Future[GenesisAnswer | None]] = {}
 
     async def fetch(self, network: PeerNetwork) -> GenesisAnswer:
-        """Wait for peers and return the first answer that can be used."""
+        """Wait for peers and return the first usable answer."""
         while True:
             self._connected.clear()
             asking = [
@@ -69,7 +69,7 @@ class GenesisFetcher(MessageHandler):
                     await self._connected.wait()
 
     async def ask(self, network: PeerNetwork, node_id: NodeID) -> GenesisAnswer | None:
-        """Ask one peer; None when it does not answer, or nothing that can be used."""
+        """Ask one peer; return None if it sends no answer, or an unusable one."""
         key = node_id, next(self._numbers)
         request = AppRequest(
             chain_id=bytes(P_CHAIN_ID),

@@ -1,6 +1,6 @@
-"""One chain's life on the network, whoever decides on its blocks: it reaches the frontier, and serves peers.
+"""Runs one chain on the network: bootstraps it to the frontier, and serves peers.
 
-What it does from there on is `voting`'s, or `producing`'s in the one node that makes all blocks.
+After bootstrapping, `voting` takes over, or `producing` in the block producer.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What the chains of a node have in common."""
+    """Objects that all chains of a node share."""
 
     network: PeerNetwork
     choice: Choice
@@ -44,15 +44,15 @@ class Shared:
     serve: RunInThread
     beacons: Callable[[], Beacons]
     producer: NodeID | None
-    """Who makes all blocks; None where the validators vote."""
+    """The block producer; None if the validators vote."""
 
 
 class ChainHandler(ABC):
-    """A chain and all that is done with it.
+    """A chain with its bootstrapping, serving and gossip.
 
     Args:
         chain: The chain.
-        shared: What it has in common with the others.
+        shared: Objects shared with the other chains.
     """
 
     def __init__(self, chain: AcceptedChain, shared: Shared) -> None:
@@ -95,27 +95,27 @@ class ChainHandler(ABC):
             serve=shared.serve,
         )
         self.settled = asyncio.Event()
-        """Set once the chain has reached the frontier, or stands before what it cannot pass."""
+        """Set once the chain has reached the frontier, or a block that it cannot pass."""
         self.last_accepted.obstacle.on_change.append(self.settled.set)
 
-    # --- told by the node
+    # --- called by the node
 
     @abstractmethod
     def blocks_accepted(self, height: int | None) -> None:
-        """Note that this node has accepted blocks up to a height; None: look up to which."""
+        """Note that this node has accepted blocks up to a height; None: the height must be looked up."""
 
     @abstractmethod
     def blocks_waiting(self) -> None:
         """Note that there may be something to put into a block."""
 
-    # --- told by the connections
+    # --- called by the connections
 
     @abstractmethod
     def query(self, node_id: NodeID, query: Query) -> Awaitable[None]:
-        """Answer a query and take in what it tells; what is returned is to be awaited, unless it is `DONE`."""
+        """Answer a query and process the block it names; await the result unless it is `DONE`."""
 
     async def answer(self, node_id: NodeID, question: Question) -> None:
-        """Answer a question about accepted blocks."""
+        """Answer a request about accepted blocks."""
         await self.serving.answer(node_id, question)
 
     def connected(self, node_id: NodeID) -> None:
@@ -123,16 +123,16 @@ class ChainHandler(ABC):
         self.gossip.connected(node_id)
 
     def disconnected(self, node_id: NodeID) -> None:
-        """Note that a peer is gone."""
+        """Note that a peer has disconnected."""
         self.requests.disconnected(node_id)
         self.gossip.disconnected(node_id)
 
-    # --- its life
+    # --- running
 
     async def run(self) -> None:
-        """Reach the frontier for the first time, then take part until cancelled.
+        """Bootstrap to the frontier, then take part until cancelled.
 
-        Without bootstrappers this is the frontier.
+        Without bootstrappers, the last accepted block is the frontier.
         """
         await until_done(self._start, f"{self.chain.alias}-Chain start")
         async with asyncio.TaskGroup() as tasks:
@@ -141,7 +141,7 @@ class ChainHandler(ABC):
 
     @abstractmethod
     def _work(self) -> list[Callable[[], Awaitable[None]]]:
-        """Return what is done, until cancelled, once the frontier is reached."""
+        """Return the tasks that run until cancelled, once the frontier is reached."""
 
     async def _start(self) -> None:
         await self.last_accepted.refresh()
@@ -152,7 +152,7 @@ class ChainHandler(ABC):
         self.settled.set()
 
     def _follow(self) -> None:
-        """Take part, if the chain was on its way until now."""
+        """Take part, if the chain was bootstrapping until now."""
         if self.last_accepted.following:
             return
         self.last_accepted.following = True

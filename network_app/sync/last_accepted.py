@@ -1,4 +1,4 @@
-"""A chain's last accepted blocks as the event loop knows them, so that queries are answered at once."""
+"""A cache of a chain's last accepted blocks on the event loop, for immediate answers to queries."""
 
 import asyncio
 import time
@@ -23,7 +23,7 @@ RECENT = 1024
 
 
 class LastAccepted:
-    """The place of the last accepted block, and the one door to `AcceptedChain.accept`."""
+    """The last accepted block; all blocks from peers are accepted through `accept` of this class."""
 
     def __init__(
         self, chain: AcceptedChain, run: RunInThread, clock: Callable[[], float] = time.monotonic
@@ -35,22 +35,22 @@ class LastAccepted:
         self.following = False
         """Whether the chain has reached the frontier and takes part in queries."""
         self.accepting = asyncio.Lock()
-        """Held while blocks of peers are being accepted."""
+        """Held while blocks from peers are being accepted."""
         self._recent: OrderedDict[int, ID] = OrderedDict()
         self._told = 1
         self._seen = 0
 
     @property
     def stale(self) -> bool:
-        """Whether blocks may have been made here that nobody has asked about yet."""
+        """Whether blocks may have been built here that this cache has not read yet."""
         return self._told != self._seen
 
     def grow_stale(self) -> None:
-        """Note that blocks were made here; a question that is open now may not have seen them."""
+        """Note that blocks were built here; a read that is in progress may have missed them."""
         self._told += 1
 
     async def refresh(self) -> BlockRef:
-        """Ask the chain where it stands."""
+        """Read the last accepted block from the chain."""
         told = self._told
         known, place = self.place, await self.run(self.chain.last_accepted)
         self._seen = max(self._seen, told)
@@ -61,17 +61,17 @@ class LastAccepted:
         return self.place
 
     async def _is_gone(self, place: BlockRef) -> bool:
-        """Say whether a block is accepted no more: on a local network, earlier rows have taken the place of all."""
+        """Return whether a block is no longer accepted, because a local network was rewound."""
         if place.block_id == EMPTY_ID:
             return False
         return await self.run(self.chain.height_of, [place.block_id]) == [None]
 
     async def fresh(self) -> BlockRef:
-        """Return the last accepted block, which is only asked for when it may have changed."""
+        """Return the last accepted block; read it only if it may have changed."""
         return await self.refresh() if self.stale else self.place
 
     async def accept(self, raws: Sequence[bytes]) -> Accepted:
-        """Hand blocks to the chain, one call at a time; see `AcceptedChain.accept`, also for what is raised."""
+        """Pass blocks to the chain, one call at a time; see `AcceptedChain.accept`, also for exceptions."""
         async with self.accepting:
             try:
                 accepted = await self.run(self.chain.accept, raws)
@@ -85,11 +85,11 @@ class LastAccepted:
             return accepted
 
     def advanced(self, places: Sequence[BlockRef]) -> None:
-        """Note blocks that were made here."""
+        """Note blocks that were built here."""
         self._move(places)
 
     def at(self, height: int) -> ID | None:
-        """Return the accepted block at a height if it is one of the latest."""
+        """Return the accepted block at a height if it is among the recent ones."""
         return self._recent.get(height)
 
     def _move(self, places: Sequence[BlockRef]) -> None:

@@ -1,17 +1,17 @@
-"""Work that goes on whatever happens."""
+"""Restarts work that fails."""
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
 RETRY = 1.0
-"""Seconds after which work that failed unexpectedly begins anew."""
+"""Seconds after which work that failed unexpectedly is restarted."""
 
 _log = logging.getLogger(__name__)
 
 
 async def until_done(work: Callable[[], Awaitable[None]], name: str) -> None:
-    """Do something; a failure that nobody expected (a database that is away) makes it begin anew."""
+    """Run `work` to completion; restart it after unexpected failures, for example of the database."""
     while True:
         try:
             await work()

@@ -1,4 +1,4 @@
-"""Requests and answers of the chains: which message holds which, and what applications say. Pure.
+"""Requests and answers of the chains: their fields in `Message`, and application messages. Pure.
 
 p2p.md 3.3 and 8.
 """
@@ -49,7 +49,7 @@ Answer: TypeAlias = (
 AnswerT = TypeVar("AnswerT", AcceptedFrontier, Accepted, Ancestors, Put, Chits, AppResponse)
 
 ANSWERS = (AcceptedFrontier, Accepted, Ancestors, Put, Chits, AppResponse, AppError)
-"""What answers the requests that this node makes."""
+"""Answers to the requests that this node sends."""
 
 FIELDS = {
     AcceptedFrontier: "accepted_frontier",
@@ -69,21 +69,21 @@ FIELDS = {
     PushQuery: "push_query",
     Put: "put",
 }
-"""In which field of `Message` each of them travels."""
+"""The field of `Message` that contains each type."""
 
 TRANSACTION_GOSSIP = 0
 GENESIS = 0x6E6F6465
-"""Handlers of application messages; the second is our own (node.proto)."""
+"""Handler IDs of application messages; the second is our own (node.proto)."""
 
 UNEXPECTED = -1
 NOT_REGISTERED = -2
 NOT_A_VALIDATOR = -3
 THROTTLED = -4
-"""Codes of AppError."""
+"""Error codes of AppError."""
 
 LONGEST_VARINT = 10
 MOST_TOLD = 1024
-"""Transactions of one message. Who sends them ends a message after 20 KiB: no more fit in there."""
+"""Transactions per message. Senders end a message after 20 KiB, so no more than this fit into it."""
 
 
 def enclose(content: Request | Answer | AppGossip) -> Message:
@@ -94,12 +94,12 @@ def enclose(content: Request | Answer | AppGossip) -> Message:
 
 
 def as_id(raw: bytes) -> ID | None:
-    """Return an ID that a peer sent, or None when it is none."""
+    """Return an ID from a peer's bytes, or None if they are not an ID."""
     return ID(raw) if len(raw) == ID.SIZE else None
 
 
 def with_handler(handler: int, payload: bytes) -> bytes:
-    """Return the bytes of an application message for a handler: its number as a varint, the payload."""
+    """Return the bytes of an application message: the handler's number as a varint, then the payload."""
     prefix = bytearray()
     while handler >= 0x80:
         prefix.append(handler & 0x7F | 0x80)
@@ -109,7 +109,7 @@ def with_handler(handler: int, payload: bytes) -> bytes:
 
 
 def split_handler(app_bytes: bytes) -> tuple[int, bytes] | None:
-    """Return handler and payload of an application message, or None when there is no whole varint."""
+    """Return handler and payload of an application message, or None without a complete varint."""
     handler = 0
     for at, byte in enumerate(app_bytes[:LONGEST_VARINT]):
         handler |= (byte & 0x7F) << (7 * at)
@@ -121,10 +121,10 @@ def split_handler(app_bytes: bytes) -> tuple[int, bytes] | None:
 def transactions_in(
     payload: bytes, form: type[PushGossip] | type[PullGossipResponse]
 ) -> Sequence[bytes]:
-    """Return the transactions that a message tells. They are counted before any is made an object.
+    """Return the transactions in a message. They are counted before any object is created for them.
 
     Raises:
-        MalformedMessage: It is no such message, or it holds more than `MOST_TOLD`, or an empty one.
+        MalformedMessage: It is not such a message, or it contains more than `MOST_TOLD` or an empty one.
     """
     found = list(islice(fields.walk(payload), MOST_TOLD + 1))
     if len(found) > MOST_TOLD or any(one.start == one.end for one in found):

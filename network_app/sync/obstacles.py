@@ -1,8 +1,8 @@
-"""What keeps a chain from going on although its peers answer, in words for health, log and admin. Pure.
+"""Obstacles that stop a chain although its peers answer, described for health, log and admin. Pure.
 
-Another genesis, a block that the rules here refuse and that the network has accepted, or another block where
-one is accepted here: no further question helps with these, but another version of this node, other
-settings or other peers may. So it is tried again now and then.
+There are three: another genesis; a block that the network has accepted and the rules here reject; or another
+block at a height at which this node has accepted one. Further requests do not help, but another version of
+this node, other settings or other peers may, so the node tries again from time to time.
 """
 
 import logging
@@ -16,23 +16,23 @@ _log = logging.getLogger(__name__)
 
 
 class Support(NamedTuple):
-    """How many of some nodes say that they have accepted a block."""
+    """How many nodes of a group report that they have accepted a block."""
 
     who: str
-    """What they are: "validators"."""
+    """Name of the group: "validators"."""
     accepted: int
     of: int
     share: float | None = None
-    """Of their stake, 0 to 1; None: they weigh the same."""
+    """Their share of the stake, 0 to 1; None: all nodes have the same weight."""
 
     @property
     def is_most(self) -> bool:
-        """Whether more than half of them do, by stake where they have any."""
+        """Whether more than half of the group accepted the block, by stake if it has any."""
         return self.share > 0.5 if self.share is not None else 2 * self.accepted > self.of
 
     @property
     def words(self) -> str:
-        """Who they are."""
+        """Description of the group."""
         if self.accepted == self.of:
             return (
                 f"the only {self.who.removesuffix('s')}"
@@ -44,7 +44,7 @@ class Support(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """A block that the network has accepted and the rules here refuse."""
+    """A block that the network has accepted and the rules here reject."""
 
     block_id: ID
     height: int | None
@@ -52,7 +52,7 @@ class Refused(NamedTuple):
     accepted_by: Support
 
     def words(self, alias: str) -> str:
-        """Say it."""
+        """Return a description."""
         block = self.block_id if self.height is None else self.height
         return (
             f"{self.accepted_by.words} accepted {alias}-Chain block {block}, which this node's rules "
@@ -61,13 +61,13 @@ class Refused(NamedTuple):
 
 
 class Obstacle:
-    """That of one chain, while there is one."""
+    """The current obstacle of one chain, if any."""
 
     def __init__(self, alias: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._alias = alias
         self._clock = clock
         self.words: str | None = None
-        """What it is, for people."""
+        """Description of the obstacle for users; None: no obstacle."""
         self.on_change: list[Callable[[], None]] = []
         self._height = 0
         self._until = 0.0
@@ -79,7 +79,7 @@ class Obstacle:
         return self.words is not None and self._clock() < self._until
 
     def stands(self, words: str, height: int, rest: float = 0.0) -> None:
-        """Note what keeps the chain at a height; `rest` is for how many seconds it is not tried again."""
+        """Set the obstacle that stops the chain at a height; do not retry for `rest` seconds."""
         self._height, self._until = height, self._clock() + rest
         self.named()
         if words == self.words:
@@ -89,11 +89,11 @@ class Obstacle:
         self._tell()
 
     def named(self) -> None:
-        """Note that somebody to be believed has blocks beyond it still."""
+        """Note that a trusted peer still has blocks beyond the obstacle."""
         self._named = self._clock()
 
     def lapse(self, seconds: float) -> None:
-        """End it if it was not named for some seconds: what nobody has any more is in nobody's way."""
+        """Clear the obstacle if no peer has named a block beyond it for some seconds."""
         if self.words is not None and self._clock() - self._named >= seconds:
             _log.warning("nobody names a block of the %s-Chain any more that it lacks", self._alias)
             self.gone()
@@ -104,7 +104,7 @@ class Obstacle:
             self.gone()
 
     def gone(self) -> None:
-        """Note that nothing is in the way any more."""
+        """Clear the obstacle."""
         if self.words is None:
             return
         self.words = None

@@ -1,4 +1,4 @@
-"""A chain whose blocks this node makes alone: it pushes them to peers, as queries (p2p.md 10.2), and answers what is asked about them."""
+"""A chain of the block producer: pushes new blocks to peers as queries (p2p.md 10.2), and answers peers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -19,29 +19,29 @@ from network_app.wire.p2p_pb2 import Chits, PushQuery
 from primitives.ids import NodeID
 
 MOST_PEERS = 32
-"""Who is pushed to: validators first, then others. Those left out ask by themselves."""
+"""Number of peers that get pushes: validators first, then others. Other peers send queries themselves."""
 WINDOW = 32
-"""Pushed blocks that a peer has not answered for, above which it gets none until it answers.
+"""Number of unanswered pushes to a peer after which it gets none until it answers.
 
-Unspecified: a peer that does not keep up, or that bootstraps and answers no queries, does better by
-asking for the blocks that it misses."""
+Unspecified: a peer that does not keep up, or that bootstraps and answers no queries, is better served by
+requesting the blocks that it misses."""
 
 
 @dataclass(slots=True)
 class Window:
-    """The unanswered pushes to a peer. One at a time, after one was not answered at all. Pure."""
+    """Counts unanswered pushes to a peer. After an unanswered push it allows one at a time. Pure."""
 
     unanswered: int = 0
     deaf: bool = False
 
     @property
     def is_open(self) -> bool:
-        """Whether one more may be sent."""
+        """Whether another push may be sent."""
         return self.unanswered < (1 if self.deaf else WINDOW)
 
 
 class Announcer:
-    """One chain's own new blocks."""
+    """Pushes one chain's new blocks to peers."""
 
     def __init__(
         self, last_accepted: LastAccepted, requests: Requests, choice: Choice, config: NetworkConfig
@@ -52,19 +52,19 @@ class Announcer:
         self._config = config
         self._told = asyncio.Event()
         self._told_height: int | None = None
-        """The highest that was named since the last look; None when one was not named."""
+        """The greatest height announced since the last push; None if one had no height."""
         self._windows: dict[NodeID, Window] = {}
         self._pushed = 0
         """Height up to which blocks are pushed, or need not be."""
 
     def begin(self) -> None:
-        """Push what is made from here on."""
+        """Push only blocks that are built from now on."""
         self._pushed = self._last_accepted.place.height
 
     def blocks_accepted(self, height: int | None) -> None:
-        """Note that this node has accepted blocks, made here or not."""
+        """Note that this node has accepted blocks, whether built here or not."""
         if not self._choice.connected():
-            self._last_accepted.grow_stale()  # whoever connects will ask
+            self._last_accepted.grow_stale()  # peers that connect later send queries
             return
         if height is None or self._told_height is None:
             self._told_height = None
@@ -83,7 +83,7 @@ class Announcer:
         self._windows.pop(node_id, None)
 
     def takes_part(self, node_id: NodeID) -> None:
-        """Note that a peer queries us: it follows, so it answers queries too."""
+        """Note that a peer queries us: it takes part, so it also answers queries."""
         window = self._windows.get(node_id)
         if window is not None:
             window.deaf = False
@@ -91,12 +91,12 @@ class Announcer:
     async def run(self) -> None:
         """Push until cancelled."""
         self._told_height = None
-        self._told.set()  # what an earlier run left when it failed
+        self._told.set()  # handle blocks that an earlier, failed run did not push
         while True:
             await self._told.wait()
             self._told.clear()
             if self._last_accepted.stale:
-                # Made while nobody was there: new peers ask for them as they need them.
+                # Built while no peer was connected: new peers request these blocks as needed.
                 await self._last_accepted.refresh()
                 self.begin()
             told: int | None = self._told_height
@@ -141,7 +141,7 @@ class Announcer:
 
 
 class ProducingHandler(ChainHandler):
-    """A chain that this node decides on: its vote is all that the others wait for (`chainvm.consensus`)."""
+    """A chain that this node decides: only its vote counts for the others (`chainvm.consensus`)."""
 
     def __init__(self, chain: AcceptedChain, shared: Shared) -> None:
         super().__init__(chain, shared)
@@ -153,11 +153,11 @@ class ProducingHandler(ChainHandler):
 
     @override
     def blocks_waiting(self) -> None:
-        """Do nothing: makers of blocks make them by themselves."""
+        """Do nothing: block producers start without this notice."""
 
     @override
     def query(self, node_id: NodeID, query: Query) -> Awaitable[None]:
-        """Answer with what is accepted; nobody else's block can be."""
+        """Answer with accepted blocks; blocks of other nodes are never accepted."""
         self._announcer.takes_part(node_id)
         return self.serving.answer_query(node_id, query) or DONE
 

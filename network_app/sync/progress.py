@@ -1,4 +1,4 @@
-"""How far the chains are, written down for the other processes whenever that has changed."""
+"""The chains' progress, stored for the other processes whenever it changes."""
 
 import asyncio
 import time
@@ -9,16 +9,16 @@ from network_app.ports import Gathering, Records, RunInThread, SyncState
 from network_app.sync.last_accepted import LastAccepted
 
 LOOK = 0.1
-"""Seconds between looks at what has changed."""
+"""Seconds between checks for changes."""
 PERIOD = 1.0
-"""Seconds between reports of a chain on its way, or of blocks that wait."""
+"""Seconds between reports of a chain that bootstraps or has processing blocks."""
 LONG_PERIOD = 10.0
-"""Seconds between reports of nothing but the height."""
+"""Seconds between reports if only the height changes."""
 
 
 @dataclass(slots=True)
 class Progress:
-    """One chain's way to the frontier."""
+    """Progress of one chain towards the frontier."""
 
     last_accepted: LastAccepted
     start_height: int = 0
@@ -26,21 +26,21 @@ class Progress:
     top_fetched: int = 0
     """Height up to which all blocks are stored or executed."""
     waiting: Gathering | None = None
-    """For whom it waits before it begins."""
+    """The beacons it waits for before it starts."""
     processing: Callable[[], Sequence[float]] = field(default=tuple)
-    """Returns for how many seconds each block has waited for the validators' decision, where they vote."""
+    """Returns the seconds that each block has been processing, if the validators vote."""
 
     def begin(self) -> None:
-        """Note that a way begins here."""
+        """Note that bootstrapping starts at the current height."""
         self.start_height = self.last_accepted.place.height
         self.target_height = 0
 
     def state(self, since: Callable[[float], float], now: float) -> SyncState:
-        """Return how far the chain is.
+        """Return the chain's progress.
 
         Args:
-            since: Makes Unix seconds of the clock's.
-            now: By that clock.
+            since: Converts a time of the clock to Unix seconds.
+            now: Current time of the clock.
         """
         height, following = self.last_accepted.place.height, self.last_accepted.following
         undecided = [now - seconds for seconds in self.processing()]
@@ -59,7 +59,7 @@ class Progress:
 
 
 class ProgressRecorder:
-    """Writes the chains' states. A node on which nothing happens writes nothing."""
+    """Stores the chains' states. An idle node writes nothing."""
 
     def __init__(
         self,
@@ -84,12 +84,12 @@ class ProgressRecorder:
                 await self.report(way)
 
     async def report(self, way: Progress) -> None:
-        """Write how far a chain is, if that is due."""
+        """Store a chain's state, if that is due."""
         alias, at = way.last_accepted.chain.alias, self._clock()
         state = way.state(lambda since: round(self._now() - (at - since), 3), at)
         if self._is_due(alias, state, at):
             await self._run(self._records.sync, alias, state)
-            self._written[alias] = state, at  # only now: what failed is written at the next look
+            self._written[alias] = state, at  # set last, so that a failed write is repeated
 
     def _is_due(self, alias: str, state: SyncState, at: float) -> bool:
         if alias not in self._written:
@@ -104,5 +104,5 @@ class ProgressRecorder:
 
 
 def _standing(state: SyncState) -> tuple[object, ...]:
-    """Return what is told at once when it changes."""
+    """Return the values whose change is reported immediately."""
     return state.bootstrapped, state.obstacle

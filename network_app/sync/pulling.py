@@ -1,4 +1,4 @@
-"""Pulling transactions: validators ask each other for those that they do not know (p2p.md 8)."""
+"""Transaction pulls: validators ask each other for transactions that they do not know (p2p.md 8)."""
 
 import asyncio
 import time
@@ -30,14 +30,14 @@ from primitives.ids import ID, NodeID
 
 HOUR = 3600.0
 MOST_WAITING = 4096
-"""Newest waiting transactions among which an answer is looked for."""
+"""Number of newest pending transactions considered for an answer."""
 CHUNK = 64
-"""Transactions that are read together."""
+"""Number of transactions read at a time."""
 MOST_PULLERS = 1024
 
 
 class HourlyLimit:
-    """Counts by peer over a sliding hour: this hour's, and the last one's as far as it reaches. Pure."""
+    """Counts requests per peer over a sliding hour: this hour's, plus a share of the last hour's. Pure."""
 
     def __init__(self, limit: int, capacity: int = MOST_PULLERS) -> None:
         self._limit = limit
@@ -48,7 +48,7 @@ class HourlyLimit:
         return len(self._counts)
 
     def allows(self, node_id: NodeID, now: float) -> bool:
-        """Count a request if it is within the limit."""
+        """Count a request and return True if it is within the limit."""
         hour, passed = int(now // HOUR), now % HOUR / HOUR
         counted_in, before, count = self._counts.get(node_id, (hour, 0, 0))
         if counted_in != hour:
@@ -62,7 +62,7 @@ class HourlyLimit:
 
 
 class Pulling:
-    """Both sides of one chain's pulls."""
+    """Sends and answers the pulls of one chain."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Pulling:
         self._limit = HourlyLimit(config.pulls_per_hour)
 
     async def run(self) -> None:
-        """Pull from one validator after the other until cancelled; only validators may."""
+        """Pull from one validator after another until cancelled; only validators may pull."""
         while True:
             await asyncio.sleep(self._config.pull_interval)
             if not self._last_accepted.following:
@@ -117,7 +117,7 @@ class Pulling:
         self._gossip.add(told, node_id)
 
     async def answer(self, node_id: NodeID, payload: bytes) -> AppResponse | AppError:
-        """Answer a pull with waiting transactions that the peer's filter does not have."""
+        """Answer a pull with pending transactions that are missing in the peer's filter."""
         if node_id not in self._directory.validators():
             return AppError(error_code=NOT_A_VALIDATOR, error_message="not a validator")
         if not self._limit.allows(node_id, self._clock()):
@@ -131,7 +131,7 @@ class Pulling:
         return AppResponse(app_bytes=PullGossipResponse(gossip=missing).SerializeToString())
 
     def _missing_from(self, known: BloomFilter) -> list[bytes]:
-        """Return what is to be told. Blocking: for a thread."""
+        """Return the missing transactions. Blocking: call it in a thread."""
         return KnownTransactions.missing_from(known, self._waiting(), self._config.pull_size)
 
     def _waiting(self) -> Iterator[tuple[ID, bytes]]:

@@ -1,4 +1,4 @@
-"""The way to one block: what is missing below it is fetched in pieces and executed meanwhile (p2p.md 9)."""
+"""Fetches the ancestors of one block in pieces, and executes them at the same time (p2p.md 9)."""
 
 import asyncio
 
@@ -14,11 +14,11 @@ from network_app.sync.progress import Progress
 from primitives.ids import EMPTY_ID
 
 LOOK = 0.1
-"""Seconds between looks whether there is room."""
+"""Seconds between checks whether more blocks may be fetched."""
 
 
 class Reacher:
-    """Brings one chain to blocks that the beacons agree on."""
+    """Brings one chain to the blocks that the beacons agree on."""
 
     def __init__(
         self,
@@ -38,19 +38,19 @@ class Reacher:
         self._config = config
         self._executor = executor
         self._progress = progress
-        # What goes on while blocks are executed is fetched in pieces of one answer's size.
+        # Blocks that are fetched during execution come in pieces the size of one answer.
         self._piece = max(1, min(config.ancestors_count, config.most_fetched // 2))
         self._unexecuted = 0
-        """Pieces that are stored and not executed yet."""
+        """Number of pieces that are stored and not executed yet."""
 
     async def reach(self, found: Agreed) -> None:
-        """Fetch and execute all up to a block, both at the same time.
+        """Fetch and execute all blocks up to a block, both at the same time.
 
-        A proposal is stored with its option, which nobody names here: the way ends before it, and what
-        follows comes as any new block.
+        A proposal is stored with its option, whose ID is not known here. So bootstrapping ends before the
+        proposal, and later blocks arrive like any new block.
 
         Raises:
-            RoundFailed: It came to nothing, or not to its end; see the classes below it.
+            RoundFailed: It failed, or did not reach the block; see its subclasses.
         """
         block = await self._fetcher.block(found.block_id, found.supporters)
         top = BlockRef(block.height, block.block_id)
@@ -61,7 +61,7 @@ class Reacher:
                 self._last_accepted.chain.accepted_at, [top.height]
             )
             if ours == top.block_id:
-                return  # it was accepted meanwhile
+                return  # it has been accepted in the meantime
             raise Forked(top.height, ours or EMPTY_ID, top.block_id)
         known = 0 if self._last_accepted.following else self._progress.target_height
         self._progress.target_height = max(known, top.height)
@@ -81,15 +81,15 @@ class Reacher:
     async def _fetch(
         self, top: BlockRef, found: Agreed, fetched: asyncio.Queue[int | None]
     ) -> None:
-        """Fetch piece by piece, upwards; say up to which height all is there, None at the end."""
+        """Fetch upwards in pieces; put the height after each piece into the queue, None at the end."""
         low, among = self._last_accepted.place, found.supporters
         try:
             while low.height < top.height:
                 while self._executes() and self._waiting_above(low) > self._config.most_fetched:
                     await asyncio.sleep(LOOK)
                 goal = await self._goal(low, top, found)
-                # Each peer is read at a limited rate, so it is quicker to ask several; validators
-                # have what lies deep below the frontier.
+                # Answers of each peer are read at a limited rate, so asking several is faster;
+                # validators have the blocks far below the frontier.
                 askable = {*among, *self._choice.validators()} if goal != top else among
                 await self._fetcher.fill(goal, low, askable, drains=self._executes)
                 low = goal
@@ -100,21 +100,21 @@ class Reacher:
             fetched.put_nowait(None)
 
     def _executes(self) -> bool:
-        """Say whether pieces are being executed, so that there will be room."""
+        """Return whether pieces are being executed, so that space will become available."""
         return self._unexecuted > 0
 
     def _waiting_above(self, low: BlockRef) -> int:
-        """Return how many blocks wait to be executed when one more piece is fetched."""
+        """Return the number of blocks awaiting execution if one more piece is fetched."""
         return low.height + self._piece - self._last_accepted.place.height
 
     async def _goal(self, low: BlockRef, top: BlockRef, way: Agreed) -> BlockRef:
-        """Return the block down from which the next piece is fetched.
+        """Return the block from which the next piece is fetched downwards.
 
-        Blocks name their parents only, so the beacons are asked for the one at the right height. If they
-        name none, and what is missing may be stored, it is fetched as one piece.
+        Blocks name only their parents, so the beacons are asked for the block at the right height. If they
+        do not agree on a block, and all missing blocks may be stored, those are fetched as one piece.
 
         Raises:
-            NoAgreement: The beacons name none, and too many blocks are missing.
+            NoAgreement: The beacons do not agree, and too many blocks are missing.
         """
         gap = top.height - low.height
         if gap <= self._piece:

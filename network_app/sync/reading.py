@@ -1,4 +1,4 @@
-"""Reads what a peer answered to GetAncestors, and finds what is wrong with it. Pure but for `Chain.parse`."""
+"""Parses and checks a peer's answer to GetAncestors. Pure but for `Chain.parse`."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from primitives.ids import ID
 
 
 class Ancestry(NamedTuple):
-    """Blocks each of which is the parent of the one before, and what was wrong with the next."""
+    """Blocks, each the parent of the one before, and the fault of the first bad one."""
 
     blocks: list[ParsedBlock]
     fault: BadAncestors | BlockRefused | WrongHeight | None
@@ -25,10 +25,10 @@ class Ancestry(NamedTuple):
 def read_ancestry(
     chain: AcceptedChain, containers: Sequence[bytes], wanted: ID, floor: int, height: int | None
 ) -> Ancestry:
-    """Read a block and its ancestors as long as they are right, down to right above a height.
+    """Parse a block and its ancestors as long as they are valid, down to the height above `floor`.
 
-    Blocking: for a thread. IDs are hashes, so blocks that are each other's parents were not made up
-    on the way. The first block's height is known to be `height`, or not known before.
+    Blocking: call it in a thread. IDs are hashes, so blocks linked by parent IDs were not forged in transit.
+    `height` is the first block's height if it is known.
     """
     blocks: list[ParsedBlock] = []
     for raw in containers:
@@ -52,7 +52,7 @@ def _read(
         block = chain.parse(raw)
     except InvalidBlock as error:
         if not error.spoiled and error.block_id == (wanted if child is None else child.parent_id):
-            # It is the right one: what it holds cannot be read here, whoever sends it.
+            # It is the requested block, but cannot be parsed here, whichever peer sends it.
             unread = InvalidBlock(error.block_id, error.height or height, error.reason)
             raise BlockRefused(unread) from error
         raise UnreadableBlock(error.reason) from error

@@ -1,4 +1,4 @@
-"""Questions to peers: their numbers, how long an answer is waited for, and who does not answer (p2p.md 7)."""
+"""Requests to peers: their IDs, their timeouts, and the benching of silent peers (p2p.md 7)."""
 
 import asyncio
 import itertools
@@ -19,9 +19,9 @@ from network_app.wire.p2p_pb2 import AppError, AppRequest
 from primitives.ids import ID, NodeID
 
 HALF_LIFE = 300.0
-"""Seconds after which a latency counts half."""
+"""Seconds after which the weight of a latency is halved."""
 COEFFICIENT = 2.0
-"""How many average latencies an answer is waited for."""
+"""The timeout as a multiple of the average latency."""
 NUMBERS = 1 << 32
 """Request IDs are 32 bits."""
 NANOSECONDS = 1_000_000_000
@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 class AdaptiveTimeout:
-    """How long to wait for an answer: twice the running average latency, within limits. Pure."""
+    """Timeout of requests: twice the running average latency, within limits. Pure."""
 
     def __init__(self, config: NetworkConfig, now: float) -> None:
         self._config = config
@@ -41,12 +41,12 @@ class AdaptiveTimeout:
         self._latency = RunningAverage(initial, HALF_LIFE, now)
 
     def observe(self, latency: float, now: float) -> None:
-        """Take in how long an answer took; the time-out itself when none came."""
+        """Record the latency of an answer, or the timeout itself if no answer arrived."""
         self._latency.observe(latency, now)
 
     @property
     def seconds(self) -> float:
-        """The time to wait from now on."""
+        """The current timeout."""
         wanted = COEFFICIENT * self._latency.value
         return min(
             max(wanted, self._config.least_request_timeout), self._config.most_request_timeout
@@ -54,18 +54,18 @@ class AdaptiveTimeout:
 
 
 class _Question(NamedTuple):
-    """What becomes of an answer."""
+    """The handling of an answer."""
 
     expected: type[Answer]
     on_answer: Callable[[Answer | None], None]
     counts: bool
-    """Whether silence is held against the peer."""
+    """Whether a timeout counts against the peer."""
     patient: bool
-    """Whether the answer is large, so that its time says little of others'."""
+    """Whether the answer is large, so that its latency is not representative."""
 
 
 class _Open(NamedTuple):
-    """A question whose answer has not come."""
+    """A request that is not answered yet."""
 
     question: _Question
     asked_at: float
@@ -73,7 +73,7 @@ class _Open(NamedTuple):
 
 
 class Requests:
-    """The open questions of one chain. Bounded: above `most_open_requests` nothing is asked."""
+    """The open requests of one chain. At most `most_open_requests` are open at a time."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Requests:
         self._clock = clock
         self._timeout = AdaptiveTimeout(config, clock())
         self._open: dict[tuple[NodeID, int], _Open] = {}
-        # Applications have the odd numbers, so that the two never meet.
+        # Application requests have odd numbers, so that the two kinds never collide.
         self._numbers = itertools.count(2, 2)
         self._app_numbers = itertools.count(1, 2)
 
@@ -109,11 +109,11 @@ class Requests:
         counts: bool = True,
         patient: bool = False,
     ) -> AnswerT | None:
-        """Ask and wait; None when the peer is gone, does not answer in time, or answers an error.
+        """Send a request and wait; return None on disconnection, timeout or an error answer.
 
-        The chain, the number and the deadline are put into the request here. `patient` waits as long
-        as is ever waited: for large answers, since a peer is read at a limited rate. `counts` says
-        whether silence is held against the peer.
+        This method sets the chain, the number and the deadline of the request. `patient` waits for the
+        longest timeout; use it for large answers, because a peer is read at a limited rate. `counts` says
+        whether a timeout counts against the peer.
         """
         answered: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
 
@@ -136,17 +136,17 @@ class Requests:
         counts: bool = True,
         patient: bool = False,
     ) -> bool:
-        """Ask and go on; `on_answer` is called once, with None instead of an answer that does not come.
+        """Send a request; `on_answer` is called once, with None if no answer arrives.
 
-        False when it could not be asked; then `on_answer` is not called. `counts` says whether
-        silence is held against the peer.
+        Return False if it could not be sent; then `on_answer` is not called. `counts` says whether a timeout
+        counts against the peer.
         """
         if len(self._open) >= self._config.most_open_requests:
             return False
         seconds = self._config.most_request_timeout if patient else self._timeout.seconds
         number = self._number(request, seconds)
         if not self._network.send(node_id, enclose(request)):
-            if counts and node_id in self._network.connected():  # its queue is full
+            if counts and node_id in self._network.connected():  # its send queue is full
                 self._bench.failed(node_id, self._alias, self._clock())
             return False
         self._wait(node_id, number, seconds, _Question(expected, on_answer, counts, patient))
@@ -160,10 +160,10 @@ class Requests:
         *,
         counts: bool = False,
     ) -> list[NodeID]:
-        """Ask several peers the same with the same bytes, and go on; return who was asked.
+        """Send one request to several peers with the same bytes; return the peers it was sent to.
 
-        Each has a function that is called as that of `post`. `counts` says whether silence is held
-        against them.
+        Each peer has its own callback, which is called as in `post`. `counts` says whether a timeout counts
+        against the peers.
         """
         seconds = self._timeout.seconds
         number = self._number(request, seconds)
@@ -183,14 +183,14 @@ class Requests:
         return asked
 
     def unreachable(self) -> None:
-        """Note that a peer was not asked since it is away or benched: as if it had not answered in time.
+        """Count a request that was not sent to a disconnected or benched peer as a timeout.
 
-        So the time that answers are waited for is the reference's, which counts those too.
+        The reference counts those too, so the adaptive timeout is the same.
         """
         self._timeout.observe(self._timeout.seconds, self._clock())
 
     def answered(self, node_id: NodeID, answer: Answer) -> bool:
-        """Deliver an answer; False when nobody waits for it, or for another kind of answer."""
+        """Deliver an answer; return False if no open request matches its ID and type."""
         key = node_id, answer.request_id
         waiting = self._open.get(key)
         if waiting is None or not isinstance(answer, (waiting.question.expected, AppError)):
@@ -205,14 +205,14 @@ class Requests:
         return True
 
     def disconnected(self, node_id: NodeID) -> None:
-        """Answer all that a peer was asked with None. It is not held against it."""
+        """Complete all open requests to a peer with None, without counting them against it."""
         for key in [key for key in self._open if key[0] == node_id]:
             waiting = self._open.pop(key)
             waiting.timer.cancel()
             waiting.question.on_answer(None)
 
     def _number(self, request: Request, seconds: float) -> int:
-        """Fill in what all requests of this chain have, and return the number."""
+        """Set the fields common to all requests of this chain; return the number."""
         numbers = self._app_numbers if isinstance(request, AppRequest) else self._numbers
         number = next(numbers) % NUMBERS
         request.chain_id = self._chain_id
@@ -236,7 +236,7 @@ class Requests:
 
 
 async def ask_each(ask: Callable[[NodeID], Awaitable[T]], nodes: Sequence[NodeID]) -> list[T]:
-    """Ask nodes beside each other, but not too many at once."""
+    """Ask nodes concurrently, up to a limit."""
     gate = asyncio.Semaphore(MOST_ASKED_AT_ONCE)
 
     async def one(node_id: NodeID) -> T:

@@ -1,4 +1,4 @@
-"""The node on the network: routes what peers say to the chains, and starts the chains one after another."""
+"""Routes messages from peers to the chains, and starts the chains one after another."""
 
 import asyncio
 import logging
@@ -59,18 +59,18 @@ class ChainRouter(MessageHandler):
 
     Args:
         network: The connections; their handler is this router.
-        chains: In the order in which they start, each when the one before has reached the frontier, or
-            cannot.
-        records: Where progress is written to.
-        config: Limits and periods.
-        directory: Who validates.
-        beacons: Says which of the bootstrappers are connected.
-        run: Calls something blocking in a thread.
-        serve: The same for what peers ask, in threads that nothing else waits for.
-        now: Unix seconds.
-        genesis: Reads the genesis for those who ask. Blocking; None: nobody is told.
-        take_part: Makes this node's part in deciding on a chain; None: it makes all blocks, and decides alone.
-        producer: Who makes all blocks; None where the validators vote.
+        chains: The chains in start order; each starts when the one before has reached the frontier, or
+            cannot reach it.
+        records: Storage of the progress.
+        config: Limits and intervals.
+        directory: The current validators.
+        beacons: Returns the bootstrappers and which of them are connected.
+        run: Runs a blocking call in a thread.
+        serve: The same for requests of peers, in threads that nothing else waits for.
+        now: Returns Unix seconds.
+        genesis: Reads the genesis for peers that request it. Blocking; None: do not serve it.
+        take_part: Creates this node's part in the consensus of a chain; None: this node is the producer.
+        producer: The block producer; None if the validators vote.
     """
 
     def __init__(
@@ -128,21 +128,21 @@ class ChainRouter(MessageHandler):
         return list(self._lines.values())
 
     def line(self, alias: str) -> Any:
-        """Return what is done with one of the chains, "P" or "C"; of which kind is the caller's to know."""
+        """Return the handler of a chain, "P" or "C"; the caller knows its class."""
         return self._by_alias[alias]
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Run until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(until_done(self._reporter.run, "reports"))
             for line in self._in_order:
                 tasks.create_task(line.run())
                 await line.settled.wait()
 
-    # --- told by the node itself, on the event loop
+    # --- called by the node itself, on the event loop
 
     def blocks_accepted(self, alias: str, height: int | None = None) -> None:
-        """Note that this node has accepted blocks up to a height; None: look up to which."""
+        """Note that this node has accepted blocks up to a height; None: the height must be looked up."""
         self._by_alias[alias].blocks_accepted(height)
 
     def blocks_waiting(self, alias: str) -> None:
@@ -150,13 +150,13 @@ class ChainRouter(MessageHandler):
         self._by_alias[alias].blocks_waiting()
 
     def transactions_issued(self, alias: str, tx_ids: Collection[ID] | None = None) -> None:
-        """Note that this node has taken in transactions; None: look which ones."""
+        """Note that this node has issued transactions; None: they must be looked up."""
         self._by_alias[alias].gossip.issued(tx_ids)
 
     def benched(self) -> Mapping[NodeID, Collection[str]]:
-        """Return the chains about which some peers are not asked, by peer.
+        """Return the chains about which peers are currently not asked, by peer.
 
-        For they do not answer, or answered what cannot be.
+        These peers do not answer, or gave invalid answers.
         """
         found: dict[NodeID, set[str]] = {}
         for node_id, aliases in self._bench.benched(time.monotonic()).items():
@@ -166,11 +166,11 @@ class ChainRouter(MessageHandler):
         return {node_id: sorted(aliases) for node_id, aliases in found.items()}
 
     def pardon(self, node_id: NodeID) -> None:
-        """Ask a peer again, whatever it did."""
+        """Clear a peer's bench entries and faults, so that it is asked again."""
         self._bench.forget(node_id)
         self.choice.aside.forget(node_id)
 
-    # --- told by the connections
+    # --- called by the connections
 
     @override
     def connected(self, peer: PeerInfo) -> None:
@@ -199,9 +199,9 @@ class ChainRouter(MessageHandler):
 
     @override
     def handle(self, node_id: NodeID, message: Message) -> Awaitable[None]:
-        """Work a chain's message off; what concerns no chain of ours is ignored.
+        """Process a message for a chain; messages for unknown chains are ignored.
 
-        Answers and queries are worked off, or taken in, at once, in the order in which they came.
+        Answers and queries are processed or queued immediately, in the order in which they arrived.
         """
         kind = message.WhichOneof("message")
         content = None if kind is None else getattr(message, kind)

@@ -1,6 +1,7 @@
-"""Answers what peers ask about one chain (p2p.md 9 and 10.2).
+"""Answers requests of peers about one chain (p2p.md 9 and 10.2).
 
-Queries are answered out of memory and at once; all else in a thread, a few at a time. What that may cost is in `budget`.
+Queries are answered immediately from memory; all other requests in threads, a few at a time. `budget` limits
+their cost.
 """
 
 import logging
@@ -37,9 +38,9 @@ from network_app.wire.p2p_pb2 import (
 from primitives.ids import ID, NodeID
 
 MOST_IDS = 1024
-"""Of GetAccepted that are looked at; frontiers have 20 at most."""
+"""Number of IDs of a GetAccepted that are processed; frontiers have at most 20."""
 LONGEST_DEADLINE = 10.0
-"""Seconds after which nobody waits for an answer, whatever was said."""
+"""Maximum seconds until an answer is considered too late, whatever deadline the request has."""
 
 Question: TypeAlias = (
     GetAcceptedFrontier | GetAccepted | GetAncestors | Get | GetAcceptedStateSummary
@@ -52,25 +53,25 @@ _log = logging.getLogger(__name__)
 
 
 class Undecided(Protocol):
-    """What is in memory alone of a chain that is voted on: `voting.Participation`. On the event loop."""
+    """In-memory state of a chain with voting: `voting.Participation`. Used on the event loop."""
 
     def last_accepted(self) -> ID | None:
-        """Return the last accepted block, also one that is not stored yet; None: the rows know it."""
+        """Return the last accepted block, even if it is not stored yet; None: the stored one is the last."""
 
     def line(self, block_id: ID) -> tuple[list[bytes], ID]:
-        """Return a block that is not stored and those before it, newest first, and the one before them all."""
+        """Return an unstored block and its unstored ancestors, newest first, and the next parent's ID."""
 
 
 class Serving:
-    """What this node says of one chain.
+    """Answers requests about one chain.
 
     Args:
         last_accepted: The chain.
         network: The connections.
         config: Limits of answers.
-        budget: Turns to answer.
-        serve: Calls something blocking in a thread of those that answer peers.
-        clock: Seconds.
+        budget: Limits the cost of answers.
+        serve: Runs a blocking call in a thread reserved for answers to peers.
+        clock: Returns seconds, monotonic.
     """
 
     def __init__(
@@ -90,12 +91,12 @@ class Serving:
         self._serve = serve
         self._clock = clock
         self.undecided: Undecided | None = None
-        """What is not stored; None where nothing is voted on."""
+        """The in-memory state; None if this chain has no voting."""
 
     def answer_query(self, node_id: NodeID, query: Query) -> Awaitable[None] | None:
-        """Answer with our vote at once; what is returned is to be awaited when it takes longer.
+        """Answer a query with our vote; return an awaitable if that takes longer, otherwise None.
 
-        While the chain bootstraps there is no answer.
+        While the chain bootstraps, queries are not answered.
         """
         if not self._last_accepted.following:
             return None
@@ -107,7 +108,7 @@ class Serving:
         return None
 
     async def answer(self, node_id: NodeID, question: Question) -> None:
-        """Answer a question about accepted blocks, unless its time is over before its turn."""
+        """Answer a request about accepted blocks, unless its deadline passes before its turn."""
         await self.answer_in_turn(node_id, question, partial(self._answer_to, question))
 
     async def answer_in_turn(
@@ -116,10 +117,10 @@ class Serving:
         question: Question | AppRequest,
         make: Callable[[], Awaitable[Answer | None]],
     ) -> None:
-        """Make an answer when it is the peer's turn, and send it; nothing when that is too late.
+        """Create an answer when it is the peer's turn, and send it unless it is too late.
 
-        It costs the peer its bytes when there is room to send them. Unspecified: ancestors for which
-        there is none are an empty answer, which means as in the reference that others have to be asked.
+        The peer is charged for the bytes if they could be sent. Unspecified: if ancestors cannot be sent, the
+        answer is empty, which means as in the reference that the peer has to ask another node.
         """
         seconds = question.deadline / NANOSECONDS or LONGEST_DEADLINE
         until = self._clock() + min(seconds, LONGEST_DEADLINE)
@@ -137,7 +138,7 @@ class Serving:
             if self._network.send(node_id, packed):
                 turn.size = len(packed.frame)
             elif isinstance(answer, Ancestors):
-                # It waits for no more, and asks somebody else.
+                # The peer stops waiting and asks another node.
                 del answer.containers[:]
                 self._network.send(node_id, enclose(answer))
 
@@ -151,7 +152,7 @@ class Serving:
             return await self._ancestors(question)
         if isinstance(question, Get):
             return await self._block(question)
-        # There is no state sync, so no summary is accepted at any height (p2p.md 9).
+        # State sync is not supported, so there is no accepted summary at any height (p2p.md 9).
         return None if question.heights else AcceptedStateSummary()
 
     async def _accepted(self, question: GetAccepted) -> Accepted:
@@ -200,7 +201,7 @@ class Serving:
         return None if raw is None else Put(container=raw)
 
     async def _vote_from_rows(self, node_id: NodeID, query: Query) -> None:
-        """Answer a query for a height of long ago."""
+        """Answer a query for a height that is no longer in memory."""
         async with self._budget.turn(node_id, self._clock() + LONGEST_DEADLINE) as turn:
             if turn is None:
                 return

@@ -1,4 +1,4 @@
-"""Transactions that came and wait to be taken in: each peer has its share of the room. Pure."""
+"""A queue of received transactions with a fair share of its space for each peer. Pure."""
 
 import heapq
 from collections import deque
@@ -8,22 +8,22 @@ from primitives.ids import NodeID
 
 MOST = 4096
 MOST_BYTES = 4 * 1024 * 1024
-"""What may wait altogether."""
+"""Maximum size of all queued transactions."""
 SLACK = 1024
-"""Notes of shares that have changed since, above which they are thrown away."""
+"""Number of outdated heap entries above which the heap is rebuilt."""
 
 
 class Arrival(NamedTuple):
-    """A transaction that came."""
+    """A received transaction."""
 
     raw: bytes
     sender: NodeID
 
 
 class FairQueue:
-    """Taken by turns of the senders. When it is full, whoever has most in it loses its newest.
+    """A queue from which senders take turns. When it is full, the sender with the largest share loses its newest.
 
-    So a peer that floods the queue makes room for the others, and waits for itself.
+    A peer that floods the queue therefore displaces only its own transactions.
     """
 
     def __init__(self, most: int = MOST, most_bytes: int = MOST_BYTES) -> None:
@@ -32,16 +32,16 @@ class FairQueue:
         self._waiting: dict[NodeID, deque[bytes]] = {}
         self._sizes: dict[NodeID, int] = {}
         self._greediest: list[tuple[float, NodeID]] = []
-        """A heap of what was noted of each sender's share, negative; its last note is right."""
+        """A heap of recorded shares by sender, negated; only a sender's last record is valid."""
         self._count = 0
         self.size = 0
-        """Bytes."""
+        """Size in bytes."""
 
     def __len__(self) -> int:
         return self._count
 
     def add(self, raw: bytes, sender: NodeID) -> None:
-        """Let a transaction wait; it may be lost at once, or make another one be lost."""
+        """Queue a transaction; this may drop the transaction itself or another one."""
         self._waiting.setdefault(sender, deque()).append(raw)
         self._change(sender, len(raw), 1)
         self._note(sender)
@@ -50,19 +50,19 @@ class FairQueue:
             self._removed(greediest, self._waiting[greediest].pop())
 
     def take(self, count: int) -> list[Arrival]:
-        """Return what waits, one of each sender, then the next of each, and so on."""
+        """Return up to `count` queued transactions, one of each sender in turn."""
         found: list[Arrival] = []
         while self._waiting and len(found) < count:
             sender = next(iter(self._waiting))
             own = self._waiting.pop(sender)
-            self._waiting[sender] = own  # its next turn comes after the others'
+            self._waiting[sender] = own  # the sender moves to the end
             raw = own.popleft()
             self._removed(sender, raw)
             found.append(Arrival(raw, sender))
         return found
 
     def _find_greediest(self) -> NodeID:
-        """Return who has most: looking through all senders each time would take long in a flood."""
+        """Return the sender with the largest share; the heap avoids a search through all senders."""
         while True:
             noted, sender = self._greediest[0]
             if sender in self._waiting and -noted == self._greed(sender):
@@ -76,7 +76,7 @@ class FairQueue:
             heapq.heapify(self._greediest)
 
     def _greed(self, sender: NodeID) -> float:
-        """Return which part of the room a sender has, by number or by bytes."""
+        """Return a sender's share of the queue, by number or by bytes, whichever is larger."""
         return max(len(self._waiting[sender]) / self._most, self._sizes[sender] / self._most_bytes)
 
     def _removed(self, sender: NodeID, raw: bytes) -> None:

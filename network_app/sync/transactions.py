@@ -1,6 +1,6 @@
-"""Transaction gossip: own new ones are pushed, others' are taken in and passed on once (p2p.md 8).
+"""Transaction gossip: pushes own transactions, accepts those of peers and forwards them once (p2p.md 8).
 
-Pulling, which finds what pushes have missed, is in `pulling`.
+`pulling` finds the transactions that pushes have missed.
 """
 
 import asyncio
@@ -21,23 +21,24 @@ from network_app.wire.sdk_pb2 import PushGossip
 from primitives.ids import ID, NodeID
 
 PUSH_VALIDATORS = 100
-"""Who is told of own new transactions."""
+"""Number of validators to which own new transactions are pushed."""
 PUSH_AGAIN_VALIDATORS = 10
-"""Who is told of those that still wait after a while, and of others' when they are passed on."""
+"""Number of validators for later pushes of pending transactions, and for forwarded ones of peers."""
 SLOWEST_PUSH = 5
-"""Push intervals between looks when there was nothing new, and before others' are passed on.
+"""Push intervals between checks when there was nothing new, and before forwarding others' transactions.
 
-What is in a block by then need not be passed on; so where all know the producer nothing is sent twice."""
+A transaction that is in a block by then is not forwarded. If all peers know the producer, nothing is sent
+twice."""
 MOST_WAITING = 8192
-"""Newest waiting transactions that are looked at."""
+"""Number of newest pending transactions that are considered."""
 MOST_FOR_NEW_PEER = 512
-"""Waiting transactions that a validator is told when it connects."""
+"""Number of pending transactions pushed to a validator when it connects."""
 BATCH = 256
 REMEMBERED = 32_768
 
 
 class Gossip:
-    """The transactions of one chain that wait, here and at the peers."""
+    """Gossip of one chain's pending transactions."""
 
     def __init__(
         self,
@@ -60,19 +61,19 @@ class Gossip:
         self._told = asyncio.Event()
         self._scan = True
         self._issued: dict[ID, None] = {}
-        """Own ones that were named and are not pushed yet."""
+        """Own transactions that were announced and are not pushed yet."""
         self._pushed: OrderedDict[ID, float] = OrderedDict()
-        """Own ones, and when they were pushed."""
+        """Own transactions with the time of their last push."""
         self._foreign: OrderedDict[ID, NodeID] = OrderedDict()
-        """Those that came from peers, and from whom."""
+        """Transactions received from peers, with their senders."""
         self._being_issued: Collection[ID] = ()
         self._passing_on: deque[tuple[float, ID]] = deque(maxlen=REMEMBERED)
         self._new_peers: set[NodeID] = set()
 
-    # --- told by others
+    # --- called by others
 
     def issued(self, tx_ids: Collection[ID] | None) -> None:
-        """Note that transactions were taken in by this node; None: look which ones."""
+        """Note that this node has issued transactions; None: they must be looked up."""
         if not self._choice.connected():
             return
         if tx_ids is None or len(self._issued) > MOST_WAITING:
@@ -82,13 +83,13 @@ class Gossip:
         self._told.set()
 
     def look_again(self) -> None:
-        """Look for transactions of which nobody told, and for those that wait long."""
+        """Look for unannounced transactions, and for those that have been pending for long."""
         if self._choice.connected():
             self._scan = True
             self._told.set()
 
     def connected(self, node_id: NodeID) -> None:
-        """Tell a new peer what waits, if it validates."""
+        """Push the pending transactions to a new peer, if it is a validator."""
         self._new_peers.add(node_id)
         self.look_again()
 
@@ -97,17 +98,17 @@ class Gossip:
         self._new_peers.discard(node_id)
 
     def add(self, raws: Iterable[bytes], sender: NodeID) -> None:
-        """Take in transactions that a peer told of."""
+        """Queue transactions received from a peer."""
         if not self._last_accepted.following:
             return
         for raw in raws:
             self._received.add(raw, sender)
         self._arrived.set()
 
-    # --- taking in
+    # --- receiving
 
     async def take_in(self) -> None:
-        """Hand what came to the chain until cancelled."""
+        """Pass received transactions to the chain until cancelled."""
         self._arrived.set()
         while True:
             await self._arrived.wait()
@@ -123,7 +124,7 @@ class Gossip:
     async def _take_in(self, arrivals: Sequence[Arrival]) -> None:
         raws = [one.raw for one in arrivals]
         tx_ids = await self._last_accepted.run(self._ids_of, raws)
-        # Noted before, so that the notice that they were taken in finds whose they are.
+        # Recorded first, so that the notice of their acceptance finds their senders.
         came = {
             tx_id: one.sender
             for tx_id, one in zip(tx_ids, arrivals, strict=True)
@@ -135,7 +136,7 @@ class Gossip:
             outcomes = await self._last_accepted.run(self._chain.issue, raws)
         finally:
             self._being_issued = ()
-        # What found no room may be taken in when it is pulled later.
+        # A transaction rejected by a full pool may be accepted when it is pulled later.
         self.known.add(
             tx_id
             for tx_id, outcome in zip(tx_ids, outcomes, strict=True)
@@ -157,11 +158,11 @@ class Gossip:
     def _ids_of(self, raws: Sequence[bytes]) -> list[ID]:
         return [self._chain.transaction_id(raw) for raw in raws]
 
-    # --- telling
+    # --- pushing
 
     async def push(self) -> None:
-        """Push what is new until cancelled: at once, and then not more often than the interval."""
-        self.look_again()  # what an earlier run left when it failed
+        """Push new transactions until cancelled: immediately at first, then at most once per interval."""
+        self.look_again()  # handle transactions that an earlier, failed run did not push
         pause = self._config.push_interval
         while True:
             await self._told.wait()
@@ -176,7 +177,7 @@ class Gossip:
                 self._told.set()
 
     async def _push_own(self) -> int:
-        """Push own transactions: new ones to the validators, old ones to some of them again."""
+        """Push own transactions: new ones to the validators, old ones again to some of them."""
         new, old = list(self._issued), list[ID]()
         self._issued.clear()
         if self._scan:
@@ -194,8 +195,8 @@ class Gossip:
         return len(new)
 
     async def _look(self) -> tuple[list[ID], list[ID]]:
-        """Return all that wait, and those of them that were pushed long ago; forget what does not."""
-        # What is being issued now may wait only after this look, and be done before it ends.
+        """Return all pending transactions, and those pushed long ago; forget those not pending."""
+        # Transactions being issued now may become pending only after this read.
         foreign = [one for one in self._foreign if one not in self._being_issued]
         waiting = await self._last_accepted.run(self._chain.waiting, MOST_WAITING)
         long_ago = self._clock() - self._config.push_again
@@ -217,7 +218,7 @@ class Gossip:
         return list(waiting), old
 
     async def _pass_on(self) -> int:
-        """Push others' transactions that still wait, but not back to where they came from."""
+        """Push pending transactions of peers, but not back to their senders."""
         now, due = self._clock(), list[ID]()
         while self._passing_on and self._passing_on[0][0] <= now:
             due.append(self._passing_on.popleft()[1])
@@ -232,9 +233,9 @@ class Gossip:
         return len(due)
 
     def _audience(self, count: int, besides: NodeID | None = None) -> list[NodeID]:
-        """Return validators to tell, or, as long as there are few, other peers too.
+        """Return the validators to push to and, if they are few, other peers too.
 
-        Unspecified: the reference tells validators only. A producer need not be one here.
+        Unspecified: the reference pushes to validators only. A producer need not be a validator here.
         """
         validators = [one for one in self._choice.validators() if one != besides]
         if len(validators) > count:

@@ -1,6 +1,6 @@
-"""A chain whose blocks are voted on: once it has reached the frontier it takes part (snowman.md 14).
+"""A chain with voting: once it has reached the frontier it takes part (snowman.md 14).
 
-The validators vote, or the one node that makes all blocks has the only vote.
+Either the validators vote, or the block producer has the only vote.
 """
 
 import asyncio
@@ -22,61 +22,61 @@ from network_app.wire.p2p_pb2 import Get, PullQuery, PushQuery
 from primitives.ids import ID, NodeID
 
 REFUSED = 32
-"""Refused blocks of which it is asked who has accepted them; older ones are forgotten."""
+"""Number of rejected blocks for which peers are asked whether they accepted them; older ones are dropped."""
 
 
 class Participation(Protocol):
-    """This node's part in the voting on one chain: `consensus.runner.Runner`. On the event loop."""
+    """This node's part in the consensus of one chain: `consensus.runner.Runner`. Used on the event loop."""
 
     lock: asyncio.Lock
     """Held while the chain's VM is used."""
     behind: asyncio.Event
-    """Set when so much is missing that bootstrapping is the faster way."""
+    """Set when so many blocks are missing that bootstrapping is faster."""
     on_accepted: list[Callable[[Any], None]]
-    """Called for each block that is accepted, once it is committed."""
+    """Called for each accepted block, after its commit."""
     on_refused: list[Callable[[Any, Exception], None]]
-    """Called for each block that breaks a rule of the chain, with which one."""
+    """Called for each block that breaks a rule of the chain, with the error."""
 
     def connected(self, node_id: NodeID) -> None:
         """Note a new peer."""
 
     def disconnected(self, node_id: NodeID) -> None:
-        """Note that a peer is gone."""
+        """Note that a peer has disconnected."""
 
     def blocks_waiting(self) -> None:
         """Note that the chain may have something to put into a block."""
 
     def processing(self) -> Sequence[float]:
-        """Return for how many seconds each block has been processing."""
+        """Return the number of seconds each block has been processing."""
 
     def last_accepted(self) -> ID | None:
-        """Return the last accepted block, also one that is not stored yet; None: the rows know it."""
+        """Return the last accepted block, even if it is not stored yet; None: the stored one is the last."""
 
     def line(self, block_id: ID) -> tuple[list[bytes], ID]:
-        """Return a block that is not stored and those before it, newest first, and the one before them all."""
+        """Return an unstored block and its unstored ancestors, newest first, and the next parent's ID."""
 
     def answer(self, node_id: NodeID, question: PushQuery | PullQuery | Get) -> Awaitable[None]:
-        """Answer a question and take in what it tells, while it runs; what is returned is to be awaited."""
+        """Answer a request and process the block it names, if running; await the result."""
 
     async def run(self) -> None:
-        """Take part until cancelled: the chain has reached the frontier."""
+        """Take part in consensus until cancelled. Call it when the chain has reached the frontier."""
 
 
 TakePart: TypeAlias = Callable[[AcceptedChain, Shared, Requests], Participation]
-"""Makes a node's part in the voting on a chain, with the open questions of that chain."""
+"""Creates a node's part in the consensus of a chain, with the open requests of that chain."""
 
 
 class VotingHandler(ChainHandler):
-    """A chain that is voted on.
+    """A chain with voting.
 
-    Bootstrapping and voting take turns, and never use the chain's VM at the same time. Peers get processing
-    blocks too when they ask for one by its ID. A proposal that is accepted and waits for its option, with
-    which it is stored, is told as any accepted block.
+    Bootstrapping and voting take turns, and never use the chain's VM at the same time. Requests for a block
+    by its ID are also answered with processing blocks. A proposal is stored with its option; while it waits
+    for the option, it is served like any accepted block.
 
     Args:
         chain: The chain.
-        shared: What it has in common with the others.
-        take_part: Makes this node's part in the voting.
+        shared: Objects shared with the other chains.
+        take_part: Creates this node's part in the consensus.
     """
 
     def __init__(self, chain: AcceptedChain, shared: Shared, take_part: TakePart) -> None:
@@ -87,7 +87,7 @@ class VotingHandler(ChainHandler):
         self._refusals: OrderedDict[ID, InvalidBlock] = OrderedDict()
         self._was_refused = asyncio.Event()
         self._stands_before: ID | None = None
-        """The refused block that the network has accepted."""
+        """The rejected block that the network has accepted."""
         self.last_accepted.accepting = self._consensus.lock
         self.serving.undecided = self._consensus
         self.progress.processing = self._consensus.processing
@@ -95,7 +95,7 @@ class VotingHandler(ChainHandler):
 
     @override
     def blocks_accepted(self, height: int | None) -> None:
-        """Do nothing: all blocks are accepted by this process, which knows."""
+        """Do nothing: this process accepts all blocks itself, so it already knows."""
 
     @override
     def blocks_waiting(self) -> None:
@@ -107,7 +107,7 @@ class VotingHandler(ChainHandler):
 
     @override
     async def answer(self, node_id: NodeID, question: Question) -> None:
-        """Answer a question about accepted blocks, or one for a block that may be processing."""
+        """Answer a request about accepted blocks, or for a block that may be processing."""
         if isinstance(question, Get) and self.last_accepted.following:
             await self._consensus.answer(node_id, question)
         else:
@@ -128,10 +128,10 @@ class VotingHandler(ChainHandler):
         return [self._vote, self._see_accepted, self._judge_refused]
 
     async def _vote(self) -> None:
-        """Take part, and bootstrap anew whenever too much is missing, but not all the time."""
+        """Take part, and bootstrap again when too many blocks are missing, at limited intervals."""
         behind = self._consensus.behind
         while True:
-            if self.last_accepted.following:  # else it failed on the way
+            if self.last_accepted.following:  # otherwise bootstrapping was interrupted by a failure
                 await self._vote_until_behind()
             behind.clear()
             await self._bootstrap.run()
@@ -151,22 +151,22 @@ class VotingHandler(ChainHandler):
             await asyncio.gather(voting, return_exceptions=True)
 
     def _accepted(self, block: object) -> None:
-        """Note that a block was accepted; it is stored by now, but for a proposal without its option."""
+        """Note an accepted block, which is stored unless it is a proposal without its option."""
         del block
         self.last_accepted.grow_stale()
         self._advanced.set()
 
     async def _see_accepted(self) -> None:
-        """Look where the chain stands whenever it has accepted blocks."""
+        """Refresh the last accepted block whenever blocks were accepted."""
         while True:
             await self._advanced.wait()
             self._advanced.clear()
             await self.last_accepted.fresh()
 
     def _refused(self, block: Any, reason: Exception) -> None:
-        """Note a block that breaks a rule here, whatever may be right later.
+        """Note a block that breaks a rule here, unless it may become valid later.
 
-        What the chain stands before already is not judged again before its time.
+        The block that is the current obstacle is not judged again before its time.
         """
         if isinstance(reason, (NotYetValid, UnknownParent)):
             return
@@ -181,10 +181,10 @@ class VotingHandler(ChainHandler):
         self._was_refused.set()
 
     async def _judge_refused(self) -> None:
-        """See of refused blocks whether the network has accepted one: then this chain stands before it.
+        """Ask whether the network has accepted a rejected block; if so, it is this chain's obstacle.
 
-        One after the other, and not all the time: anybody can send what is refused, and each question
-        goes to all validators.
+        Blocks are judged one by one, at limited intervals, because any peer can send invalid blocks and each
+        request goes to all validators.
         """
         config = self._shared.config
         while True:

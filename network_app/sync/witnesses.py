@@ -1,9 +1,9 @@
-"""Asks peers what they have accepted: who follows another genesis, and who took a block that is refused here.
+"""Asks peers for the blocks they have accepted, to find other genesis blocks and blocks rejected here.
 
-The question is the GetAccepted of bootstrapping (p2p.md 9). Genesis is on everybody's chain, so whoever
-answers without it follows another one.
+The request is the GetAccepted of bootstrapping (p2p.md 9). It includes the genesis block, so a peer whose
+answer lacks it has another genesis.
 
-The bootstrappers, how many of them have to be connected, or to agree (p2p.md 9), are `Beacons`.
+`Beacons` are the bootstrappers, with the numbers that have to be connected, or to agree (p2p.md 9).
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -22,32 +22,32 @@ from primitives.ids import EMPTY_ID, ID, NodeID
 
 
 def needed_of(configured: int) -> int:
-    """Return how many of so many bootstrappers have to be connected: three quarters."""
+    """Return the number of bootstrappers that have to be connected: three quarters."""
     return (3 * configured + 3) // 4
 
 
 class Beacons(NamedTuple):
-    """The bootstrappers, which weigh the same."""
+    """The bootstrappers, which have equal weights."""
 
     connected: frozenset[NodeID]
     configured: int
-    """How many there are; 0: nothing to bootstrap from."""
+    """Number of bootstrappers; 0: no bootstrapping."""
 
     @classmethod
     def of(
         cls, addresses: int, found: Sequence[NodeID], connected: Collection[NodeID], own: NodeID
     ) -> Self:
-        """Count the nodes behind so many addresses; at some of them it is known who was found.
+        """Count the bootstrappers behind the configured addresses; `found` are those already identified.
 
-        Each node counts once, by however many addresses it is named, and this one not at all. An
-        address at which nobody was met yet counts for a node.
+        Each node counts once, even if it has several addresses, and this node does not count. An address
+        whose node is not known yet counts as one node.
         """
         others = frozenset(found) - {own}
         return cls(others.intersection(connected), addresses - len(found) + len(others))
 
     @property
     def lacking(self) -> Gathering | None:
-        """What keeps bootstrapping from beginning; None when three quarters are connected."""
+        """The missing connections before bootstrapping can start; None if three quarters are connected."""
         needed = needed_of(self.configured)
         if len(self.connected) >= needed:
             return None
@@ -55,20 +55,20 @@ class Beacons(NamedTuple):
 
     @property
     def majority(self) -> int:
-        """How many have to agree."""
+        """Number of bootstrappers that have to agree."""
         return self.configured // 2 + 1
 
 
 class Witnesses:
-    """What peers say of one chain's blocks.
+    """Reports of peers about one chain's blocks.
 
     Args:
         last_accepted: The chain.
-        requests: The open questions.
-        choice: Who is there.
-        config: Periods.
+        requests: The open requests.
+        choice: The connected peers.
+        config: Intervals.
         beacons: Returns the bootstrappers.
-        producer: Who makes all blocks; None where the validators vote.
+        producer: The block producer; None if the validators vote.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Witnesses:
         self._foreign: set[NodeID] = set()
 
     async def accepted_of(self, node_id: NodeID, asked: Sequence[ID]) -> Collection[ID]:
-        """Return which of some blocks a peer has accepted; none if it follows another genesis."""
+        """Return the blocks among `asked` that a peer has accepted; none if it has another genesis."""
         genesis = await self._own_genesis()
         request = GetAccepted(container_ids=[bytes(one) for one in (genesis, *asked)])
         answer = await self._requests.ask(node_id, request, Accepted)
@@ -107,21 +107,21 @@ class Witnesses:
         return [block_id for block_id in asked if block_id in named]
 
     def foreign(self, among: Collection[NodeID]) -> set[NodeID]:
-        """Return those of some peers that said last that they follow another genesis."""
+        """Return the given peers that last reported another genesis."""
         self._foreign &= set(self._choice.connected())
         return self._foreign.intersection(among)
 
     def other_genesis(self, among: Collection[NodeID]) -> OtherGenesis | None:
-        """Return what is to be said of those of some peers that follow another genesis."""
+        """Return the error for the given peers with another genesis, or None."""
         found = self.foreign(among)
         return self._differs(found) if found else None
 
     async def judge(self, refused: BlockRefused) -> bool:
-        """Say whether most of the network has accepted a block that is refused here.
+        """Return whether most of the network has accepted a block that is rejected here.
 
-        Then it is not the fault of who sent it: the chain stands before that block, says so, and tries
-        again after a while. A spoiled signature is never accepted by anybody. And where a block of the
-        same ID is accepted here, that others have it too says nothing for the bytes that are refused.
+        If so, its sender is not at fault: the block becomes the chain's obstacle, and is tried again after a
+        while. A block with a wrong signature is never accepted by any node. If a block with the same ID is
+        accepted here, its acceptance by other nodes proves nothing about the rejected bytes.
         """
         if refused.spoiled:
             return False
@@ -129,7 +129,7 @@ class Witnesses:
         if support is None:
             return False
         if refused.height is not None and refused.height <= self._last_accepted.place.height:
-            return True  # it was accepted meanwhile
+            return True  # it has been accepted in the meantime
         (here,) = await self._last_accepted.run(
             self._last_accepted.chain.height_of, [refused.block_id]
         )
@@ -169,9 +169,9 @@ class Witnesses:
         return {node_id for node_id, accepted in zip(asked, told, strict=True) if accepted}
 
     def _most(self, accepted: Collection[NodeID]) -> Support | None:
-        """Return those who speak for the network, if most of them have accepted.
+        """Return the first group of which most nodes have accepted the block, or None.
 
-        Validators by their stake, whoever makes all blocks, and those that this node was told to begin with.
+        The groups are the validators by their stake, the block producer, and the bootstrappers.
         """
         weights = self._choice.weights()
         producers, beacons = self._producers, self._beacons()
