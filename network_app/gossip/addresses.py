@@ -1,7 +1,7 @@
-"""Where validators say that they listen, and whom to tell which of these claims (p2p.md 5).
+"""The claimed addresses of validators, and the selection of claims to send to peers (p2p.md 5).
 
-Claims come in verified (`handshake.claims`); here the newest of each node is kept, of wanted nodes only,
-so that nobody can fill the book with nodes that do not exist.
+Claims are verified before they are added (`handshake.claims`). The book keeps the newest claim of each wanted
+node only, so that it cannot be filled with nodes that do not exist.
 """
 
 from collections import Counter
@@ -13,29 +13,29 @@ from network_app.handshake.claims import NodeClaim, gossip_id
 from primitives.ids import ID, NodeID
 
 SAMPLE = 15
-"""Claims in one answer."""
+"""Number of claims in an answer."""
 MOST_KNOWN = 4096
 FILTER_INTERVAL = 60.0
-"""Seconds after which the filter is made anew."""
+"""Seconds after which the filter is rebuilt."""
 
 _LEAST_EXPECTED = 128
 _TARGET_RATE = 0.001
 _MOST_RATE = 0.01
 _ENTRIES_OF_ONE = 2
-"""Claims of one node in a filter: who signs a new address every second fills nobody's."""
+"""Claims per node in a filter, so that a node that often signs a new address cannot fill the filter."""
 _LOOKED_AT = 512
-"""Claims that are held against an asker's filter."""
+"""Number of claims that are compared with a requester's filter."""
 
 
 class AddressBook:
     """The claims that this node knows.
 
     Args:
-        own: This node's claim. Nobody need tell it, and it is not told on: whoever asks knows it.
-        wanted: Whether a node is one to connect to: a validator, or one that is tracked by hand.
-        most_known: Claims that are kept.
-        filter_interval: Seconds after which the filter is made anew.
-        random: What picks the claims that are told on.
+        own: This node's claim. It is in the filter, but not in answers, because every requester knows it.
+        wanted: Whether to connect to a node: it is a validator or in the list of tracked nodes.
+        most_known: Maximum number of claims.
+        filter_interval: Seconds after which the filter is rebuilt.
+        random: Selects the claims of an answer.
     """
 
     def __init__(
@@ -61,21 +61,21 @@ class AddressBook:
         return len(self._claims)
 
     def get(self, node_id: NodeID) -> NodeClaim | None:
-        """Return a node's newest claim: where to dial it, as long as it is wanted."""
+        """Return the newest claim of a wanted node, with the address to dial; None for other nodes."""
         return self._claims.get(node_id) if self._wanted(node_id) else None
 
     def is_news(self, signed: NodeClaim) -> bool:
-        """Say whether a claim is worth verifying: of a wanted node, and newer than what is known."""
+        """Return whether a claim is worth verifying: of a wanted node, and newer than the known claim."""
         if signed.node_id == self._own.node_id or not self._wanted(signed.node_id):
             return False
         known = self._claims.get(signed.node_id)
         return known is None or signed.claim.timestamp > known.claim.timestamp
 
     def add(self, signed: NodeClaim) -> bool:
-        """Keep a verified claim if it is news; then its node is to be dialled there.
+        """Add a verified claim if it is new, and return whether it was added; then dial its node.
 
-        A full book takes no further nodes until the next filter is made: then those are forgotten
-        that are not wanted any more.
+        A full book takes no further nodes until the next rebuild of the filter, which removes nodes that are
+        no longer wanted.
         """
         full = len(self._claims) >= self._most_known and signed.node_id not in self._claims
         if full or not self.is_news(signed):
@@ -88,7 +88,7 @@ class AddressBook:
         return True
 
     def known_peers(self, now: float) -> tuple[bytes, bytes]:
-        """Return the filter of known claims and its salt; `now` is seconds of any clock."""
+        """Return the filter of known claims and its salt; `now` is in seconds of any clock."""
         if self._made_at is None or now - self._made_at >= self._filter_interval:
             self._forget_unwanted()
             self._fill_filter()
@@ -98,10 +98,9 @@ class AddressBook:
     def sample(
         self, exclude: BloomFilter, count: int = SAMPLE, *, asker: NodeID | None = None
     ) -> list[NodeClaim]:
-        """Return claims at random that an asker's filter does not have, and that are not its own.
+        """Return random claims that the requester's filter lacks, without the requester's own claim.
 
-        Unspecified: of a large book only a part is looked at, another one each time, so that
-        no question is expensive.
+        Unspecified: only a random part of a large book is considered, so that no request is expensive.
         """
         looked_at = min(len(self._claims), _LOOKED_AT)
         found: list[NodeClaim] = []

@@ -1,4 +1,4 @@
-"""Which transactions are known here, and which a peer misses (p2p.md 8)."""
+"""The transactions known here, and the selection of those that a peer lacks (p2p.md 8)."""
 
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -8,23 +8,23 @@ from network_app.bloom import BloomFilter, SaltedBloom
 from primitives.ids import ID
 
 EXPECTED = 8192
-"""Transactions that a filter is made for, at least."""
+"""Minimum number of transactions that a filter is sized for."""
 PULL_SIZE = 20 * 1024
-"""Bytes of transactions after which an answer ends."""
+"""Size of an answer in bytes; the transaction that exceeds it is the last one."""
 REMEMBERED = 32_768
-"""IDs that are remembered one by one."""
+"""Number of IDs that are remembered individually."""
 
 _TARGET_RATE = 0.01
 _MOST_RATE = 0.05
 _GROWTH = 3
-"""How many times more transactions a filter is made for than there are when it is made."""
+"""Size of a new filter as a multiple of the number of pending transactions."""
 
 
 class KnownTransactions:
-    """IDs of the transactions that this node has, has had or has refused.
+    """IDs of the transactions that this node has, has had or has rejected.
 
-    A peer is told of them by a filter, which may claim too much; what comes in is held against the
-    IDs themselves, of which the newest are remembered.
+    Peers get them as a Bloom filter, which may have false positives. Received transactions are compared with
+    the IDs themselves, of which the newest are remembered.
     """
 
     def __init__(self, *, expected: int = EXPECTED, remembered: int = REMEMBERED) -> None:
@@ -40,11 +40,11 @@ class KnownTransactions:
         return len(self._newest)
 
     def fresh(self, tx_ids: Iterable[ID]) -> list[ID]:
-        """Return those that are not known, each once, in order."""
+        """Return the IDs that are not known, without duplicates, in order."""
         return [tx_id for tx_id in dict.fromkeys(tx_ids) if tx_id not in self._newest]
 
     def add(self, tx_ids: Iterable[ID]) -> None:
-        """Know transactions, taken in or refused: they are not asked for again."""
+        """Add accepted or rejected transactions, which are then not requested again."""
         for tx_id in tx_ids:
             self._newest[tx_id] = None
             self._newest.move_to_end(tx_id)
@@ -54,11 +54,11 @@ class KnownTransactions:
 
     @property
     def full(self) -> bool:
-        """Whether the filter claims too much, and is to be renewed."""
+        """Whether the filter has too many false positives and must be renewed."""
         return self._filter.full
 
     def renew(self, waiting: Iterable[ID]) -> None:
-        """Make the filter anew: of what waits, and of the newest of the others as far as they fit."""
+        """Rebuild the filter from the pending transactions and as many of the newest others as fit."""
         kept = dict.fromkeys(waiting)
         size = max(self._expected, _GROWTH * len(kept))
         kept |= dict.fromkeys(islice(reversed(self._newest), size // 2))
@@ -67,17 +67,17 @@ class KnownTransactions:
             self._filter.add(tx_id)
 
     def marshal(self) -> tuple[bytes, bytes]:
-        """Return the filter and its salt as a peer is asked with them."""
+        """Return the filter and its salt in the form that is sent to peers."""
         return self._filter.marshal()
 
     @staticmethod
     def missing_from(
         known: BloomFilter, items: Iterable[tuple[ID, bytes]], budget: int = PULL_SIZE
     ) -> list[bytes]:
-        """Return the transactions that a peer's filter does not have, until they pass so many bytes.
+        """Return the transactions that a peer's filter lacks, until their size exceeds `budget`.
 
-        Items are read no further than needed. The one that passes the budget is still among them:
-        else a large one would never be told.
+        Items are read only as far as needed. The transaction that exceeds the budget is included, because a
+        large transaction would otherwise never be sent.
         """
         missing: list[bytes] = []
         for tx_id, raw in items:

@@ -1,6 +1,6 @@
-"""The address that a node claims as its own, signed, told by itself or passed on (p2p.md 4, 5.1, 5.2).
+"""Signed claims of nodes about their own address, sent by the node itself or by others (p2p.md 4, 5.1, 5.2).
 
-Which claims are kept and told to whom is in `network_app.gossip.addresses`.
+`network_app.gossip.addresses` decides which claims are kept and sent to peers.
 """
 
 from dataclasses import dataclass
@@ -36,20 +36,20 @@ _PRIVATE = tuple(map(ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16
 
 @dataclass(frozen=True, slots=True)
 class SignedIP:
-    """Where a node says that it listens."""
+    """The address at which a node claims to listen."""
 
     ip: IPAddress
     port: int
     """1 to 65535."""
     timestamp: int
-    """Unix seconds at which it was signed; of two, the newer one counts."""
+    """Unix seconds of the signing; the claim with the latest timestamp counts."""
     tls_signature: bytes
     bls_signature: bytes | None = None
-    """None where the claim was passed on by others."""
+    """None if the claim was sent by another node."""
 
     @property
     def signed(self) -> bytes:
-        """What the signatures are made of."""
+        """The message that is signed."""
         return preimage(self.ip, self.port, self.timestamp)
 
     @property
@@ -60,36 +60,36 @@ class SignedIP:
 
 @dataclass(frozen=True, slots=True)
 class NodeClaim:
-    """A claim, and whose it is."""
+    """A claim, and the node that made it."""
 
     node_id: NodeID
     certificate_der: bytes
     claim: SignedIP
 
     def verify(self, now: float) -> None:
-        """Believe that the node made this claim.
+        """Verify that the node made this claim.
 
         Raises:
-            SignedInTheFuture: It cannot have signed it yet.
-            InvalidClaimant: It is no node.
-            WrongTlsSignature: Somebody else signed it.
+            SignedInTheFuture: Its signing time is in the future.
+            InvalidClaimant: The certificate is not one of a node.
+            WrongTlsSignature: It was signed with another key.
         """
         check_time(self.claim, now)
         verify_tls(self.claim, self.certificate_der)
 
 
 def preimage(ip: IPAddress, port: int, timestamp: int) -> bytes:
-    """Return the 26 bytes that are signed: IPv6 or mapped IPv4, port, Unix seconds."""
+    """Return the 26 bytes to sign: IPv6 or mapped IPv4 address, port, Unix seconds."""
     return _as_16_bytes(ip) + port.to_bytes(2, "big") + timestamp.to_bytes(8, "big")
 
 
 def sign_ip(
     ip: IPAddress, port: int, timestamp: int, *, tls_key: PrivateKey, bls_secret: bytes
 ) -> SignedIP:
-    """Claim an address with both keys of a node. Only a change of the address is worth a new one.
+    """Claim an address with both keys of a node. A new claim is needed only if the address changes.
 
     Raises:
-        InvalidSecretKey: `bls_secret` is no BLS key.
+        InvalidSecretKey: `bls_secret` is not a BLS key.
     """
     message = preimage(ip, port, timestamp)
     return SignedIP(
@@ -102,10 +102,10 @@ def sign_ip(
 
 
 def read_ip(raw: bytes) -> IPAddress:
-    """Read 4 or 16 bytes; a mapped IPv4 address is an IPv4 address.
+    """Decode an address of 4 or 16 bytes; a mapped IPv4 address is returned as IPv4.
 
     Raises:
-        InvalidAddress: There are more or fewer.
+        InvalidAddress: It has another length.
     """
     if len(raw) not in {4, 16}:
         raise InvalidAddress(len(raw))
@@ -113,17 +113,17 @@ def read_ip(raw: bytes) -> IPAddress:
 
 
 def is_public(ip: IPAddress) -> bool:
-    """Return whether an address is one of the internet, by the reference's rule (p2p.md 5.1).
+    """Return whether an address is on the public internet, by the reference's rule (p2p.md 5.1).
 
-    A global unicast address that is not private: RFC 1918 and RFC 4193 name the private ones. Shared,
-    documentation and reserved addresses count as public.
+    A public address is a global unicast address that is not private; RFC 1918 and RFC 4193 list the private
+    ones. Shared, documentation and reserved addresses count as public.
     """
     special = ip.is_unspecified or ip.is_loopback or ip.is_multicast or ip.is_link_local
     return not (special or ip == _BROADCAST or any(ip in network for network in _PRIVATE))
 
 
 def read_port(number: int) -> int:
-    """Read a port: the low 16 bits of what was sent.
+    """Decode a port from the low 16 bits of a number.
 
     Raises:
         InvalidPort: They are 0.
@@ -135,7 +135,7 @@ def read_port(number: int) -> int:
 
 
 def check_time(claim: SignedIP, now: float, *, tolerance: int = TOLERANCE) -> None:
-    """Accept a claim's signing time; `now` is Unix seconds.
+    """Verify a claim's signing time; `now` is Unix seconds.
 
     Raises:
         SignedInTheFuture: It is too far ahead.
@@ -145,11 +145,11 @@ def check_time(claim: SignedIP, now: float, *, tolerance: int = TOLERANCE) -> No
 
 
 def verify_tls(claim: SignedIP, certificate_der: bytes) -> None:
-    """Accept a claim as signed with the key of a certificate.
+    """Verify that a claim was signed with the key of a certificate.
 
     Raises:
-        InvalidClaimant: Nodes have no such certificates.
-        WrongTlsSignature: It was not signed with it.
+        InvalidClaimant: Nodes do not use such certificates.
+        WrongTlsSignature: It was signed with another key.
     """
     try:
         key = public_key_of(certificate_der)
@@ -160,10 +160,10 @@ def verify_tls(claim: SignedIP, certificate_der: bytes) -> None:
 
 
 def verify_bls(claim: SignedIP, public_key: bytes) -> None:
-    """Accept a claim as signed with a validator's BLS key (compressed, 48 bytes).
+    """Verify that a claim was signed with a validator's BLS key (compressed, 48 bytes).
 
     Raises:
-        WrongBlsSignature: It was not.
+        WrongBlsSignature: It was signed with another key.
     """
     signature = claim.bls_signature or b""
     if not bls.verify(public_key, claim.signed, signature, Suite.POSSESSION):
@@ -176,7 +176,7 @@ def gossip_id(node_id: NodeID, timestamp: int) -> ID:
 
 
 def claimed_ip_port(certificate_der: bytes, claim: SignedIP) -> ClaimedIpPort:
-    """Return a claim as it is passed on."""
+    """Return a claim as the message that is sent to other nodes."""
     return ClaimedIpPort(
         x509_certificate=certificate_der,
         ip_addr=_as_16_bytes(claim.ip),
@@ -188,11 +188,11 @@ def claimed_ip_port(certificate_der: bytes, claim: SignedIP) -> ClaimedIpPort:
 
 
 def parse_claimed_ip_port(message: ClaimedIpPort) -> NodeClaim:
-    """Read a claim that was passed on, and believe nothing of it yet: see `NodeClaim.verify`.
+    """Decode a claim sent by another node, without verifying it: see `NodeClaim.verify`.
 
     Raises:
-        InvalidClaimant: Its certificate is none.
-        InvalidAddress: Its address is none.
+        InvalidClaimant: Its certificate is invalid.
+        InvalidAddress: Its address is invalid.
         InvalidPort: Its port is 0.
     """
     certificate = message.x509_certificate

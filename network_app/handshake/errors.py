@@ -1,21 +1,21 @@
-"""Why a handshake, or an address that a node claims, is refused: the connection is closed.
+"""Errors of handshakes and of claimed addresses, which close the connection.
 
 HandshakeError
-├── WrongNetwork               another network's node
+├── WrongNetwork               a node of another network
 ├── ClocksDiffer               its clock is too far from ours
 ├── TooManySubnets             it tracks more than 16
 ├── InvalidSubnet              a subnet's ID is not 32 bytes
 ├── ConflictingOpinions        it supports and objects to the same proposal
-├── InvalidKnownPeers          its filter is none
-├── IncompatibleVersion        it runs something too old, or of another major version
-├── MalformedBlsSignature      no encoding of a signature
-├── WrongBlsSignature          not made with the validator's BLS key
-└── ClaimError                 of an address, told by its node or passed on by others
+├── InvalidKnownPeers          its filter is invalid
+├── IncompatibleVersion        its version is too old, or of another major version
+├── MalformedBlsSignature      not the encoding of a signature
+├── WrongBlsSignature          not signed with the validator's BLS key
+└── ClaimError                 a claimed address, sent by its node or by others
     ├── InvalidAddress         neither 4 nor 16 bytes
     ├── InvalidPort            port 0
-    ├── SignedInTheFuture      signed at a time that has not come
-    ├── InvalidClaimant        no certificate that nodes accept
-    └── WrongTlsSignature      not made with the certificate's key
+    ├── SignedInTheFuture      its signing time is in the future
+    ├── InvalidClaimant        a certificate that nodes do not accept
+    └── WrongTlsSignature      not signed with the certificate's key
 """
 
 from network_app.bloom import BloomError
@@ -23,7 +23,7 @@ from primitives.identity import CertificateError
 
 
 class HandshakeError(Exception):
-    """Something that ends the connection to whoever said it."""
+    """An error that closes the connection to the peer that caused it."""
 
 
 class WrongNetwork(HandshakeError):
@@ -36,7 +36,7 @@ class WrongNetwork(HandshakeError):
 
 
 class ClocksDiffer(HandshakeError):
-    """A node in another time."""
+    """A node whose clock differs too much."""
 
     def __init__(self, theirs: int, ours: int) -> None:
         super().__init__(f"peer's clock says {theirs}, ours {ours}: too far apart")
@@ -45,7 +45,7 @@ class ClocksDiffer(HandshakeError):
 
 
 class TooManySubnets(HandshakeError):
-    """More tracked subnets than a node may tell."""
+    """More tracked subnets than a node may send."""
 
     def __init__(self, count: int, limit: int) -> None:
         super().__init__(f"peer tracks {count} subnets, more than {limit}")
@@ -53,7 +53,7 @@ class TooManySubnets(HandshakeError):
 
 
 class InvalidSubnet(HandshakeError):
-    """A tracked subnet that is no ID."""
+    """A tracked subnet whose ID has the wrong length."""
 
     def __init__(self, size: int) -> None:
         super().__init__(f"tracked subnet ID has {size} bytes, not 32")
@@ -69,7 +69,7 @@ class ConflictingOpinions(HandshakeError):
 
 
 class InvalidKnownPeers(HandshakeError):
-    """A filter of known peers that is none."""
+    """An invalid filter of known peers."""
 
     def __init__(self, reason: BloomError) -> None:
         super().__init__(f"known peers: {reason}")
@@ -77,7 +77,7 @@ class InvalidKnownPeers(HandshakeError):
 
 
 class IncompatibleVersion(HandshakeError):
-    """A version that we do not talk to."""
+    """A version that this node does not support."""
 
     def __init__(self, version: str) -> None:
         super().__init__(f"version {version} is not compatible")
@@ -85,25 +85,25 @@ class IncompatibleVersion(HandshakeError):
 
 
 class MalformedBlsSignature(HandshakeError):
-    """Bytes that are no BLS signature, whosoever."""
+    """Bytes that do not encode any BLS signature."""
 
     def __init__(self) -> None:
         super().__init__("malformed BLS signature of the address")
 
 
 class WrongBlsSignature(HandshakeError):
-    """A BLS signature that is not the validator's."""
+    """A BLS signature that was not made with the validator's key."""
 
     def __init__(self) -> None:
         super().__init__("BLS signature of the address is not the validator's")
 
 
 class ClaimError(HandshakeError):
-    """An address that its node cannot have claimed like this."""
+    """An address claim that its node cannot have made in this form."""
 
 
 class InvalidAddress(ClaimError):
-    """Bytes that are no IP address."""
+    """Bytes that are not an IP address."""
 
     def __init__(self, size: int) -> None:
         super().__init__(f"IP address has {size} bytes, neither 4 nor 16")
@@ -111,7 +111,7 @@ class InvalidAddress(ClaimError):
 
 
 class InvalidPort(ClaimError):
-    """A port where nobody listens."""
+    """A port at which no node can listen."""
 
     def __init__(self) -> None:
         super().__init__("port is 0")
@@ -127,7 +127,7 @@ class SignedInTheFuture(ClaimError):
 
 
 class InvalidClaimant(ClaimError):
-    """A certificate that no node has."""
+    """A certificate that nodes do not use."""
 
     def __init__(self, reason: CertificateError) -> None:
         super().__init__(str(reason))
@@ -135,7 +135,7 @@ class InvalidClaimant(ClaimError):
 
 
 class WrongTlsSignature(ClaimError):
-    """A signature that is not of the certificate's key."""
+    """A signature that was not made with the certificate's key."""
 
     def __init__(self) -> None:
         super().__init__("signature of the address is not its node's")

@@ -1,4 +1,4 @@
-"""The first message of each side: made of what we are, and checked rule by rule (p2p.md 4)."""
+"""The first message of each side: created from our settings, and checked rule by rule (p2p.md 4)."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -30,26 +30,26 @@ from primitives.ids import ID, PRIMARY_NETWORK_ID
 
 MAX_SUBNETS = 16
 DEBATED_ACPS: frozenset[int] = frozenset()
-"""Proposals on which nodes have an opinion. Unspecified: none is debated at release 1.14.2."""
+"""Proposals on which nodes may state an opinion. Unspecified: none is open at release 1.14.2."""
 
 _MAX_STORED = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class PeerFacts:
-    """What a valid handshake says of its sender."""
+    """The content of a valid handshake."""
 
     version: Version
     claim: SignedIP
     tracked_subnets: tuple[ID, ...]
-    """Each once, in their order, without the Primary Network, which every node tracks."""
+    """Sorted and without duplicates or the Primary Network, which every node tracks."""
     supported_acps: tuple[int, ...]
-    """In their order; only those that are debated."""
+    """Sorted; only open proposals."""
     objected_acps: tuple[int, ...]
     upgrade_time: int
-    """Unix seconds; at most what a row can hold."""
+    """Unix seconds; limited to the range of a database column."""
     known_peers: BloomFilter
-    """Of gossip IDs of claims."""
+    """Gossip IDs of the claims known to the peer."""
     all_subnets: bool
 
 
@@ -68,15 +68,15 @@ def make(
     """Return our own handshake.
 
     Args:
-        network_id: Of the network that we are in.
+        network_id: ID of our network.
         now: Unix seconds.
         claim: Our address, signed with both keys.
         tracked_subnets: Without the Primary Network.
         known_peers: A filter of the claims that we know, and its salt.
-        all_subnets: Whether addresses of every subnet's validators are welcome.
+        all_subnets: Whether to request the addresses of every subnet's validators.
         upgrade_time: Unix seconds of the network's latest upgrade.
-        supported_acps: Debated proposals that we want.
-        objected_acps: Debated proposals that we do not want.
+        supported_acps: Open proposals that we support.
+        objected_acps: Open proposals that we object to.
     """
     entries, salt = known_peers
     return Handshake(
@@ -108,20 +108,20 @@ def check(
     clock_tolerance: int = TOLERANCE,
     debated_acps: Collection[int] = DEBATED_ACPS,
 ) -> PeerFacts:
-    """Believe a peer's handshake, or say which rule it breaks.
+    """Verify a peer's handshake and return its content.
 
     Args:
-        handshake: What it sent first.
-        certificate_der: What it showed as its TLS certificate.
-        network_id: Of the network that we are in.
+        handshake: The peer's first message.
+        certificate_der: The peer's TLS certificate.
+        network_id: ID of our network.
         now: Unix seconds.
-        validator_key: Its BLS key, if it validates the Primary Network and has one.
+        validator_key: The peer's BLS key, if it validates the Primary Network and has one.
         upgraded: Whether the network's latest upgrade is active.
         clock_tolerance: Seconds by which clocks may differ.
-        debated_acps: Proposals whose numbers are not dropped.
+        debated_acps: Open proposals; opinions on other proposals are dropped.
 
     Raises:
-        HandshakeError: The connection has to be closed.
+        HandshakeError: The handshake breaks a rule; the connection must be closed.
     """
     _check_network(handshake, network_id)
     _check_clock(handshake, now, clock_tolerance)
@@ -150,10 +150,10 @@ def check(
 
 
 def read_filter(message: FilterMessage) -> BloomFilter:
-    """Read a filter of known peers, of a handshake or of a later request for addresses.
+    """Parse the filter of known peers in a handshake or in a later request for addresses.
 
     Raises:
-        InvalidKnownPeers: It is none; an absent one is none too.
+        InvalidKnownPeers: The filter is invalid or missing.
     """
     try:
         return BloomFilter.parse(message.filter, message.salt)
@@ -184,7 +184,7 @@ def _tracked_subnets(handshake: Handshake) -> tuple[ID, ...]:
 def _opinions(
     handshake: Handshake, debated: Collection[int]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return which of the debated proposals are supported, and which objected to."""
+    """Return the open proposals that are supported, and those that are objected to."""
     supported = {acp for acp in handshake.supported_acps if acp in debated}
     objected = {acp for acp in handshake.objected_acps if acp in debated}
     if both := supported & objected:

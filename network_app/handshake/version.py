@@ -1,4 +1,4 @@
-"""What a node runs, and whose versions it talks to (p2p.md 4, the version rule)."""
+"""The version of a node, and the versions that it accepts from peers (p2p.md 4, the version rule)."""
 
 from typing import NamedTuple, Self
 
@@ -8,11 +8,11 @@ from network_app.handshake.errors import IncompatibleVersion
 from network_app.wire.p2p_pb2 import Client
 
 MAX_NAME = 24
-"""Characters of a peer's name that are kept."""
+"""Maximum length of a peer's name; longer names are cut off."""
 
 
 class Version(NamedTuple):
-    """A release of a node."""
+    """A release of the node software."""
 
     name: str
     major: int
@@ -21,10 +21,10 @@ class Version(NamedTuple):
 
     @classmethod
     def of(cls, client: Client) -> Self:
-        """Return what a peer says that it runs.
+        """Return the version that a peer announces.
 
-        Unspecified: the reference keeps any name. Here it is shortened and loses what cannot be
-        printed, since it is shown and stored.
+        Unspecified: the reference keeps any name. Here it is shortened, and non-printable characters are
+        removed, because the name is displayed and stored.
         """
         name = "".join(filter(str.isprintable, client.name[:MAX_NAME]))
         return cls(name, client.major, client.minor, client.patch)
@@ -44,19 +44,19 @@ class Version(NamedTuple):
 
 
 PROTOCOL = Version("avalanchego", 1, 14, 2)
-"""What this node announces: the release whose protocol it speaks."""
+"""The version that this node announces: the release whose protocol it implements."""
 MINIMUM = (1, 14, 0)
-"""The oldest that is accepted once the network's latest upgrade is active."""
+"""The oldest version accepted once the network's latest upgrade is active."""
 MINIMUM_BEFORE = (1, 13, 0)
-"""The oldest that is accepted before."""
+"""The oldest version accepted before that."""
 
 
 def check_compatible(version: Version, *, upgraded: bool = True) -> None:
-    """Accept a version that follows our rules.
+    """Verify that a version follows our rules.
 
     Args:
-        version: The peer's; its name does not matter.
-        upgraded: Whether the network's latest upgrade is active, as it is on networks of one's own.
+        version: The peer's version; the name is ignored.
+        upgraded: Whether the network's latest upgrade is active, as it is on private networks.
 
     Raises:
         IncompatibleVersion: It is too old, or of a later major version.

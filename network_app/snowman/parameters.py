@@ -133,6 +133,7 @@ def default_alpha(validators: int, *, local: bool) -> int:
     Unspecified: the reference uses 15 on every network. With 15, a network of five validators with equal
     stakes hardly makes progress while one of them is offline, so a local network of 4 to 9 validators uses
     13. Among nodes of the reference the default is 15, because a lower quorum is less safe than theirs.
+
     Args:
         validators: Number of validators of the network.
         local: Whether it is a local network of nodes of this program.

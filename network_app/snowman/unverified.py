@@ -1,4 +1,4 @@
-"""Blocks that failed verification, and their descendants, whose votes count for ancestors (snowman.md 8.1)."""
+"""Blocks that failed verification, and their descendants; votes for them count for ancestors (snowman.md 8.1)."""
 
 from collections import OrderedDict
 from typing import Generic, TypeVar

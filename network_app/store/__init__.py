@@ -1,1 +1,1 @@
-"""The only writer of the network's rows."""
+"""Writes the database tables of `network_app`; no other code writes them."""

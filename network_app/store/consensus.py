@@ -1,4 +1,4 @@
-"""Writes how the chains are being decided on, and what was decided."""
+"""Writes the state of the chains' consensus, and the decisions on blocks."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -9,7 +9,7 @@ from network_app.models import BlockDecision, ChainConsensus
 
 
 def write(report: ConsensusReport, now: datetime) -> None:
-    """Store how a chain is being decided on."""
+    """Store the state of a chain's consensus."""
     ChainConsensus.objects.bulk_create(
         [ChainConsensus(chain=report.alias, report=to_json(report), updated_at=now)],
         update_conflicts=True,
@@ -19,7 +19,7 @@ def write(report: ConsensusReport, now: datetime) -> None:
 
 
 def add(alias: str, decided: Sequence[DecidedBlock], keep: int) -> None:
-    """Store decisions on a chain's blocks, and forget the oldest of all chains above so many."""
+    """Store decisions on a chain's blocks; delete the oldest ones beyond `keep` over all chains."""
     if not decided:
         return
     rows = BlockDecision.objects.bulk_create([_row(alias, one) for one in decided])
@@ -27,7 +27,7 @@ def add(alias: str, decided: Sequence[DecidedBlock], keep: int) -> None:
 
 
 def begin_anew() -> None:
-    """Forget what an earlier run of the network's process reported; its decisions stay."""
+    """Delete the reports of an earlier run of the network process; its decisions are kept."""
     ChainConsensus.objects.all().delete()
 
 

@@ -1,4 +1,4 @@
-"""Blocks that were fetched while bootstrapping and wait to be executed."""
+"""Blocks that were fetched during bootstrapping and are not executed yet."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ _FORGET = "DELETE FROM network_app_fetchedblock WHERE chain = %s"
 
 
 def keep(db: Database, alias: str, blocks: Sequence[ParsedBlock]) -> None:
-    """Store blocks; one that was stored at the same height before is overwritten."""
+    """Store blocks; a block stored at the same height is overwritten."""
     db.upsert(
         FetchedBlock,
         _COLUMNS,
@@ -33,7 +33,7 @@ def keep(db: Database, alias: str, blocks: Sequence[ParsedBlock]) -> None:
 
 
 def above(db: Database, alias: str, height: int, count: int) -> list[bytes]:
-    """Return blocks above a height, lowest first, as long as each follows the one before."""
+    """Return consecutive blocks above a height, lowest first; stop where the chain of parents breaks."""
     found: list[bytes] = []
     last: tuple[int, bytes] | None = None
     for number, block_id, parent_id, raw in db.rows(_ABOVE, (alias, height, count)):
@@ -45,7 +45,7 @@ def above(db: Database, alias: str, height: int, count: int) -> list[bytes]:
 
 
 def lowest(db: Database, alias: str) -> tuple[BlockRef, ID] | None:
-    """Return the lowest block and its parent."""
+    """Return the lowest block and its parent's ID."""
     row = db.row(_LOWEST, (alias,))
     if row is None:
         return None
@@ -54,13 +54,13 @@ def lowest(db: Database, alias: str) -> tuple[BlockRef, ID] | None:
 
 
 def size(db: Database, alias: str) -> int:
-    """Return how many bytes the blocks have together."""
+    """Return the total size of the blocks in bytes."""
     row = db.row(_BYTES, (alias,))
     return 0 if row is None else int(row[0])
 
 
 def forget(db: Database, alias: str, up_to: int | None) -> None:
-    """Delete the blocks up to a height, or all."""
+    """Delete the blocks up to a height, or all if `up_to` is None."""
     if up_to is None:
         db.execute(_FORGET, (alias,))
     else:

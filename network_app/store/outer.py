@@ -1,4 +1,4 @@
-"""Outer blocks of accepted blocks: what they are wrapped in, without what is inside."""
+"""Rows of accepted outer blocks, without their inner blocks."""
 
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
@@ -31,53 +31,53 @@ _CERTIFICATES = "SELECT node_id FROM network_app_certificate WHERE node_id IN ({
 
 
 class Wrapping(NamedTuple):
-    """What a block is wrapped in (p2p.md 11.1)."""
+    """The fields of an outer block without its inner block (p2p.md 11.1)."""
 
     height: int
     block_id: ID
     kind: int
     time: int | None
-    """Unix seconds; None of options."""
+    """Unix seconds; None for options."""
     p_chain_height: int | None
     epoch_height: int | None
     epoch_number: int | None
     epoch_start: int | None
     proposer: NodeID | None
-    """None where nobody signed."""
+    """None if unsigned."""
     signature: bytes
     certificate: bytes
-    """The proposer's, DER."""
+    """The proposer's certificate, DER."""
 
     @property
     def place(self) -> BlockRef:
-        """Where the block stands."""
+        """Height and ID of the block."""
         return BlockRef(self.height, self.block_id)
 
 
 def tip(db: Database, alias: str) -> BlockRef | None:
-    """Return where the last outer block stands, or None when there is none."""
+    """Return height and ID of the last outer block, or None if there is no outer block."""
     row = db.row(_TIP, (alias,))
     return None if row is None else BlockRef(row[0], ID(bytes(row[1])))
 
 
 def latest(db: Database, alias: str, count: int) -> list[Wrapping]:
-    """Return the last outer blocks of a chain, the very last one first."""
+    """Return the last outer blocks of a chain, highest first."""
     return [_wrapping(row) for row in db.rows(_LATEST, (alias, count))]
 
 
 def between(db: Database, alias: str, first: int, last: int) -> list[Wrapping]:
-    """Return the outer blocks at heights first to last, in order."""
+    """Return the outer blocks at the heights from `first` to `last`, in order."""
     return [_wrapping(row) for row in db.rows(_BETWEEN, (alias, first, last))]
 
 
 def ids_at(db: Database, alias: str, heights: Sequence[int]) -> dict[int, ID]:
-    """Return the IDs of those of the outer blocks at these heights that are there."""
+    """Return the IDs of the outer blocks at these heights; missing ones are left out."""
     found = db.rows_by_keys(_IDS, [outer_id(alias, height) for height in heights])
     return {height: ID(bytes(block_id)) for height, block_id in found}
 
 
 def heights_of(db: Database, alias: str, block_ids: Sequence[ID]) -> dict[ID, int]:
-    """Return the heights of those blocks that are there."""
+    """Return the heights of these blocks; missing ones are left out."""
     found = db.rows_by_keys(_PLACES, list(block_ids), (alias,))
     return {ID(bytes(block_id)): height for block_id, height in found}
 
@@ -85,23 +85,23 @@ def heights_of(db: Database, alias: str, block_ids: Sequence[ID]) -> dict[ID, in
 def add(
     db: Database, alias: str, wrappings: Sequence[Wrapping], known: Collection[NodeID] = ()
 ) -> set[NodeID]:
-    """Store outer blocks, and the certificates of those who signed them.
+    """Store outer blocks, and the certificates of their signers.
 
-    The caller holds the chain's lock and the transaction in which the blocks inside are accepted.
+    The caller holds the chain's lock and the transaction that accepts the inner blocks.
 
     Args:
-        db: Where the blocks inside are.
-        alias: Of the chain.
+        db: Database of the inner blocks.
+        alias: Alias of the chain.
         wrappings: The blocks.
-        known: Nodes whose certificates are there and need not be looked up.
+        known: Nodes whose certificates are known to be stored.
 
     Returns:
-        The signers whose certificates were there before.
+        The signers whose certificates were already stored.
     """
     signers = {one.proposer: one.certificate for one in wrappings if one.proposer is not None}
     asked = [node_id for node_id in signers if node_id not in known]
     found = {NodeID(bytes(row[0])) for row in db.rows_by_keys(_CERTIFICATES, asked)}
-    # In one order: the other chain may be about to store the same ones.
+    # Sorted to avoid deadlocks, because the other chain may store the same certificates now.
     missing = sorted((node_id, signers[node_id]) for node_id in {*asked} - found)
     rows = ((node_id, str(node_id), der) for node_id, der in missing)
     db.upsert(Certificate, ("node_id", "node", "der"), rows)
@@ -110,7 +110,7 @@ def add(
 
 
 def delete_above(db: Database, alias: str, height: int) -> None:
-    """Delete the outer blocks above a height, of a chain that goes back to it."""
+    """Delete the outer blocks above a height, when a chain is rewound to it."""
     db.execute(
         "DELETE FROM network_app_outerblock WHERE chain = %s AND height > %s", (alias, height)
     )

@@ -1,4 +1,4 @@
-"""Writes who is connected, and what the network's process reports of itself."""
+"""Writes the connected peers, and the status of the network process."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -18,28 +18,28 @@ _UPDATED = (
 )  # fmt: skip
 
 KEPT = timedelta(days=30)
-"""For so long a node is remembered that does not come back."""
+"""Time for which a disconnected node is remembered."""
 MOST_KEPT = 10_000
-"""So many nodes that are gone are remembered."""
+"""Maximum number of disconnected nodes that are remembered."""
 AT_ONCE = 256
-"""While there are fewer rows, whoever is connected gets one at once."""
+"""Number of rows below which any connected peer gets a row immediately."""
 STAY = timedelta(minutes=5)
-"""For so long a stranger must be connected to get a row when there are more."""
+"""Time for which an unknown peer must be connected to get a row when there are more."""
 
 PARDON = timedelta(seconds=30)
-"""For so long, by the database's clock, a wish to ask a peer again is heeded: the network's process looks each second."""
+"""Validity of a pardon by the database's clock; the network process checks for pardons each second."""
 
 _GONE: Final[Mapping[str, Any]] = {"connected_since": None, "benched": [], "pardoned_at": None}
-"""What a row says of a node that is connected no longer: who is benched is told of those that could be asked."""
+"""Fields of a disconnected node; only peers that could be asked are shown as benched."""
 
 
 def write_connected(
     connected: Sequence[PeerInfo], benched: Mapping[NodeID, Collection[str]], now: datetime
 ) -> None:
-    """Store connected peers as they are now, and that others are connected no longer.
+    """Store the connected peers, and mark all others as disconnected.
 
-    Of strangers that were never here before, few are stored at once: anybody can come with a new
-    certificate each second. The caller holds the transaction.
+    Only few new unknown peers are stored immediately, because a node could connect with a new certificate
+    each second. The caller holds the transaction.
     """
     here = [peer.node_id for peer in connected]
     stored = dict(Peer.objects.filter(node_id__in=here).values_list("node_id", "connected_since"))
@@ -62,7 +62,7 @@ def write_connected(
 
 
 def _worth_a_row(new: Sequence[PeerInfo], now: datetime) -> list[PeerInfo]:
-    """Return who of those without a row gets one: no strangers, and strangers that stay."""
+    """Return the new peers that get a row: known peers, long-connected peers, and a few others."""
     if not new:
         return []
     room = max(0, AT_ONCE - Peer.objects.count())
@@ -77,20 +77,21 @@ def _worth_a_row(new: Sequence[PeerInfo], now: datetime) -> list[PeerInfo]:
 
 
 def pardon(node_id: NodeID) -> bool:
-    """Note that a benched peer is to be asked again; say whether it is connected and benched, by its last report."""
+    """Request that a benched peer is asked again; return whether it is connected and benched."""
     connected = Peer.objects.filter(node_id=node_id, connected_since__isnull=False)
     return bool(connected.exclude(benched=[]).update(pardoned_at=Now()))
 
 
 def has_pardons(benched: Collection[NodeID]) -> bool:
-    """Say whether one of the benched peers is perhaps to be asked again."""
+    """Return whether there may be a pardon for one of the benched peers."""
     return _wished(benched).exists()
 
 
 def take_pardons(benched: Collection[NodeID]) -> list[NodeID]:
-    """Return which of the benched peers are to be asked again, and forget that.
+    """Return the benched peers with a pardon, and delete the pardons.
 
-    A wish that is old was for an earlier bench, which has ended by itself. The caller holds the transaction.
+    An expired pardon was for an earlier bench period, which has already ended. The caller holds the
+    transaction.
     """
     wished = _wished(benched)
     age = ExpressionWrapper(Now() - F("pardoned_at"), output_field=DurationField())
@@ -105,14 +106,14 @@ def _wished(benched: Collection[NodeID]) -> QuerySet[Peer]:
 
 
 def forget_connections() -> None:
-    """Note at the start of the network's process that nobody is connected yet, or benched."""
+    """Mark all peers as disconnected and not benched, when the network process starts."""
     Peer.objects.filter(Q(connected_since__isnull=False) | ~Q(benched=[])).update(**_GONE)
 
 
 def prune(now: datetime) -> int:
-    """Forget nodes that were not seen for long, and the oldest where there are too many; how many.
+    """Delete nodes that were not seen for long, and the oldest beyond the limit; return their number.
 
-    Anybody can come with ever new certificates.
+    The limit is needed because nodes can connect with ever new certificates.
     """
     gone = Peer.objects.filter(connected_since=None)
     forgotten, _ = gone.filter(last_seen__lt=now - KEPT).delete()
@@ -133,7 +134,7 @@ def write_status(
     totals: Totals,
     failures: Sequence[DialFailure] = (),
 ) -> None:
-    """Store what the network's process says of itself."""
+    """Store the status of the network process."""
     NetworkStatus.objects.update_or_create(
         id=1,
         defaults={

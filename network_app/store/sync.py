@@ -1,4 +1,4 @@
-"""Writes how far each chain is."""
+"""Writes the progress of the chains."""
 
 from datetime import UTC, datetime
 
@@ -6,11 +6,11 @@ from network_app.models import ChainSync, SyncPhase
 from network_app.ports import SyncState
 
 PERIOD = 2.0
-"""Seconds over which a rate is measured, at least."""
+"""Minimum period over which a rate is measured, in seconds."""
 LONGEST = 365 * 86_400
-"""Seconds beyond which a forecast says nothing."""
+"""Maximum of a forecast in seconds; beyond it there is no forecast."""
 WEIGHT = 0.5
-"""Of the newest measurement in the running average."""
+"""Weight of the newest measurement in the running average."""
 
 _STATE = (
     "phase", "height", "target_height", "fetched", "beacons", "beacons_connected", "obstacle",
@@ -20,7 +20,7 @@ _END = ("finished_at", "seconds_left")
 
 
 def write(alias: str, state: SyncState, now: datetime) -> None:
-    """Store how far a chain is."""
+    """Store a chain's progress."""
     phase = SyncPhase.BOOTSTRAPPED if state.bootstrapped else SyncPhase.BOOTSTRAPPING
     row = ChainSync.objects.filter(chain=alias).first()
     if row is None or (row.phase != phase and phase == SyncPhase.BOOTSTRAPPING):
@@ -38,12 +38,12 @@ def write(alias: str, state: SyncState, now: datetime) -> None:
     if phase == SyncPhase.BOOTSTRAPPED:
         row.finished_at = row.finished_at or now
         row.seconds_left = 0.0
-    # Not all of it: its rate is measured by another process at the same time.
+    # Only these fields, because another process may be measuring the rate at the same time.
     row.save(update_fields=(*_STATE, *_END) if state.bootstrapped else _STATE)
 
 
 def measure(now: datetime) -> list[ChainSync]:
-    """Measure the rates of chains that are not done, and return their rows."""
+    """Measure the rates of bootstrapping chains, and return their rows."""
     bootstrapping = ChainSync.objects.filter(phase=SyncPhase.BOOTSTRAPPING)
     for row in bootstrapping:
         elapsed = (now - row.measured_at).total_seconds()
@@ -53,7 +53,7 @@ def measure(now: datetime) -> list[ChainSync]:
         known = row.blocks_per_second
         rate = rate if known is None else WEIGHT * rate + (1 - WEIGHT) * known
         left = row.target_height - row.height
-        # Whoever is done, or begins anew, has written that meanwhile.
+        # No update if the chain has finished or restarted in the meantime, which changes the row.
         bootstrapping.filter(pk=row.pk, measured_at=row.measured_at).update(
             blocks_per_second=rate,
             measured_height=row.height,
@@ -64,15 +64,15 @@ def measure(now: datetime) -> list[ChainSync]:
 
 
 def _seconds(left: int, rate: float) -> float | None:
-    """Return how long so many blocks take; None where nothing moves, or nobody would wait for it.
+    """Return the seconds until `left` blocks are executed; None if the forecast exceeds `LONGEST`.
 
-    The average of a chain that stands still comes ever nearer to zero and never is.
+    The average rate of a stalled chain approaches zero but does not reach it.
     """
     return left / rate if rate * LONGEST > left else None
 
 
 def begin_anew() -> None:
-    """Forget what an earlier run wrote: a node that starts has to reach the frontier again."""
+    """Delete the rows of an earlier run, because a starting node has to reach the frontier again."""
     ChainSync.objects.all().delete()
 
 

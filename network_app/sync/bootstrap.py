@@ -162,7 +162,7 @@ class Bootstrap:
         return height
 
     def _executed(self, before: BlockRef, accepted: Accepted) -> None:
-        """Note an executed batch. The first one proves that this node is behind, so it stops answering queries.
+        """Note an executed batch. The first one proves that this node is behind: it stops answering queries.
 
         Claims of peers prove nothing, but these blocks follow ours and are signed by their producers.
         """

@@ -83,7 +83,7 @@ THROTTLED = -4
 
 LONGEST_VARINT = 10
 MOST_TOLD = 1024
-"""Transactions per message. Senders end a message after 20 KiB, so no more than this fit into it."""
+"""Maximum number of transactions per message; senders end a message after 20 KiB, well below it."""
 
 
 def enclose(content: Request | Answer | AppGossip) -> Message:

@@ -21,7 +21,7 @@ class Arrival(NamedTuple):
 
 
 class FairQueue:
-    """A queue from which senders take turns. When it is full, the sender with the largest share loses its newest.
+    """A queue in which senders take turns. When it is full, the sender with the largest share loses its newest.
 
     A peer that floods the queue therefore displaces only its own transactions.
     """

@@ -1,5 +1,5 @@
-"""The peers' messages as values, and their bytes on the wire (p2p.md 2 and 3). Pure.
+"""Messages between peers, and their encoding (p2p.md 2 and 3). Pure.
 
-`p2p_pb2`, `sdk_pb2` and the like are made out of the .proto files by scripts/compile_protocol.sh.
-What a message means, and whether it may come now, is the business of the rooms above.
+scripts/compile_protocol.sh generates `p2p_pb2`, `sdk_pb2` and `node_pb2` from the .proto files. The layers
+above interpret the messages and decide whether a message may be sent at this time.
 """

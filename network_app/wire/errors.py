@@ -1,29 +1,29 @@
-"""Why bytes are no message, or a message no frame.
+"""Errors of messages and frames.
 
-A class stands for one reason; its place says what becomes of the connection:
+Each class is one reason; its base class determines the consequence for the connection:
 
     WireError
     ├── FrameTooLarge            a frame's length is above the limit: the connection is closed
-    ├── MessageTooLarge          a message of our own that no peer would take
+    ├── MessageTooLarge          a message of our own that peers would not accept
     └── UnreadableMessage        a frame that is skipped; the connection stays
-        ├── Unread               no fault of the peer's
-        │   ├── NoKind           none of the messages that are known here: of a later protocol
+        ├── Unread               not a fault of the peer
+        │   ├── NoKind           a message type unknown here, perhaps of a later protocol
         │   └── TooEarly         a chain's message before the handshake is finished
-        └── Unreadable           nobody sends it; a few of these are the connection's end
-            ├── MalformedMessage     no protobuf
-            ├── TooLargeForKind      more bytes than a message of its kind has
-            ├── TooManyFields        more elements than a message of its kind has
-            ├── MalformedCompression no zstd, or zstd that wants too much memory
-            └── CompressedTwice      what comes out of it is compressed
+        └── Unreadable           not sent by honest peers; a few of these close the connection
+            ├── MalformedMessage     not valid protobuf
+            ├── TooLargeForKind      more bytes than the limit for its kind
+            ├── TooManyFields        more elements than the limit for its kind
+            ├── MalformedCompression not zstd, or zstd that needs too much memory
+            └── CompressedTwice      the decompressed content is compressed
 """
 
 
 class WireError(Exception):
-    """Something that does not go over the wire, or came over it and should not have."""
+    """A message that cannot be sent, or that should not have been received."""
 
 
 class FrameTooLarge(WireError):
-    """A frame that is announced with too many bytes."""
+    """A frame whose length prefix is above the limit."""
 
     def __init__(self, size: int, limit: int) -> None:
         super().__init__(f"frame of {size} bytes exceeds the limit of {limit}")
@@ -31,7 +31,7 @@ class FrameTooLarge(WireError):
 
 
 class MessageTooLarge(WireError):
-    """A message of our own with too many bytes, before or after it was compressed."""
+    """A message of our own with too many bytes, before or after compression."""
 
     def __init__(self, kind: str, size: int, limit: int) -> None:
         super().__init__(f"{kind} of {size} bytes exceeds the limit of {limit}")
@@ -40,26 +40,26 @@ class MessageTooLarge(WireError):
 
 
 class UnreadableMessage(WireError):
-    """A frame of which no message is read."""
+    """A frame whose message is not read."""
 
 
 class Unread(UnreadableMessage):
-    """A frame that honest peers may send, too."""
+    """A frame that honest peers may also send."""
 
 
 class Unreadable(UnreadableMessage):
-    """A frame that no honest peer sends."""
+    """A frame that honest peers do not send."""
 
 
 class MalformedMessage(Unreadable):
-    """Bytes that are no protobuf of the expected shape."""
+    """Bytes that are not protobuf of the expected shape."""
 
     def __init__(self) -> None:
         super().__init__("malformed message")
 
 
 class NoKind(Unread):
-    """A message that is none of those known here."""
+    """A message of a type that is unknown here."""
 
     def __init__(self) -> None:
         super().__init__("message of no known kind")
@@ -73,7 +73,7 @@ class MalformedCompression(Unreadable):
 
 
 class TooEarly(Unread):
-    """A message that is read only after the handshake."""
+    """A message that is accepted only after the handshake."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(f"{kind} before the handshake is finished")
@@ -81,7 +81,7 @@ class TooEarly(Unread):
 
 
 class TooLargeForKind(Unreadable):
-    """A message with more bytes than those of its kind have."""
+    """A message with more bytes than the limit for its kind."""
 
     def __init__(self, kind: str, limit: int) -> None:
         super().__init__(f"{kind} exceeds the limit of {limit} bytes")
@@ -89,7 +89,7 @@ class TooLargeForKind(Unreadable):
 
 
 class TooManyFields(Unreadable):
-    """A message with more elements than those of its kind have."""
+    """A message with more elements than the limit for its kind."""
 
     def __init__(self, kind: str, limit: int) -> None:
         super().__init__(f"{kind} has more than {limit} fields")

@@ -1,7 +1,7 @@
-"""The fields that bytes of a protobuf message hold, found without making anything of them. Pure.
+"""Scans the fields of an encoded protobuf message without creating objects. Pure.
 
-Making objects costs a hundred times what these bytes took on the wire: look first at how many there
-would be. The values are read by protobuf itself.
+Decoding costs a hundred times as much as the bytes on the wire, so count the objects first. Protobuf itself
+decodes the values.
 """
 
 from collections.abc import Iterator
@@ -10,12 +10,12 @@ from typing import NamedTuple
 from network_app.wire.errors import MalformedMessage
 
 VARINT, FIXED_64, DELIMITED, FIXED_32 = 0, 1, 2, 5
-"""How a field is written; groups (3 and 4) are written by nobody any more."""
+"""Wire types of fields; groups (3 and 4) are obsolete."""
 LONGEST_VARINT = 10
 
 
 class Field(NamedTuple):
-    """A field's number, how it is written, and where its content is."""
+    """A field's number and wire type, and the position of its content."""
 
     number: int
     form: int
@@ -24,10 +24,10 @@ class Field(NamedTuple):
 
 
 def walk(raw: bytes, start: int = 0, end: int | None = None) -> Iterator[Field]:
-    """Return the fields of a message, each element of a repeated one, as they follow each other.
+    """Yield the fields of a message in order, with one item for each element of a repeated field.
 
     Raises:
-        MalformedMessage: Something is there that is no field.
+        MalformedMessage: The bytes are not a sequence of fields.
     """
     at, end = start, len(raw) if end is None else end
     while at < end:
@@ -36,13 +36,14 @@ def walk(raw: bytes, start: int = 0, end: int | None = None) -> Iterator[Field]:
 
 
 def next_field(raw: bytes, at: int, end: int) -> tuple[int, int, int]:
-    """Return the tag of the field that begins at a place before `end`, and where its content begins and ends.
+    """Return the tag of the field at position `at`, and where its content begins and ends.
 
-    A tag is a field's number, eight times, and how it is written.
+    A tag is a field's number times eight, plus its wire type. The field must end by `end`.
 
     Raises:
-        MalformedMessage: There is no field.
+        MalformedMessage: There is no valid field.
     """
+    # Fast path: most varints are one byte.
     # Most numbers are one byte.
     tag, at = raw[at], at + 1
     if tag >= 0x80:
@@ -66,10 +67,10 @@ def next_field(raw: bytes, at: int, end: int) -> tuple[int, int, int]:
 
 
 def count(raw: bytes, start: int, end: int, most: int) -> int:
-    """Return how many fields a message has; where it has more than `most`, one more than that.
+    """Return the number of fields of a message; stop counting at `most` plus one.
 
     Raises:
-        MalformedMessage: Something is there that is no field.
+        MalformedMessage: The bytes are not a sequence of fields.
     """
     at, found = start, 0
     while at < end and found <= most:
@@ -79,16 +80,16 @@ def count(raw: bytes, start: int, end: int, most: int) -> int:
 
 
 def number_at(raw: bytes) -> int:
-    """Return the number of the field that bytes begin with; 0 when they are none.
+    """Return the number of the first field; 0 if there are no bytes.
 
     Raises:
-        MalformedMessage: They begin with something else.
+        MalformedMessage: The bytes do not begin with a field.
     """
     return _varint(raw, 0, len(raw))[0] >> 3 if raw else 0
 
 
 def _varint(raw: bytes, at: int, end: int) -> tuple[int, int]:
-    """Return a number, and where it ends."""
+    """Return a varint's value, and the position after it."""
     value = shift = 0
     for place in range(at, min(at + LONGEST_VARINT, end)):
         byte = raw[place]

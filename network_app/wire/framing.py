@@ -1,6 +1,6 @@
-"""Frames: a length of four bytes, then a message, some kinds of them compressed (p2p.md 2).
+"""Frames: a four-byte length, then a message, compressed for some kinds (p2p.md 2).
 
-Sockets, and what becomes of a connection after an error, are in `network_app.peers`.
+`network_app.peers` contains the sockets and the handling of errors.
 """
 
 from typing import NamedTuple
@@ -24,13 +24,13 @@ from network_app.wire.limits import EARLY_KINDS, EARLY_SIZE, LARGEST, LIMITS
 from network_app.wire.p2p_pb2 import Message
 
 PREFIX = 4
-"""Bytes of a frame's length, which is big-endian."""
+"""Size of the length prefix of a frame in bytes; it is big-endian."""
 MAX_FRAME = LARGEST
-"""Bytes of a frame without its length, and of a message before it is compressed."""
+"""Maximum bytes of a frame without its length prefix, and of a message before compression."""
 LEVEL = 3
-"""How hard zstd tries."""
+"""Compression level of zstd."""
 MAX_WINDOW = 8 * 1024 * 1024
-"""Bytes that zstd may keep to look back: what RFC 8878 wants of every decoder. Its own limit is 128 MiB."""
+"""Maximum window of zstd in bytes, which RFC 8878 requires of every decoder; zstd's own limit is 128 MiB."""
 
 COMPRESSED = "compressed_zstd"
 COMPRESSED_KINDS = frozenset({
@@ -40,19 +40,19 @@ COMPRESSED_KINDS = frozenset({
     "app_request", "app_response", "app_error", "app_gossip",
     "simplex",
 })  # fmt: skip
-"""What is sent compressed. Every kind is read in either form."""
+"""Kinds of messages that are sent compressed. Received messages may be compressed or not."""
 
 
 KINDS = {field.number: field.name for field in Message.DESCRIPTOR.fields}
 KINDS_BY_TAG = {number << 3 | fields.DELIMITED: name for number, name in KINDS.items()}
 MOST_PARTS = 8
-"""Fields of `Message` itself: one, and room for what later protocols may add beside it."""
+"""Maximum number of fields of `Message` itself: one, and spare ones for later protocol versions."""
 HEAD = 16
-"""Bytes at the beginning of a decompressed message, which tell its kind."""
+"""Number of bytes at the start of a decompressed message that suffice to determine its kind."""
 
 
 class Part(NamedTuple):
-    """A field of `Message` that is known here, and where its content is."""
+    """A known field of `Message`, and the position of its content."""
 
     kind: str
     start: int
@@ -60,17 +60,17 @@ class Part(NamedTuple):
 
 
 def encode(message: Message) -> bytes:
-    """Return a message's whole frame.
+    """Return the complete frame of a message.
 
     Raises:
-        MessageTooLarge: No peer would read it.
+        MessageTooLarge: It exceeds the limit of peers.
         NoKind: The message is empty.
     """
     name = kind(message)
     payload = message.SerializeToString()
     _check_size(name, payload)
     if name in COMPRESSED_KINDS:
-        # A compressor of its own for each: they are not to be shared by threads, and cost 6 µs.
+        # A new compressor for each message, because compressors are not thread-safe; it costs 6 µs.
         packed = ZstdCompressor(level=LEVEL).compress(payload)
         payload = Message(compressed_zstd=packed).SerializeToString()
         _check_size(name, payload)
@@ -78,10 +78,10 @@ def encode(message: Message) -> bytes:
 
 
 def frame_size(prefix: bytes, *, early: bool = False) -> int:
-    """Return how many bytes follow a frame's first four.
+    """Return the length of a frame from its first four bytes.
 
     Raises:
-        FrameTooLarge: More than are read; `early`: before the handshake is finished.
+        FrameTooLarge: It exceeds the limit; `early`: the limit before the handshake is finished.
     """
     size = int.from_bytes(prefix, "big")
     limit = EARLY_SIZE if early else MAX_FRAME
@@ -91,10 +91,10 @@ def frame_size(prefix: bytes, *, early: bool = False) -> int:
 
 
 def decode(payload: bytes) -> Message:
-    """Read the message of a frame, without the frame's length.
+    """Decode the message of a frame without its length prefix.
 
     Raises:
-        UnreadableMessage: It holds none.
+        UnreadableMessage: There is no valid message.
     """
     return parse(unpack(payload))
 
@@ -102,10 +102,10 @@ def decode(payload: bytes) -> Message:
 def unpack(payload: bytes, *, early: bool = False) -> bytes:
     """Return the bytes of a frame's message: decompressed, and within the limits of its kind.
 
-    It costs little whatever is in it; `parse` then makes no more objects than the limits say.
+    The cost is small for any content; `parse` then creates only as many objects as the limits allow.
 
     Raises:
-        UnreadableMessage: It holds no message, or none that is read; `early`: that is read before
+        UnreadableMessage: There is no valid message, or it is not accepted; `early`: not accepted before
             the handshake is finished.
     """
     parts = _parts(payload)
@@ -118,10 +118,10 @@ def unpack(payload: bytes, *, early: bool = False) -> bytes:
 
 
 def parse(content: bytes) -> Message:
-    """Make the message of what `unpack` returned.
+    """Decode the message from the result of `unpack`.
 
     Raises:
-        MalformedMessage: It is no protobuf.
+        MalformedMessage: It is not valid protobuf.
     """
     try:
         return Message.FromString(content)
@@ -130,10 +130,10 @@ def parse(content: bytes) -> Message:
 
 
 def kind(message: Message) -> str:
-    """Return which message it is, by the name of its field: "ping", "peer_list" and so on.
+    """Return the kind of a message by the name of its field: "ping", "peer_list" and so on.
 
     Raises:
-        NoKind: None that is known here.
+        NoKind: The kind is unknown here.
     """
     name: str | None = message.WhichOneof("message")
     if name is None:
@@ -147,7 +147,7 @@ def _check_size(name: str, payload: bytes) -> None:
 
 
 def _parts(raw: bytes) -> list[Part]:
-    """Return the known fields of a message's bytes; of several, the last one is the message."""
+    """Return the known fields of a message's bytes; if there are several, the last one is the message."""
     parts: list[Part] = []
     at, end, found = 0, len(raw), 0
     while at < end:
@@ -164,7 +164,7 @@ def _parts(raw: bytes) -> list[Part]:
 
 
 def _check(content: bytes, parts: list[Part], *, early: bool) -> None:
-    """Hold a message, with all that it overwrites, against the limits."""
+    """Check the limits for all known fields, including those that a later field overwrites."""
     for part in parts:
         if part.kind == COMPRESSED:
             raise CompressedTwice
@@ -177,10 +177,10 @@ def _check(content: bytes, parts: list[Part], *, early: bool) -> None:
 
 
 def _most_bytes(name: str, *, early: bool = False) -> int:
-    """Return how large a message of a kind may be, decompressed.
+    """Return the maximum size of a message of this kind, decompressed.
 
     Raises:
-        TooEarly: It is not read before the handshake is finished.
+        TooEarly: The kind is not accepted before the handshake is finished.
     """
     if early and name not in EARLY_KINDS:
         raise TooEarly(name)
@@ -189,9 +189,9 @@ def _most_bytes(name: str, *, early: bool = False) -> int:
 
 
 def _decompress(packed: bytes, *, early: bool) -> bytes:
-    """Return what is in a zstd frame, whose header is not believed: as much as its kind may have."""
-    # A stream gives no more than it is asked for. One that is cut off ends early and quietly, and
-    # then so does the message in it.
+    """Decompress a zstd frame up to the limit of its kind, without trusting the size in its header."""
+    # A stream returns at most the requested bytes. A truncated frame ends without an error, and the
+    # message in it is then truncated too.
     stream = ZstdDecompressor(max_window_size=MAX_WINDOW).stream_reader(
         packed, read_across_frames=True
     )
@@ -208,7 +208,7 @@ def _decompress(packed: bytes, *, early: bool) -> bytes:
 
 
 def _first_kind(head: bytes) -> str:
-    """Return the kind of a message that begins like this. Nothing stands before it, or it is unknown."""
+    """Return the kind of a message from its first bytes, which must belong to a known field."""
     number = fields.number_at(head)
     if number not in KINDS:
         raise NoKind
@@ -218,17 +218,17 @@ def _first_kind(head: bytes) -> str:
 
 
 class Packed(NamedTuple):
-    """A whole frame, and which message is in it."""
+    """A complete frame, and the kind of its message."""
 
     kind: str
     frame: bytes
 
 
 def pack(message: Message) -> Packed:
-    """Return a message with its frame.
+    """Return the frame and the kind of a message.
 
     Raises:
-        MessageTooLarge: No peer would read it.
+        MessageTooLarge: It exceeds the limit of peers.
         NoKind: The message is empty.
     """
     return Packed(kind(message), encode(message))

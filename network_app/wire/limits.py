@@ -1,6 +1,6 @@
-"""How much of each kind of message is read: its bytes, and the fields in it (p2p.md 2 to 5, 9). Pure.
+"""Limits for each kind of message: its bytes, and the number of its fields (p2p.md 2 to 5, 9). Pure.
 
-Unspecified: the reference reads 2 MiB of whatever kind. A limit here is several times what its
+Unspecified: the reference accepts 2 MiB for every kind. A limit here is several times the size that its
 messages need: 20 IDs of a frontier, 15 addresses of 2.6 KiB, a filter for tens of thousands of keys.
 """
 
@@ -8,20 +8,20 @@ from typing import NamedTuple
 
 KIB = 1024
 LARGEST = 2048 * KIB
-"""Bytes of any message."""
+"""Maximum bytes of any message."""
 EARLY_SIZE = 64 * KIB
-"""Bytes of a message, and of a frame, before the handshake is finished."""
+"""Maximum bytes of a message, and of a frame, before the handshake is finished."""
 EARLY_KINDS = frozenset({"ping", "pong", "handshake", "get_peer_list", "peer_list"})
-"""What is read before that."""
+"""Kinds of messages that are accepted before the handshake is finished."""
 
 
 class Limit(NamedTuple):
-    """What a message of one kind may have."""
+    """The limits for one kind of message."""
 
     size: int
-    """Bytes of it, decompressed."""
+    """Maximum bytes, decompressed."""
     fields: int
-    """Fields in it, each element of a repeated one; those that nobody knows count too."""
+    """Maximum number of fields, including unknown ones and each element of a repeated field."""
 
 
 _FEW = 16
