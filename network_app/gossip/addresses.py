@@ -32,7 +32,7 @@ class AddressBook:
 
     Args:
         own: This node's claim. It is in the filter, but not in answers, because every requester knows it.
-        wanted: Whether to connect to a node: it is a validator or in the list of tracked nodes.
+        wanted: Whether to connect to a node: it is a validator, or was found at a tracked address.
         most_known: Maximum number of claims.
         filter_interval: Seconds after which the filter is rebuilt.
         random: Selects the claims of an answer.

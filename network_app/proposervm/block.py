@@ -123,7 +123,7 @@ def build_signed(
     certificate: bytes,
     key: PrivateKey,
 ) -> SignedBlock:
-    """Build a block and sign it; `certificate` is the DER certificate of the key.
+    """Build a block and sign it; `certificate` is the key's certificate in DER.
 
     Raises:
         InvalidCertificate: Nodes do not accept such certificates from each other.

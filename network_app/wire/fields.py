@@ -44,7 +44,6 @@ def next_field(raw: bytes, at: int, end: int) -> tuple[int, int, int]:
         MalformedMessage: There is no valid field.
     """
     # Fast path: most varints are one byte.
-    # Most numbers are one byte.
     tag, at = raw[at], at + 1
     if tag >= 0x80:
         tag, at = _varint(raw, at - 1, end)
