@@ -3,7 +3,7 @@
 This module turns signed envelopes into transactions with verified signers, without reading accounts. Then
 `admissions` stores those that the pool accepts. The transactions of several threads are written together, in one
 database transaction. Single calls that arrive together are combined earlier: the endpoints gather them for one thread
-(`jsonrpc.gathering`).
+(`jsonrpc.dispatch.gathering`).
 """
 
 from collections.abc import Sequence
