@@ -1,4 +1,4 @@
-"""The C-Chain as a Django app, and the one chain of the process for those whom nobody can give it."""
+"""The Django app of the C-Chain, and the process-wide chain for code that gets no chain as an argument."""
 
 from django.apps import AppConfig, apps
 
@@ -12,22 +12,22 @@ class CChainConfig(AppConfig):
     verbose_name = "C-Chain"
 
     chain: EvmChain
-    """Set by who puts the process together."""
+    """Set by the code that starts the process."""
 
 
 def evm_chain() -> EvmChain:
-    """Return the C-Chain of this process, for where Django or Celery call and nobody passes it on."""
+    """Return the C-Chain of this process, for code that Django or Celery call without an argument for it."""
     return _config().chain
 
 
 def find_evm_chain(name: str) -> EvmChain | None:
-    """Return the chain of this process that a name means, an alias or a blockchain ID; None: there is none."""
+    """Return the chain of this process with this alias or blockchain ID, or None if there is no such chain."""
     chain = evm_chain()
     return chain if chain.is_named(name) else None
 
 
 def use(chain: EvmChain) -> None:
-    """Let a chain be the C-Chain of this process from now on."""
+    """Make a chain the C-Chain of this process."""
     _config().chain = chain
 
 

@@ -1,4 +1,4 @@
-"""One EVM chain of a process: its rules, its rows, and all that the process keeps of it in memory."""
+"""One EVM chain of a process: its rules, its database, and everything the process keeps in memory for it."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -62,7 +62,7 @@ WEI = 10**18
 """Wei of one coin."""
 
 GAS_CAP = 50_000_000
-"""Gas of one call where no setting says how much, as in geth."""
+"""Gas limit of a call where no setting gives one, as in geth."""
 
 N = TypeVar("N", int, float)
 
@@ -70,52 +70,55 @@ _NETWORKS = {1: "mainnet", 5: "testnet"}
 
 
 class NoBlockchainID(Exception):
-    """No P-Chain knows the chain, or not yet: there is no genesis."""
+    """The P-Chain does not know the chain, or has no genesis yet."""
 
 
 def _no_fork() -> None:
-    """Say that a chain is no fork."""
+    """Return None: the chain is not a fork."""
 
 
 def _no_chain_id() -> None:
-    """Say that there are no rows that tell a chain ID."""
+    """Return None: no row gives a chain ID."""
 
 
 def _nobody() -> bool:
-    """Say no: nobody is connected."""
+    """Return False: no peer is connected."""
     return False
 
 
 def _the_beginning() -> int:
-    """Return the beginning of Unix time."""
+    """Return the start of Unix time."""
     return 0
 
 
 class EvmChain:
-    """A chain on one database, with what differs between chains as arguments.
+    """A chain on one database; everything in which chains differ is an argument.
 
-    Nothing is shared with another one. What costs something is made at its first use.
+    Two chains share nothing. Expensive attributes are created on first use.
 
     Args:
-        node: The settings: which network it is, and the limits of the process.
-        db: Where its rows are.
-        pointers: Of the node that it belongs to; without, it has its own.
-        aliases: The chain's names; by the first caches and pointers that chains share know it.
-        blockchain_id: Says its blockchain ID, which comes with the P-Chain's genesis; raises
-            `NoBlockchainID` before. None: it has none.
-        genesis_file: Reads its genesis file; without one the settings say which it is.
+        node: The settings: which network this is, and the limits of the process.
+        db: The database with the chain's rows.
+        pointers: Where the node publishes its events; by default the chain publishes its own.
+        aliases: The chain's names. The first one identifies the chain in caches and events shared with
+            other chains.
+        blockchain_id: Returns the blockchain ID, which the P-Chain's genesis determines; raises
+            `NoBlockchainID` before that is known. None: the chain has no blockchain ID.
+        genesis_file: Returns the genesis file; without it the settings choose the file.
     """
 
     vm: ChainVM[EvmBlock]
-    """Its processing blocks: for whoever holds the lock of `consensus`. `services.composition` sets both."""
+    """Its processing blocks; use it only under the lock of `consensus`. `services.composition` sets both."""
     consensus: Consensus[Block]
-    """Who decides on its blocks."""
+    """Decides on the chain's blocks."""
     admissions: GroupCommit[Newcomer, Outcome]
-    """What several threads bring to the pool is committed together; `services.composition` sets it too."""
+    """Commits the transactions that several threads add to the pool together; set by `services.composition`."""
     while_mining: Callable[[str], AbstractContextManager[None]]
-    """Has blocks accepted in its body only while they are made so (`services.vm.EvmVM.mining`); set there likewise."""
+    """Context manager: blocks in its body are accepted only while this mining mode is set
+    (`services.vm.EvmVM.mining`). Set by `services.composition`."""
     mine_on_arrival: Callable[[], None]
-    """Lets transactions go straight into blocks from now on, in a process that serves and may make them; set there likewise."""
+    """Mines each transaction directly as it arrives from now on, in a serving process that may build blocks.
+    Set by `services.composition`."""
 
     def __init__(
         self,
@@ -133,43 +136,43 @@ class EvmChain:
         self._find_id = blockchain_id
         self._genesis_file = genesis_file
         self.pointers = pointers or Pointers(node.profile)
-        """What tells those who follow it; see `notifications`."""
+        """Publishes the chain's events to subscribers; see `notifications`."""
         self.building = Building(aliases[0], node.profile)
-        """Its blocks in the making."""
+        """The blocks that are being built."""
         self.producer = Wakeup("cchain_app.produce_blocks", Lock.CCHAIN_PRODUCER, db, node.profile)
         self.last_accepted_at = 0.0
-        """When this process accepted the last block, on the monotonic clock in seconds; 0: none yet."""
+        """When this process last accepted a block, on the monotonic clock in seconds; 0: never."""
         self.on_accepted: list[Callable[[Sequence[AcceptedBlock]], None]] = []
-        """Who is told of blocks that this process has accepted, after the commit; quick ones that do not raise."""
+        """Called after the commit with blocks that this process accepted; must be quick and not raise."""
         self.local_file = self.new_local_file
-        """Says what a local chain's genesis file is; `services.composition` has it look at what is there."""
+        """Returns the genesis file of a local chain; replaced by `services.composition`, which looks at the stored chain."""
         self.indexing = IndexingTime(node.profile)
-        """How long calls and tokens may be written as rows at a time."""
+        """How long calls and tokens may be written as rows in one go."""
         self.half_recorded: HalfRecorded | None = None
-        """The block in whose middle the writing of calls has stopped, for who goes on with it."""
+        """The block whose calls are only partly written; the next run continues with it."""
         self.progress: Callable[[], Progress | None] = up_to_date
-        """How far bootstrapping is; whoever follows other nodes sets it. Asked on the event loop."""
+        """How far bootstrapping is; set by the code that follows other nodes, called on the event loop."""
         self.has_peers: Callable[[], bool] = _nobody
-        """Whether other nodes are connected, which see its blocks; the node sets it."""
+        """Whether peers are connected, which see the chain's blocks; set by the node."""
         self.least_time: Callable[[], int] = _the_beginning
-        """Unix seconds below which the node's clock may not go: another chain's last block. Likewise."""
+        """Earliest Unix time to which the node's clock may be set: another chain's last block. Set by the node."""
         self.find_fork: Callable[[], Fork | None] = _no_fork
-        """Reads from the rows which fork the chain is; `services.composition` sets it."""
+        """Reads from the database which fork the chain is; set by `services.composition`."""
         self.find_chain_id: Callable[[], int | None] = _no_chain_id
-        """Reads from the rows the chain ID of the chain there; None: it is to begin. Likewise."""
+        """Reads the chain ID from the database; None: no chain is stored yet. Set by `services.composition`."""
         self._fork: Fork | None = None
         self._fork_is_known = False
         self.before_rewinding: list[Callable[[], None]] = []
-        """Called before a development chain goes back, while all its blocks are there."""
+        """Called before a development chain is rewound, while all its blocks still exist."""
         self.on_rewinding: list[Callable[[int], None]] = []
-        """Called in the transaction in which blocks above a height are deleted, with that height."""
+        """Called with a height, in the transaction that deletes the blocks above that height."""
 
     @cached_property
     def blockchain_id(self) -> ID:
-        """The ID of the transaction that creates the chain: its name in paths, calls and between nodes.
+        """The ID of the transaction that creates the chain. It names the chain in paths, in calls and between nodes.
 
         Raises:
-            NoBlockchainID: There is none (yet).
+            NoBlockchainID: The chain has no ID, or no ID yet.
         """
         if self._find_id is None:
             raise NoBlockchainID
@@ -177,7 +180,7 @@ class EvmChain:
 
     @property
     def is_development(self) -> bool:
-        """Whether its state, clock and blocks may be changed by hand: it is local, and nobody else decides."""
+        """Whether cheats may change state, clock and blocks: the network is local and this node alone decides."""
         node = self.node
         return (
             node.network_id == LOCAL and node.development and not node.votes and not node.bootstrap
@@ -185,9 +188,9 @@ class EvmChain:
 
     @property
     def fork(self) -> Fork | None:
-        """Which block of another chain it goes on from; None: it has a genesis of its own, or no rows yet.
+        """The block of another chain from which this one continues; None: it has its own genesis, or no rows yet.
 
-        Read once: no chain becomes a fork but at its beginning, and by anvil_reset.
+        Read once, because a chain becomes a fork only when it begins, or by anvil_reset.
         """
         if not self._fork_is_known:
             self._fork = self.find_fork() if self.is_development else None
@@ -202,21 +205,21 @@ class EvmChain:
 
     @property
     def begun_number(self) -> int:
-        """The height at which it began, below which nobody goes back: of a fork with a replay that block's."""
+        """The height at which the chain began, the limit of rewinds; for a fork with a replay, the replayed block's."""
         fork = self.fork
         return 0 if fork is None else fork.begun_number
 
     def read_fork_again(self) -> None:
-        """Forget which fork it is: it has just begun, or anvil_reset has made it another one."""
+        """Forget which fork the chain is: it has just begun, or anvil_reset has changed it."""
         self._fork, self._fork_is_known = None, False
         self.read_genesis_again()
 
     @cached_property
     def upstream(self) -> Upstream | None:
-        """The remote node of a fork; None: no setting names one. anvil_reset and anvil_setRpcUrl put another here.
+        """The remote node of a fork; None: no setting names one. anvil_reset and anvil_setRpcUrl replace it.
 
         Raises:
-            MalformedForkSetting: The settings name none that can be asked.
+            MalformedForkSetting: The settings name no usable URL.
         """
         node = self.node
         if not (node.fork_url and self.is_development):
@@ -225,7 +228,7 @@ class EvmChain:
 
     @property
     def call_seconds(self) -> float:
-        """After how many seconds a call is given up; on a fork it may have to wait for the remote node, too."""
+        """Seconds after which a call is aborted; longer on a fork, where it may wait for the remote node."""
         node = self.node
         return (
             node.rpc_call_timeout
@@ -234,7 +237,7 @@ class EvmChain:
         )
 
     def is_named(self, name: str) -> bool:
-        """Say whether a name means this chain: one of its aliases, or its blockchain ID."""
+        """Return whether a name means this chain: one of its aliases, or its blockchain ID."""
         if name in self.aliases:
             return True
         try:
@@ -257,22 +260,23 @@ class EvmChain:
 
     @cached_property
     def genesis(self) -> Genesis:
-        """The genesis of this chain; of a fork what its own blocks go by. Raises as `own_genesis`.
+        """The genesis of this chain; for a fork, with the rules of the fork's own blocks. Raises as `own_genesis`.
 
-        A local chain's ID is that of the rows: anvil_setChainId may have changed it since the chain began.
+        A local chain's ID is the stored one: anvil_setChainId may have changed it since the chain began.
         """
         found, fork = self.own_genesis, self.fork
         if fork is None:
             chain_id = self.find_chain_id() if self.node.network_id == LOCAL else None
             return found if chain_id is None else found.with_chain_id(chain_id)
-        # Its base fee follows from the pin's by EIP-1559 alone, and its gas limit goes on as the pin's.
+        # Its base fee follows from the pin's by EIP-1559 alone, and its gas limit starts from the pin's.
         config = replace(found.config, chain_id=fork.chain_id, min_base_fee=0)
         return replace(found, config=config, gas_limit=self.node.gas_limit or fork.gas_limit)
 
     def go_by(self, chain_id: int | None) -> None:
-        """Take the chain ID of the rows, if it is another one than this process knows.
+        """Use the chain ID from the database if it differs from the one this process knows.
 
-        Event loops read the rules meanwhile, and must not read rows: new ones are put in the place of the old.
+        New rules replace the old ones in one step, because event loops read them meanwhile and must not query
+        the database.
         """
         if chain_id is None or "genesis" not in self.__dict__:
             return
@@ -285,9 +289,9 @@ class EvmChain:
     def genesis_file(self) -> bytes:
         """Return the chain's genesis file.
 
-        Unless the chain was given one, it is the one that NODE_GENESIS names, else the one that other
-        nodes of the network gave, else the one that comes with the node; a local chain goes on with
-        the one that it began with, whatever comes with this version.
+        A chain that was given a file uses that one. Else the first of these: the file that NODE_GENESIS names,
+        the file fetched from other nodes of the network, the file that comes with the node. A local chain keeps
+        the file that it began with, whichever file comes with this version.
         """
         if self._genesis_file is not None:
             return self._genesis_file()
@@ -299,9 +303,9 @@ class EvmChain:
         return self.local_file() if network is None else built_in_text(network)
 
     def new_local_file(self) -> bytes:
-        """Return the genesis file with which a local chain begins now, as the settings want it.
+        """Return the genesis file with which a new local chain begins, according to the settings.
 
-        A chain to develop against has the accounts of NODE_MNEMONIC in it, with NODE_BALANCE each.
+        On a development chain it funds the accounts of NODE_MNEMONIC with NODE_BALANCE each.
 
         Raises:
             KeyringError: The settings give no accounts.
@@ -318,7 +322,7 @@ class EvmChain:
 
     @property
     def local_choices(self) -> LocalChoices:
-        """What the settings want of a local chain that begins."""
+        """Return the settings for a local chain that begins."""
         node = self.node
         return LocalChoices(
             hardfork=fork_named(node.hardfork) or "",
@@ -329,18 +333,18 @@ class EvmChain:
 
     @property
     def is_local_genesis(self) -> bool:
-        """Whether nobody gives this chain a genesis file, so that it has the local one."""
+        """Whether the chain uses the local genesis file because no other file is given."""
         given = self._genesis_file is not None or self.node.genesis or self.fetched_genesis.exists()
         return not given and self.node.network_id not in _NETWORKS
 
     @property
     def kept_genesis(self) -> Path:
-        """Where the genesis file is kept with which a local chain has begun."""
+        """Path of the stored genesis file with which a local chain began."""
         return Path(self.node.directory) / "cchain_genesis.json"
 
     @cached_property
     def keyring(self) -> Keyring:
-        """The keys of the accounts that this node signs for: a development chain's, else none.
+        """The keys with which this node signs: those of a development chain's accounts, else no keys.
 
         Raises:
             KeyringError: The settings give no keys.
@@ -352,30 +356,30 @@ class EvmChain:
 
     @property
     def has_private_keys(self) -> bool:
-        """Whether the node signs with keys of a mnemonic that is not the public one."""
+        """Whether the node signs with keys of a mnemonic other than the public one."""
         return self.is_development and not is_public(self.node.mnemonic)
 
     @cached_property
     def derivation(self) -> Derivation:
-        """The keys of NODE_MNEMONIC's further accounts: those that personal_newAccount makes."""
+        """Derives the keys of NODE_MNEMONIC's further accounts, which personal_newAccount creates."""
         return Derivation(self.node.mnemonic, self.node.derivation_path)
 
     @property
     def fetched_genesis(self) -> Path:
-        """Where a genesis file that came from other nodes is kept."""
+        """Path of a genesis file that was fetched from other nodes."""
         return Path(self.node.directory) / "genesis" / "cchain.json"
 
     def read_genesis(self) -> None:
-        """Read which genesis this is where rows may be read: event loops ask for it, and must not.
+        """Read the genesis where database access is allowed: event loops need it and must not query.
 
         Raises:
             GenesisFileError: The file cannot be used.
-            DatabaseError: What is there cannot be read.
+            DatabaseError: The stored chain cannot be read.
         """
         _ = self.genesis
 
     def read_genesis_again(self) -> None:
-        """Forget which genesis was read: other nodes have given another one."""
+        """Forget the genesis that was read: other nodes have sent another one."""
         for name in ("own_genesis", "genesis", "config", "pool_limits"):
             self.__dict__.pop(name, None)
         self.memory.rules_changed()
@@ -392,35 +396,35 @@ class EvmChain:
 
     @cached_property
     def recover_senders(self) -> RecoverMany:
-        """What recovers the senders of many signatures: in parallel where the engine can."""
+        """Recovers the senders of many signatures, in parallel where the engine can."""
         return select_recovery(self.node.engine)
 
     def rules(self, pin: Hash | None = None) -> BlockRules:
-        """Return what blocks are executed by, as the chain is now.
+        """Return the rules that execute blocks, as the chain is now.
 
         Args:
-            pin: Of a fork: the block of the other chain that it goes on from, where it stands on that one's state.
+            pin: The fork block, for a fork whose state is still that of the other chain.
         """
         return BlockRules(self.config, self.genesis.gas_limit, self.engine, self.encode_logs, pin)
 
     @cached_property
     def encode_logs(self) -> EncodeLogs:
-        """What encodes the logs of receipts, chosen once: each call on `pending` asks for the rules."""
+        """Encodes the logs of receipts; chosen once, because each call on `pending` needs it."""
         return select_encode_logs(native=is_native(self.node.engine))
 
     @cached_property
     def trie(self) -> StateTrie:
-        """The state trie that goes with the engine; it remembers the nodes of the head."""
+        """The state trie that belongs to the engine; it caches the nodes of the head."""
         return select_trie(self.node.engine)
 
     @cached_property
     def proof_trie(self) -> StateTrie:
-        """A trie for proofs, apart from the one that remembers the head for the next block."""
+        """A trie for proofs, separate from the one that caches the head's nodes for the next block."""
         return select_trie(self.node.engine)
 
     @cached_property
     def memory(self) -> Memory:
-        """What this process remembers of the chain."""
+        """The in-memory caches of the chain."""
         node = self.node
         return make_memory(
             native=is_native(node.engine),
@@ -436,7 +440,7 @@ class EvmChain:
 
     @cached_property
     def pool_limits(self) -> PoolLimits:
-        """The limits that the `NODE_POOL_…` settings and the fee cap give."""
+        """The limits given by the `NODE_POOL_…` settings and the fee cap."""
         node = self.node
         fee_cap = self._chosen(node.rpc_tx_fee_cap, 100.0, 0.0)
         return PoolLimits(
@@ -454,27 +458,27 @@ class EvmChain:
     def gas_cap(self, block_gas_limit: int) -> int:
         """Return the most gas that one call may use, 0: any (NODE_RPC_GAS_CAP).
 
-        Unspecified: on a chain to develop against that is no less than a block has, so that whatever can be mined can
-        be called and estimated.
+        Unspecified: on a development chain it is at least the block gas limit, so that every transaction that can
+        be mined can also be called and estimated.
 
         Args:
-            block_gas_limit: Of the block that the call is for.
+            block_gas_limit: Gas limit of the block that the call runs in.
         """
         return self._chosen(self.node.rpc_gas_cap, GAS_CAP, max(GAS_CAP, block_gas_limit))
 
     def _chosen(self, given: N, usual: N, to_develop: N) -> N:
-        """Return a setting, or where it is -1 what is usual, or right on a chain to develop against."""
+        """Return a setting; where it is -1 return its usual value, or its value for a development chain."""
         if given >= 0:
             return given
         return to_develop if self.is_development else usual
 
     @cached_property
     def filter_index(self) -> FilterIndex:
-        """The index of all polled filters: this process's, or where there is Redis that of all processes."""
+        """The index of all polled filters: of this process, or, with Redis, of all processes."""
         node = self.node
         if node.profile != "production":
             return MemoryIndex(node.filters, node.filter_lifetime)
-        # Only here: Redis' client takes a fifth of a second to import.
+        # Imported here because Redis' client takes a fifth of a second to import.
         from redis import Redis
 
         entry = settings.CACHES[FILTERS]

@@ -1,6 +1,6 @@
 """The rules of a chain as its genesis file's `config` states them: fork schedule, blobs, chain ID.
 
-The file's other half, first block and allocations, is in `genesis`. Pure.
+The file's other half, the first block and the allocations, is in `genesis`. Pure.
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,7 +29,7 @@ FORKS = (
 """Every rule set by name, oldest first. Forks that only moved the difficulty bomb are not here."""
 
 CHOSEN_FORKS = FORKS[: FORKS.index("osaka") + 1]
-"""Those that a local chain can be told to have from its first block on."""
+"""Forks that a local chain can be configured to use from its first block on."""
 
 _OTHER_NAMES = {
     "merge": "paris",
@@ -41,13 +41,13 @@ DEPOSIT_CONTRACT = Address(bytes.fromhex("00000000219ab540356cbb839cbe05303d7705
 """Mainnet's deposit contract, from whose logs deposits are read unless the file names another (EIP-6110)."""
 
 BLACKHOLE = Address(bytes.fromhex("0100000000000000000000000000000000000000"))
-"""Where tips go on a C-Chain: nobody has the key."""
+"""Recipient of tips on a C-Chain: its private key is unknown."""
 
 MIN_BASE_FEE = "minBaseFee"
 """Key of the file's `config`: wei, the floor of the base fee."""
 
 FRESH_PREV_RANDAO = "freshPrevRandao"
-"""Key of the file's `config`: whether PREVRANDAO is another number in each block."""
+"""Key of the file's `config`: whether PREVRANDAO differs from block to block."""
 
 _BLOCK_FORKS = (
     ("homestead", "homesteadBlock"),
@@ -65,7 +65,7 @@ _ORDERED_BLOCK_FORKS = tuple(
     for fork in _BLOCK_FORKS
     for entry in ((fork, _PETERSBURG) if fork[0] == "constantinople" else (fork,))
 )
-"""The forks by block in the order that they have to have, with Petersburg, which is part of Constantinople here."""
+"""The forks by block, in their required order, with Petersburg, which is part of Constantinople here."""
 _TIME_FORKS = (
     ("shanghai", "shanghaiTime"),
     ("cancun", "cancunTime"),
@@ -78,12 +78,12 @@ _QUIET_FORKS = (
     "daoForkBlock", "eip155Block", "petersburgBlock", "muirGlacierBlock", "arrowGlacierBlock",
     "grayGlacierBlock", "mergeNetsplitBlock",
 )  # fmt: skip
-"""Keys of forks that begin no rule set of their own here; peers count them all the same."""
+"""Keys of forks that begin no rule set here; peers count them in the fork ID all the same."""
 _QUIET_WITH = {
     "eip155Block": "spurious_dragon", "petersburgBlock": "constantinople", "muirGlacierBlock": "istanbul",
     "arrowGlacierBlock": "london", "grayGlacierBlock": "london",
 }  # fmt: skip
-"""With which rule set those begin that a chain without a past has."""
+"""The rule set with which each of these forks begins on a new chain."""
 _TERMINAL_DIFFICULTY = "terminalTotalDifficulty"
 _DEPOSITS = "depositContractAddress"
 _OPTIONAL_FORKS = frozenset({"petersburg", "bpo1", "bpo2"})
@@ -91,7 +91,7 @@ _UNKNOWN_TIMES = ("bpo3Time", "bpo4Time", "bpo5Time", "amsterdamTime", "verkleTi
 
 
 def fork_named(name: str) -> str | None:
-    """Return the one of `CHOSEN_FORKS` that a name means, or None: `Prague`, `spuriousDragon`, `merge`."""
+    """Return the member of `CHOSEN_FORKS` that a name such as `Prague`, `spuriousDragon` or `merge` means, or None."""
     plain = name.casefold().replace("_", "").replace("-", "")
     meant = _OTHER_NAMES.get(plain, plain)
     return next((fork for fork in CHOSEN_FORKS if fork.replace("_", "") == meant), None)
@@ -101,7 +101,7 @@ class BlobParameters(NamedTuple):
     """How many blobs a block may have and how their price moves (EIP-7840)."""
 
     target: int
-    """Blobs in a block at which the price stands still."""
+    """Blobs in a block at which the price does not change."""
     maximum: int
     """Blobs that fit into a block."""
     update_fraction: int
@@ -118,7 +118,7 @@ _DEFAULT_BLOBS = {
 
 
 def at_least(fork: str, oldest: str) -> bool:
-    """Tell whether a rule set is the named one or a later one."""
+    """Return whether a rule set is the named one or a later one."""
     return FORKS.index(fork) >= FORKS.index(oldest)
 
 
@@ -135,13 +135,13 @@ class ForkSchedule:
     terminal_difficulty: int | None = None
     """`terminalTotalDifficulty`; zero means merged from the start, None means not by difficulty."""
     quiet_blocks: tuple[int, ...] = ()
-    """First blocks of forks that begin no rule set of their own here."""
+    """First blocks of forks that begin no rule set here."""
     petersburg_block: int | None = None
     """`petersburgBlock`, when the file has it. Without it Petersburg begins with Constantinople."""
 
     @property
     def named_blocks(self) -> tuple[int, ...]:
-        """Every first block of a fork that the file names, several at one block among them."""
+        """The first block of each fork that the file names; several forks may begin at one block."""
         return (*self.blocks.values(), *self.quiet_blocks)
 
     @property
@@ -154,10 +154,10 @@ class ForkSchedule:
         """Return the name of the rule set of a block, one of `FORKS`.
 
         Unspecified: blocks of Constantinople before Petersburg count as Petersburg's, since no engine here has
-        EIP-1283. An import refuses a block in which that makes a difference, by its gas.
+        EIP-1283. If that makes a difference in a block, its gas differs and an import refuses it.
 
-        Total difficulty is not known here, so for a chain with a terminal one above zero a block
-        counts as merged when its own difficulty is zero.
+        The total difficulty is not known here. On a chain with a terminal total difficulty above zero, a block
+        therefore counts as merged when its own difficulty is zero.
 
         Args:
             number: Height of the block.
@@ -187,26 +187,26 @@ class ForkSchedule:
 
 @dataclass(frozen=True, slots=True)
 class ChainConfig:
-    """The parameters of one chain that never change, or change by schedule."""
+    """The parameters of one chain; they are constant or change by schedule."""
 
     chain_id: int
     schedule: ForkSchedule
     blobs: Mapping[str, BlobParameters]
-    """By the name of the fork that brought them."""
+    """Blob parameters by the name of the fork that introduced them."""
     min_base_fee: int = 0
     """Wei; the floor under the EIP-1559 formula. A setting, unless the file has `minBaseFee`."""
     coinbase: Address = BLACKHOLE
-    """Who is credited with the tips. A setting, not part of the file."""
+    """Recipient of the tips. A setting, not part of the file."""
     free_base_fee: bool = False
-    """Whether a base fee that was put below the floor by hand follows EIP-1559 from there: on a chain to
-    develop against."""
+    """Whether a base fee that a cheat set below the floor follows EIP-1559 from there; true on a
+    development chain."""
     fresh_prev_randao: bool = False
-    """Whether PREVRANDAO is another number in each block; the file's `freshPrevRandao`."""
+    """Whether PREVRANDAO differs from block to block; the file's `freshPrevRandao`."""
     deposit_contract: Address = DEPOSIT_CONTRACT
-    """Whose logs are deposits (EIP-6110); the file's `depositContractAddress`."""
+    """The contract whose logs are deposits (EIP-6110); the file's `depositContractAddress`."""
 
     def floor_after(self, base_fee: int | None) -> int:
-        """Return the floor under the base fee of the block after one with this base fee, in wei."""
+        """Return the floor of the base fee of the block after one with this base fee, in wei."""
         below = base_fee is not None and base_fee < self.min_base_fee
         return 0 if self.free_base_fee and below else self.min_base_fee
 
@@ -215,7 +215,7 @@ class ChainConfig:
         return self.schedule.fork_at(number, timestamp, difficulty)
 
     def may_change_after(self, number: int, timestamp: int) -> bool:
-        """Return whether a block of this height would have other rules at some later time."""
+        """Return whether a block of this height would have other rules at a later time."""
         return self.fork_at(number, timestamp) != self.fork_at(number, uint64.MAX)
 
     def blob_params_at(self, number: int, timestamp: int) -> BlobParameters | None:
@@ -232,9 +232,9 @@ def parse_config(
 ) -> ChainConfig:
     """Return the chain's parameters from the `config` object of a genesis file.
 
-    Keys that are not known (Avalanche's apricot… to etna…, consensus engines) are ignored. Two are
-    known that geth does not have, since all nodes of a network must agree on them: `minBaseFee` and
-    `freshPrevRandao`.
+    Unknown keys (Avalanche's apricot… to etna…, consensus engines) are ignored. Two known keys do not exist in
+    geth: `minBaseFee` and `freshPrevRandao`. They are in the file because all nodes of a network must agree on
+    them.
     Unspecified: geth refuses a blob fork without an entry in `blobSchedule`; files written before
     that key existed are taken here with Ethereum's own figures. Without `depositContractAddress`
     deposits are read from mainnet's contract, where geth reads them from the zero address.
@@ -243,7 +243,7 @@ def parse_config(
         MissingFieldError: There is no chainId.
         MalformedFieldError: A field is not a number or not an object.
         ForkOrderError: The forks are not in their order.
-        UnsupportedForkError: A fork is named that no engine can execute.
+        UnsupportedForkError: The file names a fork that no engine can execute.
     """
     schedule = _parse_schedule(document)
     floor = read_optional_number(document, MIN_BASE_FEE, "config.", bits=256)
@@ -264,10 +264,10 @@ def _parse_deposit_contract(document: Document) -> Address:
 
 
 def with_fork_from_start(document: Document, fork: str) -> Document:
-    """Return a `config` object with a rule set in force from block 0 on, and none after it.
+    """Return a `config` object with a rule set in force from block 0 on, and no later one.
 
     Args:
-        document: Another one; all that is no schedule stays.
+        document: Another `config` object; everything but its fork schedule is kept.
         fork: One of `CHOSEN_FORKS`.
     """
     keys = dict((*_BLOCK_FORKS, *_TIME_FORKS))
@@ -313,7 +313,7 @@ def _read_starts(document: Document, forks: Iterable[tuple[str, str]]) -> dict[s
 
 
 def _check_order(forks: tuple[tuple[str, str], ...], starts: Mapping[str, int]) -> None:
-    """Refuse a gap or a step back, in geth's words."""
+    """Refuse forks with a gap or out of order, with geth's messages."""
     needed = [(name, key) for name, key in forks if name in starts or name not in _OPTIONAL_FORKS]
     unit = "timestamp" if forks is _TIME_FORKS else "block"
     for (earlier, earlier_key), (later, later_key) in pairwise(needed):

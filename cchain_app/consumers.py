@@ -10,7 +10,7 @@ from jsonrpc.websocket.session import SocketLimits
 
 
 class EthConsumer(JsonRpcConsumer):
-    """One socket. Made by `as_asgi(rpc=…, endpoint=…, workers=…, gatherers=…, memory=…)`."""
+    """A WebSocket connection. Made by `as_asgi(rpc=…, endpoint=…, workers=…, gatherers=…, memory=…)`."""
 
     def __init__(
         self,

@@ -1,11 +1,11 @@
 """Fees: the base fee and gas limit of the next block, the suggested tip, the fee history.
 
-Arithmetic alone: blocks come in as values. EIP-1559 is the rule, with a floor from settings.
+Arithmetic only: blocks are passed in as values. EIP-1559 is the rule, with a floor from the settings.
 
 InvalidPercentiles
 ├── TooManyPercentiles      more than 100
 ├── PercentileOutOfRange    below 0 or above 100
-└── PercentilesNotAscending one is not above the one before
+└── PercentilesNotAscending not above the percentile before it
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ INITIAL_BASE_FEE = 1_000_000_000
 """Wei: the base fee of the first block with EIP-1559."""
 
 ELASTICITY = 2
-"""How many times its target of gas a block can hold."""
+"""How many times its gas target a block can use."""
 
 BASE_FEE_CHANGE_DENOMINATOR = 8
 """The base fee moves by at most this fraction from block to block."""
@@ -26,13 +26,13 @@ GAS_LIMIT_BOUND_DIVISOR = 1_024
 """The gas limit moves by less than this fraction of the parent's from block to block."""
 
 MINIMUM_GAS_LIMIT = 5_000
-"""No block's gas limit is below it."""
+"""Lowest gas limit of a block."""
 
 SAMPLED_BLOCKS = 20
-"""How many of the latest blocks the suggested tip looks at."""
+"""How many of the latest blocks the suggested tip takes into account."""
 
 MAXIMUM_SUGGESTED_TIP = 500 * 10**9
-"""Wei: no suggestion is above it."""
+"""Wei: the highest suggested tip."""
 
 MAXIMUM_PERCENTILES = 100
 """How many percentiles one fee history may ask for."""
@@ -43,35 +43,35 @@ _IGNORED_BELOW = 2
 
 
 class InvalidPercentiles(Exception):
-    """Percentiles that a fee history cannot be asked for."""
+    """Percentiles with which a fee history cannot be computed."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"invalid reward percentile: {reason}")
 
 
 class TooManyPercentiles(InvalidPercentiles):
-    """More of them than one call may ask for."""
+    """More percentiles than one call may request."""
 
     def __init__(self) -> None:
         super().__init__(f"over the query limit {MAXIMUM_PERCENTILES}")
 
 
 class PercentileOutOfRange(InvalidPercentiles):
-    """One that is below 0, above 100 or no number."""
+    """A percentile that is below 0, above 100 or not a number."""
 
     def __init__(self, percentile: float) -> None:
         super().__init__(f"{percentile:f}")
 
 
 class PercentilesNotAscending(InvalidPercentiles):
-    """One that is not above the one before it."""
+    """A percentile that is not above the one before it."""
 
     def __init__(self, index: int, before: float, percentile: float) -> None:
         super().__init__(f"#{index - 1}:{before:f} >= #{index}:{percentile:f}")
 
 
 class PaidGas(NamedTuple):
-    """What one transaction of a block paid its coinbase, and for how much gas."""
+    """The tip that one transaction of a block paid to the coinbase, and its gas."""
 
     sender: Address
     tip: int
@@ -80,7 +80,7 @@ class PaidGas(NamedTuple):
 
 
 class BlockFees(NamedTuple):
-    """What the fee market needs to know of a block."""
+    """The values of a block that the fee market needs."""
 
     number: int
     coinbase: Address
@@ -89,25 +89,25 @@ class BlockFees(NamedTuple):
     gas_used: int
     gas_limit: int
     paid: tuple[PaidGas, ...]
-    """One for each transaction, in block order."""
+    """One entry for each transaction, in block order."""
 
 
 class FeeHistory(NamedTuple):
-    """What eth_feeHistory says of consecutive blocks."""
+    """The answer of eth_feeHistory for consecutive blocks."""
 
     oldest_block: int
     base_fees: tuple[int, ...]
     """Wei; one more than there are blocks: the last is the next block's."""
     gas_used_ratios: tuple[float, ...]
     rewards: tuple[tuple[int, ...], ...] | None
-    """Wei: for each block one tip at each percentile; None when none were asked for."""
+    """Wei: for each block one tip for each percentile; None if no percentiles were requested."""
 
 
 def next_base_fee(base_fee: int | None, gas_used: int, gas_limit: int, floor: int = 0) -> int:
-    """Return the base fee of the block after one with these values, never below floor, in wei.
+    """Return the base fee of the block after one with these values, in wei; never below `floor`.
 
-    Unspecified: Ethereum's formula, as go-ethereum computes it; a parent from before London (None)
-    gives the initial base fee. The floor is this node's own.
+    Unspecified: Ethereum's formula, as go-ethereum computes it. A parent from before London (None)
+    gives the initial base fee. The floor is specific to this node.
     """
     if base_fee is None:
         return max(INITIAL_BASE_FEE, floor)
@@ -121,7 +121,7 @@ def next_base_fee(base_fee: int | None, gas_used: int, gas_limit: int, floor: in
 
 
 def next_gas_limit(gas_limit: int, desired: int, *, first_london: bool = False) -> int:
-    """Return the gas limit of the next block: the parent's, moved towards what is desired.
+    """Return the gas limit of the next block: the parent's, moved towards the desired limit.
 
     Unspecified: go-ethereum's rule, a step of one less than 1/1024 of the parent's. In the first
     London block the parent's limit counts twice, as it becomes the target.
@@ -138,11 +138,11 @@ def next_gas_limit(gas_limit: int, desired: int, *, first_london: bool = False) 
 def suggest_tip(
     blocks: Sequence[BlockFees], floor: int = 0, ceiling: int = MAXIMUM_SUGGESTED_TIP
 ) -> int:
-    """Return the tip that should get a transaction in soon, in wei, from floor to ceiling.
+    """Return the tip, in wei, that should get a transaction mined soon; it is between floor and ceiling.
 
-    Unspecified: go-ethereum's oracle: of each of the latest 20 blocks the three lowest tips of at
-    least 2 wei that the coinbase did not pay itself, of all these the 60th percentile. A block
-    without such tips counts with the floor, where go-ethereum takes its own last suggestion.
+    Unspecified: go-ethereum's oracle. From each of the latest 20 blocks it takes the three lowest tips of at
+    least 2 wei, without transactions of the coinbase itself, and returns the 60th percentile of all these
+    tips. A block without such tips counts with the floor, where go-ethereum takes its last suggestion.
     """
     tips = sorted(tip for block in blocks[-SAMPLED_BLOCKS:] for tip in _low_tips(block) or [floor])
     if not tips:
@@ -165,7 +165,7 @@ def check_percentiles(percentiles: Sequence[float]) -> None:
     Raises:
         TooManyPercentiles: There are more than 100.
         PercentileOutOfRange: One is not from 0 to 100.
-        PercentilesNotAscending: One is not above the one before.
+        PercentilesNotAscending: One is not above the percentile before it.
     """
     if len(percentiles) > MAXIMUM_PERCENTILES:
         raise TooManyPercentiles
@@ -179,7 +179,7 @@ def check_percentiles(percentiles: Sequence[float]) -> None:
 def fee_history(
     blocks: Sequence[BlockFees], percentiles: Sequence[float] | None = None, floor: int = 0
 ) -> FeeHistory:
-    """Return the fee history of at least one block; they are consecutive, oldest first.
+    """Return the fee history of one or more consecutive blocks, oldest first.
 
     Unspecified: a block from before London has base fee 0, as in go-ethereum.
 
@@ -198,9 +198,9 @@ def fee_history(
 
 
 def rewards_at(block: BlockFees, percentiles: Sequence[float]) -> tuple[int, ...]:
-    """Return the tips at percentiles of a block's gas, lowest tips first; zeros when it is empty.
+    """Return the tips at percentiles of a block's gas, lowest tips first; zeros for an empty block.
 
-    Percentiles are ascending. Unspecified: thresholds are cut to whole gas, as in go-ethereum.
+    Percentiles are ascending. Unspecified: thresholds are rounded down to whole gas, as in go-ethereum.
     """
     if not block.paid:
         return (0,) * len(percentiles)

@@ -1,8 +1,8 @@
-"""Which polled filters live, whose they are, and which give way when there are too many.
+"""Which polled filters exist, to which client they belong, and which are evicted when there are too many.
 
-A filter weighs by what it holds in memory. When all together weigh too much, the client whose filters
-weigh most loses the one that it has polled longest ago: who makes filters by the thousand loses its own.
-An index knows no filter itself. Several processes share the one in Redis.
+A filter's weight is the memory that it uses. When the total weight is too large, the client with the heaviest
+filters loses the filter that it has not polled for the longest time. So a client that creates filters by the
+thousand loses its own. An index does not know the filters themselves. Several processes share the one in Redis.
 """
 
 import threading
@@ -18,22 +18,22 @@ Seconds = float
 
 
 class FilterIndex(Protocol):
-    """The filters that live, by client."""
+    """The existing filters, by client."""
 
     def put(self, client: str, filter_id: int, weight: int) -> list[int]:
-        """Enter a filter that was made or polled just now, and return those that give way to it."""
+        """Add a filter that was just created or polled, and return the filters that it evicts."""
 
     def remove(self, client: str, filter_id: int) -> None:
-        """Forget a filter, if it is there."""
+        """Forget a filter, if it exists."""
 
 
 class MemoryIndex:
-    """The index of a process that is alone.
+    """The index of a single process.
 
     Args:
-        most: weight of all filters.
-        lifetime: seconds after which a filter is gone that nobody polls.
-        clock: seconds.
+        most: Highest total weight of all filters.
+        lifetime: Seconds without a poll after which a filter expires.
+        clock: Returns the time in seconds.
     """
 
     def __init__(
@@ -44,18 +44,18 @@ class MemoryIndex:
         self._clock = clock
         self._lock = threading.Lock()
         self._polled: OrderedDict[tuple[str, int], Seconds] = OrderedDict()
-        """When each filter was made or polled, the one longest ago first."""
+        """When each filter was created or last polled, oldest first."""
         self._of: dict[str, OrderedDict[int, int]] = {}
         """The weights of a client's filters, in the same order."""
         self._weights: dict[str, int] = {}
-        """Of all that a client has."""
+        """The total weight of each client's filters."""
         self._total = 0
 
     def __len__(self) -> int:
         return len(self._polled)
 
     def put(self, client: str, filter_id: int, weight: int) -> list[int]:
-        """Enter a filter that was made or polled just now, and return those that give way to it."""
+        """Add a filter that was just created or polled, and return the filters that it evicts."""
         with self._lock:
             self._forget(client, filter_id)
             self._forget_expired()
@@ -72,12 +72,12 @@ class MemoryIndex:
             return evicted
 
     def remove(self, client: str, filter_id: int) -> None:
-        """Forget a filter, if it is there."""
+        """Forget a filter, if it exists."""
         with self._lock:
             self._forget(client, filter_id)
 
     def _heaviest(self) -> str:
-        """Return the client that has most; of several the last by name, as Redis' order has it."""
+        """Return the client with the largest weight; among equals the last by name, like Redis' order."""
         most = max(self._weights.values())
         return max(client for client, weight in self._weights.items() if weight == most)
 
@@ -99,8 +99,8 @@ class MemoryIndex:
             del self._of[client], self._weights[client]
 
 
-# One script is one step for Redis: no two processes evict for the same filter. Members are the
-# client's key and the ID, which has 32 digits. Time is that of the Redis host.
+# Redis runs one script as one step, so no two processes evict for the same filter. Members are the
+# client's key and the ID, which has 32 digits. The time is that of the Redis host.
 _COMMON: Final = """
 local prefix = KEYS[1]
 local polled, weights, heavy = prefix .. 'polled', prefix .. 'weights', prefix .. 'clients'
@@ -148,7 +148,7 @@ _REMOVE: Final = _COMMON + "forget(ARGV[1] .. ' ' .. ARGV[2])"
 
 
 class RedisIndex:
-    """The index that all processes of a node share. `prefix` keeps its keys apart from others'."""
+    """The index that all processes of a node share. `prefix` separates its keys from other keys in Redis."""
 
     def __init__(self, redis: "Redis", most: int, lifetime: Seconds, prefix: str) -> None:
         self._put = redis.register_script(_PUT)
@@ -157,10 +157,10 @@ class RedisIndex:
         self._keys = [prefix]
 
     def put(self, client: str, filter_id: int, weight: int) -> list[int]:
-        """Enter a filter that was made or polled just now, and return those that give way to it."""
+        """Add a filter that was just created or polled, and return the filters that it evicts."""
         arguments: list[str | float] = [client, f"{filter_id:032x}", weight, *self._limits]
         return [int(one, 16) for one in self._put(keys=self._keys, args=arguments)]
 
     def remove(self, client: str, filter_id: int) -> None:
-        """Forget a filter, if it is there."""
+        """Forget a filter, if it exists."""
         self._remove(keys=self._keys, args=[client, f"{filter_id:032x}"])

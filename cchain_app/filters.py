@@ -1,6 +1,6 @@
-"""Does this log match? One answer for eth_getLogs, polled filters and subscriptions.
+"""Match logs against filters, for eth_getLogs, polled filters and subscriptions.
 
-How a filter is read from JSON, and how large it may be, is said in `api`.
+`api` parses filters from JSON and limits their size.
 """
 
 from collections.abc import Sequence
@@ -13,18 +13,18 @@ from primitives.evm import Address, Word
 
 @dataclass(frozen=True, slots=True)
 class LogFilter:
-    """Which logs somebody wants. Without addresses and topics: all of them."""
+    """Which logs a client requests. Without addresses and topics: all of them."""
 
     addresses: frozenset[Address] = frozenset()
-    """Any of these; empty is any address."""
+    """Matches any of these addresses; empty matches any address."""
     topics: tuple[frozenset[Word], ...] = ()
-    """For each position any of these; empty is any topic, but there must be one."""
+    """For each position, matches any of these topics; empty matches any topic, but there must be one."""
 
     def matches(self, logs: Sequence[Log]) -> list[bool]:
-        """Say of each log whether it is wanted. By position, not log by log: a block may have thousands.
+        """Return for each log whether it matches. Works by position, not log by log: a block may have thousands.
 
         Topics beyond the filter's positions are free. Unspecified: as in go-ethereum a filter with more positions than
-        the log has topics never matches, even where the positions beyond are empty.
+        the log has topics never matches, even if the further positions are empty.
         """
         found = [not self.addresses or log.address in self.addresses for log in logs]
         if self.topics:
@@ -41,7 +41,7 @@ class LogFilter:
         return found
 
     def may_match(self, bloom: int) -> bool:
-        """Say whether a block or receipt with this bloom can have a wanted log; False is certain."""
+        """Return whether a block or receipt with this bloom may have a matching log; False is certain."""
         if self.addresses and not _any_in(bloom, self.addresses):
             return False
         return all(not wanted or _any_in(bloom, wanted) for wanted in self.topics)

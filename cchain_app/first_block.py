@@ -14,8 +14,8 @@ def first_block(trie: StateTrie, genesis: Genesis) -> tuple[AcceptedBlock, TrieU
     """Return the genesis block and the trie of its state.
 
     Args:
-        trie: Computes it.
-        genesis: What the chain begins with.
+        trie: Computes the trie of the state.
+        genesis: The genesis of the chain.
     """
     update = trie.update(EMPTY_ROOT, genesis.state_changes(), _Nothing())
     fork = genesis.fork

@@ -1,6 +1,6 @@
-"""What a fork brings besides its rules: its place in a chain's fork ID, precompiles, system contracts.
+"""Effects of a fork besides its rules: its part in a chain's fork ID, precompiles, system contracts.
 
-EIP-2124 and EIP-6122 (fork ID), EIP-7910 (which names things have). Pure.
+EIP-2124 and EIP-6122 (fork ID), EIP-7910 (names). Pure.
 """
 
 import zlib
@@ -44,16 +44,16 @@ _SYSTEM_CONTRACTS: Final = (
 
 
 def fork_id(schedule: ForkSchedule, genesis_hash: Hash, genesis_time: int, *, time: int) -> bytes:
-    """Return the hash by which peers tell chains apart: of the genesis and each fork that has begun.
+    """Return the fork hash by which peers recognize a chain: of the genesis and each fork that has begun.
 
-    Forks that begin together count once, and those of block 0 not at all. By a time all forks have begun
-    that have a block number.
+    Forks that begin together count once, and forks at block 0 are not counted. A fork with a block number
+    always counts as begun.
 
     Args:
         schedule: When forks begin.
-        genesis_hash: Of block 0.
-        genesis_time: Its time in Unix seconds.
-        time: When it is asked for, in Unix seconds.
+        genesis_hash: Hash of block 0.
+        genesis_time: Timestamp of block 0 in Unix seconds.
+        time: The time for which the hash is computed, in Unix seconds.
     """
     blocks = {block for block in schedule.named_blocks if block > 0}
     times = {first for first in schedule.times.values() if genesis_time < first <= time}
@@ -64,7 +64,7 @@ def fork_id(schedule: ForkSchedule, genesis_hash: Hash, genesis_time: int, *, ti
 
 
 def precompiles(fork: str) -> Mapping[str, Address]:
-    """Return the addresses of a fork's precompiled contracts by their names, sorted by these."""
+    """Return the addresses of a fork's precompiled contracts by name, sorted by name."""
     return {
         name: Address(number.to_bytes(20, "big"))
         for since, name, number in sorted(_PRECOMPILES, key=_by_name)
@@ -73,7 +73,7 @@ def precompiles(fork: str) -> Mapping[str, Address]:
 
 
 def system_contracts(fork: str) -> Mapping[str, Address]:
-    """Return the contracts that a fork's blocks call or read, by their names, sorted by these."""
+    """Return the contracts that a fork's blocks call or read by name, sorted by name."""
     return {
         name: Address(bytes.fromhex(address))
         for since, name, address in sorted(_SYSTEM_CONTRACTS, key=_by_name)

@@ -1,6 +1,6 @@
 """The genesis file as a value: chain parameters, fields of block 0, and the first state.
 
-Files that come with the node are in `genesis_files`; how rules are scheduled is in `config`. Pure.
+The files that come with the node are in `genesis_files`; the schedule of rules is in `config`. Pure.
 """
 
 import json
@@ -27,10 +27,10 @@ from primitives.hashing import keccak256
 from primitives.json_limits import FILE_VALUES, TooDeep, TooManyValues
 
 INITIAL_BASE_FEE = 1_000_000_000
-"""Wei; the base fee of block 0 when the file names none (EIP-1559)."""
+"""Wei; the base fee of block 0 if the file has none (EIP-1559)."""
 
 DEFAULT_GAS_LIMIT = 4_712_388
-"""Gas limit of block 0 where the file says 0, as in geth."""
+"""Gas limit of block 0 if the file says 0, as in geth."""
 
 BUILT_IN = ("local", "mainnet", "testnet")
 """Names of the files that come with the node."""
@@ -44,12 +44,12 @@ class GenesisAccount(NamedTuple):
     nonce: int
     code: bytes
     storage: Mapping[Slot, Word]
-    """Without slots that are zero."""
+    """Slots that are zero are left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Genesis:
-    """What a chain begins with. Header fields that follow from the state are not here."""
+    """The genesis of a chain, without the header fields that follow from the state."""
 
     config: ChainConfig
     alloc: Mapping[Address, GenesisAccount]
@@ -81,17 +81,17 @@ class Genesis:
         return self.config.fork_at(self.number, self.timestamp, self.difficulty)
 
     def with_timestamp(self, timestamp: int) -> "Genesis":
-        """Return the same chain beginning at another time, with the header fields of the fork of that time."""
+        """Return the same chain with another start time, and the header fields of the fork at that time."""
         return _with_fields_of_fork(replace(self, timestamp=timestamp))
 
     def with_chain_id(self, chain_id: int) -> "Genesis":
-        """Return the same chain with another chain ID; its block 0 is the same."""
+        """Return the same chain with another chain ID; block 0 does not change."""
         return replace(self, config=replace(self.config, chain_id=chain_id))
 
     def state_changes(self) -> StateChanges:
         """Return the allocations as the change that block 0 makes to the empty state.
 
-        Unspecified: an allocation of nothing makes an empty account, as in geth.
+        Unspecified: an allocation without balance, code, nonce and storage makes an empty account, as in geth.
         """
         accounts, storage, codes = {}, {}, {}
         for address, account in self.alloc.items():
@@ -113,11 +113,11 @@ def load_genesis(
 
     Args:
         text: The file's content.
-        min_base_fee: Floor of the base fee in wei, from settings; the file's own wins.
-        coinbase: Who is credited with tips, from settings.
+        min_base_fee: Floor of the base fee in wei, from settings; a floor in the file takes precedence.
+        coinbase: Recipient of the tips, from settings.
 
     Raises:
-        GenesisFileError: By one of its subclasses, when the file cannot be used.
+        GenesisFileError: The file cannot be used; the subclass says why.
     """
     try:
         json_limits.verify(text.encode() if isinstance(text, str) else text, values=FILE_VALUES)
@@ -134,15 +134,15 @@ def load_genesis(
 
 
 def complete_text(text: str | bytes, *, timestamp: int, config: ChainConfig) -> str:
-    """Return a genesis file with all that a node elsewhere needs to begin the same chain.
+    """Return a genesis file with everything that another node needs to begin the same chain.
 
-    It names the timestamp, which a local chain's file leaves to the first start, and the chain ID and the floor
-    of the base fee, which settings may give. The rest stays as it is.
+    It includes the timestamp, which a local chain's file leaves to the first start, and the chain ID and the
+    floor of the base fee, which settings may give. The rest is unchanged.
 
     Args:
-        text: A file that `load_genesis` takes.
+        text: A file that `load_genesis` accepts.
         timestamp: Of block 0, in Unix seconds.
-        config: The rules with which the chain was begun.
+        config: The rules with which the chain began.
     """
     document = dict(json.loads(text))
     document["config"] = {
@@ -158,9 +158,9 @@ def fund_accounts(text: str | bytes, balances: Mapping[Address, int], old: Set[A
     """Return a genesis file that allocates coins to some accounts in place of others.
 
     Args:
-        text: A file that `load_genesis` takes.
-        balances: Wei by account; where one has an allocation already, its balance alone changes.
-        old: Accounts whose allocation goes, unless they are among the new ones.
+        text: A file that `load_genesis` accepts.
+        balances: Wei by account; if an account has an allocation already, only its balance changes.
+        old: Accounts whose allocation is removed, unless they are among the new ones.
     """
     document = dict(json.loads(text))
     allocated = {
@@ -179,7 +179,7 @@ def fund_accounts(text: str | bytes, balances: Mapping[Address, int], old: Set[A
 
 
 def built_in_text(name: str) -> bytes:
-    """Return a file that comes with the node, as it stands there; `name` is one of `BUILT_IN`.
+    """Return a file that comes with the node, unchanged; `name` is one of `BUILT_IN`.
 
     Unspecified: mainnet and testnet begin with Cancun's rules and a base fee of 25 gwei, and their
     one allocation is the whole supply of two trillion coins.
@@ -232,7 +232,7 @@ def parse_genesis(
 
 
 def _with_fields_of_fork(genesis: Genesis) -> Genesis:
-    """Fill in the header fields that the fork of block 0 demands, and drop those of later forks."""
+    """Fill in the header fields that the fork of block 0 requires, and drop those of later forks."""
     has_base_fee, has_blobs = (at_least(genesis.fork, fork) for fork in ("london", "cancun"))
     base_fee = INITIAL_BASE_FEE if genesis.base_fee is None else genesis.base_fee
     return replace(
@@ -247,14 +247,14 @@ def _with_fields_of_fork(genesis: Genesis) -> Genesis:
 
 
 def _read_quantity(document: Document, name: str, path: str = "", *, bits: int = 64) -> int:
-    """Return a number as `_read_optional_quantity` does; an absent one is 0."""
+    """Return a number as `_read_optional_quantity` does; a missing one is 0."""
     return _read_optional_quantity(document, name, path, bits=bits) or 0
 
 
 def _read_optional_quantity(
     document: Document, name: str, path: str = "", *, bits: int = 64
 ) -> int | None:
-    """Return a number as geth's math.HexOrDecimal64 and HexOrDecimal256 read it: empty text is 0."""
+    """Return a number as geth's math.HexOrDecimal64 and HexOrDecimal256 read it: an empty string is 0."""
     if document.get(name) == "":
         return 0
     return read_optional_number(document, name, path, bits=bits)

@@ -1,6 +1,6 @@
-"""Reading single fields of a genesis file: numbers, bytes, addresses; and its tree of errors.
+"""Parse single fields of a genesis file (numbers, bytes, addresses), and the errors that can occur.
 
-What the fields mean is in `config` (the rules) and `genesis` (the first block and its state). Pure.
+`config` (rules) and `genesis` (first block and its state) give the fields their meaning. Pure.
 """
 
 from collections.abc import Mapping
@@ -26,11 +26,11 @@ class GenesisFileError(Exception):
 
 
 class MissingFieldError(GenesisFileError):
-    """A field without which there is no chain."""
+    """A required field is missing."""
 
 
 class MalformedFieldError(GenesisFileError):
-    """A field that is not what it should be: no number, too long, no object."""
+    """A malformed field: not a number, too long, or not an object."""
 
 
 class ForkOrderError(GenesisFileError):
@@ -42,10 +42,10 @@ class UnsupportedForkError(GenesisFileError):
 
 
 def read_object(document: Document, name: str, path: str = "") -> Document:
-    """Return the JSON object under a name; an absent one is empty.
+    """Return the JSON object under a name; a missing one is empty.
 
     Raises:
-        MalformedFieldError: It is something else than an object.
+        MalformedFieldError: It is not an object.
     """
     value = document.get(name)
     if value is None:
@@ -58,11 +58,11 @@ def read_object(document: Document, name: str, path: str = "") -> Document:
 def read_number(
     document: Document, name: str, path: str = "", *, default: int | None = None, bits: int = 64
 ) -> int:
-    """Return a whole number written as JSON number, decimal or 0x-hexadecimal text.
+    """Return an integer written as a JSON number, or as a decimal or 0x-hexadecimal string.
 
     Raises:
-        MissingFieldError: It is absent and has no default.
-        MalformedFieldError: It is no number, negative, or wider than `bits`.
+        MissingFieldError: It is missing and has no default.
+        MalformedFieldError: It is not a number, is negative, or is wider than `bits`.
     """
     number = read_optional_number(document, name, path, bits=bits)
     if number is not None:
@@ -75,7 +75,7 @@ def read_number(
 def read_optional_number(
     document: Document, name: str, path: str = "", *, bits: int = 64
 ) -> int | None:
-    """Return a whole number as `read_number` does, or None when it is absent or null."""
+    """Return an integer as `read_number` does, or None if it is missing or null."""
     value = document.get(name)
     if value is None:
         return None
@@ -86,10 +86,10 @@ def read_optional_number(
 
 
 def read_flag(document: Document, name: str, path: str = "") -> bool:
-    """Return a truth value; an absent one is false.
+    """Return a boolean; a missing one is false.
 
     Raises:
-        MalformedFieldError: It is something else than true or false.
+        MalformedFieldError: It is neither true nor false.
     """
     value = document.get(name)
     if value is None or isinstance(value, bool):
@@ -98,10 +98,10 @@ def read_flag(document: Document, name: str, path: str = "") -> bool:
 
 
 def parse_number(value: object, path: str) -> int:
-    """Return the whole number that a JSON value stands for.
+    """Return the integer that a JSON value represents.
 
     Raises:
-        MalformedFieldError: It is no number, or a negative one.
+        MalformedFieldError: It is not a number, or is negative.
     """
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
@@ -116,10 +116,10 @@ def parse_number(value: object, path: str) -> int:
 def read_bytes(
     document: Document, name: str, path: str = "", *, length: int | None = None
 ) -> bytes:
-    """Return bytes written as hexadecimal text; absent ones are empty, or zeros of the length.
+    """Return bytes written as a hexadecimal string; missing bytes are empty, or zeros of the given length.
 
     Raises:
-        MalformedFieldError: It is no hexadecimal text, or has another length.
+        MalformedFieldError: It is not a hexadecimal string, or has another length.
     """
     value = document.get(name)
     if value is None:
@@ -131,10 +131,10 @@ def read_bytes(
 
 
 def parse_bytes(value: object, path: str) -> bytes:
-    """Return the bytes that hexadecimal text stands for; the 0x is optional.
+    """Return the bytes that a hexadecimal string represents; the 0x is optional.
 
     Raises:
-        MalformedFieldError: It is no text, has an odd length or other digits.
+        MalformedFieldError: It is not a string, has an odd length or contains other digits.
     """
     if isinstance(value, str):
         digits = value[2:] if value[:2] in ("0x", "0X") else value
@@ -144,10 +144,10 @@ def parse_bytes(value: object, path: str) -> bytes:
 
 
 def parse_word(value: object, path: str) -> bytes:
-    """Return 32 bytes from hexadecimal text of at most that length, padded on the left.
+    """Return 32 bytes from a hexadecimal string of at most that length, padded on the left.
 
     Raises:
-        MalformedFieldError: It is no hexadecimal text, or longer.
+        MalformedFieldError: It is not a hexadecimal string, or is longer.
     """
     digits = value[2:] if isinstance(value, str) and value[:2] in ("0x", "0X") else value
     if not isinstance(digits, str) or len(digits) > 64 or not _is_hexadecimal(digits):
@@ -156,10 +156,10 @@ def parse_word(value: object, path: str) -> bytes:
 
 
 def parse_address(value: object, path: str) -> Address:
-    """Return a 20-byte address; the 0x is optional, any letter case will do.
+    """Return a 20-byte address; the 0x is optional, and letter case does not matter.
 
     Raises:
-        MalformedFieldError: It is no address.
+        MalformedFieldError: It is not an address.
     """
     try:
         data = parse_bytes(value, path)

@@ -1,6 +1,6 @@
-"""The genesis file of a new local chain: what comes with the node, and what a developer chooses of it.
+"""The genesis file of a new local chain: the built-in file with the developer's choices.
 
-Data directories that older versions have begun keep the file `genesis_files/local.json` as it stands. Pure.
+Data directories from older versions keep their copy of `genesis_files/local.json` unchanged. Pure.
 """
 
 import json
@@ -15,7 +15,7 @@ from primitives.hashing import keccak256
 from primitives.hexadecimal import encode_data, encode_quantity
 
 OLD_NAME = "local"
-"""The built-in file that local chains had begun with before they had predeployed contracts."""
+"""The built-in file of local chains from before they had predeployed contracts."""
 
 
 _ZERO = encode_data(ZERO_ADDRESS)
@@ -25,31 +25,31 @@ _COINS_OF_ZERO = 10_000 * 10**18
 
 @dataclass(frozen=True, slots=True)
 class LocalChoices:
-    """What may be chosen of a new local chain; the defaults leave it to the file."""
+    """The developer's choices for a new local chain; each default leaves the value to the file."""
 
     hardfork: str = ""
     """One of `config.CHOSEN_FORKS`, in force from block 0 on."""
     gas_limit: int = 0
-    """Of blocks."""
+    """Gas limit of blocks."""
     base_fee: int = -1
-    """Wei for each gas, of block 0."""
+    """Base fee of block 0, in wei for each gas."""
     min_base_fee: int = 0
-    """Wei for each gas: the floor that settings give, where the file has none."""
+    """Floor of the base fee in wei for each gas, from settings, used if the file has none."""
 
 
 def local_text(choices: LocalChoices | None = None) -> bytes:
     """Return the genesis file of a new local chain.
 
-    It has the contracts that tools expect on every chain, a PREVRANDAO that is fresh in each block, and its
-    block 0 commits to its rules. The zero address has coins, so that calls and estimates that name no sender can
+    It has the contracts that tools expect on every chain, and a PREVRANDAO that is fresh in each block. Block 0
+    commits to the chain's rules. The zero address has coins, so that calls and estimates without a sender can
     pay for gas and value.
 
     Unspecified: `extraData` is the Keccak-256 of the `config` object without its chain ID, with sorted keys
-    and no blanks. So the hash of block 0 says by which rules a chain was begun, which its other fields do not.
-    A base fee below the floor makes itself the floor, since the fee could not stay there else.
+    and no blanks. The hash of block 0 thus identifies the rules of the chain, which no other field does.
+    A base fee below the floor becomes the floor itself, since the fee would otherwise rise to the floor.
 
     Args:
-        choices: What a developer wants different.
+        choices: The developer's choices.
     """
     choices = choices or LocalChoices()
     document: dict[str, Any] = json.loads(built_in_text(OLD_NAME))
@@ -69,16 +69,16 @@ def local_text(choices: LocalChoices | None = None) -> bytes:
 
 
 def without_coins_of_zero(text: bytes) -> bytes:
-    """Return a local genesis file as older versions wrote it: the zero address has no coins."""
+    """Return a local genesis file as older versions wrote it, without coins for the zero address."""
     document: dict[str, Any] = json.loads(text)
     document["alloc"].pop(_ZERO, None)
     return json.dumps(document).encode()
 
 
 def predeployed() -> dict[str, Any]:
-    """Return the contracts that are there from block 0 on, as a genesis file's `alloc` has them.
+    """Return the predeployed contracts in the form of a genesis file's `alloc`.
 
-    They are Multicall3 and the deterministic CREATE2 deployer, with the code that they have elsewhere.
+    They are Multicall3 and the deterministic CREATE2 deployer, with the same code as on other chains.
     """
     text = files("cchain_app").joinpath("genesis_files", "predeployed.json").read_bytes()
     found: dict[str, Any] = json.loads(text)

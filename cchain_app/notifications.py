@@ -1,6 +1,6 @@
-"""What the C-Chain tells those who follow it: a head was accepted, transactions can run.
+"""Events of the C-Chain: a block was accepted, transactions became executable, the chain changed.
 
-Called after commit only, from services. How the messages travel stands in `chaindb.pointers`.
+Services send them, and only after the commit. `chaindb.pointers` documents their transport.
 """
 
 from collections.abc import Sequence
@@ -9,44 +9,44 @@ from cchain_app.chain import EvmChain
 from primitives.evm import Hash
 
 HEAD = "cchain.head"
-"""Type of the message that a block was committed: its `number` and `hash`."""
+"""Type of the event for a committed block, with its `number` and `hash`."""
 
 PENDING = "cchain.pending"
-"""Type of the message that transactions of the pool became pending: their `hashes`."""
+"""Type of the event for pool transactions that became pending, with their `hashes`."""
 
 
 CHANGED_BY_HAND = "cchain.changed_by_hand"
-"""Type of the message that the head's state or what is set for the next blocks was changed: its `number`."""
+"""Type of the event for a cheat that changed the head's state or the settings of the next blocks, with its `number`."""
 
 REWOUND = "cchain.rewound"
-"""Type of the message that the chain went back: `number` and `hash` of its head."""
+"""Type of the event for a rewind, with the `number` and `hash` of the new head."""
 
 
 def head_accepted(chain: EvmChain, number: int, block_hash: Hash) -> None:
-    """Tell that a block was committed."""
+    """Announce that a block was committed."""
     chain.building.accepted(number)
     head = {"type": HEAD, "number": number, "hash": bytes(block_hash)}
     chain.pointers.send(chain.aliases[0], head)
 
 
 def pending_transactions(chain: EvmChain, hashes: Sequence[Hash]) -> None:
-    """Tell that transactions in the pool became pending."""
+    """Announce that transactions in the pool became pending."""
     if hashes:
         pending = {"type": PENDING, "hashes": [bytes(one) for one in hashes]}
         chain.pointers.send(chain.aliases[0], pending)
 
 
 def changed_by_hand(chain: EvmChain, number: int) -> None:
-    """Tell that the state at the head is another one."""
+    """Announce that a cheat changed the state at the head."""
     chain.memory.on_change()
     if (
         chain.node.profile == "production"
-    ):  # elsewhere nobody who is sent pointers remembers the state
+    ):  # in other profiles no process that receives events caches the state
         chain.pointers.send(chain.aliases[0], {"type": CHANGED_BY_HAND, "number": number})
 
 
 def rewound(chain: EvmChain, number: int, block_hash: Hash) -> None:
-    """Tell that an earlier block is the head again, or that the head's state is what it was."""
+    """Announce that an earlier block is the head again, or that the head's state was restored."""
     chain.memory.on_change()
     head = {"type": REWOUND, "number": number, "hash": bytes(block_hash)}
     chain.pointers.send(chain.aliases[0], head)

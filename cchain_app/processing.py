@@ -1,8 +1,8 @@
-"""The C-Chain's processing blocks: each executed on its parent's state, which may be undecided itself.
+"""The C-Chain's processing blocks: each is executed on its parent's state, and the parent may be undecided too.
 
-Execution stands on overlays over the accepted state and its trie, so nothing is written (snowman.md
-14.6). What is accepted comes out as values, which the store writes. Pure: which transactions a block may
-have, and who signed them, is known to the caller.
+Execution uses overlays over the accepted state and its trie, so nothing is written (snowman.md
+14.6). Accepting a block returns values, which the store writes. Pure: the caller chooses which transactions a
+block may have, and knows their senders.
 """
 
 from collections.abc import Sequence
@@ -44,47 +44,47 @@ from primitives.ids import ID
 
 
 class VerifiedBlock(NamedTuple):
-    """A block that was executed, with what it changes: all that is stored of it."""
+    """An executed block with its changes: everything that is stored of it."""
 
     block: AcceptedBlock
     executed: ExecutedBlock
     trie: TrieUpdate
     leaves: tuple[bytes, ...] = ()
-    """Of a fork: the accounts, and slots behind their address, that its state root counts from here on."""
+    """For a fork: the accounts, and slots behind their address, that its state root includes from here on."""
 
 
 class Built(NamedTuple):
-    """What became of the transactions that were offered for a block."""
+    """The result of building a block from a list of transactions."""
 
     made: VerifiedBlock | None
-    """None where none of them could be in it and it was not to be empty."""
+    """None if no transaction could be included and an empty block was not allowed."""
     skipped: tuple[SkippedTransaction, ...]
 
 
 class Decision(NamedTuple):
-    """What became of blocks by an acceptance."""
+    """The blocks that an acceptance decided."""
 
     accepted: tuple[VerifiedBlock, ...]
-    """To be written, in order."""
+    """Blocks to write, in order."""
     rejected: tuple[AcceptedBlock, ...]
-    """Each parent before its children."""
+    """Rejected blocks, each parent before its children."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockRules:
-    """What a block is executed by: the chain's rules, and the engine that knows them."""
+    """The rules by which blocks are executed, and the engine that applies them."""
 
     config: ChainConfig
     gas_limit: int
-    """The genesis's, to which the gas limit of blocks moves."""
+    """The genesis gas limit, towards which the gas limit of blocks moves."""
     engine: Engine
     encode_logs: EncodeLogs
     """Encodes the logs of receipts."""
     pin: Hash | None = None
-    """The block of another chain that a fork goes on from: its state is elsewhere, and its trie counts as empty."""
+    """The fork block, for a fork: the state up to it is remote, and its trie counts as empty."""
 
     def root_after(self, block: AcceptedBlock) -> Hash:
-        """Return the root of the trie as it is here after a block."""
+        """Return the root of the local trie after a block."""
         return EMPTY_ROOT if block.hash == self.pin else block.header.state_root
 
     def base_fee_after(self, parent: AcceptedBlock) -> int | None:
@@ -97,7 +97,7 @@ class BlockRules:
         return next_base_fee(header.base_fee, header.gas_used, header.gas_limit, floor)
 
     def env_after(self, parent: AcceptedBlock, timestamp: int) -> BlockEnv:
-        """Return the environment of the block after `parent`, whoever builds it.
+        """Return the environment of the block after `parent`; it is the same for every builder.
 
         Args:
             parent: The block before.
@@ -120,14 +120,14 @@ class _Entry:
 
 
 class ProcessingBlocks:
-    """Verifies and builds on any block that is not rejected. One thread at a time.
+    """Verifies blocks and builds on any block that is not rejected. Use it from one thread at a time.
 
     Args:
-        rules: What blocks are executed by.
-        tries: The state trie, with a cache and without.
+        rules: The rules by which blocks are executed.
+        tries: The state trie, with and without a cache.
         head: The last accepted block.
         state: The state after it.
-        nodes: Who reads the nodes of that state's trie.
+        nodes: Reads the nodes of that state's trie.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class ProcessingBlocks:
         self._state = state
         self._nodes = nodes
         self._superseded: list[object] = []
-        """Of accepted blocks, and stored ones before them: what `rebase` puts others in the place of."""
+        """States and node readers of accepted blocks, and the stored ones before them, which `rebase` replaces."""
 
     def __len__(self) -> int:
         return len(self._tree)
@@ -164,11 +164,11 @@ class ProcessingBlocks:
         return self._tree.preference
 
     def is_parent(self, block_id: ID) -> bool:
-        """Say whether blocks may follow a block: a processing one, or the head."""
+        """Return whether a block can be a parent: it is processing, or is the head."""
         return block_id in self._tree or block_id == self._tree.last_accepted
 
     def get(self, block_id: ID) -> VerifiedBlock | None:
-        """Return a processing block with what it changes; None for any other."""
+        """Return a processing block with its changes; None for any other block."""
         entry = self._tree.get(block_id)
         return None if entry is None else entry.made
 
@@ -184,7 +184,7 @@ class ProcessingBlocks:
         return entry.made, entry.state
 
     def line(self, block_id: ID) -> list[AcceptedBlock]:
-        """Return the undecided blocks from the head's child down to this one, that one included.
+        """Return the undecided blocks from the head's child up to and including this block.
 
         Raises:
             NotProcessing: It is neither processing nor the head.
@@ -211,19 +211,19 @@ class ProcessingBlocks:
         *,
         now: int,
     ) -> None:
-        """Execute a block on its parent; from then on it is processing. Once more changes nothing.
+        """Execute a block on its parent and add it to the processing blocks. Repeating this changes nothing.
 
-        Nothing of it is believed: all that its header says is made anew and compared.
+        The header is not trusted: every field is recomputed and compared.
 
         Args:
             candidate: The block.
-            transactions: Its own, with their senders; or why they cannot be read, which is raised when
-                all that comes before was found right.
+            transactions: The block's transactions with their senders; or the error for a transaction that cannot
+                be read, which is raised after all checks that come before it have passed.
             now: The node's time in Unix seconds; a block may be ten seconds ahead of it.
 
         Raises:
             UnknownParent: Its parent is neither processing nor the head.
-            InvalidBlock: By another subclass: it breaks a rule.
+            InvalidBlock: It breaks a rule; the subclass says which.
             TrieError: The nodes that are read are not those of the parent's state.
         """
         block_id = ID(candidate.hash)
@@ -254,15 +254,15 @@ class ProcessingBlocks:
         override: BlockOverride | None = None,
         by_hand: StateChanges | None = None,
     ) -> Built:
-        """Build a block on the preferred one of what fits into it, and make it processing.
+        """Build a block from the transactions that fit, on the preferred block, and make it processing.
 
         Args:
-            transactions: In the order in which they should run; none that an undecided ancestor has.
-            now: The node's time in Unix seconds; the block's, unless its parent's is later.
-            allow_empty: Build it even with none of them.
-            override: What of its environment was set by hand (devnet.md 2 and 7).
-            by_hand: What was changed by hand on the head since its block: the state has it already, its
-                trie has not (devnet.md 10).
+            transactions: In the order in which they should run, without those of an undecided ancestor.
+            now: The node's time in Unix seconds. The block gets it as its timestamp, unless its parent's is later.
+            allow_empty: Build the block even if it contains no transaction.
+            override: Fields of its environment that a cheat has set (devnet.md 2 and 7).
+            by_hand: Changes that cheats made to the head since its block. The state includes them already,
+                the trie does not (devnet.md 10).
 
         Raises:
             TrieError: The nodes that are read are not those of the parent's state.
@@ -278,7 +278,7 @@ class ProcessingBlocks:
         if not included and not allow_empty:
             return Built(None, executed.skipped)
         made = self._finish(parent, env, included, executed, by_hand=by_hand)
-        # Building is deterministic: what was built before and not decided is built again.
+        # Building is deterministic, so an undecided block that was built before is built a second time.
         if ID(made.block.hash) not in self._tree:
             self._add(parent_id, made)
         return Built(made, executed.skipped)
@@ -292,10 +292,10 @@ class ProcessingBlocks:
         self._tree.prefer(block_id)
 
     def accept(self, block_ids: Sequence[ID]) -> Decision:
-        """Accept processing blocks, each a child of the one before it; their rivals are rejected.
+        """Accept processing blocks, each a child of the one before it, and reject their rivals.
 
-        Once they are written `rebase` puts the rest on the new state. Until then it reads through what
-        was accepted, which shows the same.
+        After they are written, `rebase` moves the other blocks onto the new state. Until then reads go through
+        the accepted blocks, with the same result.
 
         Raises:
             NotProcessing: One is not processing or follows another block; those before it are accepted.
@@ -314,7 +314,7 @@ class ProcessingBlocks:
         return Decision(tuple(accepted), tuple(rejected))
 
     def reject(self, block_id: ID) -> tuple[AcceptedBlock, ...]:
-        """Forget a block and all that follow it; return them, each parent before its children.
+        """Remove a block and all its descendants; return them, each parent before its children.
 
         Raises:
             NotProcessing: It is not processing.
@@ -322,7 +322,7 @@ class ProcessingBlocks:
         return tuple(entry.made.block for entry in self._tree.reject(block_id))
 
     def rebase(self, state: StateReader, nodes: NodeReader) -> None:
-        """Put what is processing on the accepted state as it is stored now."""
+        """Move the processing blocks onto the accepted state as it is stored now."""
         self._tries.accepted(self._rules.root_after(self._head))
         superseded = {id(one) for one in [*self._superseded, self._state, self._nodes]}
         for entry in self._tree.entries():
@@ -334,7 +334,7 @@ class ProcessingBlocks:
         self._superseded.clear()
 
     def begin_at(self, head: AcceptedBlock, state: StateReader, nodes: NodeReader) -> None:
-        """Forget everything and begin anew: after a restart, or a commit that failed."""
+        """Forget everything and start from this head, after a restart or a failed commit."""
         self._tree.begin_at(ID(head.hash))
         self._head, self._state, self._nodes = head, state, nodes
         self._superseded.clear()
@@ -374,7 +374,7 @@ class ProcessingBlocks:
         """Compute the roots of an executed block and put it together."""
         parent_id = ID(parent.hash)
         changes = executed.changes if by_hand is None else merged(by_hand, executed.changes)
-        # Each undecided ancestor has a height of its own, so their number is known without a walk.
+        # Each undecided ancestor has a height of its own, so the heights give their number.
         alone = len(self._tree) == parent.number - self._head.number
         leaves: tuple[bytes, ...] = ()
         if self._rules.pin is not None:

@@ -1,11 +1,11 @@
-"""What an EVM chain looks at of the node's settings; what each one means is said in `NodeSettings`."""
+"""The node's settings that an EVM chain uses; `NodeSettings` documents each of them."""
 
 from pathlib import Path
 from typing import Protocol
 
 
 class Settings(Protocol):
-    """Settings of a node, as far as a chain and its doors need them."""
+    """Settings of a node, as far as a chain and its entry points need them."""
 
     @property
     def network_id(self) -> int:
@@ -37,7 +37,7 @@ class Settings(Protocol):
 
     @property
     def client_name(self) -> str:
-        """What the client's version begins with; empty: this node's own name."""
+        """The start of the client version; empty: this node's own name."""
 
     @property
     def has_built_in_network(self) -> bool:
@@ -61,15 +61,15 @@ class Settings(Protocol):
 
     @property
     def mnemonic(self) -> str:
-        """BIP-39 words that the keys of these accounts come from."""
+        """BIP-39 words from which the keys of these accounts are derived."""
 
     @property
     def derivation_path(self) -> str:
-        """The BIP-32 path to them, without an account's number."""
+        """The BIP-32 path to these keys, without an account's number."""
 
     @property
     def balance(self) -> int:
-        """Coins of each of them when the network begins."""
+        """Coins of each of these accounts when the network begins."""
 
     @property
     def mining(self) -> str:
@@ -77,35 +77,35 @@ class Settings(Protocol):
 
     @property
     def block_interval(self) -> float:
-        """Seconds between blocks where they are made by the clock."""
+        """Seconds between blocks in interval mode."""
 
     @property
     def bootstrap(self) -> tuple[str, ...]:
-        """Nodes from which this one fetches the chains."""
+        """Nodes from which this one downloads the chains."""
 
     @property
     def development(self) -> bool:
-        """Whether development methods exist where the network is local and this node alone decides."""
+        """Whether development methods exist if the network is local and this node alone decides."""
 
     @property
     def fork_url(self) -> tuple[str, ...]:
-        """URLs of the node of the chain that this one is a fork of."""
+        """URLs of the remote node of a fork."""
 
     @property
     def fork_block_number(self) -> str:
-        """The height from which a fork goes on; empty: the last block."""
+        """The height of the fork block; empty: the latest block."""
 
     @property
     def fork_transaction_hash(self) -> str:
-        """The transaction up to which the block after the pin is replayed; empty: nothing is."""
+        """The transaction up to which the block after the fork block is replayed; empty: no replay."""
 
     @property
     def fork_headers(self) -> tuple[str, ...]:
-        """Headers that it is asked with."""
+        """HTTP headers of requests to the remote node."""
 
     @property
     def fork_url_callers(self) -> str:
-        """Who may name another URL: `local` or `any`."""
+        """Which clients may name another URL: `local` or `any`."""
 
     @property
     def allowed_origins(self) -> tuple[str, ...]:
@@ -113,19 +113,19 @@ class Settings(Protocol):
 
     @property
     def fork_retries(self) -> int:
-        """Tries after one that failed."""
+        """Retries of a request that failed."""
 
     @property
     def fork_timeout(self) -> float:
-        """Seconds for one question."""
+        """Seconds until a request times out."""
 
     @property
     def fork_retry_backoff(self) -> float:
-        """Seconds before each further try."""
+        """Seconds before each retry."""
 
     @property
     def fork_chain_id(self) -> int:
-        """The fork's chain ID; 0: upstream's."""
+        """The fork's chain ID; 0: that of the remote chain."""
 
     @property
     def votes(self) -> bool:
@@ -153,7 +153,7 @@ class Settings(Protocol):
 
     @property
     def pool_account_slots(self) -> int:
-        """Executable transactions each account is granted."""
+        """Executable transactions guaranteed to each account."""
 
     @property
     def pool_account_queue(self) -> int:
@@ -161,15 +161,15 @@ class Settings(Protocol):
 
     @property
     def pool_lifetime(self) -> int:
-        """Seconds after which a waiting transaction expires."""
+        """Seconds after which a queued transaction expires."""
 
     @property
     def pool_min_tip(self) -> int:
-        """Least tip that the pool takes, in wei for each gas."""
+        """Lowest tip that the pool accepts, in wei for each gas."""
 
     @property
     def pool_unprotected(self) -> bool:
-        """Whether legacy transactions without replay protection are taken."""
+        """Whether legacy transactions without replay protection are accepted."""
 
     @property
     def rpc_tx_fee_cap(self) -> float:
@@ -181,31 +181,31 @@ class Settings(Protocol):
 
     @property
     def rpc_call_timeout(self) -> float:
-        """Seconds after which a call is given up."""
+        """Seconds after which a call is aborted."""
 
     @property
     def trace_timeout(self) -> float:
-        """Seconds after which the trace of a transaction is given up, whatever a client asks for."""
+        """Seconds after which the trace of a transaction is aborted, whatever timeout a client requests."""
 
     @property
     def trace_bytes(self) -> int:
-        """Bytes of the largest answer with traces."""
+        """Bytes of the largest response with traces."""
 
     @property
     def trace_calls(self) -> int:
-        """Calls that trace at the same time; as many again wait for their turn."""
+        """Calls that trace at the same time; as many more may wait."""
 
     @property
     def trace_cache(self) -> int:
-        """Bytes of answers with traces of accepted blocks that are kept in memory."""
+        """Bytes of responses with traces of accepted blocks that are cached in memory."""
 
     @property
     def indexes_calls(self) -> bool:
-        """Whether the calls inside of transactions are written as rows."""
+        """Whether the internal calls of transactions are written as rows."""
 
     @property
     def logs_transactions(self) -> bool:
-        """Whether the log tells of each transaction and call."""
+        """Whether each transaction and call is logged."""
 
     @property
     def logs_block_range(self) -> int:
@@ -213,7 +213,7 @@ class Settings(Protocol):
 
     @property
     def web_workers(self) -> int:
-        """Processes that answer, each with its share of the cores."""
+        """Serving processes, each with its share of the cores."""
 
     @property
     def logs_results(self) -> int:
@@ -237,7 +237,7 @@ class Settings(Protocol):
 
     @property
     def filter_lifetime(self) -> int:
-        """Seconds after which a filter that nobody polls is dropped."""
+        """Seconds without a poll after which a filter is dropped."""
 
     @property
     def ws_message_limit(self) -> int:

@@ -7,12 +7,12 @@ class Progress(NamedTuple):
     """Heights of a chain that is being bootstrapped."""
 
     starting: int
-    """Where it began."""
+    """The height at which bootstrapping began."""
     current: int
     highest: int
-    """As far as is known."""
+    """The highest known height."""
 
 
 def up_to_date() -> Progress | None:
-    """Return the progress of a chain that follows no other nodes: there is none to make."""
+    """Return None: the chain follows no other nodes, so it makes no progress."""
     return None

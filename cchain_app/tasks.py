@@ -1,4 +1,4 @@
-"""Celery's door to the C-Chain: each task calls a service and says what it did."""
+"""The C-Chain's Celery tasks: each calls a service and returns the number of things it did."""
 
 import time
 from typing import Final
@@ -12,21 +12,21 @@ from cchain_app.services.production import produce
 from chaindb import clock
 
 TURN = 1.0
-"""Seconds after which a worker that makes blocks lets other tasks in, and a shutdown."""
+"""Seconds after which a worker that builds blocks lets other tasks run, or a shutdown proceed."""
 
 LINGER = 0.01
-"""Seconds in which it waits for the next transaction after a block. Other tasks wait as long."""
+"""Seconds that it waits for the next transaction after a block. Other tasks are delayed by as much."""
 
 PRUNING: Final = {"embedded": 0.1, "production": 0.5}
-"""Seconds of each two in which history is given up, by profile: the embedded worker makes the blocks, too."""
+"""Seconds of every two seconds spent on deleting history, by profile: the embedded worker builds the blocks, too."""
 
 
 @shared_task(name="cchain_app.produce_blocks")
 def produce_blocks() -> dict[str, int]:
-    """Make blocks until nothing in the pool can be mined, or others should have their turn.
+    """Build blocks until the pool has no executable transaction, or it is the turn of other tasks.
 
-    After a block the next transaction is waited for a moment: it saves the way through the broker, which takes as
-    long as the block.
+    After a block the task waits briefly for the next transaction. That avoids a message through the broker, which
+    takes as long as the block.
     """
     chain = evm_chain()
     made = 0
@@ -46,14 +46,14 @@ def produce_blocks() -> dict[str, int]:
 
 @shared_task(name="cchain_app.tick")
 def tick() -> dict[str, int]:
-    """The heartbeat: what the clock brings is done here where no producer's process does it."""
+    """Run the periodic work of `beat` if no producer process is running."""
     return beat() if evm_chain().producer.is_unattended() else {"blocks": 0}
 
 
 def beat() -> dict[str, int]:
-    """Do what the clock brings: a block in interval mode; in auto mode one whose request was lost.
+    """Build a block that is due: the next one in interval mode; in auto mode one whose request was lost.
 
-    Unspecified: by interval empty blocks are made too, as Anvil and geth's clique do.
+    Unspecified: interval mode builds empty blocks too, like Anvil and geth's clique.
     """
     chain = evm_chain()
     development.see_conditions(chain)
@@ -74,7 +74,7 @@ def expire_pool() -> dict[str, int]:
 
 @shared_task(name="cchain_app.index_calls")
 def index_calls() -> dict[str, int]:
-    """Write what transactions did inside as rows, a little of it, where NODE_TRACE_INDEX says so."""
+    """Write the internal calls of some transactions as rows, if NODE_TRACE_INDEX says so."""
     chain = evm_chain()
     if not (chain.node.indexes_calls and (seconds := chain.indexing.seconds("calls"))):
         return {"blocks": 0}
@@ -83,6 +83,6 @@ def index_calls() -> dict[str, int]:
 
 @shared_task(name="cchain_app.prune_history")
 def prune_history() -> dict[str, int]:
-    """Give up old states and calls, a little of it, where NODE_HISTORY_STATE and NODE_HISTORY_CALLS say so."""
+    """Delete some of the old states and calls, if NODE_HISTORY_STATE and NODE_HISTORY_CALLS say so."""
     chain = evm_chain()
     return pruning.prune(chain, seconds=PRUNING[chain.node.profile])._asdict()

@@ -1,4 +1,4 @@
-"""An accepted block as a value: header, transactions and receipts together; and a whole block as RLP."""
+"""An accepted block as a value: its header, transactions and receipts, and the whole block as RLP."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ def join_block(
     ommers: bytes = EMPTY_LIST,
     withdrawals: bytes | None,
 ) -> bytes:
-    """Return the same of what is RLP already; since Shanghai there are withdrawals, even if none."""
+    """Return a block whose parts are RLP already; since Shanghai it has withdrawals, even if there are none."""
     body = [header, rlp.encode_list(map(_encode_transaction, transactions)), ommers]
     if withdrawals is not None:
         body.append(withdrawals)
@@ -44,7 +44,7 @@ def join_block(
 
 
 def _encode_transaction(raw: bytes) -> bytes:
-    """Return a legacy transaction, itself a list, as it is; wrap the envelope of a typed one."""
+    """Return a legacy transaction, which is a list already, unchanged; wrap the envelope of a typed one."""
     return raw if raw[:1] >= _LEGACY_PREFIX else rlp.encode_bytes(raw)
 
 
@@ -59,11 +59,11 @@ class AcceptedBlock:
     """Bytes of the whole block as RLP."""
     transactions: tuple[Transaction, ...]
     receipts: tuple[Receipt, ...]
-    """One for each transaction, same order."""
+    """One for each transaction, in the same order."""
     ommers: tuple[Header, ...] = ()
-    """Uncles; only chains that others made have any."""
+    """Uncles; always empty in blocks of this node, but not in imported blocks of other chains."""
     withdrawals: tuple[Withdrawal, ...] = ()
-    """Likewise."""
+    """Withdrawals; likewise."""
 
     @property
     def number(self) -> int:

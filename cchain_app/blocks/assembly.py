@@ -1,6 +1,6 @@
-"""From a parent and a list of transactions to a block: its environment before, its header after.
+"""Derive a block from its parent and its transactions: first its environment, then its header.
 
-Executing what is between is the engine's work; the base fee is `feemarket`'s.
+The engine executes the transactions; `feemarket` computes the base fee.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ def next_env(
     gas_limit: int,
     base_fee: int | None,
 ) -> BlockEnv:
-    """Return what the block after `parent` sees of its environment.
+    """Return the environment of the block after `parent`.
 
     Unspecified: PREVRANDAO reads zero, as the header's mixHash shows (`cchain.md` 7), unless the chain's
     rules want a fresh one (`fresh_prev_randao`).
@@ -36,8 +36,8 @@ def next_env(
         parent: The block before.
         config: The chain's rules.
         timestamp: Unix seconds, not below the parent's.
-        gas_limit: Of the new block.
-        base_fee: Of the new block, in wei; None before London.
+        gas_limit: Gas limit of the new block.
+        base_fee: Base fee of the new block, in wei; None before London.
     """
     number = parent.number + 1
     fork = config.fork_at(number, timestamp)
@@ -64,9 +64,9 @@ def next_env(
 def fresh_prev_randao(parent_hash: Hash, number: int) -> Hash:
     """Return the PREVRANDAO of a block on a chain where it differs from block to block.
 
-    Unspecified: the Keccak-256 of the parent's hash and the block's number in 8 bytes, so whoever verifies
-    the block knows it as well as its builder does. It can be foreseen: it is for contracts under
-    development, and no lottery.
+    Unspecified: the Keccak-256 of the parent's hash and the block's number in 8 bytes, so that verifiers can
+    compute it like the block's builder. It is predictable, and therefore only suitable for contracts under
+    development, not for a lottery.
     """
     return Hash(keccak256(parent_hash + number.to_bytes(8, "big")))
 
@@ -105,10 +105,10 @@ def assemble(
     """Return the block that executing transactions in this environment makes.
 
     Args:
-        env: What it was executed in.
-        transactions: Those that are in the block, in order.
-        executed: What became of them.
-        state_root: The state's root after it.
+        env: The environment in which the block was executed.
+        transactions: The transactions of the block, in order.
+        executed: The results of executing them.
+        state_root: State root after the block.
         ordered_root: Computes the roots of transactions and receipts.
         encode_logs: Encodes the logs of receipts.
         extra_data: At most 32 bytes for the header.

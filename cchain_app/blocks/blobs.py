@@ -1,4 +1,4 @@
-"""The market of blob gas: how much there is too much of after a block, and what that makes it cost.
+"""The market of blob gas: the excess blob gas after a block, and the price that follows from it.
 
 EIP-4844, with parameters by schedule (EIP-7840, EIP-7892) and Osaka's reserve price (EIP-7918). Pure.
 """
@@ -13,11 +13,11 @@ MINIMUM_PRICE: Final = 1
 """Wei for each blob gas."""
 
 _RESERVE_GAS: Final = 2**13
-"""EIP-7918 (BLOB_BASE_COST): execution gas for which a blob pays at least."""
+"""EIP-7918 (BLOB_BASE_COST): a blob pays for at least this much execution gas."""
 
 
 def excess_after(parent: Header, blobs: BlobParameters, fork: str) -> int:
-    """Return the excess blob gas of the block after one; before Cancun there was none.
+    """Return the excess blob gas of the block after `parent`; before Cancun it is 0.
 
     Args:
         parent: The block before.
@@ -34,7 +34,7 @@ def excess_after(parent: Header, blobs: BlobParameters, fork: str) -> int:
 
 
 def blob_base_fee(excess: int, update_fraction: int) -> int:
-    """Return the price of a blob gas in wei: it grows exponentially with the excess.
+    """Return the price of one blob gas in wei, which grows exponentially with the excess.
 
     EIP-4844's approximation of `MINIMUM_PRICE * e ** (excess / update_fraction)`.
     """

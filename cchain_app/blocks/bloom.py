@@ -14,7 +14,7 @@ SIZE = 256
 """Bytes of a bloom in a header or receipt."""
 
 
-@lru_cache(maxsize=8_192)  # of half a KiB; one that is not there takes 2 µs
+@lru_cache(maxsize=8_192)  # entries of half a KiB; a miss takes 2 µs
 def bloom_bits(item: bytes) -> int:
     """Return the bits that one address or topic sets. The same few recur in every block."""
     digest = keccak256(item)
@@ -43,13 +43,13 @@ def merge(blooms: Iterable[int]) -> int:
 
 
 def may_contain(bloom: int, item: bytes) -> bool:
-    """Say whether an address or topic can be in the logs; False is certain, True is not."""
+    """Return whether an address or topic may be in the logs; False is certain, True is not."""
     bits = bloom_bits(item)
     return bloom & bits == bits
 
 
 def to_bytes(bloom: int) -> bytes:
-    """Return the 256 bytes that stand in a header or receipt."""
+    """Return the 256 bytes that a header or receipt contains."""
     return bloom.to_bytes(SIZE, "big")
 
 

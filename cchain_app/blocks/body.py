@@ -1,6 +1,6 @@
-"""What a block's body has besides transactions: uncles, and withdrawals (EIP-4895), as values and as RLP.
+"""The parts of a block's body besides transactions, as values and as RLP: uncles, and withdrawals (EIP-4895).
 
-Blocks of this node's own have neither; those of chains that others made have.
+Blocks of this node have neither; imported blocks of other chains may have both.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,12 +17,12 @@ EMPTY_LIST: Final = b"\xc0"
 _WEI_OF_GWEI: Final = 10**9
 
 _FIELDS: Final = 4
-"""Of a withdrawal."""
+"""Number of fields of a withdrawal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Withdrawal:
-    """What the beacon chain gives back to an account."""
+    """A withdrawal from the beacon chain to an account."""
 
     index: int
     validator_index: int
@@ -37,7 +37,7 @@ class Withdrawal:
 
 
 def encode_ommers(ommers: Iterable[Header]) -> bytes:
-    """Return uncles' headers as RLP: the Keccak-256 of it is a header's sha3Uncles."""
+    """Return uncles' headers as RLP, whose Keccak-256 is a header's sha3Uncles."""
     return rlp.encode_list(map(encode_header, ommers))
 
 
@@ -46,13 +46,13 @@ def decode_ommers(payload: bytes) -> tuple[Header, ...]:
 
     Raises:
         RlpError: It is not the canonical RLP of a list of items.
-        MalformedHeader: One of these is no header.
+        MalformedHeader: One of these is not a header.
     """
     return tuple(decode_header(bytes(item)) for item in _encodings(payload))
 
 
 def encode_withdrawal(withdrawal: Withdrawal) -> bytes:
-    """Return a withdrawal as RLP: what the withdrawals root commits to."""
+    """Return a withdrawal as RLP, as the withdrawals root commits to it."""
     return rlp.encode_list(
         (
             rlp.encode_uint(withdrawal.index),
@@ -90,7 +90,7 @@ def _withdrawal(item: bytes) -> Withdrawal:
 
 
 def _encodings(payload: bytes) -> Iterator[bytes]:
-    """Return the encoding of each element, where `rlp.iterate` returns what is in it."""
+    """Return the encoding of each element, where `rlp.iterate` returns its payload."""
     position, end = 0, len(payload)
     while position < end:
         _, stop = rlp.read_item(payload, position, end)

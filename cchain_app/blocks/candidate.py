@@ -1,7 +1,7 @@
-"""A block as it came from another node: read, and nothing of it believed.
+"""A block as it came from another node: parsed, but not trusted.
 
-Only the form is checked here; `verification` compares it with what it must be. A header can be read
-alone, and that costs the same whatever stands behind it.
+Only the form is checked here; `verification` compares the fields with their required values. A header can be
+read without the rest of the block, at a cost that does not depend on the rest.
 """
 
 from collections.abc import Iterator
@@ -29,16 +29,16 @@ from primitives.evm import Hash
 from primitives.hashing import keccak256
 
 MOST_BYTES = 2 * 1024 * 1024
-"""Of a block: what a message between nodes can have at most."""
+"""Highest size of a block: a message between nodes can hold no more."""
 
 LEAST_TRANSACTION = 12
-"""Bytes of a signed envelope: even a legacy one whose nine fields are as short as they can be has more."""
+"""Bytes of a signed envelope: even a legacy transaction whose nine fields are as short as possible has more."""
 
 LEAST_GAS = gas.TRANSACTION // 2
-"""Of a transaction: what each pays, less the half that was given back at most (before EIP-3529)."""
+"""Least gas of a transaction: its intrinsic gas less a refund of up to one half (before EIP-3529)."""
 
 _NO_TYPE = b"\x80"
-"""From here on a first byte is none of a typed envelope (EIP-2718)."""
+"""From this first byte on an envelope has no type (EIP-2718)."""
 
 _WITHOUT_WITHDRAWALS = 3
 _WITH_WITHDRAWALS = 4
@@ -50,7 +50,7 @@ class CandidateBlock:
 
     header: Header
     transactions: tuple[bytes, ...]
-    """Signed envelopes, not read yet."""
+    """Signed envelopes, not parsed yet."""
     hash: Hash
     """Keccak-256 of the header's RLP."""
     raw: bytes
@@ -58,19 +58,19 @@ class CandidateBlock:
     ommers: tuple[Header, ...] = ()
     """Uncles; `parse_foreign_block` reads them."""
     withdrawals: tuple[Withdrawal, ...] = ()
-    """Likewise."""
+    """Withdrawals; likewise."""
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateHeader:
-    """The header of what may be a block; what stands behind it is not read."""
+    """The header of a block that may be invalid; the rest of the block is not parsed."""
 
     header: Header
     hash: Hash
 
 
 def parse_header(raw: bytes) -> CandidateHeader:
-    """Read the header of a block, and nothing else.
+    """Read the header of a block, without the rest.
 
     Raises:
         BlockTooLarge: It has more bytes than a message between nodes can have.
@@ -90,13 +90,13 @@ def parse_block(raw: bytes) -> CandidateBlock:
     Raises:
         BlockTooLarge: It has more bytes than a message between nodes can have.
         BlockEncoding: It is not the canonical RLP of a block.
-        TransactionTooShort: Something among its transactions is shorter than any transaction is.
-        TooManyTransactions: It has more of them than there is gas for in a block.
-        TransactionRefused: Something among its transactions has no type that there is.
+        TransactionTooShort: One of its transactions is shorter than the shortest possible one.
+        TooManyTransactions: It has more transactions than its gas limit allows.
+        TransactionRefused: One of its transactions has an unknown type.
         UnclesNotEmpty: It has uncles.
         WithdrawalsNotEmpty: It has withdrawals.
-        WithdrawalsMissing: It has no list of withdrawals, though its header has their root.
-        WithdrawalsUnexpected: It has a list of withdrawals, though its header has no root.
+        WithdrawalsMissing: It has no list of withdrawals, but its header has their root.
+        WithdrawalsUnexpected: It has a list of withdrawals, but its header has no root.
     """
     _check_size(raw)
     with _reading():
@@ -108,10 +108,10 @@ def parse_block(raw: bytes) -> CandidateBlock:
 
 
 def parse_foreign_block(raw: bytes) -> CandidateBlock:
-    """Read a block of a chain that others made: of any size, with uncles and withdrawals.
+    """Read a block of a chain that other clients made: of any size, with uncles and withdrawals.
 
     Raises:
-        MalformedBlock: As `parse_block`, but for its size and for not being empty.
+        MalformedBlock: As `parse_block`, except for the size, uncles and withdrawals.
     """
     with _reading():
         parts = _parts(raw)
@@ -125,7 +125,7 @@ def parse_foreign_block(raw: bytes) -> CandidateBlock:
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    """Say of bytes that cannot be read that they are no block."""
+    """Raise `BlockEncoding` for bytes that cannot be read in the body."""
     try:
         yield
     except rlp.RlpError as error:
@@ -159,7 +159,7 @@ def _list(item: bytes) -> bytes:
 
 
 def _envelopes(payload: bytes, most: int) -> Iterator[bytes]:
-    """Read transactions: legacy ones are lists and stand as they are, typed ones are strings."""
+    """Read transactions: legacy ones are lists and stay unchanged, typed ones are strings."""
     index, position, end = 0, 0, len(payload)
     while position < end:
         if index == most:
@@ -171,7 +171,7 @@ def _envelopes(payload: bytes, most: int) -> Iterator[bytes]:
             yield bytes(payload[position:stop])
         elif item[:1] < _NO_TYPE:
             yield item
-        else:  # a legacy transaction as a string would have the same root and other bytes
+        else:  # a legacy transaction as a string would give the same root with other bytes
             raise TransactionRefused(index, TransactionTypeNotSupported())
         position = stop
         index += 1

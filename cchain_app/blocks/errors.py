@@ -1,16 +1,16 @@
-"""Why a block that somebody else made is refused: one class for each reason.
+"""Reasons to refuse a block from another node, one class for each reason.
 
 InvalidBlock (`evm.engine`)
-├── MalformedBlock                  bytes that are no block
+├── MalformedBlock                  bytes that are not a block
 │   ├── BlockTooLarge
 │   ├── BlockEncoding               not the canonical RLP of a block ("rlp: …")
 │   ├── TransactionTooShort, TooManyTransactions    found before any transaction is read
 │   ├── UnclesNotEmpty, WithdrawalsNotEmpty
 │   └── WithdrawalsMissing, WithdrawalsUnexpected   body and header are of different forks
-├── WrongPlace                      where it stands in the chain
+├── WrongPlace                      its place in the chain
 │   ├── UnknownParent
 │   └── BlockBeforeParent, BlockInFuture
-├── WrongField                      not what the parent, the rules or the body make it
+├── WrongField                      a field that does not follow from the parent, the rules or the body
 │   ├── WrongNumber, WrongGasLimit, WrongBaseFee, WrongCoinbase, WrongDifficulty, WrongMixHash,
 │   │   WrongNonce, WrongUnclesHash, WrongWithdrawalsRoot, WrongExcessBlobGas, WrongBeaconRoot
 │   ├── WrongTransactionsRoot
@@ -18,7 +18,7 @@ InvalidBlock (`evm.engine`)
 │   │   WrongRequestsHash
 │   └── WrongHash
 ├── ExtraDataTooLong
-├── TransactionRefused              no transaction of this chain; the cause says why
+├── TransactionRefused              not a transaction of this chain; the cause says why
 └── ExecutionRefused                the engine cannot execute it; the cause says why
 """
 
@@ -29,17 +29,17 @@ from primitives.evm import Hash
 from primitives.hexadecimal import encode_data
 
 InvalidBlock = engine.InvalidBlock
-"""The root; it stands below this room, since engines raise it."""
+"""The root class; it is defined with the engines' port, since engines raise it."""
 
 _SHOWN = 32
 
 
 class MalformedBlock(InvalidBlock):
-    """Bytes that are no block."""
+    """The bytes are not a block."""
 
 
 class BlockTooLarge(MalformedBlock):
-    """More bytes than a message between nodes can have."""
+    """The block has more bytes than a message between nodes can hold."""
 
     def __init__(self, size: int, most: int) -> None:
         super().__init__(f"block too large: {size} bytes, at most {most}")
@@ -48,11 +48,11 @@ class BlockTooLarge(MalformedBlock):
 
 
 class BlockEncoding(MalformedBlock):
-    """Not the canonical RLP of a block; the cause says where."""
+    """The bytes are not the canonical RLP of a block; the cause says where."""
 
 
 class TransactionTooShort(MalformedBlock):
-    """Fewer bytes than any transaction has."""
+    """A transaction has fewer bytes than the shortest possible one."""
 
     def __init__(self, index: int, size: int) -> None:
         super().__init__(f"transaction {index} has {size} bytes, which none has")
@@ -61,7 +61,7 @@ class TransactionTooShort(MalformedBlock):
 
 
 class TooManyTransactions(MalformedBlock):
-    """More transactions than there is gas for in the block."""
+    """The block has more transactions than its gas limit allows."""
 
     def __init__(self, most: int) -> None:
         super().__init__(f"more than {most} transactions, for which there is no gas in the block")
@@ -69,35 +69,35 @@ class TooManyTransactions(MalformedBlock):
 
 
 class UnclesNotEmpty(MalformedBlock):
-    """Uncles: nobody mines here."""
+    """The block has uncles, but the chain has no proof of work."""
 
     def __init__(self) -> None:
         super().__init__("uncles not allowed")
 
 
 class WithdrawalsNotEmpty(MalformedBlock):
-    """Withdrawals: there is no beacon chain that they could come from."""
+    """The block has withdrawals, but there is no beacon chain to withdraw from."""
 
     def __init__(self) -> None:
         super().__init__("withdrawals not allowed")
 
 
 class WithdrawalsMissing(MalformedBlock):
-    """The header has a root of withdrawals, the body no list of them."""
+    """The header has a root of withdrawals, but the body has no list of them."""
 
     def __init__(self) -> None:
         super().__init__("missing withdrawals in block body")
 
 
 class WithdrawalsUnexpected(MalformedBlock):
-    """The body has a list of withdrawals, the header no root of them."""
+    """The body has a list of withdrawals, but the header has no root of them."""
 
     def __init__(self) -> None:
         super().__init__("withdrawals present in block body")
 
 
 class WrongPlace(InvalidBlock):
-    """A block that does not belong where it stands."""
+    """A block that does not belong at its place in the chain."""
 
 
 class UnknownParent(WrongPlace):
@@ -110,7 +110,7 @@ class UnknownParent(WrongPlace):
 
 
 class BlockBeforeParent(WrongPlace):
-    """Older than its parent."""
+    """The block is older than its parent."""
 
     def __init__(self, time: int, parent: int) -> None:
         super().__init__(f"timestamp {time} older than parent's {parent}")
@@ -119,7 +119,7 @@ class BlockBeforeParent(WrongPlace):
 
 
 class BlockInFuture(WrongPlace):
-    """Further ahead of this node's clock than clocks may differ."""
+    """The block is further ahead of this node's clock than clocks may differ."""
 
     def __init__(self, time: int, latest: int) -> None:
         super().__init__(f"block in the future: timestamp {time}, at most {latest} now")
@@ -128,7 +128,7 @@ class BlockInFuture(WrongPlace):
 
 
 class ExtraDataTooLong(InvalidBlock):
-    """More than 32 bytes of extra data."""
+    """The header has more than 32 bytes of extra data."""
 
     def __init__(self, size: int, most: int) -> None:
         super().__init__(f"extra-data too long: {size} > {most}")
@@ -137,7 +137,7 @@ class ExtraDataTooLong(InvalidBlock):
 
 
 class TransactionRefused(InvalidBlock):
-    """Something in the block is no transaction that this chain could include; the cause says why."""
+    """The block contains something that is not a valid transaction of this chain; the cause says why."""
 
     def __init__(self, index: int, reason: Exception) -> None:
         super().__init__(f"transaction {index}: {reason}")
@@ -146,11 +146,11 @@ class TransactionRefused(InvalidBlock):
 
 
 class ExecutionRefused(InvalidBlock):
-    """A transaction cannot run where it stands, or a system call fails; the cause says why."""
+    """A transaction cannot run at its place, or a system call fails; the cause says why."""
 
 
 class WrongField(InvalidBlock):
-    """A field of the header is another one than it must be."""
+    """A field of the header differs from its required value."""
 
     field: ClassVar[str]
     """Its name as clients see it."""
@@ -162,67 +162,67 @@ class WrongField(InvalidBlock):
 
 
 class WrongNumber(WrongField):
-    """Not one more than the parent's."""
+    """The number is not the parent's plus one."""
 
     field = "number"
 
 
 class WrongGasLimit(WrongField):
-    """Not the parent's, moved towards the network's."""
+    """The gas limit is not the parent's, moved towards the network's."""
 
     field = "gasLimit"
 
 
 class WrongBaseFee(WrongField):
-    """Not what the parent's gas makes it, or there before London."""
+    """The base fee does not follow from the parent's gas, or is present before London."""
 
     field = "baseFeePerGas"
 
 
 class WrongCoinbase(WrongField):
-    """Not the address that all tips of this chain go to."""
+    """The coinbase is not the address that gets all tips of this chain."""
 
     field = "miner"
 
 
 class WrongDifficulty(WrongField):
-    """Not zero, though there is no proof of work."""
+    """The difficulty is not zero, though there is no proof of work."""
 
     field = "difficulty"
 
 
 class WrongMixHash(WrongField):
-    """Not zero: there is no beacon chain's randomness."""
+    """The mixHash is not zero, though there is no beacon chain that provides randomness."""
 
     field = "mixHash"
 
 
 class WrongNonce(WrongField):
-    """Not zero, though there is no proof of work."""
+    """The nonce is not zero, though there is no proof of work."""
 
     field = "nonce"
 
 
 class WrongUnclesHash(WrongField):
-    """Not the hash of the body's uncles, of which this node's own blocks have none."""
+    """Not the hash of the body's uncles; this node's own blocks have none."""
 
     field = "sha3Uncles"
 
 
 class WrongWithdrawalsRoot(WrongField):
-    """Not the root of the body's withdrawals, or there before Shanghai."""
+    """Not the root of the body's withdrawals, or present before Shanghai."""
 
     field = "withdrawalsRoot"
 
 
 class WrongExcessBlobGas(WrongField):
-    """Not what the parent's makes it, or there before Cancun."""
+    """The excess blob gas does not follow from the parent's, or is present before Cancun."""
 
     field = "excessBlobGas"
 
 
 class WrongBeaconRoot(WrongField):
-    """Not what it must be, or not there since Cancun."""
+    """The parent beacon block root has a wrong value, or is missing since Cancun."""
 
     field = "parentBeaconBlockRoot"
 
@@ -234,13 +234,13 @@ class WrongTransactionsRoot(WrongField):
 
 
 class WrongGasUsed(WrongField):
-    """Not what the transactions use."""
+    """Not the gas that the transactions use."""
 
     field = "gasUsed"
 
 
 class WrongBlobGasUsed(WrongField):
-    """Not what the body's blobs use, or there before Cancun."""
+    """Not the blob gas that the body's blobs use, or present before Cancun."""
 
     field = "blobGasUsed"
 
@@ -264,13 +264,13 @@ class WrongBloom(WrongField):
 
 
 class WrongRequestsHash(WrongField):
-    """Not the hash of the requests that the block makes, or there before Prague."""
+    """Not the hash of the requests that the block makes, or present before Prague."""
 
     field = "requestsHash"
 
 
 class WrongHash(WrongField):
-    """Not the hash of the header that executing the block makes."""
+    """Not the hash of the header that results from executing the block."""
 
     field = "hash"
 

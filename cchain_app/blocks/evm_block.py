@@ -1,4 +1,4 @@
-"""A block as consensus handles it: its place is known, the rest is read or encoded when it is asked for."""
+"""A block for consensus: its place in the chain is known, the rest is parsed or encoded on demand."""
 
 from dataclasses import dataclass, field
 
@@ -11,9 +11,9 @@ from primitives.ids import ID
 
 @dataclass(frozen=True, slots=True)
 class EvmBlock:
-    """A block of an EVM chain, whatever it was made of; a `chainvm.port.Block`.
+    """A block of an EVM chain, either parsed or executed; a `chainvm.port.Block`.
 
-    Two are equal when their headers are.
+    Two blocks are equal if their headers are equal.
     """
 
     header: Header
@@ -45,7 +45,7 @@ class EvmBlock:
         return source.raw
 
     def candidate(self) -> CandidateBlock:
-        """Return the block with what stands behind its header.
+        """Return the whole block, parsed.
 
         Raises:
             InvalidBlock: By a subclass, as `parse_block` does.
@@ -55,11 +55,11 @@ class EvmBlock:
 
 
 def parse_evm_block(raw: bytes) -> EvmBlock:
-    """Read a block's header, and nothing else. Raises as `parse_header`."""
+    """Read a block's header, without the rest. Raises as `parse_header`."""
     read = parse_header(raw)
     return EvmBlock(read.header, read.hash, raw)
 
 
 def evm_block(block: CandidateBlock | AcceptedBlock) -> EvmBlock:
-    """Return a block that was read, or executed, for consensus."""
+    """Return a parsed or executed block as a block for consensus."""
     return EvmBlock(block.header, block.hash, block)

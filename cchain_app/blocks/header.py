@@ -1,7 +1,7 @@
 """The header of a block in Ethereum's layout, and its hash.
 
-The first 15 fields are always there; each fork since London appended one or more, so the number of
-fields tells the fork. (coreth has another order and fields of its own: not here.)
+The first 15 fields always exist; each fork since London appended one or more, so the number of
+fields identifies the fork. (coreth has another order and its own fields, which are not supported here.)
 
 MalformedHeader
 ├── HeaderGap        a later fork's field without an earlier one's
@@ -34,11 +34,11 @@ _FIRST_OPTIONAL = 15
 
 
 class MalformedHeader(Exception):
-    """What is no header."""
+    """Something that is not a valid header."""
 
 
 class HeaderGap(MalformedHeader):
-    """A field of a later fork is there, one of an earlier fork is not."""
+    """A field of a later fork is present, but one of an earlier fork is missing."""
 
     def __init__(self, missing: str) -> None:
         super().__init__(f"header has later fields, but no {missing}")
@@ -60,7 +60,7 @@ class Header:
     parent_hash: Hash
     ommers_hash: Hash = EMPTY_OMMERS_HASH
     coinbase: Address
-    """Who gets the tips: `miner` in JSON."""
+    """Recipient of the tips: `miner` in JSON."""
     state_root: Hash
     transactions_root: Hash
     receipts_root: Hash
@@ -90,7 +90,7 @@ class Header:
     """Since Prague."""
 
     def __post_init__(self) -> None:
-        """Refuse a gap among the optional fields: the encoding could not show it."""
+        """Refuse a gap among the optional fields, which the encoding could not represent."""
         missing = None
         for field in _OPTIONAL:
             if getattr(self, field) is None:
@@ -100,7 +100,7 @@ class Header:
 
     @property
     def hash(self) -> Hash:
-        """The block's hash: computed on every access, so keep it."""
+        """The block's hash; computed on every access, so store it."""
         return keccak256(encode_header(self))
 
 
@@ -109,7 +109,7 @@ _OPTIONAL = _FIELDS[_FIRST_OPTIONAL:]
 
 
 def encode_header(header: Header) -> bytes:
-    """Return the header as RLP: its Keccak-256 is the block's hash."""
+    """Return the header as RLP, whose Keccak-256 is the block's hash."""
     values = (getattr(header, name) for name in _FIELDS)
     return rlp.encode_list(
         rlp.encode_uint(value) if isinstance(value, int) else rlp.encode_bytes(value)

@@ -1,6 +1,6 @@
-"""Receipts as values, and the bytes of them that the receipts root commits to.
+"""Receipts as values, and their encoding, to which the receipts root commits.
 
-What RPC shows besides (block, index, effective price) comes from the rows, not from here.
+The other fields that RPC returns (block, index, effective price) come from the database rows.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -19,30 +19,30 @@ _TOPIC_PREFIX: Final = rlp.encode_bytes(bytes(32))[:1]
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What a block says of one of its transactions."""
+    """The receipt of one transaction of a block."""
 
     type: int
-    """Of the transaction."""
+    """Type of the transaction."""
     succeeded: bool
     cumulative_gas_used: int
-    """Of the block, up to and with this transaction."""
+    """Gas used in the block up to and including this transaction."""
     bloom: int
-    """Of `logs`; as bytes see `bloom.to_bytes`."""
+    """Bloom of `logs`; as bytes see `bloom.to_bytes`."""
     logs: tuple[Log, ...]
     state_root: Hash | None = None
-    """Before Byzantium: of the state after the transaction, in the place of its status."""
+    """Before Byzantium: the state root after the transaction, in place of its status."""
 
 
 class EncodedReceipts(NamedTuple):
-    """The receipts of a block, in its order."""
+    """The receipts of a block, in block order."""
 
     receipts: tuple[Receipt, ...]
     envelopes: list[bytes]
-    """Of each what `encode_receipt` returns."""
+    """Each receipt as encoded by `encode_receipt`."""
 
     @property
     def bloom(self) -> bytes:
-        """What the header says of the logs of all."""
+        """The bloom of all logs, as in the header."""
         return bloom.to_bytes(bloom.merge(receipt.bloom for receipt in self.receipts))
 
 
@@ -51,15 +51,15 @@ EncodeLogs = Callable[[tuple[Log, ...]], tuple[int, bytes]]
 
 
 def encode_logs(logs: tuple[Log, ...]) -> tuple[int, bytes]:
-    """Return bloom and RLP of a receipt's logs; see `EncodeLogs`."""
+    """Return the bloom and the RLP of a receipt's logs; see `EncodeLogs`."""
     return bloom.bloom_of(logs), _logs_rlp(logs)
 
 
 def select_encode_logs(*, native: bool) -> EncodeLogs:
-    """Return what encodes logs: the crate, or Python."""
+    """Return the function that encodes logs: the crate's, or the one in Python."""
     if not native:
         return encode_logs
-    # Only here: there is no such module where the crate was not built.
+    # Imported here: there is no such module where the crate was not built.
     from cchain_app.evm.native import encode_logs as by_crate
 
     return by_crate
@@ -74,7 +74,7 @@ def make_receipts(
 
     Args:
         outcomes: Type and result of each transaction.
-        state_roots: Before Byzantium: of the states after each of them.
+        state_roots: Before Byzantium: the state roots after each of them.
         encode_logs: Encodes the logs of each.
     """
     receipts, envelopes = [], []
@@ -121,7 +121,7 @@ def _encode_outcome(receipt: Receipt) -> bytes:
 def _logs_rlp(logs: Iterable[Log]) -> bytes:
     """Return the list of logs, each a list of address, topics and data. A block may have thousands of them.
 
-    What stands before the address and before the topics follows from how many topics and how much data there are.
+    The bytes before the address and before the topics depend only on the number of topics and the data size.
     """
     parts: list[bytes] = []
     known: dict[tuple[int, int], tuple[bytes, bytes]] = {}
@@ -137,10 +137,10 @@ def _logs_rlp(logs: Iterable[Log]) -> bytes:
 
 
 def _log_prefixes(topics: int, data: int) -> tuple[bytes, bytes]:
-    """Return what stands before the address and before the topics of a log.
+    """Return the bytes before the address and before the topics of a log.
 
     Args:
-        topics: How many.
+        topics: Number of topics.
         data: Bytes of the encoded data.
     """
     size = topics * (len(_TOPIC_PREFIX) + 32)

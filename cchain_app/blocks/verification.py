@@ -1,9 +1,9 @@
-"""A candidate's header against what its parent, the rules and its execution make of it. Pure.
+"""Compare a candidate's header with the values that its parent, the rules and its execution require. Pure.
 
-Each rule that makes a block here checks one that was made elsewhere: what is wanted comes from the
-same `next_env` and `assemble`, and this module compares field by field, so that a refusal names the
+The same rules build and check blocks: the required values come from `next_env` and `assemble`, as for a
+block of this node. This module compares field by field, so that a refusal names the
 field. Unspecified: geth lets a producer choose the gas limit near the parent's, and the coinbase;
-here both follow from the genesis, and any other is refused.
+here both follow from the genesis, and any other value is refused.
 """
 
 from collections.abc import Iterable
@@ -24,11 +24,11 @@ MOST_EXTRA_DATA = 32
 """Bytes."""
 
 Rule = tuple[type[errors.WrongField], int | bytes | None, int | bytes | None]
-"""What is refused if the next two differ: what the header has, what it must have."""
+"""The error to raise if the next two values differ: the header's value and the required one."""
 
 
 def verify_place(header: Header, parent: AcceptedBlock, *, now: int) -> None:
-    """Check that a block follows another one, in time too.
+    """Check that a block follows another one, also in time.
 
     Args:
         header: The candidate's.
@@ -51,11 +51,11 @@ def verify_place(header: Header, parent: AcceptedBlock, *, now: int) -> None:
 
 
 def verify_environment(header: Header, env: BlockEnv) -> None:
-    """Check what is known before a block is executed.
+    """Check the fields that are known before a block is executed.
 
     Args:
         header: The candidate's.
-        env: What the block after its parent sees, made as for a block of this node's own.
+        env: The environment of the block after its parent, computed as for a block of this node.
 
     Raises:
         WrongField: By the subclass of the first field that differs.
@@ -81,7 +81,7 @@ def verify_environment(header: Header, env: BlockEnv) -> None:
 
 
 def verify_body(header: Header, transactions_root: Hash) -> None:
-    """Check that a header belongs to its transactions, whose root is given.
+    """Check that a header has the root of its transactions, which is given.
 
     Raises:
         WrongTransactionsRoot: It does not.
@@ -90,7 +90,7 @@ def verify_body(header: Header, transactions_root: Hash) -> None:
 
 
 def verify_outcome(candidate: CandidateBlock, made: AcceptedBlock) -> None:
-    """Check that executing a candidate's transactions made the very block that it says it is.
+    """Check that executing a candidate's transactions makes exactly the block that the candidate claims.
 
     Raises:
         WrongField: By the subclass of the first field that differs.
@@ -112,7 +112,7 @@ def verify_outcome(candidate: CandidateBlock, made: AcceptedBlock) -> None:
 
 
 def compare(rules: Iterable[Rule]) -> None:
-    """Raise the refusal of the first rule whose two values differ."""
+    """Raise the error of the first rule whose two values differ."""
     for refusal, have, want in rules:
         if have != want:
             raise refusal(have, want)
