@@ -29,7 +29,7 @@ from primitives.evm import Hash
 from primitives.hashing import keccak256
 
 MOST_BYTES = 2 * 1024 * 1024
-"""Highest size of a block: a message between nodes can hold no more."""
+"""Maximum size of a block, which is that of a message between nodes."""
 
 LEAST_TRANSACTION = 12
 """Bytes of a signed envelope: even a legacy transaction whose nine fields are as short as possible has more."""

@@ -1,4 +1,4 @@
-"""The EVM behind a port: `engine` says what is asked of it, `native` and `reference` answer. Pure.
+"""The EVM behind a port: `engine` defines the port, `native` and `reference` implement it. Pure.
 
 Nothing outside this package names an engine; `select` picks one.
 """

@@ -1,4 +1,4 @@
-"""Which state trie a block is worked out with: the one whose cache is warm, or one without. Pure."""
+"""The choice of the state trie that computes a block: the one with a warm cache, or the one without. Pure."""
 
 from cchain_app.evm.engine import StateChanges
 from cchain_app.evm.trie import NodeReader, StateTrie, TrieUpdate
@@ -6,10 +6,10 @@ from primitives.evm import Hash
 
 
 class Tries:
-    """The state trie with its cache, and one without for blocks that stand beside the cached line.
+    """The state trie with its cache, and one without a cache for blocks on other branches than the cached one.
 
-    The cache is true for one root alone and another root empties it, so rivals that took turns with it
-    would empty it each time. It follows the line on which block comes after block.
+    The cache is valid for one root, and an update from another root empties it. Rival blocks that alternate
+    would empty it every time, so the cache follows one branch from block to block.
     """
 
     def __init__(self, cached: StateTrie, uncached: StateTrie) -> None:
@@ -21,13 +21,13 @@ class Tries:
     def update(
         self, root: Hash, changes: StateChanges, nodes: NodeReader, *, alone: bool
     ) -> TrieUpdate:
-        """Return what an executed block does to the trie's nodes.
+        """Return the changes that an executed block makes to the trie's nodes.
 
         Args:
-            root: Of the state before, the parent's.
-            changes: What the block does to it.
-            nodes: Who reads the nodes of that state.
-            alone: Whether no block is processing but the parent's own line.
+            root: Root of the state before the block.
+            changes: The block's changes to that state.
+            nodes: Reads the nodes of that state.
+            alone: Whether all processing blocks are on the parent's branch.
 
         Raises:
             TrieError: The nodes that are read are not those of the parent's state.

@@ -1,7 +1,7 @@
 """The bisection by which eth_estimateGas finds a gas limit, as geth does it. Pure.
 
-The reference engine runs it from here; the native engine has the same in Rust, and a test holds
-the two together.
+The reference engine uses this module; the native engine has the same algorithm in Rust, and a test checks
+that both give the same results.
 """
 
 from collections.abc import Callable
@@ -17,19 +17,19 @@ TRANSFER_GAS: Final = TRANSACTION
 """Gas of a transaction that does nothing but transfer value."""
 
 CALL_STIPEND: Final = 2_300
-"""Gas that a call with value brings along (EIP-150)."""
+"""Gas that a call with value adds for the callee (EIP-150)."""
 
 Attempt = Callable[[int], CallResult | None]
-"""Runs a call with a gas limit; None when that is too little even to begin."""
+"""Runs a call with a gas limit; returns None if that is too little to start it."""
 
 
 def least_gas(attempt: Attempt, highest: int, error_ratio: float) -> GasEstimate:
-    """Return the least limit up to `highest` with which a call works.
+    """Return the least limit up to `highest` with which a call succeeds.
 
     Args:
         attempt: Runs the call.
         highest: The first limit to try.
-        error_ratio: By which part the answer may be too high.
+        error_ratio: The fraction by which the result may be too high.
     """
     result = attempt(highest)
     if result is None or (result.error or "").startswith(failures.OUT_OF_GAS):
@@ -41,14 +41,14 @@ def least_gas(attempt: Attempt, highest: int, error_ratio: float) -> GasEstimate
     if guess < highest:
         lowest, highest = _narrow(attempt, guess, lowest, highest)
     while lowest + 1 < highest and (highest - lowest) / highest >= error_ratio:
-        # Most calls need little more than they use, so the low side is tried first.
+        # Most calls need little more than they use, so limits near that are tried first.
         middle = min((lowest + highest) // 2, lowest * 2)
         lowest, highest = _narrow(attempt, middle, lowest, highest)
     return GasEstimate(highest)
 
 
 def is_plain(message: CallMessage, account_of: Callable[[Address], AccountState | None]) -> bool:
-    """Return whether a call may be no more than a transfer: no data, no code at its recipient."""
+    """Return whether a call is a simple transfer: no data, and no code at its recipient."""
     if message.data or message.to is None:
         return False
     account = account_of(message.to)

@@ -1,6 +1,6 @@
 """The native engine: revm behind the port. The work is done in the crate `native/`.
 
-Importing this module raises ImportError where the crate was not built.
+Importing this module raises ImportError if the crate was not built.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from cchain_app.txs.transaction import Transaction
 from primitives.evm import Address, Hash, Slot
 
 _TOO_WIDE = "gas price or base fee beyond what can be paid"
-"""Only calls can name such prices."""
+"""Only calls can have such prices."""
 
 
 class NativeEngine:
@@ -48,8 +48,8 @@ class NativeEngine:
 
     Unspecified: a block reward is never paid; a transaction whose fee is 2^128 wei or more cannot
     be read; a contract of EIP-4788, 2935, 7002 or 7251 that was never deployed is not called and
-    makes no requests; the crate reads deposits (EIP-6110) from mainnet's deposit contract, so another one's logs
-    are handed to it as that one's.
+    makes no requests. The crate reads deposits (EIP-6110) from mainnet's deposit contract, so the logs of another
+    deposit contract are passed to it as mainnet's.
     """
 
     name = "revm"
@@ -57,9 +57,9 @@ class NativeEngine:
 
     def __init__(self) -> None:
         self.call_slots = cchain_native.CallSlots(max(1, (os.cpu_count() or 1) - 1))
-        """Calls in threads leave a processor to who answers everybody else: they take turns."""
+        """Limits the calls that run in threads at the same time, so that one processor stays free for the event loop."""
         self._seen: tuple[BlockEnv, cchain_native.Environment] | None = None
-        """The environment of the last call: most calls are at the head, with the same object."""
+        """The environment of the last call; most calls are at the head and reuse the same object."""
 
     def execute_block(
         self,
@@ -116,12 +116,12 @@ class NativeEngine:
         time_limit: float | None = None,
         with_access_list: bool = False,
     ) -> CallResult:
-        """Run one call on the state and throw its changes away.
+        """Run one call on the state and discard its changes.
 
-        A call with an allowance keeps the interpreter lock; others let go of it.
+        A call with an allowance keeps the interpreter lock; other calls release it.
 
         Raises:
-            CallRejected: The call could not begin.
+            CallRejected: The call could not start.
             CallInterrupted: A limit was reached.
         """
         _check_price(message)
@@ -186,7 +186,7 @@ class NativeEngine:
         """Run a call as `call` does and record it; fees go to the coinbase as in a block.
 
         Raises:
-            CallRejected: It could not begin.
+            CallRejected: It could not start.
             TraceTooLarge: More would be recorded than `recording.most_bytes`.
             TraceTimedOut: It took too long.
         """
@@ -222,10 +222,10 @@ class NativeEngine:
         allowance: GasAllowance | None = None,
         time_limit: float | None = None,
     ) -> GasEstimate:
-        """Find the least gas with which a call works. The lock is held as in `call`.
+        """Find the least gas with which a call succeeds. The interpreter lock is held as in `call`.
 
         Raises:
-            CallRejected: The call could not begin with all its gas, and not for too little of it.
+            CallRejected: The call could not start with all its gas, for a reason other than too little gas.
             CallInterrupted: A limit was reached.
         """
         _check_price(message)
@@ -259,9 +259,9 @@ class NativeEngine:
 def recover_senders(
     signatures: Sequence[tuple[Hash, int, int, int]],
 ) -> list[Address | None]:
-    """Return who signed each (digest, r, s, parity), None where nobody can have.
+    """Return the signer of each (digest, r, s, parity), or None for an invalid signature.
 
-    r and s are below 2^256. A whole batch is done in parallel, without the interpreter lock.
+    r and s are below 2^256. A whole batch runs in parallel, without the interpreter lock.
     """
     return [
         None if sender is None else Address(sender)
@@ -270,16 +270,16 @@ def recover_senders(
 
 
 def encode_logs(logs: tuple[Log, ...]) -> tuple[int, bytes]:
-    """Return bloom and RLP of a receipt's logs, as `blocks.receipt.encode_logs` does.
+    """Return the bloom and the RLP of a receipt's logs, as `blocks.receipt.encode_logs` does.
 
-    Those of many logs are made without the interpreter lock.
+    Many logs are encoded without the interpreter lock.
     """
     bloom, encoded = cchain_native.encode_logs(logs)
     return int.from_bytes(bloom, "big"), encoded
 
 
 def _check_price(message: CallMessage) -> None:
-    """Refuse what revm cannot count: it has 128 bits for prices and 64 for base fees."""
+    """Refuse prices that revm cannot represent: it has 128 bits for prices and 64 for base fees."""
     if message.gas_price >> 128 or (message.max_priority_fee or 0) >> 128:
         raise CallRejected(_TOO_WIDE)
 

@@ -1,4 +1,4 @@
-"""Deposits on chains whose deposit contract is not mainnet's, with an engine that reads mainnet's alone (EIP-6110)."""
+"""Deposits from another contract than mainnet's, with an engine that reads only mainnet's (EIP-6110)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ from cchain_app.txs.transaction import Transaction
 
 
 def as_mainnets(env: BlockEnv, logs: Sequence[Log]) -> Sequence[Log]:
-    """Return logs with those of the chain's deposit contract as if mainnet's had emitted them, and none of mainnet's."""
+    """Return logs with those of the chain's deposit contract as mainnet's, and without those of mainnet's own."""
     if env.deposit_contract == DEPOSIT_CONTRACT:
         return logs
     return [
@@ -28,16 +28,16 @@ def corrected(
     state: StateReader,
     executed: ExecutedBlock,
 ) -> ExecutedBlock:
-    """Return an executed block with the requests hash that the chain's deposit contract makes.
+    """Return an executed block with the requests hash that follows from the chain's deposit contract.
 
-    The transactions are executed once more where a log matters, to make the system calls on the state after them.
+    If a log matters, the transactions are executed again, so that the system calls run on the state after them.
 
     Args:
         engine: Reads deposits from mainnet's contract.
         env: The block's environment.
-        transactions: Those that were to be in the block.
+        transactions: The transactions that were given for the block.
         state: The state before the block.
-        executed: The block by that engine.
+        executed: The block as that engine executed it.
 
     Raises:
         InvalidBlock: A deposit cannot be read.

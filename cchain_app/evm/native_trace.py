@@ -1,4 +1,4 @@
-"""Traces of the crate `native/` as the port's values."""
+"""Convert traces of the crate `native/` to the port's values."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def transaction_trace(values: cchain_native.Trace) -> TransactionTrace:
 def _frames(
     frames: list[cchain_native.Frame], places: list[tuple[int, int]], logs: tuple[Log, ...]
 ) -> tuple[Frame, ...]:
-    """Return the frames, each with its logs; `places` says of each log which frame it is of."""
+    """Return the frames, each with its logs; `places` gives the frame of each log."""
     logs_by_frame: defaultdict[int, list[FrameLog]] = defaultdict(list)
     for number, ((frame, position), log) in enumerate(zip(places, logs, strict=False)):
         logs_by_frame[frame].append(FrameLog(log, number, position))

@@ -1,6 +1,6 @@
 """The state trie of the crate `native/`, behind the port of `trie`, with a cache of hot nodes.
 
-Importing this module raises ImportError where the crate was not built.
+Importing this module raises ImportError if the crate was not built.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from cchain_app.evm.trie import (
 from primitives.evm import Address, Hash, Slot, Word
 
 CACHE_BYTES = 64 << 20
-"""Keys and nodes that are kept at most, by default."""
+"""Default size of the cache for keys and nodes."""
 
 
 class NativeStateTrie:
     """A `StateTrie` in Rust: safe to use from several threads, and without the interpreter lock.
 
-    Its cache is for one root: the one that the last update began with, or the one that `commit`
-    was told. An update whose commit is not told leaves no trace; another root empties the cache.
+    Its cache is valid for one root: that of the last `commit`, or the one from which the last update started.
+    An update that is never committed leaves no trace; another root empties the cache.
     """
 
     def __init__(self, cache_bytes: int = CACHE_BYTES) -> None:
-        """Begin with an empty cache of this size; 0 for none."""
+        """Start with an empty cache of this size; 0 for no cache."""
         self._trie = cchain_native.StateTrie(cache_bytes)
 
     def update(self, root: Hash, changes: StateChanges, reader: NodeReader) -> TrieUpdate:
         """Return root and nodes after changes to the state that has this root.
 
         Raises:
-            TrieError: By one of its subclasses, when the stored nodes are not that state's.
+            TrieError: The stored nodes are not that state's; the subclass says how.
         """
         with _faults():
             new_root, nodes = self._trie.update(root, changes, reader)
@@ -50,10 +50,10 @@ class NativeStateTrie:
     def prove(
         self, root: Hash, address: Address, slots: Sequence[Slot], reader: NodeReader
     ) -> StateProof:
-        """Return an account and slots of it with their proofs.
+        """Return an account and some of its slots with their proofs.
 
         Raises:
-            TrieError: By one of its subclasses, when the stored nodes are not that state's.
+            TrieError: The stored nodes are not that state's; the subclass says how.
         """
         with _faults():
             account, storage_root, account_proof, storage = self._trie.prove(
@@ -67,17 +67,17 @@ class NativeStateTrie:
         )
 
     def ordered_root(self, items: Sequence[bytes]) -> Hash:
-        """Return the root of the trie that has each item under the RLP of its index."""
+        """Return the root of the trie that stores each item under the RLP of its index."""
         return Hash(cchain_native.ordered_root(items))
 
     def commit(self, root: Hash) -> None:
-        """Take note that the update to this root was stored: its nodes come into the cache."""
+        """Record that the update to this root was stored, and put its nodes into the cache."""
         self._trie.commit(root)
 
 
 @contextmanager
 def _faults() -> Iterator[None]:
-    """Raise the port's exceptions for the crate's."""
+    """Translate the crate's exceptions in the body to the port's."""
     try:
         yield
     except cchain_native.MissingNode as fault:

@@ -1,4 +1,4 @@
-"""Values of the crate `native/` as the port's: accounts, logs, what an execution changed."""
+"""Convert values of the crate `native/` to the port's: accounts, logs, state changes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def logs_of(values: list[cchain_native.LogValues]) -> tuple[Log, ...]:
-    """Return logs as the crate hands them over."""
+    """Return logs from the crate's values."""
     return tuple(map(Log._make, values))
 
 
 def account_state(values: cchain_native.Account | None) -> AccountState | None:
-    """Return an account as the crate hands it over; None for one that there is not."""
+    """Return an account from the crate's values; None if it does not exist."""
     if values is None:
         return None
     nonce, balance, code_hash = values
@@ -25,7 +25,7 @@ def account_state(values: cchain_native.Account | None) -> AccountState | None:
 
 
 def changes_of(values: cchain_native.Changes) -> StateChanges:
-    """Return a difference as the crate hands it over."""
+    """Return state changes from the crate's values."""
     accounts, storage, codes, cleared = values
     return StateChanges(
         accounts={

@@ -1,7 +1,7 @@
 """The EVM's instructions as go-ethereum's jump tables have them: names, stack, price, memory.
 
-Only what an instruction costs whatever is on the stack is here; where all of the price depends on
-that, it is 0.
+The price is the part of an instruction's cost that does not depend on the stack; where the whole cost depends
+on the stack, it is 0.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import Final
 from cchain_app.config import FORKS
 
 STACK_LIMIT: Final = 1024
-"""Items that the stack holds at most."""
+"""Maximum number of items on the stack."""
 
 _NAMES: Final[Mapping[int, str]] = {
     0x00: "STOP ADD MUL SUB DIV SDIV MOD SMOD ADDMOD MULMOD EXP SIGNEXTEND",
@@ -39,7 +39,7 @@ _UNSCHEDULED_NAMES: Final[Mapping[int, str]] = {
     0xF7: "RETURNDATALOAD EXTCALL EXTDELEGATECALL",
     0xFB: "EXTSTATICCALL",
 }
-"""Of instructions that go-ethereum has names for and no fork up to Osaka has."""
+"""Names in go-ethereum of instructions that no fork up to Osaka has."""
 
 
 def _by_opcode(names_from: Mapping[int, str]) -> Mapping[int, str]:
@@ -51,7 +51,7 @@ def _by_opcode(names_from: Mapping[int, str]) -> Mapping[int, str]:
 
 
 NAMES: Final = _by_opcode(_NAMES)
-"""Name by opcode; 0x44 has kept its old one in go-ethereum."""
+"""Name by opcode; go-ethereum kept the old name of 0x44."""
 
 _UNSCHEDULED: Final = _by_opcode(_UNSCHEDULED_NAMES)
 
@@ -63,7 +63,7 @@ CALLS: Final = frozenset({0xF1, 0xF2, 0xF4, 0xFA})
 
 
 def name_of(opcode: int) -> str:
-    """Return go-ethereum's name of an instruction; one without a name is named by its number."""
+    """Return go-ethereum's name of an instruction; one without a name is named by its opcode."""
     return NAMES.get(opcode) or _UNSCHEDULED.get(opcode) or f"opcode {opcode:#x} not defined"
 
 
@@ -84,7 +84,7 @@ INPUTS: Final[Mapping[int, int]] = {
     **{0x7F + count: count for count in range(1, 17)},
     **{0x8F + count: count + 1 for count in range(1, 17)},
 }
-"""Items of the stack that an instruction needs, where it needs any."""
+"""Number of stack items that an instruction needs, if it needs any."""
 
 _WITHOUT_OUTPUT: Final = frozenset({
     0x00, 0x37, 0x39, 0x3C, 0x3E, 0x50, 0x52, 0x53, 0x55, 0x56, 0x57, 0x5B, 0x5D, 0x5E,
@@ -95,7 +95,7 @@ OUTPUTS: Final[Mapping[int, int]] = {
     **{0x7F + count: count + 1 for count in range(1, 17)},
     **{0x8F + count: count + 1 for count in range(1, 17)},
 }
-"""Items that an instruction leaves on the stack, those of DUP and SWAP that it reaches included."""
+"""Number of items that an instruction leaves on the stack; DUP and SWAP count all items that they reach."""
 
 _COSTS: Final[Mapping[int, str]] = {
     1: "JUMPDEST",
@@ -131,7 +131,7 @@ _COSTS_BY_FORK: Final[Mapping[str, Sequence[tuple[str, int]]]] = {
 
 
 def fixed_cost(opcode: int, fork: str) -> int:
-    """Return the gas that an instruction costs whatever is on the stack."""
+    """Return the part of an instruction's gas that does not depend on the stack."""
     if opcode in _FIXED_COSTS:
         return _FIXED_COSTS[opcode]
     age = FORKS.index(fork) if fork in FORKS else len(FORKS)
@@ -161,11 +161,11 @@ _AREAS: Final[Mapping[int, Sequence[tuple[int, int | None]]]] = {
     0xFA: ((2, 3), (4, 5)),
     0xFD: ((0, 1),),
 }
-"""Memory that an instruction needs: places of offset and size on the stack, the top one being 0."""
+"""Memory that an instruction needs: stack positions of offset and size, where 0 is the top."""
 
 
 def memory_areas(opcode: int, items: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield offset and size of what memory an instruction needs.
+    """Yield offset and size of the memory areas that an instruction needs.
 
     Args:
         opcode: The instruction.

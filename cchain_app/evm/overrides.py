@@ -1,11 +1,11 @@
-"""State and environment of a call, changed by its caller: what eth_call's overrides mean. Pure.
+"""State and environment of a call, changed by its caller: the overrides of eth_call. Pure.
 
 Nothing is written: a reader is wrapped, and an environment is copied.
 
     BadOverride
     ├── StateAndDiff         an account with both a new storage and changes to the old one
-    ├── NotAPrecompile       a precompile is to be moved from where none is
-    └── AlreadyOverridden    a precompile is to be moved to an account that is overridden itself
+    ├── NotAPrecompile       the address from which a precompile is moved has none
+    └── AlreadyOverridden    a precompile is moved to an account that has overrides
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ from primitives.hexadecimal import checksum_address
 
 
 class BadOverride(Exception):
-    """Overrides that contradict each other or cannot be applied. The words are geth's."""
+    """Overrides that contradict each other or cannot be applied. The messages are geth's."""
 
 
 class StateAndDiff(BadOverride):
@@ -37,14 +37,14 @@ class StateAndDiff(BadOverride):
 
 
 class NotAPrecompile(BadOverride):
-    """`movePrecompileToAddress` on an account that is no precompile of this fork."""
+    """`movePrecompileToAddress` on an account that is not a precompile of this fork."""
 
     def __init__(self, address: Address) -> None:
         super().__init__(f"account {checksum_address(address)} is not a precompile")
 
 
 class AlreadyOverridden(BadOverride):
-    """`movePrecompileToAddress` names an account that has overrides of its own."""
+    """`movePrecompileToAddress` names an account that has overrides."""
 
     def __init__(self, address: Address) -> None:
         super().__init__(f"account {checksum_address(address)} is already overridden")
@@ -52,7 +52,7 @@ class AlreadyOverridden(BadOverride):
 
 @dataclass(frozen=True, slots=True)
 class AccountOverride:
-    """What of an account is to be different; None leaves it as it is."""
+    """The new values of an account's fields; None keeps the old value."""
 
     balance: int | None = None
     """Wei."""
@@ -67,7 +67,7 @@ class AccountOverride:
 
 @dataclass(frozen=True, slots=True)
 class BlockOverride:
-    """What of a block's environment is to be different; None leaves it as it is."""
+    """The new values of a block environment's fields; None keeps the old value."""
 
     number: int | None = None
     time: int | None = None
@@ -79,12 +79,12 @@ class BlockOverride:
     """Wei for each gas."""
     difficulty: int | None = None
     blob_base_fee: int | None = None
-    """Wei for each blob gas: what BLOBBASEFEE reads."""
+    """Wei for each blob gas, the value that BLOBBASEFEE reads."""
     signers: tuple[tuple[bytes, Address], ...] = ()
-    """Whom ecrecover answers for signatures, as `BlockEnv` has it; none: as it is."""
+    """Addresses that ecrecover returns for signatures, as in `BlockEnv`; empty: no change."""
 
     def apply(self, env: BlockEnv) -> BlockEnv:
-        """Return the environment with these differences; the rule set stays the block's own."""
+        """Return the environment with these values; the rule set is always that of the block."""
         return replace(
             env,
             number=_either(self.number, env.number),
@@ -100,7 +100,7 @@ class BlockOverride:
 
 
 class OverriddenState:
-    """A state with some accounts different (a `StateReader`)."""
+    """A `StateReader` with overrides for some accounts."""
 
     def __init__(self, state: StateReader, accounts: Mapping[Address, AccountOverride]) -> None:
         self._state = state
@@ -112,7 +112,7 @@ class OverriddenState:
         }
 
     def account(self, address: Address) -> AccountState | None:
-        """Return the account as it is to be seen."""
+        """Return the account with its overrides."""
         account = self._state.account(address)
         override = self._accounts.get(address)
         if override is None:
@@ -125,7 +125,7 @@ class OverriddenState:
         )
 
     def storage(self, address: Address, slot: Slot) -> Word:
-        """Return the slot as it is to be seen."""
+        """Return the slot's value with overrides."""
         override = self._accounts.get(address)
         if override is not None:
             if override.state is not None:
@@ -137,8 +137,8 @@ class OverriddenState:
     def has_storage(self, address: Address) -> bool:
         """Return whether any slot is not zero.
 
-        Unspecified: slots that `stateDiff` sets count, as those of `state`; slots that it makes
-        zero do not take the account's storage away, for who knows what else there is.
+        Unspecified: slots that `stateDiff` or `state` sets count. An account whose slots `stateDiff` sets to zero
+        still has storage, since it may have other slots.
         """
         override = self._accounts.get(address)
         override = override or AccountOverride()
@@ -147,7 +147,7 @@ class OverriddenState:
         return _any_set(override.state_diff or {}) or self._state.has_storage(address)
 
     def code(self, code_hash: Hash) -> bytes:
-        """Return code by its hash, given code included."""
+        """Return code by its hash, overriding code included."""
         code = self._codes.get(code_hash)
         return self._state.code(code_hash) if code is None else code
 
@@ -157,7 +157,7 @@ class OverriddenState:
 
 
 def override_state(state: StateReader, accounts: Mapping[Address, AccountOverride]) -> StateReader:
-    """Return the state with these accounts different. Precompiles: `move_precompiles`.
+    """Return the state with overrides for these accounts. For precompiles see `move_precompiles`.
 
     Raises:
         StateAndDiff: An account has both a new storage and changes to the old one.
@@ -173,10 +173,10 @@ def override_state(state: StateReader, accounts: Mapping[Address, AccountOverrid
 def override_changes(
     state: StateReader, accounts: Mapping[Address, AccountOverride]
 ) -> StateChanges:
-    """Return what makes these accounts different for good, as if a transaction had done it.
+    """Return the changes that make these overrides permanent, as if a transaction had made them.
 
-    An account of which anything is set exists from then on, even an empty one; what it has of storage
-    stays unless it is replaced.
+    An account with any override exists from then on, even if it is empty; its storage is kept
+    unless it is replaced.
 
     Raises:
         StateAndDiff: An account has both a new storage and changes to the old one.
@@ -212,14 +212,14 @@ def override_changes(
 
 
 def move_precompiles(env: BlockEnv, accounts: Mapping[Address, AccountOverride]) -> BlockEnv:
-    """Return the environment without the precompiles that are overridden, or with them elsewhere.
+    """Return the environment without the overridden precompiles, or with them at other addresses.
 
-    As in geth a precompile is gone from an account with any override at all, and one that is moved
-    hides the code or the precompile that is at its new place.
+    As in geth an account with any override is not a precompile any longer, and a precompile that is moved
+    hides the code or the precompile at its new address.
 
     Raises:
-        NotAPrecompile: A precompile is to be moved from where none is.
-        AlreadyOverridden: It is to be moved to an account with overrides.
+        NotAPrecompile: The address from which a precompile is moved has none.
+        AlreadyOverridden: The precompile is moved to an account with overrides.
     """
     moves = []
     for address, override in accounts.items():
@@ -234,7 +234,7 @@ def move_precompiles(env: BlockEnv, accounts: Mapping[Address, AccountOverride])
 
 
 def is_precompile(address: Address, fork: str) -> bool:
-    """Return whether a precompile stands at this address under this rule set."""
+    """Return whether a rule set has a precompile at this address."""
     number = int.from_bytes(address, "big")
     if number == 0x100:
         return at_least(fork, "osaka")

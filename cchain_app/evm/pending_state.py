@@ -13,11 +13,11 @@ from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_HASH
 
 MOST_LEVELS: Final = 8
-"""So many states stand on each other at most: each costs every reading a look more."""
+"""Maximum number of stacked states: each adds one lookup to every read."""
 
 
 class PendingState:
-    """A `StateReader`: another state below, what the blocks above it changed on top."""
+    """A `StateReader` that overlays the changes of blocks on another state."""
 
     def __init__(self, below: StateReader) -> None:
         self.below = below
@@ -28,13 +28,13 @@ class PendingState:
         self._hashes: dict[int, Hash] = {}
 
     def apply(self, number: int, block_hash: Hash, changes: StateChanges) -> None:
-        """Put what the next block changed on top."""
+        """Add the changes of the next block."""
         self._hashes[number] = block_hash
         self.put(changes)
 
     def put(self, changes: StateChanges) -> None:
-        """Put what a part of a block changed on top: a transaction, a system call."""
-        # Who is gone takes its storage along: overrides give some even to accounts without code.
+        """Add the changes of a part of a block: a transaction or a system call."""
+        # A deleted account loses its storage: overrides give storage even to accounts without code.
         gone = {address for address, one in changes.accounts.items() if one.after is None}
         cleared = changes.cleared | gone
         if cleared:
@@ -48,7 +48,7 @@ class PendingState:
         self._codes.update(changes.codes)
 
     def changes(self) -> StateChanges:
-        """Return all that is on top as one difference from the state below."""
+        """Return all changes in this overlay as one difference from the state below."""
         below = self.below
         accounts = {
             address: AccountChange(before, after)
@@ -64,31 +64,31 @@ class PendingState:
         return StateChanges(accounts, storage, dict(self._codes), cleared)
 
     def _had_storage(self, address: Address) -> bool:
-        """Return whether there may have been storage below, as `StateChanges.cleared` means it."""
+        """Return whether the account may have had storage in the state below, as `StateChanges.cleared` means it."""
         before = self.below.account(address)
         return before is not None and (
             before.code_hash != EMPTY_HASH or self.account(address) is not None
         )
 
     def accounts(self) -> dict[Address, AccountState | None]:
-        """Return the accounts that are on top; None where they do not exist any more."""
+        """Return the accounts in this overlay; None for deleted ones."""
         return dict(self._accounts)
 
     def slots_of(self, address: Address) -> dict[Slot, Word]:
-        """Return the slots of an account that are on top, those that are zero now too."""
+        """Return an account's slots in this overlay, including those that are now zero."""
         return {slot: word for (owner, slot), word in self._slots.items() if owner == address}
 
     def is_cleared(self, address: Address) -> bool:
-        """Return whether nothing shows of the storage that an account has below."""
+        """Return whether an account's storage in the state below is hidden."""
         return address in self._cleared
 
     @property
     def levels(self) -> int:
-        """How many states like this one stand on each other, this one included."""
+        """The number of stacked states, this one included."""
         return 1 + (self.below.levels if isinstance(self.below, PendingState) else 0)
 
     def flattened(self) -> "PendingState":
-        """Return a copy that stands on the state below all levels, and shows the same."""
+        """Return an equal state that lies directly on the state below all levels."""
         if isinstance(self.below, PendingState):
             found = self.below.flattened()
         else:
@@ -103,7 +103,7 @@ class PendingState:
         return found
 
     def account(self, address: Address) -> AccountState | None:
-        """Return the account, or None when it does not exist."""
+        """Return the account, or None if it does not exist."""
         if address in self._accounts:
             return self._accounts[address]
         return self.below.account(address)
@@ -136,7 +136,7 @@ class PendingState:
 def state_after(
     below: StateReader, number: int, block_hash: Hash, changes: StateChanges
 ) -> PendingState:
-    """Return the state after a block that was executed on another state, which does not change."""
+    """Return the state after a block that was executed on another state, which is not changed."""
     deep = isinstance(below, PendingState) and below.levels >= MOST_LEVELS
     after = below.flattened() if isinstance(below, PendingState) and deep else PendingState(below)
     after.apply(number, block_hash, changes)

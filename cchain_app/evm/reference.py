@@ -1,6 +1,6 @@
 """The reference engine: the executable specification of Ethereum behind the port.
 
-It is the oracle of the tests and the fallback where the native engine was not built, a thousand
+It is the oracle of the tests, and the fallback if the native engine was not built, a thousand
 times slower. Importing this module imports none of the specification's forks; executing does.
 """
 
@@ -70,10 +70,10 @@ class ReferenceEngine:
         time_limit: float | None = None,
         with_access_list: bool = False,
     ) -> CallResult:
-        """Run one call on the state and throw its changes away.
+        """Run one call on the state and discard its changes.
 
         Raises:
-            CallRejected: The call could not begin.
+            CallRejected: The call could not start.
             CallInterrupted: A limit was reached.
             UnknownForkError: The specification has no such fork.
         """
@@ -95,10 +95,10 @@ class ReferenceEngine:
         allowance: GasAllowance | None = None,
         time_limit: float | None = None,
     ) -> GasEstimate:
-        """Find the least gas with which a call works.
+        """Find the least gas with which a call succeeds.
 
         Raises:
-            CallRejected: The call could not begin with all its gas, and not for too little of it.
+            CallRejected: The call could not start with all its gas, for a reason other than too little gas.
             CallInterrupted: A limit was reached.
             UnknownForkError: The specification has no such fork.
         """
@@ -148,7 +148,7 @@ class ReferenceEngine:
         """Run a call as `call` does and record it; it pays its fees.
 
         Raises:
-            CallRejected: It could not begin.
+            CallRejected: It could not start.
             TraceTooLarge: More would be recorded than `recording.most_bytes`.
             TraceTimedOut: It took too long.
             UnknownForkError: The specification has no such fork.

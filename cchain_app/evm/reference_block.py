@@ -1,4 +1,4 @@
-"""A whole block by the executable specification: system calls, transactions, requests.
+"""Execution of a whole block by the executable specification: system calls, transactions, requests.
 
 Unspecified: a block reward is never paid; a system contract that was never deployed is not called
 (geth does the same; the specification refuses the block); block 0 has no system calls.
@@ -41,7 +41,7 @@ class BlockExecution:
     """The execution of one block, from its system calls to its changes."""
 
     def __init__(self, env: BlockEnv, reader: StateReader, *, accepted: bool = False) -> None:
-        """Begin a block on a state; of an accepted one senders may have code (EIP-3607)."""
+        """Begin a block on a state; in an accepted block senders may have code (EIP-3607)."""
         from ethereum import exceptions
 
         self._env = env
@@ -53,13 +53,13 @@ class BlockExecution:
         self._refusals = (exceptions.InvalidTransaction, exceptions.InvalidBlock)
         self._invalid_block = exceptions.InvalidBlock
         self.watcher = Watcher()
-        """Of the transaction that is executed, or of all."""
+        """Watches the transaction that is being executed, or all of them."""
 
     def run(self, transactions: Sequence[Transaction], *, skip_invalid: bool) -> ExecutedBlock:
         """Execute the block.
 
         Raises:
-            InvalidBlock: A rule is broken, and it is no transaction that may be skipped.
+            InvalidBlock: A rule is broken, other than by a transaction that may be skipped.
         """
         included: list[int] = []
         results: list[TransactionResult] = []
@@ -92,14 +92,14 @@ class BlockExecution:
         """Make the system calls after the block's transactions, which were executed elsewhere.
 
         Raises:
-            InvalidBlock: One failed, or a deposit cannot be read.
+            InvalidBlock: A system call failed, or a deposit cannot be read.
         """
         with watched(self.watcher):
             requests_hash = self._call_after(logs)
         return ClosedBlock(self._state.changes(), requests_hash)
 
     def settle(self, pending: PendingState) -> StateChanges:
-        """Put what has changed on top of the pending state that it runs on, and return it."""
+        """Add the changes to the pending state on which the block runs, and return them."""
         changes = self._state.changes()
         parent = self._env.number - 1
         pending.apply(parent, pending.block_hash(parent), changes)
@@ -107,7 +107,7 @@ class BlockExecution:
         return changes
 
     def call_before(self) -> None:
-        """Make the system calls of a block's beginning."""
+        """Make the system calls at the beginning of a block."""
         fork = self._fork.fork
         if self._env.number == 0:
             return
@@ -166,7 +166,7 @@ class BlockExecution:
         """Execute one transaction.
 
         Raises:
-            RefusalError: It cannot be in this block. Nothing has changed.
+            RefusalError: It cannot be in this block. Nothing was changed.
         """
         try:
             tx = signed_transaction(transaction, self._fork)

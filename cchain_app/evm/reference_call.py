@@ -35,7 +35,7 @@ from primitives.hexadecimal import checksum_address
 
 
 class GasTooLowError(Exception):
-    """The gas does not even pay for what a call costs before it begins."""
+    """The gas does not cover the intrinsic cost of the call."""
 
 
 def run_call(
@@ -46,10 +46,10 @@ def run_call(
     *,
     with_access_list: bool,
 ) -> CallResult:
-    """Run a call under a watcher; what it changes is thrown away.
+    """Run a call under a watcher; its changes are discarded.
 
     Raises:
-        CallRejected: It could not begin.
+        CallRejected: It could not start.
         CallInterrupted: A limit of the watcher was reached.
     """
     source = Source(reader, fork_of(env))
@@ -62,10 +62,10 @@ def run_call(
 def run_estimate(
     env: BlockEnv, message: CallMessage, reader: StateReader, watcher: Watcher, error_ratio: float
 ) -> GasEstimate:
-    """Find the least gas with which a call works, under one watcher for all runs.
+    """Find the least gas with which a call succeeds, under one watcher for all runs.
 
     Raises:
-        CallRejected: It could not begin with all its gas, and not for too little of it.
+        CallRejected: It could not start with all its gas, for a reason other than too little gas.
         CallInterrupted: A limit of the watcher was reached.
     """
     source = Source(reader, fork_of(env))
@@ -84,9 +84,9 @@ def run_estimate(
 
 
 def _transfers(attempt: estimation.Attempt) -> bool:
-    """Return whether the call is a mere transfer: an access list makes even that dearer.
+    """Return whether the gas of a transfer suffices for the call, which an access list prevents.
 
-    What speaks against the call is told of the run with all gas.
+    Rejections are ignored here: the run with all gas reports them.
     """
     try:
         result = attempt(estimation.TRANSFER_GAS)
@@ -97,7 +97,7 @@ def _transfers(attempt: estimation.Attempt) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PreparedCall:
-    """A call that may begin, in the specification's types."""
+    """A call that may start, in the specification's types."""
 
     env: BlockEnv
     message: CallMessage
@@ -105,7 +105,7 @@ class PreparedCall:
     state: LazyState
     block_env: Any
     tx: Any
-    """The same as if it were a transaction: its cost and its target."""
+    """The call as if it were a transaction, for its cost and its target."""
     sender: Any
 
 
@@ -118,19 +118,19 @@ def prepare_call(
     validate: bool = False,
     free: bool = False,
 ) -> PreparedCall:
-    """Make a call ready, unless it cannot begin.
+    """Prepare a call and check that it may start.
 
     Args:
-        env: What it sees of its block.
+        env: The block environment of the call.
         message: The call.
-        reader: What it runs on.
-        source: The same, in the specification's types.
-        validate: Check its price against the base fee though it is 0, and its nonce if it has one.
-        free: Let it read the block's base fee though its price is 0.
+        reader: The state on which it runs.
+        source: The same state, in the specification's types.
+        validate: Check its price against the base fee even if it is 0, and its nonce if it has one.
+        free: Let it read the block's base fee even if its price is 0.
 
     Raises:
-        CallRejected: It cannot begin.
-        GasTooLowError: For too little gas.
+        CallRejected: It cannot start.
+        GasTooLowError: It has too little gas.
     """
     fork, state = source.fork, LazyState(source)
     due = (env.base_fee if message.gas_price or validate else 0) or 0
@@ -167,7 +167,7 @@ def _run(
 
 
 def _check(message: CallMessage, tx: Any, fork: Fork, sender: Any, *, base_fee: int) -> None:
-    """Refuse a call that cannot begin, in geth's order."""
+    """Refuse a call that cannot start, with the checks in geth's order."""
     price, tip, cost = message.gas_price, message.max_priority_fee, _cost(message)
     words = None
     if tip is not None and tip > price:
@@ -193,7 +193,7 @@ def _cost(message: CallMessage) -> int:
 
 
 def _excluded(call: PreparedCall) -> frozenset[bytes]:
-    """Return the addresses of which a bare mention costs no more than a listed one."""
+    """Return the addresses that are warm in any case, so that listing them without slots saves no gas."""
     message, fork = call.message, call.fork
     recipient = message.to
     if recipient is None:
@@ -210,7 +210,7 @@ def _excluded(call: PreparedCall) -> frozenset[bytes]:
 
 
 def authority_of(fork: Fork, entry: Any) -> Address | None:
-    """Return who signed an authorization, None where nobody did."""
+    """Return the signer of an authorization, or None if its signature is invalid."""
     from importlib import import_module
 
     from ethereum.exceptions import InvalidSignatureError
@@ -223,7 +223,7 @@ def authority_of(fork: Fork, entry: Any) -> Address | None:
 
 
 def execute_call(call: PreparedCall) -> Any:
-    """Run a call and return the specification's output; gas that is left is not paid back."""
+    """Run a call and return the specification's output; remaining gas is not refunded."""
     blob_base_fee = 0 if call.message.blob_hashes else call.env.blob_base_fee
     with changed(call.env, call.fork, blob_base_fee):
         return call.fork.interpreter.process_message_call(_message(call))
@@ -271,7 +271,7 @@ def _transient_storage(fork: Fork) -> Any:
 
 
 def gas_of(call: PreparedCall, output: Any) -> tuple[int, int]:
-    """Return the gas that a call has used, after refunds and before."""
+    """Return the gas that a call used, after and before refunds."""
     floor = intrinsic_cost(call.tx, call.fork)[1]
     used = call.message.gas - int(output.gas_left)
     share = 5 if call.fork.has_base_fee else 2

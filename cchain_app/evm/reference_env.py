@@ -1,4 +1,4 @@
-"""The port's environment and transactions in the types of the executable specification."""
+"""Convert the port's environment and transactions to the types of the executable specification."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ _MODULES = {
     "arrow_glacier": "london",
     "gray_glacier": "london",
 }
-"""Names of geth's schedule that have no rules of their own."""
+"""Names in geth's schedule that have no rules of their own."""
 
 _TYPED = (
     "",
@@ -34,11 +34,11 @@ _TYPED = (
 
 
 class MalformedTransactionError(Exception):
-    """An envelope that this fork cannot read."""
+    """An envelope that this fork cannot decode."""
 
 
 class _BlockHashes:
-    """Hashes of the blocks before one, counted from the end: the last is the parent's."""
+    """Hashes of the blocks before this one, indexed from the end: the last is the parent's."""
 
     def __init__(self, number: int, reader: StateReader) -> None:
         self._number = number
@@ -60,7 +60,7 @@ def fork_of(env: BlockEnv) -> Fork:
 def block_environment(
     env: BlockEnv, fork: Fork, state: LazyState, reader: StateReader, base_fee: int | None
 ) -> Any:
-    """Return a block's environment as the specification has them."""
+    """Return a block's environment in the specification's type."""
     return fork.build(
         "BlockEnvironment",
         {
@@ -81,10 +81,10 @@ def block_environment(
 
 
 def signed_transaction(transaction: Transaction, fork: Fork) -> Any:
-    """Return a transaction as the specification reads it from its envelope.
+    """Return a transaction as the specification decodes it from its envelope.
 
     Raises:
-        MalformedTransactionError: The fork does not know the type, or the bytes are not of it.
+        MalformedTransactionError: The fork does not know the type, or the bytes are malformed.
     """
     name = _TYPED[transaction.type]
     data = transaction.raw[1:] if name else transaction.raw
@@ -98,10 +98,10 @@ def signed_transaction(transaction: Transaction, fork: Fork) -> Any:
 
 
 def unsigned_transaction(message: CallMessage, fork: Fork) -> Any:
-    """Return what the specification needs of a call as if it were a transaction: cost and target.
+    """Return a call as a transaction of the specification, for its cost and target.
 
     Raises:
-        MalformedTransactionError: The fork does not know such calls, or an authorization is bad.
+        MalformedTransactionError: The fork does not know such calls, or an authorization is malformed.
     """
     values: dict[str, Any] = {
         "nonce": U256(0),
@@ -133,7 +133,7 @@ def unsigned_transaction(message: CallMessage, fork: Fork) -> Any:
 
 
 def _legacy(fork: Fork) -> Any:
-    """Return the class of transactions without a type, which had no other name before Berlin."""
+    """Return the class of legacy transactions, which is named `Transaction` before Berlin."""
     return getattr(fork.transactions, "LegacyTransaction", None) or fork.transactions.Transaction
 
 
@@ -159,7 +159,7 @@ def _authorizations(message: CallMessage, fork: Fork) -> Any:
 
 
 def intrinsic_cost(transaction: Any, fork: Fork) -> tuple[int, int]:
-    """Return the gas that a transaction pays before it begins, and the floor of EIP-7623."""
+    """Return the intrinsic gas of a transaction, and the floor of EIP-7623."""
     cost = fork.transactions.calculate_intrinsic_cost(transaction)
     if isinstance(cost, tuple):
         return int(cost[0]), int(cost[1])
@@ -167,7 +167,7 @@ def intrinsic_cost(transaction: Any, fork: Fork) -> tuple[int, int]:
 
 
 def initcode_limit(fork: Fork) -> int | None:
-    """Return how long init code may be, or None before Shanghai."""
+    """Return the maximum length of init code, or None before Shanghai."""
     return getattr(fork.interpreter, "MAX_INIT_CODE_SIZE", None)
 
 
@@ -175,7 +175,7 @@ _current = local()
 
 
 class _Precompiles(Mapping[Any, Any]):
-    """A fork's precompiles as the thread's call finds them."""
+    """A fork's precompiles as the current call of the thread finds them."""
 
     def __init__(self, of_fork: Mapping[Any, Any]) -> None:
         self.of_fork = of_fork
@@ -199,7 +199,7 @@ class _Precompiles(Mapping[Any, Any]):
 
 @contextmanager
 def changed(env: BlockEnv, fork: Fork, blob_base_fee: int | None) -> Iterator[None]:
-    """Let this thread's calls in the body find precompiles moved, and this blob base fee."""
+    """Apply moved precompiles and this blob base fee to the thread's calls in the body."""
     _install(fork)
     _current.precompiles = _moved(env, fork)
     _current.blob_base_fee = blob_base_fee
