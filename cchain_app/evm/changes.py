@@ -1,4 +1,4 @@
-"""Two changes of the state, one after the other, as one; and changes of a state whose trie is known in part. Pure."""
+"""Combine consecutive state changes into one, and prepare changes for a trie that is only partly known. Pure."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,10 +8,10 @@ from primitives.evm import Address
 
 
 def merged(first: StateChanges, second: StateChanges) -> StateChanges:
-    """Return what both did together; what the second took back is no change any more.
+    """Return both changes as one; values that the second restores are left out.
 
-    What was in the storage of an account before it was cleared neither may say: a slot of such an account
-    that the second writes has zero before, and who stores it asks the rows.
+    Neither change knows the storage of an account before it was cleared. If the second change writes a slot
+    of such an account, its value before is given as zero, and the store reads the stored value instead.
     """
     accounts = dict(first.accounts)
     for address, change in second.accounts.items():
@@ -35,11 +35,11 @@ def merged(first: StateChanges, second: StateChanges) -> StateChanges:
 def with_owners(
     changes: StateChanges, account: Callable[[Address], AccountState | None]
 ) -> StateChanges:
-    """Return changes that name each account whose storage they change, as a trie needs that may not have it yet.
+    """Return the changes with an entry for each account whose storage they change, for a trie that may lack it.
 
     Args:
-        changes: Of a part of a block, or all of it.
-        account: Says what an account is that they do not name.
+        changes: The changes of a block or of a part of it.
+        account: Returns the state of an account that the changes do not contain.
     """
     owners = {address for address, _ in changes.storage} | changes.cleared
     unnamed = [address for address in owners if address not in changes.accounts]
@@ -53,5 +53,5 @@ def with_owners(
 
 
 def leaves_of(changes: StateChanges) -> tuple[bytes, ...]:
-    """Return the accounts and slots of changes as keys: an address, or an address and a slot behind it."""
+    """Return the accounts and slots of changes as keys: an address, or an address followed by a slot."""
     return (*changes.accounts, *(address + slot for address, slot in changes.storage))

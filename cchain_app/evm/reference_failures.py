@@ -1,4 +1,4 @@
-"""How frames of the specification fail, and why an instruction cannot be executed, in geth's words."""
+"""Geth's messages for failed frames of the specification, and for instructions that cannot be executed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ _MAX_INITCODE_SIZE: Final = 2 * _MAX_CODE_SIZE
 _GAS_PER_CODE_BYTE: Final = 200
 _CREATE_GAS: Final = 32_000
 _MOST_BYTES: Final = 2**64 - 32
-"""The largest multiple of 32 that has 64 bits."""
+"""The largest multiple of 32 that fits into 64 bits."""
 _MOST_MEMORY: Final = 0x1FFFFFFFE0
-"""Bytes of memory that go-ethereum computes a price for."""
+"""Largest memory, in bytes, for which go-ethereum computes a price."""
 
 _WORDS: Final = {
     "Revert": failures.REVERTED,
@@ -28,41 +28,41 @@ _WORDS: Final = {
     "InvalidContractPrefix": failures.CODE_PREFIX,
 }
 _OWN_WORK: Final = frozenset({"Revert", "InvalidJumpDestError", "OutOfBoundsRead", "InvalidOpcode"})
-"""Failures of an instruction that could be executed: its step has no error (tracing.md 3)."""
+"""Failures of an instruction that could be executed; its step has no error (tracing.md 3)."""
 _PAYS_FIRST: Final = LOGS | {OPCODES["TSTORE"]}
-"""Instructions that pay before go-ethereum looks whether changes are allowed."""
+"""Instructions that pay before go-ethereum checks whether state changes are allowed."""
 
 
 @dataclass(slots=True)
 class LastStep:
-    """What is known of a frame's last instruction, as it was before that ran."""
+    """A frame's last instruction, with the state before it ran."""
 
     opcode: int = 0
     stack: int = 0
-    """Items."""
+    """Number of items on the stack."""
     gas: int = 0
     items: Sequence[int] = ()
-    """The stack from its top, as far as an instruction can see."""
+    """The stack from its top, as far down as an instruction can read."""
 
 
 class ReturnedCode(NamedTuple):
-    """The output of a frame's code that came to its end, and the gas left then."""
+    """The output of a frame whose code finished, and the remaining gas at that point."""
 
     size: int
-    """Bytes."""
+    """Size in bytes."""
     gas: int
 
 
 def frame_words(
     error: Exception, last: LastStep, *, creation: bool, returned: ReturnedCode | None
 ) -> str:
-    """Return the words for how a frame failed.
+    """Return the message for a failed frame.
 
     Args:
-        error: The specification's.
+        error: The specification's exception.
         last: The frame's last instruction.
         creation: Whether the frame creates a contract.
-        returned: What its code returned before anything after it failed, if it came so far.
+        returned: The output of its code, if the code finished and something after it failed.
     """
     if type(error).__name__ == "OutOfGasError" and creation and returned is not None:
         if returned.gas < returned.size * _GAS_PER_CODE_BYTE:
@@ -72,7 +72,7 @@ def frame_words(
 
 
 def step_words(error: Exception, last: LastStep) -> str | None:
-    """Return the words for why an instruction cannot be executed, None where its own work failed."""
+    """Return the message for an instruction that cannot be executed, or None if its own work failed."""
     name = type(error).__name__
     if name in _OWN_WORK or (name == "WriteInStaticContext" and last.opcode in _PAYS_FIRST):
         return None

@@ -1,4 +1,4 @@
-"""Call frames as they are recorded from the specification, with their logs."""
+"""Call frames, with their logs, as they are recorded from the specification."""
 
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -27,43 +27,43 @@ _MAX_NONCE: Final = 2**64 - 1
 
 @dataclass(slots=True)
 class OpenFrame:
-    """A frame that has not ended, with all that is to be known of its instructions."""
+    """A frame that has not ended, with the details of its instructions."""
 
     frame: Frame
     refund: int = 0
-    """Of the frames around it, and of authorizations, when it began."""
+    """Refund counter of the frames around it, and of authorizations, when it began."""
     index: int = 0
-    """Among the frames."""
+    """Its index among the frames."""
     logs_before: int = 0
-    """Logs of the transaction when it began, that were not undone by then."""
+    """Number of the transaction's logs when it began, without those undone by then."""
     calls: int = 0
     step: Step | None = None
     """Its last instruction."""
     calling: bool = False
-    """Whether that has begun a frame."""
+    """Whether that instruction has begun a frame."""
     callee_runs: bool = False
-    """Whether code runs in that one."""
+    """Whether that frame runs code."""
     balance: int = 0
-    """What the contract had before its last instruction."""
+    """The contract's balance before its last instruction."""
     nonce: int = 0
-    """Likewise."""
+    """The contract's nonce; likewise."""
     runs: bool = False
-    """Whether it has code that runs."""
+    """Whether it runs code."""
     returned: ReturnedCode | None = None
-    """What its code returned, if it came to its end."""
+    """The output of its code, if the code finished."""
     precompile: bool = False
     opcodes: FrameOpcodes = field(default_factory=FrameOpcodes)
-    """What its instructions access, if that is recorded."""
+    """The accesses of its instructions, if they are recorded."""
 
 
 @dataclass(slots=True)
 class Frames:
-    """The frames of a transaction, depth first."""
+    """The frames of a transaction, in depth-first order."""
 
     ended: list[Frame] = field(default_factory=list)
-    """All of them; those that are open stand here as they began."""
+    """All frames; an open one is here as it was when it began."""
     logs: list[list[FrameLog]] = field(default_factory=list)
-    """Of each frame."""
+    """The logs of each frame."""
     _logs: int = 0
 
     def open(self, frame: Frame, refund: int) -> OpenFrame:
@@ -73,7 +73,7 @@ class Frames:
         return opened
 
     def add(self, frame: Frame) -> None:
-        """Add a frame that begins no code."""
+        """Add a frame that runs no code."""
         self.ended.append(frame)
         self.logs.append([])
 
@@ -83,7 +83,7 @@ class Frames:
         self._logs += 1
 
     def close(self, frame: OpenFrame, evm: Any) -> Frame:
-        """End a frame; its logs and those of all within it are undone when it failed."""
+        """End a frame; if it failed, drop its logs and those of all frames within it."""
         found = _ended(frame, evm)
         self.ended[frame.index] = found
         if found.error is not None:
@@ -103,9 +103,8 @@ class Frames:
 def begun(message: Any, caller: Step | None) -> Frame:
     """Return a frame as it begins.
 
-    Args:
-        message: The specification's.
-        caller: The instruction that calls; None: the transaction.
+    message: The specification's message.
+    caller: The instruction that makes the call; None: the transaction makes it.
     """
     creation = message.target == Bytes0()
     opcode = (CREATE if creation else CALL) if caller is None else caller.opcode
@@ -148,14 +147,14 @@ def _ended(frame: OpenFrame, evm: Any) -> Frame:
 
 
 def address_of(word: int) -> Address:
-    """Return the address in a word of the stack."""
+    """Return the address in a stack word."""
     return Address(word.to_bytes(32, "big")[12:])
 
 
 def not_begun(opened: OpenFrame, step: Step, fork: Fork) -> Frame:
-    """Return the frame that an open frame's last instruction wanted to begin and could not.
+    """Return the frame that an open frame's last instruction tried to begin but could not.
 
-    Reasons are looked for in go-ethereum's order: depth, balance, nonce, and what is in the way.
+    The reasons are checked in go-ethereum's order: depth, balance, nonce, and an address collision.
     """
     creation = step.opcode in CREATIONS
     value = _value(step)
@@ -208,12 +207,12 @@ def _input(step: Step) -> bytes:
 
 
 def most_gas(left: int, fork: Fork) -> int:
-    """Return how much gas a creation hands on of what is left: all but a 64th since EIP-150."""
+    """Return how much of the remaining gas a creation passes on: all but a 64th since EIP-150."""
     return left - left // 64 if hasattr(fork.gas, "max_message_call_gas") else left
 
 
 def created_address(step: Step, nonce: int, fork: Fork) -> Address:
-    """Return the address that CREATE or CREATE2 leads to."""
+    """Return the address of the contract that CREATE or CREATE2 creates."""
     creator = Bytes20(step.contract)
     if step.opcode == CREATE:
         return Address(bytes(fork.address.compute_contract_address(creator, Uint(nonce))))

@@ -1,6 +1,7 @@
-"""Where frames of the specification begin and end, and who sends what nobody signed: its functions are wrapped.
+"""Wrap functions of the specification, to record where frames begin and end and to impersonate senders.
 
-They are wrapped once for each fork, and do as before where the thread has neither a recorder nor such a sender.
+The functions of each fork are wrapped once. Without a recorder and an impersonated sender in the thread they work
+as before.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,27 +22,27 @@ Function = Callable[..., Any]
 
 
 class FrameRecorder(Protocol):
-    """Somebody who follows one transaction."""
+    """An object that follows one transaction."""
 
     def begin_message(self, message: Any) -> None:
-        """Note what the transaction calls or creates, before authorizations are applied."""
+        """Record the target of the transaction, before authorizations are applied."""
 
     def end_message(self, message: Any, output: Any) -> None:
-        """Note how that ended."""
+        """Record the result of the transaction."""
 
     def authorize(self, refund: int) -> None:
-        """Note what authorizations give back."""
+        """Record the refund of the authorizations."""
 
     def enter(self, message: Any) -> None:
-        """Note that a frame begins."""
+        """Record that a frame begins."""
 
     def leave(self, evm: Any) -> None:
-        """Note that the innermost frame has ended."""
+        """Record that the innermost frame has ended."""
 
 
 @contextmanager
 def recorded(recorder: FrameRecorder, fork: Fork) -> Iterator[None]:
-    """Let a recorder see the frames that this thread executes in the body."""
+    """Pass the frames that this thread executes in the body to a recorder."""
     _install(fork)
     _current.recorder = recorder
     try:
@@ -52,7 +53,7 @@ def recorded(recorder: FrameRecorder, fork: Fork) -> Iterator[None]:
 
 @contextmanager
 def sent_by(sender: Address | None, fork: Fork) -> Iterator[None]:
-    """Let what this thread executes in the body have a sender who did not sign it; None: whoever did."""
+    """Use this sender, who did not sign, for transactions that this thread executes in the body; None: the signer."""
     if sender is None:
         yield
         return
@@ -145,7 +146,7 @@ def _authorizations(apply: Function) -> Function:
 
 
 def _check(check: Function) -> Function:
-    """Hide senders' code from a check of what was accepted, or not signed: EIP-3607 refuses nothing then."""
+    """Hide senders' code when the block is accepted or the sender impersonated, so that EIP-3607 refuses nothing."""
 
     @wraps(check)
     def check_transaction(*arguments: Any, **named: Any) -> Any:

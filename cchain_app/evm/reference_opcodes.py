@@ -1,6 +1,6 @@
 """The instructions of the specification's frames and their accesses, for erc7562Tracer (tracing.md 7).
 
-An instruction counts when it begins, also when it fails.
+An instruction counts when it begins, even if it fails.
 """
 
 from collections import Counter
@@ -25,15 +25,15 @@ _TLOAD: Final = OPCODES["TLOAD"]
 _TSTORE: Final = OPCODES["TSTORE"]
 
 _ENTRY_BYTES: Final = 128
-"""The bytes that an entry of a frame's record counts."""
+"""Bytes that an entry of a frame's record counts as."""
 
 _MOST_PADDING: Final = 2**20
-"""The most bytes beyond memory that go-ethereum hashes."""
+"""Maximum number of bytes beyond memory that go-ethereum hashes."""
 
 
 @dataclass(slots=True)
 class FrameOpcodes:
-    """The record of one frame."""
+    """The record of one frame's instructions."""
 
     counts: Counter[int] = field(default_factory=Counter)
     reads: dict[Slot, Word] = field(default_factory=dict)
@@ -43,12 +43,12 @@ class FrameOpcodes:
     code_sizes: dict[Address, CodeSize] = field(default_factory=dict)
 
     def entries(self) -> int:
-        """Return how many entries the record has."""
+        """Return the number of entries of the record."""
         slots = len(self.reads) + sum(map(len, self.written.values()))
         return len(self.counts) + slots + len(self.code_accesses) + len(self.code_sizes)
 
     def recorded(self) -> OpcodeUse:
-        """Return the record as the port has it."""
+        """Return the record as the port's value."""
         return OpcodeUse(
             counts=self.counts,
             reads=self.reads,
@@ -65,10 +65,10 @@ class Opcodes:
 
     def __init__(self) -> None:
         self._previous: Step | None = None
-        """The instruction before the current one, in whichever frame it ran."""
+        """The instruction before the current one, in whatever frame it ran."""
 
     def record(self, step: Step, frame: FrameOpcodes) -> int:
-        """Record an instruction that begins; return the bytes that the frame's record grew by."""
+        """Record an instruction that begins; return the number of bytes by which the frame's record grew."""
         before, opcode, items = frame.entries(), step.opcode, step.last.items
         previous = None if opcode in _ENDS else self._previous
         if previous is not None:
@@ -86,7 +86,7 @@ class Opcodes:
         return (frame.entries() - before) * _ENTRY_BYTES
 
     def _record_previous(self, previous: Step, opcode: int, frame: FrameOpcodes) -> None:
-        """Record what depends on the instruction that follows."""
+        """Record the parts of an instruction that depend on the following one."""
         compares_size = previous.opcode == _EXTCODESIZE and opcode == _ISZERO
         if previous.opcode in _CODE_ACCESSES and previous.last.items and not compares_size:
             frame.code_accesses.append(_address(previous.last.items[0]))
@@ -114,15 +114,15 @@ def _code_size(evm: Any, address: Address) -> int:
 
 
 def hashed_bytes(step: Step) -> bytes | None:
-    """Return the input of a KECCAK256, also if the gas for it is missing.
+    """Return the input of a KECCAK256, even if the gas for it is insufficient.
 
-    None where go-ethereum records nothing: the stack has too few items, or too much would have to
-    be added to memory as it is.
+    Return None where go-ethereum records nothing: the stack has too few items, or memory would have to
+    grow by too much.
     """
     items, memory = step.last.items, step.evm.memory
     if len(items) < 2:
         return None
-    # go-ethereum reads the low 64 bits as signed numbers.
+    # go-ethereum reads the low 64 bits as a signed number.
     offset, length = (item % 2**64 for item in items[:2])
     if offset >> 63 or length >> 63 or offset + length - len(memory) > _MOST_PADDING:
         return None

@@ -1,7 +1,7 @@
-"""Loading the executable specification, one fork at a time, without its side effects.
+"""Load the executable specification, one fork at a time, without its side effects.
 
-The package (and py_ecc below it) raises Python's recursion limit for the whole process when it is
-imported; here the limit is put back, and raised only while the specification executes.
+The package (and py_ecc, which it uses) raises Python's recursion limit for the whole process when it is
+imported. Here the limit is restored, and raised only while the specification executes.
 """
 
 from contextlib import AbstractContextManager
@@ -15,15 +15,15 @@ from typing import Any
 from primitives.recursion import recursion_limit_kept, recursion_limit_raised
 
 EXECUTION_RECURSION_LIMIT = 16_000
-"""Python frames that 1,024 nested calls of the EVM need (four each), and ample room below.
+"""Python frames that 1,024 nested EVM calls need (four each), with ample reserve.
 
-Other threads see it too. Measured on 3.11: the JSON decoder and repr() still raise RecursionError
-at this limit, and at 40,000, rather than overflow the C stack of a thread.
+Other threads see this limit too. Measured on 3.11: the JSON decoder and repr() still raise RecursionError
+at this limit, and at 40,000, and do not overflow the C stack of a thread.
 """
 
 
 class UnknownForkError(Exception):
-    """A fork of which the specification has no module."""
+    """A fork for which the specification has no module."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Fork:
     gas: ModuleType
 
     def build(self, kind: str, values: dict[str, Any]) -> Any:
-        """Return a `vm` dataclass with those of the values that it has in this fork."""
+        """Return a `vm` dataclass with those of the values that exist in this fork."""
         cls = getattr(self.vm, kind)
         names = {field.name for field in fields_of(cls)}
         return cls(**{name: value for name, value in values.items() if name in names})
@@ -91,5 +91,5 @@ _MODULES = {
 
 
 def room_for_nested_calls() -> AbstractContextManager[None]:
-    """Raise the recursion limit while the body runs, in however many threads at a time."""
+    """Raise the recursion limit while the body runs, for any number of threads at a time."""
     return recursion_limit_raised(EXECUTION_RECURSION_LIMIT)

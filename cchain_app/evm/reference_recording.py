@@ -1,6 +1,6 @@
-"""What the specification does in one transaction, recorded as the port wants it.
+"""Record the execution of one transaction by the specification, in the port's format.
 
-Frames are heard of through `reference_hooks`, instructions through the specification's events.
+Frames come from `reference_hooks`, instructions from the specification's events.
 """
 
 from typing import Any, Final
@@ -34,27 +34,27 @@ _STORING: Final = frozenset({0x54, 0x55})
 """SLOAD and SSTORE."""
 
 FRAME_BYTES: Final = 256
-"""What a frame counts besides its bytes: there may be very many empty ones."""
+"""Bytes that a frame counts as, besides its data: there may be very many empty frames."""
 
 
 ACCOUNT_BYTES: Final = 256
-"""What a touched account counts besides its code."""
+"""Bytes that a touched account counts as, besides its code."""
 
 SLOT_BYTES: Final = 128
-"""What a touched slot counts."""
+"""Bytes that a touched slot counts as."""
 
 
 class Allowance:
-    """How many bytes may still be recorded, of all transactions of a question together."""
+    """The number of bytes that may still be recorded, for all transactions of a request together."""
 
     def __init__(self, most_bytes: int) -> None:
         self._left = most_bytes
 
     def take(self, count: int) -> None:
-        """Count what was recorded.
+        """Subtract recorded bytes.
 
         Raises:
-            TraceTooLarge: It is too much.
+            TraceTooLarge: They exceed the limit.
         """
         self._left -= count
         if self._left < 0:
@@ -62,10 +62,10 @@ class Allowance:
 
 
 class Recorder:
-    """Follows one transaction or call."""
+    """Records one transaction or call."""
 
     def __init__(self, recording: Recording, fork: Fork, fork_name: str, room: Allowance) -> None:
-        """Record what is asked for, in a fork by its own name."""
+        """Record the requested parts, under the rules of a fork; `fork_name` is the port's name of it."""
         self._recording = recording
         self._fork = fork
         self._room = room
@@ -76,12 +76,12 @@ class Recorder:
         self._steps = None if options is None else StepLog(options, fork_name, room.take)
         self._vm = VmLog(fork_name, room.take) if recording.vm else None
         self.accounts: set[Address] = set()
-        """Those that were touched."""
+        """The touched accounts."""
         self.slots: dict[Address, set[Slot]] = {}
         self._opcodes = Opcodes()
         self._preimages: dict[bytes, None] = {}
         self.gas_left = 0
-        """Of what the top frame was given."""
+        """Remaining gas of the top frame."""
 
     @property
     def top(self) -> Frame:
@@ -89,7 +89,7 @@ class Recorder:
         return self._frames.ended[0]
 
     def frames(self) -> tuple[Frame, ...]:
-        """Return all frames with their logs, if they are asked for."""
+        """Return all frames with their logs, if they are requested."""
         return self._frames.all() if self._recording.frames else ()
 
     def steps(self) -> bytes:
@@ -101,32 +101,32 @@ class Recorder:
         return b"" if self._vm is None else self._vm.joined()
 
     def preimages(self) -> tuple[bytes, ...]:
-        """Return what was hashed, each once."""
+        """Return the distinct inputs that were hashed."""
         return tuple(self._preimages)
 
     def count_state(self, accounts: int, slots: int, code: int) -> None:
-        """Count so many accounts, slots and bytes of code, which are touched.
+        """Count accounts, slots and bytes of code that were touched.
 
         Raises:
-            TraceTooLarge: It is too much.
+            TraceTooLarge: They exceed the limit.
         """
         self._room.take(ACCOUNT_BYTES * accounts + SLOT_BYTES * slots + code)
 
     def begin_message(self, message: Any) -> None:
-        """Note to whom the transaction's recipient had delegated before."""
+        """Record the recipient, and the account to which it had delegated before the transaction."""
         self.accounts.add(Address(bytes(message.current_target)))
         if message.code_address is not None:
             self._touch_callee(message.block_env.state, Address(bytes(message.code_address)))
 
     def end_message(self, message: Any, output: Any) -> None:
-        """Note how the transaction ended; one whose contract cannot be created has no frame yet."""
+        """Record the result of the transaction; if its contract cannot be created, it has no frame yet."""
         self.gas_left = int(output.gas_left)
         if not self._frames.ended:
             frame = begun(message, None)
             self._frames.add(frame._replace(gas_used=frame.gas, error=failures.ADDRESS_COLLISION))
 
     def authorize(self, refund: int) -> None:
-        """Note what authorizations give back."""
+        """Record the refund of the authorizations."""
         self._authorized = refund
 
     def enter(self, message: Any) -> None:
@@ -161,7 +161,7 @@ class Recorder:
             self._touch_callee(message.block_env.state, frame.to)
 
     def _touch_callee(self, state: Any, address: Address) -> None:
-        """Note an account that is called, and to whom it delegates."""
+        """Record an account that is called, and the account to which it delegates."""
         self.accounts.add(address)
         account = state.account(address)
         code = b"" if account is None else bytes(account.code)
@@ -184,7 +184,7 @@ class Recorder:
             self._vm.end_frame()
 
     def listeners(self) -> Listeners:
-        """Return what to do at which of the specification's events."""
+        """Return the listener for each of the specification's events."""
         from ethereum import trace
 
         return {
@@ -224,7 +224,7 @@ class Recorder:
             step.charged += event.gas_cost
 
     def _write_begun(self, opened: OpenFrame) -> None:
-        """Write as much of the last instruction as stands before what it calls."""
+        """Write the part of the last instruction that comes before the frame that it calls."""
         step = opened.step
         if step is None or step.written:
             return
@@ -260,7 +260,7 @@ class Recorder:
             self._touch_callee(step.evm.message.block_env.state, frame.to)
 
     def _note(self, evm: Any, opened: OpenFrame, step: Step) -> None:
-        """Note what an instruction did that was executed."""
+        """Record the effects of an instruction that was executed."""
         opcode, items = step.opcode, step.last.items
         if opcode in LOGS:
             self._frames.log(opened, log_value(evm.logs[-1]))
@@ -298,7 +298,7 @@ class Recorder:
         self._frames.add(frame)
 
     def _fail(self, evm: Any, event: Any) -> None:
-        """End the frame's last instruction, which failed, if it was one and no precompile."""
+        """End the frame's last instruction, which failed, unless the frame is a precompile."""
         opened = self._open[-1]
         if type(event.error).__name__ == "InvalidOpcode":
             self._start(evm, evm.code[int(evm.pc)])
@@ -307,7 +307,7 @@ class Recorder:
             self._write_ended(opened, called=False)
 
     def _stop(self, evm: Any, _: Any) -> None:
-        """Note that a frame's code came to its end; without an instruction for that there is a STOP."""
+        """Record that a frame's code finished; if it ran past its end, add a STOP."""
         opened = self._open[-1]
         if evm.running and evm.code:
             self._start(evm, 0)

@@ -1,7 +1,7 @@
-"""Why a transaction cannot be in a block, in geth's words, for the reference engine.
+"""Reasons why a transaction cannot be in a block, with geth's messages, for the reference engine.
 
-The specification refuses by itself; it is asked here first, because it gives reasons without
-numbers and does not look at the chain ID of typed transactions.
+These checks run before those of the specification, whose reasons have no numbers and which does not
+check the chain ID of typed transactions.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ _MAX_NONCE = 2**64 - 1
 
 
 class RefusalError(Exception):
-    """A transaction cannot be in this block; `retry` tells whether a later one may take it."""
+    """A transaction cannot be in this block; `retry` says whether a later one may include it."""
 
     def __init__(self, reason: str, *, retry: bool = False) -> None:
         super().__init__(reason)
@@ -34,17 +34,17 @@ def refusal(
     gas_used: int,
     accepted: bool = False,
 ) -> RefusalError | None:
-    """Return why a transaction cannot be in the block, or None when nothing speaks against it.
+    """Return why a transaction cannot be in the block, or None if it can.
 
     Args:
         transaction: The transaction.
-        tx: The same as the specification has it.
-        account: The sender as the specification has it, None when it does not exist.
+        tx: The same transaction in the specification's type.
+        account: The sender in the specification's type, None if it does not exist.
         env: The block's environment.
         fork: Its rule set.
-        gas_used: By the transactions before it in the block.
-        accepted: The block is, so that a sender with code is no reason (EIP-3607); neither is one that
-            was impersonated.
+        gas_used: Gas used by the transactions before it in the block.
+        accepted: Whether the block is accepted already, so that a sender may have code (EIP-3607). An
+            impersonated sender may always have code.
     """
     if transaction.gas > env.gas_limit - gas_used:
         return RefusalError("gas limit reached", retry=transaction.gas <= env.gas_limit)
@@ -96,7 +96,7 @@ def _against_gas(fork: Fork, transaction: Transaction, tx: Any) -> str | None:
 
 
 def too_little_gas(gas: int, tx: Any, fork: Fork) -> str | None:
-    """Return the words for gas below what the transaction costs at least, or None."""
+    """Return the message for gas below the minimum cost of the transaction, or None if it is enough."""
     intrinsic, floor = intrinsic_cost(tx, fork)
     if gas < intrinsic:
         return failures.intrinsic_gas(gas, intrinsic)

@@ -1,7 +1,7 @@
-"""Signers that a block's environment gives: the specification's ecrecover is wrapped, and answers them.
+"""Wrap the specification's ecrecover, so that it returns the signers that a block's environment defines.
 
-It is wrapped once for each fork, and does as before where the thread executes nothing with such signers. It
-always runs first, so gas is what it takes.
+It is wrapped once for each fork, and works as before in threads whose environment defines no signers. The original
+function always runs first, so the gas is the same.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -24,7 +24,7 @@ _install_lock: Final = Lock()
 
 @contextmanager
 def given_signers(env: BlockEnv) -> Iterator[None]:
-    """Let what this thread executes in the body recover the signers that the environment gives.
+    """Make ecrecover return the environment's signers in code that this thread executes in the body.
 
     Raises:
         UnknownForkError: The specification has no such fork.

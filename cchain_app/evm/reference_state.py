@@ -1,7 +1,7 @@
-"""The specification's `State`, filled from a `StateReader` as it is asked for, and what it changed.
+"""The specification's `State`, filled from a `StateReader` on demand, and the changes made to it.
 
 The specification keeps state in dicts inside its tries and copies them for every nested call. Here
-those dicts hold only what was written; what was not comes from the reader, which all copies share.
+those dicts hold only written values; all others come from the reader, which all copies share.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ _ZERO = U256(0)
 
 
 class Source:
-    """What the reader says, each thing asked once, in the specification's types."""
+    """State of the reader in the specification's types; each value is read only once."""
 
     def __init__(self, reader: StateReader, fork: Fork) -> None:
         self.fork = fork
@@ -40,13 +40,13 @@ class Source:
         self._stored: dict[bytes, bool] = {}
 
     def state(self, address: bytes) -> AccountState | None:
-        """Return an account as the reader has it."""
+        """Return an account as the port's value."""
         if address not in self._states:
             self._states[address] = self._reader.account(Address(bytes(address)))
         return self._states[address]
 
     def account(self, address: bytes) -> Any:
-        """Return an account as the specification has it, or None."""
+        """Return an account as the specification's value, or None."""
         if address not in self._accounts:
             state = self.state(address)
             self._accounts[address] = None if state is None else self._with_code(state)
@@ -73,7 +73,7 @@ class Source:
 
 
 class _Accounts(dict[Bytes20, Any]):
-    """Accounts that were written, None for those deleted; the others are the source's."""
+    """Accounts that were written, None for deleted ones; the others come from the source."""
 
     def __init__(self, source: Source, written: Mapping[Bytes20, Any]) -> None:
         super().__init__(written)
@@ -99,12 +99,12 @@ class _Accounts(dict[Bytes20, Any]):
 
     @override
     def items(self) -> Any:
-        """Return nothing: receipts before Byzantium ask for a root, which is not made here."""
+        """Return nothing: receipts before Byzantium need a root, which is not computed here."""
         return {}.items()
 
 
 class _Slots(dict[Bytes32, U256]):
-    """Slots of one account that were written; the others are the source's, unless cleared."""
+    """Slots of one account that were written; the others come from the source, unless they were cleared."""
 
     def __init__(
         self, source: Source, address: Bytes20, written: Mapping[Bytes32, U256], *, cleared: bool
@@ -133,7 +133,7 @@ class _Slots(dict[Bytes32, U256]):
 
     @override
     def __eq__(self, other: object) -> bool:
-        """Never equal: the specification would take an empty dict for an empty storage."""
+        """Never equal: the specification would mistake an empty dict for an empty storage."""
         return False
 
     __hash__ = None
@@ -154,9 +154,9 @@ class _Storages(dict[Bytes20, Any]):
 
     @override
     def __contains__(self, key: object) -> bool:
-        """Tell whether there may be storage to be deleted, or in the way of a new contract.
+        """Return whether there may be storage that has to be deleted or that prevents a new contract.
 
-        Code is in the way as well, so of an account with code nobody has to be asked.
+        Code prevents a new contract as well, so an account with code needs no further check.
         """
         address = Bytes20(key)
         if dict.__contains__(self, address):
@@ -202,7 +202,7 @@ class LazyState:
         self.created_accounts: set[Bytes20] = set()
 
     def account(self, address: bytes) -> Any:
-        """Return an account as it is now, None when it does not exist."""
+        """Return an account as it is now, None if it does not exist."""
         return self._main_trie._data.get(Bytes20(address))  # noqa: SLF001
 
     def slot(self, address: bytes, key: bytes) -> U256:
@@ -212,7 +212,7 @@ class LazyState:
 
     @contextmanager
     def without_code(self) -> Iterator[None]:
-        """Show all accounts without code in the body, which may not write."""
+        """Hide the code of all accounts in the body, which must not write."""
         self.source.hides_code = True
         try:
             yield
@@ -229,7 +229,7 @@ class LazyState:
         return self.source.fork.trie.Trie(secured=True, default=_ZERO, _data=slots)
 
     def changes(self) -> StateChanges:
-        """Return the difference from what the reader says, in ascending order."""
+        """Return the difference from the reader's state, in ascending order."""
         accounts: dict[Address, AccountChange] = {}
         codes: dict[Hash, bytes] = {}
         written = self._main_trie._data  # noqa: SLF001
@@ -265,7 +265,7 @@ class LazyState:
         return slots.cleared and before is not None and before.code_hash != EMPTY_HASH
 
     def _slot_changes(self, address: Bytes20) -> dict[tuple[Address, Slot], SlotChange]:
-        """Return changed slots; of a cleared account all that are not zero now."""
+        """Return changed slots; for a cleared account all slots that are not zero now."""
         cleared = self._was_cleared(address)
         changes = {}
         slots = self._storage_tries[address]._data  # noqa: SLF001

@@ -1,9 +1,9 @@
-"""Instructions of the specification as tracers write them: struct logger and vmTrace.
+"""Write the specification's instructions in the formats of tracers: struct logger and vmTrace.
 
-An instruction is known in two parts: what was there before it, and what became of it. What it
+An instruction is written in two parts, for the state before it and for its effects. The frame that it
 calls is written between the two.
 
-Unspecified: in a vmTrace DUP and SWAP push all items that they reach, as Parity and Reth have it.
+Unspecified: in a vmTrace DUP and SWAP push all items that they reach, as in Parity and Reth.
 """
 
 from collections.abc import Callable
@@ -21,25 +21,25 @@ _MOST_COST: Final = 2**64 - 1
 _WORD: Final = 32
 
 Count = Callable[[int], None]
-"""Takes how many bytes more were recorded."""
+"""Takes the number of newly recorded bytes."""
 
 
 @dataclass(slots=True)
 class Step:
-    """An instruction, and what it has cost so far."""
+    """An instruction, with its cost so far."""
 
     evm: Any
     pc: int
     last: LastStep
     charged: int = 0
     error: Exception | None = None
-    """Why it failed."""
+    """The exception with which it failed."""
     written: bool = False
-    """In part or whole."""
+    """Whether it was written, in part or completely."""
     returned: int = 0
-    """Bytes that the frame has returned which it called; forks before Byzantium keep no return data."""
+    """Bytes that the called frame returned; forks before Byzantium keep no return data."""
     before: bytes = b""
-    """What the struct logger writes of stack, memory and return data."""
+    """The struct logger's JSON of stack, memory and return data."""
 
     @property
     def opcode(self) -> int:
@@ -48,11 +48,11 @@ class Step:
 
     @property
     def contract(self) -> Address:
-        """Whose storage and balance it means."""
+        """The contract whose storage and balance the instruction uses."""
         return Address(bytes(self.evm.message.current_target))
 
     def cost(self, fork: str) -> int:
-        """Return what the step costs; of one that cannot be executed, what is known of that by then."""
+        """Return the cost of the step; if it cannot be executed, the part of it that is known by then."""
         if self.error is None:
             return self.charged
         fixed = fixed_cost(self.opcode, fork)
@@ -69,7 +69,7 @@ class StepLog:
     """The struct logger's steps (tracing.md 3)."""
 
     def __init__(self, options: StepOptions, fork: str, count: Count) -> None:
-        """Write what the options name; count all bytes."""
+        """Write the parts that the options select; report all bytes to `count`."""
         self._options = options
         self._fork = fork
         self._count = count
@@ -86,7 +86,7 @@ class StepLog:
         return not self._options.limit or self._size <= self._options.limit
 
     def begin(self, step: Step) -> None:
-        """Keep what the step is going to change."""
+        """Save the values that the step is going to change."""
         if not self._is_open:
             return
         evm, parts = step.evm, []
@@ -104,7 +104,7 @@ class StepLog:
         step.before = "".join(parts).encode()
 
     def _slots(self, step: Step) -> str:
-        """Return the slots of the contract that were seen, this step's too."""
+        """Return the slots of the contract that were accessed so far, including this step's."""
         slot = step.last.items[0].to_bytes(_WORD, "big")
         if step.opcode == _SSTORE:
             value = step.last.items[1]
@@ -116,7 +116,7 @@ class StepLog:
         return f',"storage":{{{",".join(members)}}}'
 
     def end(self, step: Step, refund: int) -> None:
-        """Write the step; its cost is known, and what it refunds."""
+        """Write the step, whose cost and refund are known now."""
         if not self._is_open:
             return
         head = (
@@ -139,12 +139,12 @@ class VmLog:
     """The vmTrace of Parity (tracing.md 12)."""
 
     def __init__(self, fork: str, count: Count) -> None:
-        """Count all bytes."""
+        """Report all bytes to `count`."""
         self._fork = fork
         self._count = count
         self._written: list[bytes] = []
         self._has_steps: list[bool] = []
-        """Of each frame whose code runs."""
+        """For each frame that runs code, whether it has steps."""
 
     def joined(self) -> bytes:
         """Return the object, or null."""
@@ -156,12 +156,12 @@ class VmLog:
         self._written.append(data)
 
     def begin_frame(self, code: bytes) -> None:
-        """Begin the frame that the step calls which was written last."""
+        """Begin the frame that the last written step calls."""
         self._has_steps.append(False)
         self._write(f'{{"code":"0x{code.hex()}","ops":[')
 
     def end_frame(self) -> None:
-        """End it."""
+        """End the innermost frame."""
         self._has_steps.pop()
         self._write("]}")
 
@@ -173,11 +173,11 @@ class VmLog:
         self._write(f'{comma}{{"cost":{cost},"pc":{step.pc},"op":"{name}","sub":')
 
     def end(self, step: Step, *, called: bool) -> None:
-        """Write what the step did.
+        """Write the effects of the step.
 
         Args:
             step: The step.
-            called: A frame was written for it.
+            called: Whether a frame was written for it.
         """
         if not called:
             self._write("null")
@@ -208,15 +208,15 @@ _WRITERS: Final = {
     0xF4: (4, 5),
     0xFA: (4, 5),
 }
-"""Places on the stack of the memory that an instruction writes."""
+"""Stack positions of offset and size of the memory that an instruction writes."""
 _RETURNED: Final = frozenset({0xF1, 0xF2, 0xF4, 0xFA})
-"""They write no more than was returned."""
+"""Instructions that write at most as many bytes as were returned."""
 _SIZES: Final = {0x52: 32, 0x53: 1}
 """MSTORE and MSTORE8."""
 
 
 def _returned(evm: Any) -> bytes:
-    """Return what RETURNDATASIZE would see; before Byzantium nothing is kept."""
+    """Return the return data buffer; before Byzantium there is no such buffer."""
     return bytes(getattr(evm, "return_data", b""))
 
 

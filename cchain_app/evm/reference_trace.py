@@ -1,7 +1,7 @@
-"""Watching the specification while it executes: how a run ended, what it touched, when to stop it.
+"""Watch the specification while it executes: the result of a run, the accessed state, and its limits.
 
-The specification has one tracer for the process; the one set here hands events to the watcher of
-the thread that they happen in.
+The specification has one tracer for the process; the one installed here passes each event to the watcher
+of the thread in which it occurs.
 """
 
 import time
@@ -16,19 +16,19 @@ from cchain_app.evm.reference_failures import LastStep, ReturnedCode
 from primitives.evm import Address, Slot
 
 _PATIENCE = 64
-"""The clock is read once in so many instructions."""
+"""The clock is read once in this many instructions."""
 
 GAS_REACHED = "gas allowance used up"
 TIME_REACHED = "time limit reached"
 
 _TOLERANCE = 0.1
-"""By which part of its time a call may be late."""
+"""Fraction of its time limit by which a call may exceed that limit."""
 
 _COMPILED_PRECOMPILES = frozenset(number.to_bytes(20, "big") for number in range(1, 6))
-"""ecrecover, SHA-256, RIPEMD-160, identity and MODEXP; the others are Python to the bottom."""
+"""ecrecover, SHA-256, RIPEMD-160, identity and MODEXP; the others are pure Python."""
 _COMPILED = 10e6
 _INTERPRETED = 100e3
-"""Gas of a precompile that a second is enough for."""
+"""Gas of a precompile that runs in one second."""
 
 _SLOT_READERS = frozenset({0x54, 0x55})
 """SLOAD, SSTORE."""
@@ -38,7 +38,7 @@ _SECOND_IS_ADDRESS = frozenset({0xF1, 0xF2, 0xF4, 0xFA})
 """CALL, CALLCODE, DELEGATECALL, STATICCALL."""
 
 MOST_INPUTS: Final = 7
-"""Items that an instruction takes from the stack at most, but for DUP and SWAP."""
+"""Maximum number of items that an instruction takes from the stack, except for DUP and SWAP."""
 
 Listener = Callable[[Any, Any], None]
 Listeners = Mapping[type, Listener]
@@ -48,7 +48,7 @@ _install_lock = Lock()
 
 
 class Watcher:
-    """Follows the transactions or the call of one thread."""
+    """Watches the transactions or the call of one thread."""
 
     def __init__(
         self,
@@ -56,10 +56,10 @@ class Watcher:
         allowance: GasAllowance | None = None,
         time_limit: float | None = None,
     ) -> None:
-        """Set limits, for all runs together."""
+        """Set the limits for all runs together."""
         self._allowance = allowance
         self._counted = 0
-        """Gas that the run has used and the allowance knows of."""
+        """Gas used by the run that was subtracted from the allowance already."""
         self._deadline = None if time_limit is None else time.monotonic() + time_limit
         self._latest = (
             0.0 if time_limit is None else time.monotonic() + time_limit * (1 + _TOLERANCE)
@@ -71,20 +71,20 @@ class Watcher:
         self.begin()
 
     def begin(self) -> None:
-        """Forget how the last run went."""
+        """Forget the result of the last run."""
         self._counted = 0
         self.ended = False
-        """Whether a top frame came to its end, well or not."""
+        """Whether a top frame has ended, successfully or not."""
         self.error: Exception | None = None
-        """Why it failed."""
+        """The exception with which it failed."""
         self.output = b""
         self.last_step = LastStep()
         """The last instruction of the top frame."""
         self.returned: ReturnedCode | None = None
-        """What the top frame returned before anything after it failed."""
+        """The top frame's output, before a failure that comes after its code."""
 
     def gather(self, excluded: frozenset[bytes]) -> None:
-        """Also gather what is touched, but for the mere mention of these addresses."""
+        """Also collect accessed addresses and slots, but not the mere access to these addresses."""
         self._excluded = excluded
 
     @property
@@ -93,14 +93,14 @@ class Watcher:
         return self.ended and self.error is None
 
     def access_list(self) -> tuple[tuple[Address, tuple[Slot, ...]], ...]:
-        """Return what was touched, ascending."""
+        """Return the accessed addresses and slots in ascending order."""
         return tuple(
             (Address(address), tuple(Slot(slot) for slot in sorted(slots)))
             for address, slots in sorted(self._touched.items())
         )
 
     def listeners(self) -> Listeners:
-        """Return what to do at which of the specification's events."""
+        """Return the listener for each of the specification's events."""
         from ethereum import trace
 
         return {
@@ -135,7 +135,7 @@ class Watcher:
             self._gather(evm, opcode, self._excluded)
 
     def _count(self, evm: Any, allowance: GasAllowance) -> None:
-        """Count what was used since the last instruction: what no frame has any more."""
+        """Count the gas used since the last instruction: the gas that no open frame has left."""
         kept, frame = 0, evm
         while frame.message.parent_evm is not None:
             kept += int(frame.gas_left)
@@ -154,7 +154,7 @@ class Watcher:
         self._precompile = None
 
     def _pay(self, _: Any, event: Any) -> None:
-        """Begin no precompile that may take longer than there is time: it cannot be stopped."""
+        """Refuse to start a precompile that may exceed the time limit, because it cannot be stopped."""
         if self._precompile is None or self._deadline is None:
             return
         rate = _COMPILED if self._precompile in _COMPILED_PRECOMPILES else _INTERPRETED
@@ -171,25 +171,25 @@ class Watcher:
         elif opcode in _TOP_IS_ADDRESS or opcode in _SECOND_IS_ADDRESS:
             address = bytes(word[12:])
             if address not in excluded:
-                self._touched[address]  # the entry is what counts
+                self._touched[address]  # creates the entry
 
 
 def step_of(evm: Any, opcode: int) -> LastStep:
-    """Return what is to be known of an instruction that is about to run."""
+    """Return the details of an instruction that is about to run."""
     items = [int(item) for item in reversed(evm.stack[-MOST_INPUTS:])]
     return LastStep(opcode, len(evm.stack), int(evm.gas_left), items)
 
 
 class Inspector(Protocol):
-    """Somebody who wants to hear of what the specification does."""
+    """An object that receives the specification's events."""
 
     def listeners(self) -> Listeners:
-        """Return what to do at which of the specification's events."""
+        """Return the listener for each of the specification's events."""
 
 
 @contextmanager
 def watched(*inspectors: Inspector) -> Iterator[None]:
-    """Let inspectors see what this thread executes in the body; those named first hear of it first."""
+    """Pass the events of this thread's execution in the body to inspectors, in the order of the arguments."""
     _install()
     before = getattr(_current, "listeners", {})
     _current.listeners = _together(inspectors)

@@ -1,4 +1,4 @@
-"""Transactions and calls executed by the specification and recorded: the reference's half of the port."""
+"""Execute transactions and calls with the specification and record them: the tracing half of the reference engine."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -52,7 +52,7 @@ class BlockTracing:
     def __init__(
         self, env: BlockEnv, state: StateReader, recording: Recording, time_limit: float | None
     ) -> None:
-        """Begin on the state after the parent block."""
+        """Start from the state after the parent block."""
         self._env = env
         self._fork = fork_of(env)
         self._state = PendingState(state)
@@ -62,7 +62,7 @@ class BlockTracing:
         self._execution = BlockExecution(env, self._state, accepted=True)
 
     def run(self, transactions: Sequence[Transaction], first: int) -> BlockTrace:
-        """Execute the transactions and return the traces from the first that is asked for.
+        """Execute the transactions and return the traces from the first requested one on.
 
         Raises:
             InvalidBlock: A transaction cannot be in the block.
@@ -120,10 +120,10 @@ def trace_call(
     free: bool,
     time_limit: float | None,
 ) -> TransactionTrace:
-    """Run a call and record it; it pays as a transaction does.
+    """Run a call and record it; it pays like a transaction.
 
     Raises:
-        CallRejected: It could not begin.
+        CallRejected: It could not start.
         TraceTooLarge: More would be recorded than the recording allows.
         TraceTimedOut: It took too long.
     """
@@ -153,7 +153,7 @@ def trace_call(
 
 
 def _settle(call: PreparedCall, output: Any, gas_used: int) -> None:
-    """Pay back what is left, credit the coinbase, and delete what was destroyed, as after a transaction."""
+    """Refund the remaining gas, pay the coinbase, and delete destroyed accounts, as after a transaction."""
     message, fork, state = call.message, call.fork.fork, call.state
     sender, coinbase = Bytes20(message.sender), call.block_env.coinbase
     back = (message.gas - gas_used) * message.gas_price
@@ -173,7 +173,7 @@ def _settle(call: PreparedCall, output: Any, gas_used: int) -> None:
 
 @contextmanager
 def _following(watcher: Watcher, recorder: Recorder, fork: Fork) -> Iterator[None]:
-    """Let both follow what is executed in the body.
+    """Let the watcher and the recorder follow the execution in the body.
 
     Raises:
         TraceTimedOut: It took too long.
@@ -214,7 +214,7 @@ def _trace_of(
 
 
 def _mentioned(fork: Fork, env: BlockEnv, sender: Address, tx: Any) -> set[Address]:
-    """Return the accounts that a transaction touches before its code runs, but its recipient."""
+    """Return the accounts that a transaction touches before its code runs, except its recipient."""
     authorities = (authority_of(fork, entry) for entry in getattr(tx, "authorizations", ()))
     return {sender, env.coinbase, *filter(None, authorities)}
 
@@ -222,10 +222,10 @@ def _mentioned(fork: Fork, env: BlockEnv, sender: Address, tx: Any) -> set[Addre
 def _touched(
     recorder: Recorder, mentioned: set[Address], before: StateReader, changes: StateChanges
 ) -> TouchedState:
-    """Return what was touched as it was before (tracing.md 6).
+    """Return the touched state as it was before (tracing.md 6).
 
     Raises:
-        TraceTooLarge: That is more than the recording allows.
+        TraceTooLarge: It is more than the recording allows.
     """
     addresses = mentioned | recorder.accounts
     recorder.count_state(len(addresses), sum(map(len, recorder.slots.values())), 0)

@@ -1,13 +1,13 @@
-"""The reason that revert data names, in geth's words: `Error(string)` and `Panic(uint256)`."""
+"""The reason in revert data, with geth's wording: `Error(string)` and `Panic(uint256)`."""
 
 import re
 from typing import Final
 
 ERROR: Final = bytes.fromhex("08c379a0")
-"""Selector of `Error(string)`: require and revert with a text."""
+"""Selector of `Error(string)`, which require and revert with a text use."""
 
 PANIC: Final = bytes.fromhex("4e487b71")
-"""Selector of `Panic(uint256)`: what the compiler's own checks raise."""
+"""Selector of `Panic(uint256)`, which the compiler's own checks use."""
 
 _PANICS: Final = {
     0x00: "generic panic",
@@ -36,7 +36,7 @@ def reason_of(output: bytes) -> str | None:
 
 
 def _text(arguments: bytes) -> str | None:
-    """Return the one string that ABI-encoded arguments hold, None when they hold none."""
+    """Return the string that ABI-encoded arguments contain, or None if they contain no string."""
     if len(arguments) < 64:
         return None
     start = _word(arguments, 0) + 32
@@ -45,7 +45,7 @@ def _text(arguments: bytes) -> str | None:
     size = _word(arguments, start - 32)
     if start + size > len(arguments):
         return None
-    # as Go writes it: each byte that is no UTF-8 becomes a character of its own
+    # like Go: each byte that is not valid UTF-8 becomes a separate character
     text = arguments[start : start + size].decode("utf-8", "surrogateescape")
     return _ESCAPED.sub("\ufffd", text)
 

@@ -1,7 +1,7 @@
-"""Which engine stands behind the port: the setting's choice, or what was built.
+"""Select the EVM engine: the one that the setting names, or the one that was built.
 
-The only module that knows them by name; what goes with an engine elsewhere is chosen by `is_native`. Each choice is "native", "reference", or "auto": native where
-the crate was built, else the reference.
+This is the only module that knows the engines by name; other modules choose what belongs to an engine by
+`is_native`. Each choice is "native", "reference", or "auto": native if the crate was built, else the reference.
 """
 
 from importlib.util import find_spec
@@ -15,7 +15,7 @@ CHOICES = ("auto", "native", "reference")
 
 
 class EngineSelectionError(Exception):
-    """An engine that cannot be had.
+    """The chosen engine is not available.
 
     EngineSelectionError
     ├── UnknownEngineError
@@ -25,32 +25,32 @@ class EngineSelectionError(Exception):
 
 
 class UnknownEngineError(EngineSelectionError):
-    """A name that is none of `CHOICES`."""
+    """A name that is not in `CHOICES`."""
 
 
 class NativeEngineMissingError(EngineSelectionError):
-    """The native engine is asked for and was not built."""
+    """The native engine was chosen but not built."""
 
 
 class ReferenceEngineMissingError(EngineSelectionError):
-    """The reference engine is needed and is not installed: the package has it as an extra."""
+    """The reference engine is needed but not installed: it is an extra of the package."""
 
 
 def has_native() -> bool:
-    """Tell whether the native engine was built and installed."""
+    """Return whether the native engine was built and installed."""
     return find_spec("cchain_native") is not None
 
 
 def has_reference() -> bool:
-    """Tell whether the reference engine was installed."""
+    """Return whether the reference engine was installed."""
     return find_spec("ethereum") is not None
 
 
 def verify_choice(name: str) -> None:
-    """See that the engine of this name can be had.
+    """Check that the engine of this name is available.
 
     Raises:
-        UnknownEngineError: There is none.
+        UnknownEngineError: There is no such engine.
         NativeEngineMissingError: It was not built.
         ReferenceEngineMissingError: It was not installed.
     """
@@ -58,7 +58,7 @@ def verify_choice(name: str) -> None:
 
 
 def is_native(name: str) -> bool:
-    """Tell whether this name means the native engine. Raises as `verify_choice`."""
+    """Return whether this name means the native engine. Raises as `verify_choice`."""
     return _resolve(name) == "native"
 
 
@@ -66,7 +66,7 @@ def select_engine(name: str) -> TracingEngine:
     """Return the EVM engine of this name.
 
     Raises:
-        UnknownEngineError: There is none.
+        UnknownEngineError: There is no such engine.
         NativeEngineMissingError: It was not built.
         ReferenceEngineMissingError: It was not installed.
     """
@@ -80,7 +80,7 @@ def select_engine(name: str) -> TracingEngine:
 
 
 def select_trie(name: str, *, cached: bool = True) -> StateTrie:
-    """Return the state trie that goes with an engine. Raises as `select_engine`."""
+    """Return the state trie that belongs to an engine. Raises as `select_engine`."""
     if is_native(name):
         from cchain_app.evm.native_trie import CACHE_BYTES, NativeStateTrie
 
@@ -91,7 +91,7 @@ def select_trie(name: str, *, cached: bool = True) -> StateTrie:
 
 
 def select_recovery(name: str) -> RecoverMany:
-    """Return what recovers the senders of many transactions. Raises as `select_engine`."""
+    """Return the function that recovers the senders of many transactions. Raises as `select_engine`."""
     if is_native(name):
         from cchain_app.evm.native import recover_senders
 

@@ -1,9 +1,9 @@
-"""What an engine records of transactions and calls that are traced: the second half of its port.
+"""Recordings of traced transactions and calls: the second half of the engines' port.
 
-An engine re-executes and records; how a recording is written down (callTracer, prestateTracer,
-Parity's form) is no engine's business: `cchain_app.tracing` renders it, the same for every engine.
-Steps are the exception: there may be millions, so the engine writes their JSON itself.
-Rules: tracing.md, the section is named at each member. Pure.
+An engine re-executes and records. It does not format the recording as callTracer, prestateTracer or
+Parity do; `cchain_app.tracing` renders it, in the same way for every engine.
+Steps are the exception: there may be millions of them, so the engine writes their JSON itself.
+The rules are in tracing.md; each member names its section. Pure.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ UNBOUNDED: Final = 2**63 - 1
 
 
 class StepOptions(NamedTuple):
-    """What the struct logger writes of each instruction (tracing.md 2 and 3)."""
+    """The fields that the struct logger writes for each instruction (tracing.md 2 and 3)."""
 
     stack: bool = True
     memory: bool = False
@@ -37,46 +37,46 @@ class StepOptions(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """What is recorded of each transaction. Gas, status, output and logs are, always."""
+    """The parts of each transaction that are recorded. Gas, status, output and logs always are."""
 
     frames: bool = False
     """Call frames with their logs: callTracer, flatCallTracer, 4byteTracer, `trace_*`, `ots_*`."""
     state: bool = False
-    """What was touched, and what changed: prestateTracer and stateDiff."""
+    """Touched state and state changes: prestateTracer and stateDiff."""
     changes: bool = False
-    """Only what changed, to go on from there; gas bounds it, so it does not count as bytes."""
+    """Only the state changes, to execute further transactions on them; gas bounds them, so they do not count as bytes."""
     steps: StepOptions | None = None
     vm: bool = False
     """vmTrace (tracing.md 12)."""
     preimages: bool = False
-    """What was hashed by KECCAK256."""
+    """Inputs of KECCAK256."""
     opcodes: bool = False
-    """The instructions of each frame and their accesses, for erc7562Tracer; with `frames` only."""
+    """The instructions of each frame and their accesses, for erc7562Tracer; only with `frames`."""
     most_bytes: int = UNBOUNDED
-    """Of all steps, VM traces, inputs, outputs and touched state that are recorded in one question, together."""
+    """Limit for all recorded steps, VM traces, inputs, outputs and touched state of a request together."""
 
 
 class FrameLog(NamedTuple):
-    """A log and the frame's calls that came before it. Logs that were undone are not recorded."""
+    """A log, and the number of its frame's calls before it. Logs that were undone are not recorded."""
 
     log: Log
     number: int
-    """Among the logs of the transaction that were not undone by then, from 0 (tracing.md 4)."""
+    """Its number among the logs of the transaction that were not undone by then, from 0 (tracing.md 4)."""
     position: int
-    """How many calls of this frame, SELFDESTRUCT frames too, came before."""
+    """Number of calls of this frame before it, SELFDESTRUCT frames included."""
 
 
 class CodeSize(NamedTuple):
-    """How much code an account had when a frame first looked at it or called it."""
+    """The code size of an account when a frame first read its code or called it."""
 
     size: int
-    """Bytes."""
+    """Size in bytes."""
     opcode: int
-    """The instruction that did so."""
+    """The instruction that read the code or made the call."""
 
 
 class OpcodeUse(NamedTuple):
-    """The instructions of a frame and their accesses, also of those that failed (tracing.md 7)."""
+    """The instructions of a frame and their accesses, including those that failed (tracing.md 7)."""
 
     counts: Mapping[int, int] = {}
     """How often each instruction ran, by opcode. GAS counts only if no call follows it."""
@@ -87,16 +87,16 @@ class OpcodeUse(NamedTuple):
     transient_reads: Mapping[Slot, int] = {}
     transient_writes: Mapping[Slot, int] = {}
     code_accesses: tuple[Address, ...] = ()
-    """Accounts of which EXTCODESIZE, EXTCODECOPY and EXTCODEHASH looked at the code, in order. An
-    EXTCODESIZE that is only compared with zero is left out."""
+    """Accounts whose code EXTCODESIZE, EXTCODECOPY and EXTCODEHASH read, in order. An
+    EXTCODESIZE whose result is only compared with zero is left out."""
     code_sizes: Mapping[Address, CodeSize] = {}
-    """Of accounts that were called or whose code was looked at."""
+    """Code sizes of accounts that were called or whose code was read."""
 
 
 class Frame(NamedTuple):
-    """A call, creation or SELFDESTRUCT. Frames come depth first: each after its caller.
+    """A call, creation or SELFDESTRUCT. Frames are in depth-first order: each comes after its caller.
 
-    Those that never start (depth, balance, nonce) are frames too (tracing.md 9).
+    Calls that never start (depth, balance, nonce) are frames too (tracing.md 9).
     """
 
     depth: int
@@ -104,71 +104,71 @@ class Frame(NamedTuple):
     type: str
     """CALL, CALLCODE, DELEGATECALL, STATICCALL, CREATE, CREATE2 or SELFDESTRUCT."""
     sender: Address
-    """Who calls; of a DELEGATECALL the contract that delegates, of a SELFDESTRUCT that contract."""
+    """The caller; for DELEGATECALL and SELFDESTRUCT the contract that executes the instruction."""
     to: Address | None
-    """Who is called; whose code, of DELEGATECALL and CALLCODE; the beneficiary of a SELFDESTRUCT; the
-    address of a creation even if that failed, None where it came to no address (balance, nonce, depth)."""
+    """The callee; for DELEGATECALL and CALLCODE the account whose code runs; for SELFDESTRUCT the beneficiary. For
+    a creation the new address even if the creation failed, None if no address was computed (balance, nonce, depth)."""
     value: int | None
-    """Wei; of a DELEGATECALL that of the delegating frame, of a STATICCALL None; what a SELFDESTRUCT moved."""
+    """Wei; for DELEGATECALL the value of the delegating frame, for STATICCALL None, for SELFDESTRUCT the amount moved."""
     gas: int
-    """Given to the frame; of the top frame the limit without the intrinsic gas; 0 of a SELFDESTRUCT."""
+    """Gas given to the frame; for the top frame the limit without the intrinsic gas; 0 for a SELFDESTRUCT."""
     gas_used: int
-    """By this frame and those in it, before refunds; of the top frame without intrinsic gas."""
+    """Gas used by this frame and those in it, before refunds; for the top frame without intrinsic gas."""
     input: bytes
     """Call data or init code."""
     output: bytes
-    """Return data, deployed code, or data of a revert; empty on other failures."""
+    """Return data, deployed code, or revert data; empty on other failures."""
     error: str | None
-    """Why it failed, in geth's words (tracing.md 8); None of a frame that did not."""
+    """Geth's message for the failure (tracing.md 8); None on success."""
     precompile: bool
     """Whether a precompile was called."""
     logs: tuple[FrameLog, ...] = ()
-    """In order; none where the frame or one around it failed."""
+    """Logs in order; empty if the frame or one around it failed."""
     opcodes: OpcodeUse = OpcodeUse()
-    """Empty unless it is recorded."""
+    """Empty unless instructions are recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class TouchedState:
-    """The state before a transaction of all that it touches, and what it changes (tracing.md 6)."""
+    """The touched state before a transaction, and the transaction's changes to it (tracing.md 6)."""
 
     accounts: Mapping[Address, AccountState | None] = field(default_factory=dict)
-    """Before gas is bought; None where there was no account."""
+    """Accounts before gas is bought; None if the account did not exist."""
     slots: Mapping[Address, Mapping[Slot, Word]] = field(default_factory=dict)
     codes: Mapping[Address, bytes] = field(default_factory=dict)
-    """Code before, of the touched accounts that had any."""
+    """Code before the transaction, for touched accounts with code."""
     changes: StateChanges = field(default_factory=StateChanges)
-    """By this transaction alone, fees and coinbase included."""
+    """Changes of this transaction alone, fees and coinbase included."""
 
 
 @dataclass(frozen=True, slots=True)
 class TransactionTrace:
-    """What a transaction or call did, and what was recorded of it."""
+    """The result and the recording of a transaction or call."""
 
     succeeded: bool
     gas_limit: int
-    """The transaction's: gas of the top frame plus the intrinsic gas."""
+    """The transaction's gas limit: gas of the top frame plus the intrinsic gas."""
     gas_used: int
-    """After refunds, with intrinsic gas and the calldata floor: the receipt's."""
+    """Gas used after refunds, with intrinsic gas and the calldata floor, as in the receipt."""
     gas_peak: int
-    """Before refunds."""
+    """Gas used before refunds."""
     output: bytes
-    """As of the top frame."""
+    """Output of the top frame."""
     error: str | None
-    """As of the top frame."""
+    """Error of the top frame."""
     logs: tuple[Log, ...]
-    """None when it failed."""
+    """Empty if it failed."""
     contract_address: Address | None
-    """Of a creation, even a failed one."""
+    """Address of the created contract, even if the creation failed."""
     frames: tuple[Frame, ...] = ()
     state: TouchedState | None = None
-    """With `Recording.changes` alone nothing but its changes."""
+    """With `Recording.changes` alone it contains only the changes."""
     steps: bytes = b""
     """The struct logger's steps as JSON objects with commas between them, without brackets."""
     vm: bytes = b""
-    """The vmTrace as a JSON object; `null` where no code ran."""
+    """The vmTrace as a JSON object; `null` if no code ran."""
     preimages: tuple[bytes, ...] = ()
-    """What KECCAK256 was asked for, each once, in order."""
+    """Distinct inputs of KECCAK256, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,13 +176,13 @@ class BlockTrace:
     """A block's transactions traced in one execution of the block."""
 
     before: StateChanges
-    """By the system calls before the first transaction (EIP-4788, EIP-2935)."""
+    """Changes of the system calls before the first transaction (EIP-4788, EIP-2935)."""
     transactions: tuple[TransactionTrace, ...]
-    """Those that were asked for, in order."""
+    """The requested transactions, in order."""
 
 
 class ClosedBlock(NamedTuple):
-    """What the system calls after a block's transactions did."""
+    """The results of the system calls after a block's transactions."""
 
     changes: StateChanges
     requests_hash: Hash | None
@@ -190,15 +190,15 @@ class ClosedBlock(NamedTuple):
 
 
 class TraceTooLarge(Exception):
-    """More was to be recorded than `Recording.most_bytes`."""
+    """The recording would exceed `Recording.most_bytes`."""
 
 
 class TraceTimedOut(Exception):
-    """One transaction took longer than the time it was given."""
+    """One transaction exceeded its time limit."""
 
 
 class TracingEngine(Engine, Protocol):
-    """An engine that also records. Stateless and safe to use from several threads, like `Engine`."""
+    """An engine that also records. It is stateless and safe to use from several threads, like `Engine`."""
 
     def trace_block(
         self,
@@ -212,16 +212,16 @@ class TracingEngine(Engine, Protocol):
     ) -> BlockTrace:
         """Execute an accepted block's transactions in order and record some of them.
 
-        The fork's system calls before the transactions run first, those after them and everything
-        else at a block's end do not run. That a sender has code refuses nothing here (EIP-3607): what
-        a block contains was accepted.
+        The fork's system calls before the transactions run first. Those after the transactions, and everything
+        else at a block's end, do not run. A sender with code is not refused here (EIP-3607), because the
+        block was accepted.
 
         Args:
-            env: The block's own environment.
-            transactions: The block's, from its first one on; execution ends with the last given.
-            state: After the parent block.
-            recording: What to record.
-            first: Index of the first one that is recorded; those before it are executed only.
+            env: The environment of the block.
+            transactions: The block's transactions from the first one on; execution ends with the last one given.
+            state: The state after the parent block.
+            recording: The parts to record.
+            first: Index of the first transaction to record; those before it are only executed.
             time_limit: Seconds for each transaction.
 
         Raises:
@@ -244,19 +244,19 @@ class TracingEngine(Engine, Protocol):
         """Run a call as `Engine.call` does and record it; fees go to the coinbase as in a block.
 
         Args:
-            env: What the call sees of its block; `base_fee` counts as 0 when the gas price is 0, and
+            env: The block environment of the call; `base_fee` counts as 0 when the gas price is 0, and
                 neither `validate` nor `free` is on.
             message: The call.
-            state: What it runs on.
-            recording: What to record.
-            validate: Check the price against the base fee, and the nonce if the message names one, as of a
+            state: The state on which it runs.
+            recording: The parts to record.
+            validate: Check the price against the base fee, and the nonce if the message has one, as for a
                 transaction (tracing.md 14).
-            free: A call whose gas price is 0 pays nothing, and reads the block's base fee all the same.
-                `validate` outdoes it.
+            free: A call whose gas price is 0 pays nothing but reads the block's base fee all the same.
+                `validate` takes precedence.
             time_limit: Seconds.
 
         Raises:
-            CallRejected: It could not begin.
+            CallRejected: It could not start.
             TraceTooLarge: More would be recorded than `recording.most_bytes`.
             TraceTimedOut: It took too long.
         """
@@ -265,9 +265,9 @@ class TracingEngine(Engine, Protocol):
         """Make the fork's system calls that follow a block's transactions (EIP-7002, EIP-7251).
 
         Args:
-            env: The block's own environment.
-            state: After its last transaction.
-            logs: Of its transactions in order; deposits are read from them (EIP-6110).
+            env: The environment of the block.
+            state: The state after its last transaction.
+            logs: The logs of its transactions in order; deposits are read from them (EIP-6110).
 
         Raises:
             InvalidBlock: A system call failed, or a deposit cannot be read.

@@ -1,9 +1,9 @@
-"""The port of the state trie: what the chain asks for roots and proofs, and how nodes are stored.
+"""The port of the state trie: the calls for roots and proofs, and the storage format of nodes.
 
 Nodes are stored by path, not by hash: the key of a node is `b"a"` and its path in the account trie,
 or `b"s"`, keccak(address) and its path in a storage trie, one nibble per byte; the value is the
-node's RLP. A node of less than 32 bytes stands inside its parent only; the root of a trie that is
-not empty always stands under the empty path. Pure. In Python: `trie_python`; in Rust: `native/`.
+node's RLP. A node of less than 32 bytes is only stored inside its parent, except that the root of a trie that is
+not empty is always stored under the empty path. Pure. In Python: `trie_python`; in Rust: `native/`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,11 +14,11 @@ from primitives.evm import Address, Hash, Slot, Word
 from primitives.hashing import keccak256
 
 ACCOUNT_TRIE = b"a"
-"""What the keys of all nodes of the account trie begin with."""
+"""Prefix of the keys of all nodes of the account trie."""
 
 
 class TrieError(Exception):
-    """Stored nodes that are not the trie they should be.
+    """Stored nodes that do not form the expected trie.
 
     TrieError
     ├── MissingNodeError
@@ -28,97 +28,97 @@ class TrieError(Exception):
 
 
 class MissingNodeError(TrieError):
-    """A node that its parent (or the root) names is not stored."""
+    """A node that its parent (or the root) references is not stored."""
 
 
 class ForeignNodeError(TrieError):
-    """A stored node has another hash than its parent (or the root) names."""
+    """A stored node has another hash than its parent (or the root) references."""
 
 
 class MissingAccountError(TrieError):
-    """Storage was changed of an account that is not in the trie."""
+    """Storage of an account was changed that is not in the trie."""
 
 
 class NodeReader(Protocol):
-    """Where stored nodes are read."""
+    """Reads stored nodes."""
 
     def nodes(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Return the node stored under each key, None where there is none, in order."""
+        """Return the node stored under each key, in order; None for a key without a node."""
 
 
 class TrieUpdate(NamedTuple):
-    """What a block does to the stored nodes."""
+    """The changes that a block makes to the stored nodes."""
 
     root: Hash
-    """The state root after it."""
+    """The state root after the block."""
     nodes: Mapping[bytes, bytes | None]
-    """By key: the node's new RLP, or None when the node is gone. Only true changes."""
+    """By key: the node's new RLP, or None if the node was deleted. It only lists real changes."""
 
 
 class StateProof(NamedTuple):
-    """An account and slots of it, proven (EIP-1186). Nodes from the root down."""
+    """An account and some of its slots with their proofs (EIP-1186). Nodes are listed from the root down."""
 
     account: AccountState | None
-    """None when the proof is one of absence."""
+    """None if the proof is one of absence."""
     storage_root: Hash
     account_proof: list[bytes]
     storage: list[tuple[Word, list[bytes]]]
-    """For each slot asked for: its value, and the nodes that prove it."""
+    """For each requested slot: its value, and the nodes that prove it."""
 
 
 class StateTrie(Protocol):
-    """The state trie over stored nodes. Changes nothing itself: the update comes back as a value."""
+    """The state trie over stored nodes. It writes nothing: updates are returned as values."""
 
     def update(self, root: Hash, changes: StateChanges, reader: NodeReader) -> TrieUpdate:
         """Return root and nodes after changes to the state that has this root.
 
         Raises:
-            TrieError: By one of its subclasses, when the stored nodes are not that state's.
+            TrieError: The stored nodes are not that state's; the subclass says how.
         """
 
     def prove(
         self, root: Hash, address: Address, slots: Sequence[Slot], reader: NodeReader
     ) -> StateProof:
-        """Return an account and slots of it with their proofs.
+        """Return an account and some of its slots with their proofs.
 
         Raises:
-            TrieError: By one of its subclasses, when the stored nodes are not that state's.
+            TrieError: The stored nodes are not that state's; the subclass says how.
         """
 
     def ordered_root(self, items: Sequence[bytes]) -> Hash:
-        """Return the root of the trie that has each item under the RLP of its index.
+        """Return the root of the trie that stores each item under the RLP of its index.
 
         Transactions, receipts and withdrawals of a block have such a root.
         """
 
     def commit(self, root: Hash) -> None:
-        """Take note that the update to this root was stored; an implementation may cache by it."""
+        """Record that the update to this root was stored, so that an implementation may cache it."""
 
 
 MOST_LEVELS = 8
-"""So many overlays stand on each other at most: each costs every reading a look more."""
+"""Maximum number of stacked overlays: each adds one lookup to every read."""
 
 
 class OverlayReader:
-    """Stored nodes as they will be, or were, with updates on top."""
+    """Stored nodes as they will be, or were, with the changes of an update."""
 
     def __init__(self, below: NodeReader, updated: Mapping[bytes, bytes | None]) -> None:
         self.below = below
         self.updated = updated
 
     def nodes(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Return updated nodes where there are, those underneath elsewhere."""
+        """Return updated nodes where they exist, else those of the reader underneath."""
         missing = [key for key in keys if key not in self.updated]
         found = dict(zip(missing, self.below.nodes(missing), strict=True)) if missing else {}
         return [self.updated[key] if key in self.updated else found[key] for key in keys]
 
     @property
     def levels(self) -> int:
-        """How many overlays stand on each other, this one included."""
+        """The number of stacked overlays, this one included."""
         return 1 + (self.below.levels if isinstance(self.below, OverlayReader) else 0)
 
     def flattened(self) -> "OverlayReader":
-        """Return a copy that stands on the nodes below all levels, and shows the same."""
+        """Return an equal overlay that lies directly on the reader below all levels."""
         if not isinstance(self.below, OverlayReader):
             return OverlayReader(self.below, self.updated)
         lower = self.below.flattened()
@@ -126,7 +126,7 @@ class OverlayReader:
 
 
 def overlay(reader: NodeReader, update: TrieUpdate) -> OverlayReader:
-    """Return a reader that sees an update on top of another one's nodes."""
+    """Return a reader that applies an update to the nodes of another reader."""
     if isinstance(reader, OverlayReader) and reader.levels >= MOST_LEVELS:
         reader = reader.flattened()
         return OverlayReader(reader.below, {**reader.updated, **update.nodes})
@@ -134,10 +134,10 @@ def overlay(reader: NodeReader, update: TrieUpdate) -> OverlayReader:
 
 
 def storage_trie(address: Address) -> bytes:
-    """Return what the keys of all nodes of an account's storage trie begin with."""
+    """Return the prefix of the keys of all nodes of an account's storage trie."""
     return b"s" + keccak256(address)
 
 
 def nibbles(key: bytes) -> bytes:
-    """Return the path of a key: its nibbles, one in each byte."""
+    """Return the path of a key: its nibbles, one per byte."""
     return bytes.fromhex("".join(f"0{digit}" for digit in key.hex()))

@@ -1,6 +1,6 @@
-"""One Merkle-Patricia trie, in memory as far as it is touched: load, read, set, delete, write back.
+"""One Merkle-Patricia trie, in memory as far as it is accessed: load, read, set, delete, write back.
 
-Which tries there are and what their values mean is in `trie_python`.
+`trie_python` defines the tries that exist and the meaning of their values.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,32 +26,32 @@ from primitives.rlp import encode_bytes
 
 
 class TrieEditor:
-    """A trie whose stored nodes come in as they are asked for."""
+    """A trie whose stored nodes are loaded on demand."""
 
     def __init__(self, prefix: bytes, root: Hash | None = EMPTY_ROOT) -> None:
-        """Begin with the trie of this root; None when the root is not known yet."""
+        """Start with the trie of this root; None if the root is not known yet."""
         self.prefix = prefix
         self._root: Node | bytes | None = None if root == EMPTY_ROOT else (root or b"")
         self._stored: dict[bytes, bytes] = {}
         self._stale: set[bytes] = set()
 
-    # What has to be loaded
+    # Loading
 
     def wanted(self, paths: Iterable[bytes]) -> set[bytes]:
-        """Return where the walk down each path comes upon a node that is not loaded."""
+        """Return the first node on each path that is not loaded."""
         found = (self._first_unloaded(path) for path in paths)
         return {path for path in found if path is not None}
 
     def wanted_siblings(self) -> set[bytes]:
-        """Return the unloaded nodes that are left alone in a branch and will move up."""
+        """Return the unloaded nodes that are a branch's only child and will move up."""
         return set(lonely(self._root, b""))
 
     def supply(self, path: bytes, data: bytes | None) -> None:
-        """Take in the stored node at a path that was wanted.
+        """Add the stored node at a path that `wanted` or `wanted_siblings` returned.
 
         Raises:
-            MissingNodeError: There is none, although its parent names one.
-            ForeignNodeError: It is another one than its parent names.
+            MissingNodeError: It is not stored, although its parent references it.
+            ForeignNodeError: It is not the node that its parent references.
         """
         reference = self._reference_at(path)
         if data is None:
@@ -67,10 +67,10 @@ class TrieEditor:
         self._replace(path, node)
 
     def check_root(self, root: Hash) -> None:
-        """Compare the trie as loaded with the root that something else names.
+        """Compare the loaded trie with a root from another source.
 
         Raises:
-            ForeignNodeError: They are different.
+            ForeignNodeError: The roots differ.
         """
         if self._root == b"":
             self._root = None if root == EMPTY_ROOT else root
@@ -82,7 +82,7 @@ class TrieEditor:
     # Reading
 
     def get(self, path: bytes) -> bytes | None:
-        """Return what is stored at the end of a path, which must be loaded."""
+        """Return the value at the end of a path, which must be loaded."""
         node: Node | bytes | None = self._root
         depth = 0
         while node is not None:
@@ -102,7 +102,7 @@ class TrieEditor:
         return None
 
     def proof(self, path: bytes) -> list[bytes]:
-        """Return the stored nodes from the root down to the end of a path, all loaded."""
+        """Return the stored nodes from the root down to the end of a path; all must be loaded."""
         return [
             self._stored[path[:depth]]
             for depth in range(len(path) + 1)
@@ -112,32 +112,32 @@ class TrieEditor:
     # Changing
 
     def put(self, path: bytes, value: bytes) -> None:
-        """Set what is stored at the end of a path, which must be loaded."""
+        """Set the value at the end of a path, which must be loaded."""
         self._root = self._put(self._root, path, 0, value)
 
     def delete(self, path: bytes) -> None:
-        """Delete what is stored at the end of a path, which must be loaded. Call `tidy` later."""
+        """Delete the value at the end of a path, which must be loaded. Call `tidy` later."""
         if self.get(path) is not None:
             self._root = self._delete(self._root, path, 0)
 
     def tidy(self) -> None:
-        """Bring branches into their only form again, after deletions.
+        """Restore the canonical form of branches after deletions.
 
-        What `wanted_siblings` named must be loaded.
+        The nodes that `wanted_siblings` returned must be loaded.
         """
         self._root = self._tidied(self._root, b"")
 
     def clear(self) -> None:
-        """Drop all entries. Nodes that were never loaded are not known here: see `stored_below`."""
+        """Drop all entries. Nodes that were never loaded are unknown here: see `stored_below`."""
         self._stale.update(self._stored)
         self._root = None
 
     def everything(self) -> set[bytes]:
-        """Return all unloaded nodes next to loaded ones: asked for again and again, the trie."""
+        """Return all unloaded children of loaded nodes; repeated calls reach the whole trie."""
         return set(unloaded(self._root, b""))
 
     def finish(self) -> tuple[Hash, Mapping[bytes, bytes | None]]:
-        """Return the root, and by key the nodes that are new, different or gone (None)."""
+        """Return the root, and by key the nodes that are new, changed or deleted (None)."""
         written: dict[bytes, bytes] = {}
         root = EMPTY_ROOT
         if self._root is not None:
@@ -151,7 +151,7 @@ class TrieEditor:
                 nodes[self.prefix + path] = data
         return root, nodes
 
-    # Inside
+    # Internals
 
     def _name(self, path: bytes) -> str:
         return f"{self.prefix[:1].decode()}{self.prefix[1:].hex()}/{path.hex()[1::2]}"
@@ -254,7 +254,7 @@ class TrieEditor:
         return self._joined(way, node.children[only], path + way)
 
     def _joined(self, way: bytes, child: Node | bytes | None, path: bytes) -> Node:
-        """Return a child that is reached by one way only as a node at the beginning of the way."""
+        """Merge a branch's only child with the nibble that leads to it, and return the node."""
         match child:
             case Leaf():
                 self._touch(child, path)
@@ -266,7 +266,7 @@ class TrieEditor:
                 return Extension(way, child)
 
     def _write(self, node: Node | bytes, path: bytes, written: dict[bytes, bytes]) -> bytes:
-        """Note a changed node's RLP and those below; return how it is written in its parent."""
+        """Add the RLP of a changed node and of those below it to `written`; return its reference for the parent."""
         if isinstance(node, bytes):
             return encode_bytes(node)
         if node.reference is not None:

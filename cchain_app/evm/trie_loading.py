@@ -1,4 +1,4 @@
-"""Bringing stored nodes into tries in memory: one question to the reader for each depth."""
+"""Load stored nodes into tries in memory, with one read for each depth."""
 
 from collections.abc import Iterable, Mapping
 
@@ -7,19 +7,19 @@ from cchain_app.evm.trie_editor import TrieEditor
 
 
 def load(editors: Mapping[TrieEditor, Iterable[bytes]], reader: NodeReader) -> None:
-    """Load what lies on paths in several tries, one question to the reader for each depth."""
+    """Load the nodes on paths in several tries, with one read for each depth."""
     paths = {editor: list(of_editor) for editor, of_editor in editors.items()}
     while _ask(reader, ((editor, editor.wanted(paths[editor])) for editor in paths)):
         pass
 
 
 def load_siblings(editors: Iterable[TrieEditor], reader: NodeReader) -> None:
-    """Load what will move up when the tries are tidied, with one question to the reader."""
+    """Load the nodes that will move up when the tries are tidied, with one read."""
     _ask(reader, ((editor, editor.wanted_siblings()) for editor in editors))
 
 
 def load_everything(editors: Iterable[TrieEditor], reader: NodeReader) -> None:
-    """Load whole tries, one question to the reader for each depth."""
+    """Load whole tries, with one read for each depth."""
     editors = list(editors)
     while _ask(reader, ((editor, editor.everything()) for editor in editors)):
         pass

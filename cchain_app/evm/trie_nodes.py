@@ -1,6 +1,6 @@
-"""Nodes of a Merkle-Patricia trie as values, and their RLP. How a trie changes is in `trie_python`.
+"""Nodes of a Merkle-Patricia trie as values, and their RLP. `trie_python` changes tries.
 
-No branch here has a value of its own: all keys of a trie are prefix-free, being hashes or RLP.
+Branches have no values here: all keys of a trie are prefix-free, because they are hashes or RLP.
 """
 
 from collections.abc import Iterator
@@ -12,18 +12,18 @@ from primitives.rlp import RlpList, encode_bytes, encode_list, iterate, read_onl
 
 @dataclass(slots=True)
 class Leaf:
-    """The end of a path, and what is stored there."""
+    """The end of a path, and the value stored there."""
 
     path: bytes
     """The rest of the key, in nibbles."""
     value: bytes
     reference: bytes | None = None
-    """Its hash, as long as it is as it was stored."""
+    """Its hash, unless it differs from the stored node."""
 
 
 @dataclass(slots=True)
 class Extension:
-    """A stretch of path without a fork."""
+    """A section of a path without a branch."""
 
     path: bytes
     """At least one nibble."""
@@ -33,7 +33,7 @@ class Extension:
 
 @dataclass(slots=True)
 class Branch:
-    """A fork of sixteen ways."""
+    """A node with up to sixteen children."""
 
     children: "list[Node | bytes | None]"
     reference: bytes | None = None
@@ -43,7 +43,7 @@ Node = Leaf | Extension | Branch
 
 
 def decode_node(data: bytes) -> Node:
-    """Return the node that RLP stands for, with embedded nodes inside."""
+    """Return the node that the RLP encodes, including embedded nodes."""
     return _decode(read_only_item(data))
 
 
@@ -65,7 +65,7 @@ def _decode_child(item: bytes) -> Node | bytes | None:
 
 
 def encode_node(node: Node, children: list[bytes]) -> bytes:
-    """Return a node's RLP, given how each of its children is written in it (see `refer`)."""
+    """Return a node's RLP, given the reference to each of its children (see `refer`)."""
     match node:
         case Leaf():
             return encode_list([encode_bytes(_compact(node.path, 0x20)), encode_bytes(node.value)])
@@ -76,12 +76,12 @@ def encode_node(node: Node, children: list[bytes]) -> bytes:
 
 
 def refer(data: bytes) -> bytes:
-    """Return how a node's RLP is written in its parent: itself when short, else its hash."""
+    """Return the reference to a node in its parent: its RLP if that is short, else its hash."""
     return data if len(data) < 32 else encode_bytes(keccak256(data))
 
 
 def _compact(path: bytes, kind: int) -> bytes:
-    """Return a path in hex-prefix form: flags, then two nibbles to the byte."""
+    """Return a path in hex-prefix form: flags, then two nibbles per byte."""
     digits = "".join(f"{nibble:x}" for nibble in path)
     if len(path) % 2:
         return bytes.fromhex(f"{(kind >> 4) + 1}{digits}")
@@ -89,7 +89,7 @@ def _compact(path: bytes, kind: int) -> bytes:
 
 
 def common_length(one: bytes, other: bytes) -> int:
-    """Return how many nibbles two paths have in common at their beginning."""
+    """Return the number of leading nibbles that two paths share."""
     length = 0
     for left, right in zip(one, other, strict=False):
         if left != right:
@@ -99,7 +99,7 @@ def common_length(one: bytes, other: bytes) -> int:
 
 
 def fork(node: Leaf | Extension, shared: int, rest: bytes, value: bytes) -> Node:
-    """Return a branch where a new leaf leaves a node's path, behind what they share."""
+    """Return a branch that splits a node's path and a new leaf's after their shared nibbles."""
     branch = Branch([None] * 16)
     nibble, below = node.path[shared], node.path[shared + 1 :]
     if isinstance(node, Leaf):
@@ -111,13 +111,13 @@ def fork(node: Leaf | Extension, shared: int, rest: bytes, value: bytes) -> Node
 
 
 def only_child(node: Branch) -> int | None:
-    """Return the nibble of a branch's child when it has but one."""
+    """Return the nibble of a branch's child if it has only one."""
     children = [nibble for nibble, child in enumerate(node.children) if child is not None]
     return children[0] if len(children) == 1 else None
 
 
 def lonely(node: Node | bytes | None, path: bytes) -> Iterator[bytes]:
-    """Yield the paths of unloaded nodes that are left alone in a changed branch."""
+    """Yield the paths of unloaded nodes that are the only child of a changed branch."""
     if node is None or isinstance(node, bytes | Leaf) or node.reference is not None:
         return
     if isinstance(node, Extension):
@@ -131,7 +131,7 @@ def lonely(node: Node | bytes | None, path: bytes) -> Iterator[bytes]:
 
 
 def unloaded(node: Node | bytes | None, path: bytes) -> Iterator[bytes]:
-    """Yield the paths of all unloaded nodes below."""
+    """Yield the paths of all unloaded nodes below a node."""
     match node:
         case bytes():
             yield path

@@ -1,6 +1,6 @@
 """The state trie in pure Python: account trie and storage tries together.
 
-The port is in `trie`, one trie at a time in `trie_editor`. The native engine has the same in Rust.
+The port is in `trie`, the code for a single trie in `trie_editor`. The native engine has the same in Rust.
 """
 
 from collections import defaultdict
@@ -34,7 +34,7 @@ from primitives.rlp import (
 
 
 class PythonStateTrie:
-    """A `StateTrie` that keeps nothing between calls: safe to use from several threads."""
+    """A `StateTrie` without a cache, safe to use from several threads."""
 
     def update(self, root: Hash, changes: StateChanges, reader: NodeReader) -> TrieUpdate:
         """Return root and nodes after changes to the state that has this root."""
@@ -62,7 +62,7 @@ class PythonStateTrie:
     def prove(
         self, root: Hash, address: Address, slots: Sequence[Slot], reader: NodeReader
     ) -> StateProof:
-        """Return an account and slots of it with their proofs."""
+        """Return an account and some of its slots with their proofs."""
         accounts, path = TrieEditor(ACCOUNT_TRIE, root), nibbles(keccak256(address))
         storage = TrieEditor(storage_trie(address), None)
         slot_paths = [nibbles(keccak256(slot)) for slot in slots]
@@ -80,18 +80,18 @@ class PythonStateTrie:
         )
 
     def ordered_root(self, items: Sequence[bytes]) -> Hash:
-        """Return the root of the trie that has each item under the RLP of its index."""
+        """Return the root of the trie that stores each item under the RLP of its index."""
         trie = TrieEditor(b"")
         for index, item in enumerate(items):
             trie.put(nibbles(encode_uint(index)), item)
         return trie.finish()[0]
 
     def commit(self, root: Hash) -> None:
-        """Do nothing: there is no cache here."""
+        """Do nothing: there is no cache."""
 
 
 class _Leaf(NamedTuple):
-    """The value of the account trie."""
+    """A value of the account trie."""
 
     state: AccountState
     storage_root: Hash
@@ -104,11 +104,11 @@ class _Touched:
 
     def __init__(self) -> None:
         self.slots: dict[bytes, Word] = {}
-        """By path: what the slot is afterwards."""
+        """New value of each slot, by path."""
         self.gone = False
-        """The storage that was there is deleted first."""
+        """Whether the old storage is deleted first."""
         self.trie: TrieEditor | None = None
-        """None when the storage is as it was."""
+        """None if the storage is unchanged."""
         self.root: Hash = EMPTY_ROOT
 
 
@@ -127,7 +127,7 @@ def _touched(changes: StateChanges) -> dict[Address, _Touched]:
 
 
 def _slots(changes: StateChanges) -> list[tuple[tuple[Address, Slot], SlotChange]]:
-    """Return changed slots, but not those of accounts that are gone."""
+    """Return changed slots, except those of deleted accounts."""
     gone = {address for address, change in changes.accounts.items() if change.after is None}
     return [item for item in changes.storage.items() if item[0][0] not in gone]
 
@@ -138,7 +138,7 @@ def _clear(
     paths: dict[Address, bytes],
     reader: NodeReader,
 ) -> None:
-    """Empty the storage tries that are deleted, and check the others' roots."""
+    """Empty the storage tries of deleted accounts, and check the roots of the others."""
     gone = []
     for address, one in touched.items():
         leaf = accounts.get(paths[address])
@@ -175,7 +175,7 @@ def _update_storage(
 def _state_after(
     address: Address, changes: StateChanges, leaf: bytes | None
 ) -> AccountState | None:
-    """Return what an account is afterwards, None when it is gone; only its storage may differ."""
+    """Return an account after the changes, None if it was deleted; possibly only its storage changed."""
     if address in changes.accounts:
         return changes.accounts[address].after
     if leaf is None:
