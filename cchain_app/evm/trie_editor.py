@@ -128,7 +128,7 @@ class TrieEditor:
         self._root = self._tidied(self._root, b"")
 
     def clear(self) -> None:
-        """Drop all entries. Nodes that were never loaded are unknown here: see `stored_below`."""
+        """Drop all entries. Nodes that were never loaded remain stored: call `load_everything` first."""
         self._stale.update(self._stored)
         self._root = None
 

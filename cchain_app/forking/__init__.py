@@ -1,4 +1,4 @@
-"""A chain that goes on from a block of another one, of which a remote node tells (devnet.md 13). Pure but for HTTP.
+"""A chain that continues from a block of a remote node's chain (devnet.md 13). Pure except for HTTP.
 
-What was told is kept as rows by `store.forked`; what is asked when is `selectors.forked`.
+`store.forked` stores the remote node's answers as rows; `selectors.forked` decides when to request them.
 """

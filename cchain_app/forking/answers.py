@@ -1,4 +1,4 @@
-"""Values in the answers of a fork's remote node. Answers are checked before they are decoded."""
+"""Decode values in the answers of a fork's remote node. Answers are checked before they are decoded."""
 
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ from primitives.hexadecimal import HexError
 from primitives.json_limits import TooDeep, TooManyValues
 
 _SMALL: Final = 1000
-"""Values that any answer may hold."""
+"""Number of values that any answer may contain."""
 DECODED: Final = 48
 """Bytes for each further value of an answer that is decoded: a hash in a list takes 69. A value costs up to 120 bytes
 of memory, so the answer and its values together take at most four times the bytes of the answer."""
@@ -20,7 +20,7 @@ LISTED: Final = 24
 
 
 class _Answer(msgspec.Struct):
-    """The members of a JSON-RPC response that count, undecoded."""
+    """The relevant members of a JSON-RPC response, undecoded."""
 
     result: Raw = Raw()
     error: Raw = Raw()
@@ -30,15 +30,15 @@ _answers: Final = msgspec.json.Decoder(_Answer)
 
 
 def read_answer(content: bytes, bytes_for_value: int = 0) -> tuple[Raw, Raw]:
-    """Return result and error of a JSON-RPC response as they came; a missing member is empty.
+    """Return result and error of a JSON-RPC response, undecoded; a missing member is empty.
 
     Args:
         content: The body of the response.
-        bytes_for_value: How long the response is at least for each of its values: `DECODED` or `LISTED`; 0: of a
-            result that is passed on values are not counted.
+        bytes_for_value: The least number of bytes per value in the response: `DECODED` or `LISTED`; 0 for
+            a result that is passed on, whose values are not counted.
 
     Raises:
-        BadUpstreamAnswer: It is no JSON object, not UTF-8, holds too many values or is nested too deeply.
+        BadUpstreamAnswer: It is not a JSON object, not UTF-8, has too many values or is nested too deeply.
     """
     try:
         if bytes_for_value:
@@ -55,7 +55,7 @@ def decode(raw: Raw, type_: Any = Any) -> Any:
     """Decode a part of an answer whose values were counted.
 
     Raises:
-        BadUpstreamAnswer: It is not of that type.
+        BadUpstreamAnswer: It does not have that type.
     """
     try:
         return msgspec.json.decode(raw, type=type_)
@@ -64,7 +64,7 @@ def decode(raw: Raw, type_: Any = Any) -> Any:
 
 
 def decode_uncounted(raw: Raw, type_: Any = Any, bytes_for_value: int = DECODED) -> Any:
-    """Decode a part of an answer whose values were not counted: that is done first. Raises as `read_answer`."""
+    """Count the values of a part of an answer, then decode it. Raises as `read_answer`."""
     text = bytes(raw)
     try:
         json_limits.verify(text, values=_SMALL + len(text) // bytes_for_value)
@@ -77,7 +77,7 @@ def quantity(value: Any) -> int:
     """Return a number of at most 256 bits.
 
     Raises:
-        BadUpstreamAnswer: It is none.
+        BadUpstreamAnswer: It is not such a number.
     """
     try:
         return hexadecimal.decode_quantity(value, 256)
@@ -86,10 +86,10 @@ def quantity(value: Any) -> int:
 
 
 def data(value: Any, length: int | None = None) -> bytes:
-    """Return bytes, of a length where one is given.
+    """Return bytes, of the given length if there is one.
 
     Raises:
-        BadUpstreamAnswer: They are none, or more or fewer.
+        BadUpstreamAnswer: It is not bytes, or not of that length.
     """
     try:
         found = hexadecimal.decode_data(value)
@@ -101,5 +101,5 @@ def data(value: Any, length: int | None = None) -> bytes:
 
 
 def bad() -> BadUpstreamAnswer:
-    """Return that an answer has another form than it should."""
+    """Return the error for an answer of the wrong form."""
     return BadUpstreamAnswer("the upstream answered with something else than was asked for")

@@ -1,6 +1,6 @@
-"""Asks the remote node of a fork over HTTP: kept connections, several URLs in turns, retries within a time.
+"""Requests to the remote node of a fork over HTTP: persistent connections, several URLs in turn, retries in time.
 
-Messages, logs and errors have of a URL its scheme and host alone.
+Messages, logs and errors contain only the scheme and the host of a URL.
 """
 
 import itertools
@@ -35,10 +35,10 @@ from cchain_app.forking.origin import (
 from cchain_app.settings import Settings
 
 AT_ONCE: Final = 8
-"""Questions that are on their way at the same time, of those that one caller has."""
+"""Number of requests of one caller that run at the same time."""
 
 AWAY_SECONDS: Final = 10.0
-"""So long nobody asks twice after all tries have failed: else each block would wait for all of them."""
+"""For this long after all tries have failed there are no retries: else each block would wait for all of them."""
 
 
 class AnswerLimits(NamedTuple):
@@ -47,16 +47,16 @@ class AnswerLimits(NamedTuple):
     size: int
     """Bytes."""
     bytes_for_value: int
-    """As of `answers.read_answer`."""
+    """See `answers.read_answer`."""
 
 
 STATE: Final = AnswerLimits(4 * 1024 * 1024, answers.DECODED)
-"""Of answers about state, and of blocks without their transactions: a megabyte of code or 50,000 hashes fit.
+"""For answers about state, and blocks without their transactions: a megabyte of code or 50,000 hashes fit.
 Up to `AT_ONCE` of them are read at the same time."""
 BLOCK: Final = AnswerLimits(32 * 1024 * 1024, answers.LISTED)
-"""Of a block with its transactions."""
+"""For a block with its transactions."""
 PASSED_ON: Final = AnswerLimits(32 * 1024 * 1024, 0)
-"""Of answers that are passed on. Longer ones would exceed the memory that the requests of one client may use."""
+"""For answers that are passed on. Longer ones would exceed the memory that the requests of one client may use."""
 
 _SHORTEST_SECRET: Final = 6
 _encode: Final = msgspec.json.Encoder().encode
@@ -66,21 +66,21 @@ A = TypeVar("A")
 
 
 class ClientSettings(NamedTuple):
-    """How it asks."""
+    """Settings of the client."""
 
     retries: int = 5
     timeout: float = 45.0
-    """Seconds for one question, its retries included."""
+    """Seconds for one request, its retries included."""
     backoff: float = 1.0
-    """Seconds before each retry, unless the server names others."""
+    """Seconds before each retry, unless the server names another delay."""
     headers: Mapping[str, str] = {}
-    """Headers that may hold the operator's keys: only `servers` get them."""
+    """Headers that may contain the operator's keys; only sent to `servers`."""
     servers: Collection[UpstreamServer] = frozenset()
-    """Servers that the operator has named."""
+    """Servers that the operator named."""
 
 
 class _Again(Exception):
-    """A failure that may pass."""
+    """A failure that may be temporary."""
 
     def __init__(self, error: UpstreamError, seconds: float) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ class _Again(Exception):
 
 
 class _Url(NamedTuple):
-    """A URL as it is asked, and what of it may be shown."""
+    """A URL for requests, and the part of it that may be shown."""
 
     url: str
     shown: str
@@ -97,12 +97,12 @@ class _Url(NamedTuple):
 
 
 class Upstream:
-    """The remote node of a fork. Blocking: for threads, which share it.
+    """The remote node of a fork. Its methods block; several threads may share it.
 
     Args:
-        urls: Where it is asked; the next one after a failure.
-        settings: How.
-        sleep: Waits so many seconds.
+        urls: URLs of the remote node; each failure moves on to the next one.
+        settings: Settings of the client.
+        sleep: Waits for a number of seconds.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Upstream:
         self._secrets = _secrets_of(urls, settings.headers)
         self._settings = settings
         self._sleep = sleep
-        # Only here: urllib3 takes a thirtieth of the start of a node, which is hardly ever a fork.
+        # Imported here: urllib3 takes a thirtieth of a node's start, and few nodes are forks.
         from cchain_app.forking.exchange import Exchange
 
         self._exchange = Exchange(servers=len(urls), connections=3 * AT_ONCE)
@@ -125,16 +125,16 @@ class Upstream:
         self._away_until = 0.0
         self._lock = threading.Lock()
         self.has_account_info: bool | None = None
-        """Whether it answers eth_getAccountInfo; None: nobody has asked yet."""
+        """Whether the node supports eth_getAccountInfo; None: not tried yet."""
 
     @property
     def host(self) -> str:
-        """Scheme and host of the URL whose turn it is."""
+        """Scheme and host of the URL of the next request."""
         return self._urls[self._turn % len(self._urls)].shown
 
     @property
     def is_away(self) -> bool:
-        """Whether nobody answered a moment ago."""
+        """Whether the last request failed on all tries a moment ago."""
         return time.monotonic() < self._away_until
 
     def ask(
@@ -146,25 +146,25 @@ class Upstream:
         again: bool = True,
         limits: AnswerLimits = STATE,
     ) -> Any:
-        """Ask one question and return its result, decoded.
+        """Send one request and return its result, decoded.
 
         Args:
-            method: Of JSON-RPC.
+            method: The JSON-RPC method.
             params: Its parameters.
-            type_: Of the result.
-            again: Whether to try again after a failure that may pass.
-            limits: Of the answer.
+            type_: Type of the result.
+            again: Whether to retry after a failure that may be temporary.
+            limits: Limits of the answer.
 
         Raises:
-            UpstreamAway: Nobody answered in time.
-            UpstreamRefused: It answered with an error.
-            ArchiveNeeded: It has no such state any more.
-            BadUpstreamAnswer: It answered with something else, or with too much.
+            UpstreamAway: No URL answered in time.
+            UpstreamRefused: The answer was an error.
+            ArchiveNeeded: The node does not have that state any longer.
+            BadUpstreamAnswer: The answer was malformed or too large.
         """
         return answers.decode(self._ask(method, params, limits, again=again), type_)
 
     def pass_on(self, method: str, params: Sequence[Any]) -> Raw:
-        """Ask one question and return its result as JSON text, for a client that asked the same. Raises as `ask`."""
+        """Forward a client's request and return the result as JSON text. Raises as `ask`."""
         return self._ask(method, params, PASSED_ON, again=True)
 
     def _ask(self, method: str, params: Sequence[Any], limits: AnswerLimits, *, again: bool) -> Raw:
@@ -189,10 +189,10 @@ class Upstream:
                 return result
 
     def ask_all(self, work: Callable[[Q], A], questions: Sequence[Q]) -> list[A]:
-        """Do work that asks for each of some questions, several at the same time; all of them or none.
+        """Call `work`, which sends requests, for each of several arguments in parallel; all succeed or it raises.
 
         Raises:
-            UpstreamError: The first that failed.
+            UpstreamError: The first failure.
         """
         if len(questions) <= 1:
             return [work(one) for one in questions]
@@ -237,7 +237,7 @@ class Upstream:
         if isinstance(error, dict):
             raise self._failure(target, error, seconds)
         if not memoryview(result).nbytes:
-            if status >= 400:  # statuses of HTTP
+            if status >= 400:  # HTTP error statuses
                 raise UpstreamRefused(status, f"{target.shown} answered with HTTP status {status}")
             raise BadUpstreamAnswer(f"{target.shown} answered with something that is no JSON-RPC")
         return result
@@ -258,11 +258,11 @@ class Upstream:
 
 
 def upstream_at(node: Settings, urls: Sequence[str]) -> Upstream:
-    """Return a client of a fork's remote node; NODE_FORK_HEADERS go to servers of NODE_FORK_URL alone.
+    """Return a client for a fork's remote node; NODE_FORK_HEADERS are only sent to servers of NODE_FORK_URL.
 
     Args:
         node: The node's settings.
-        urls: Where the remote node is asked, by the settings or by a caller.
+        urls: URLs of the remote node, from the settings or from a caller.
 
     Raises:
         MalformedForkSetting: NODE_FORK_URL or NODE_FORK_HEADERS cannot be read.
@@ -278,7 +278,7 @@ def upstream_at(node: Settings, urls: Sequence[str]) -> Upstream:
 
 
 def _split(url: str, settings: ClientSettings) -> _Url:
-    """Take user and password out of a URL, since they are sent in a header; choose the other headers."""
+    """Move user and password from a URL into a header, and choose the other headers."""
     parts = urlsplit(url)
     sent = {"Content-Type": "application/json"}
     if server_of(url) in settings.servers:
@@ -291,7 +291,7 @@ def _split(url: str, settings: ClientSettings) -> _Url:
 
 
 def _secrets_of(urls: Sequence[str], headers: Mapping[str, str]) -> list[str]:
-    """Return what no message may have, the longest first."""
+    """Return the texts that must not occur in messages, longest first."""
     found = set(headers.values())
     for url in urls:
         parts = urlsplit(url)

@@ -1,26 +1,26 @@
-"""Why a chain is not forked, and why the remote node does not tell something.
+"""Reasons why a chain cannot be forked, and why a request to the remote node fails.
 
-ForkRefused                 the chain of this data directory is not, or does not become, that fork
+ForkRefused                 the chain of this data directory is not, or cannot become, that fork
 ├── MalformedForkSetting    a setting that cannot be read
-├── NotAFork                the data directory has a chain of its own
+├── NotAFork                the data directory has a chain that is not a fork
 ├── OtherFork               it has a fork of another block, or of another chain, or with another replay
-├── CannotReplay            a transaction that a fork is to begin with cannot be executed here
+├── CannotReplay            a transaction with which a fork should begin cannot be executed here
 └── ForkNeedsOwnChain       only a local chain of one process can be a fork
-UpstreamError               the remote node does not tell
+UpstreamError               the remote node does not give the requested data
 ├── UpstreamAway            it does not answer, or no URL is set
 ├── UpstreamRefused         it answers with an error
-├── ArchiveNeeded           it has forgotten the state
-├── BadUpstreamAnswer       it answers with something else than was asked for
+├── ArchiveNeeded           it has pruned the state
+├── BadUpstreamAnswer       its answer is malformed
 ├── NoSuchPin               it does not have the block
-├── NoSuchTransaction       it does not have the transaction that is to be replayed
-└── TransactionPending      it has it in no block
+├── NoSuchTransaction       it does not have the transaction up to which to replay
+└── TransactionPending      that transaction is not in a block yet
 NoForkedProof               blocks on a fork have no true state root
 """
 
 from typing import Final
 
 MOST_WORDS: Final = 500
-"""Characters of an upstream's message that travel on."""
+"""Maximum length of an upstream's message in this node's messages, in characters."""
 
 
 class ForkRefused(Exception):
@@ -28,11 +28,11 @@ class ForkRefused(Exception):
 
 
 class MalformedForkSetting(ForkRefused):
-    """A NODE_FORK_… setting cannot be read; the message never has its value, which may hold a key."""
+    """A NODE_FORK_… setting cannot be read; the message never contains its value, which may contain a key."""
 
 
 class NotAFork(ForkRefused):
-    """A fork begins in an empty data directory."""
+    """A fork can only begin in an empty data directory."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -41,7 +41,7 @@ class NotAFork(ForkRefused):
 
 
 class OtherFork(ForkRefused):
-    """The data directory has a fork of something else."""
+    """The data directory has a different fork."""
 
     def __init__(self, what: str, stored: int | str, wanted: int | str) -> None:
         super().__init__(
@@ -65,22 +65,22 @@ class CannotReplay(ForkRefused):
 
 
 class ForkNeedsOwnChain(ForkRefused):
-    """Where others follow, vote or share the chain, it cannot be a fork."""
+    """A chain that other nodes follow, vote on or share cannot be a fork."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"a forked chain is for development by one node alone: {reason}")
 
 
 class UpstreamError(Exception):
-    """The remote node of a fork does not tell what was asked for. No message has more of its URL than the host."""
+    """The remote node of a fork does not give the requested data. Messages contain only the host of its URL."""
 
 
 class UpstreamAway(UpstreamError):
-    """Nobody answers."""
+    """The remote node does not answer."""
 
 
 class UpstreamRefused(UpstreamError):
-    """It answered with a JSON-RPC error, or with an HTTP status that no retry betters."""
+    """It answered with a JSON-RPC error, or with an HTTP status that retries cannot change."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message[:MOST_WORDS])
@@ -89,7 +89,7 @@ class UpstreamRefused(UpstreamError):
 
 
 class ArchiveNeeded(UpstreamError):
-    """It keeps the state of its last blocks only."""
+    """It only keeps the state of its latest blocks."""
 
     def __init__(self, host: str, message: str) -> None:
         super().__init__(
@@ -99,29 +99,29 @@ class ArchiveNeeded(UpstreamError):
 
 
 class BadUpstreamAnswer(UpstreamError):
-    """It answered with no JSON, or with JSON of another form."""
+    """Its answer was not JSON, or JSON of another form."""
 
 
 class NoSuchPin(UpstreamError):
-    """The block from which the chain was to go on is not there."""
+    """The block from which the chain should continue does not exist."""
 
 
 class NoSuchTransaction(UpstreamError):
-    """The transaction up to which a block was to be replayed is not known."""
+    """The transaction up to which a block should be replayed is unknown."""
 
     def __init__(self, host: str, transaction: str) -> None:
         super().__init__(f"{host} does not have transaction {transaction}")
 
 
 class TransactionPending(UpstreamError):
-    """That transaction waits: there is no block to replay."""
+    """That transaction is still pending, so there is no block to replay."""
 
     def __init__(self, host: str, transaction: str) -> None:
         super().__init__(f"{host} has transaction {transaction} in no block yet")
 
 
 class NoForkedProof(Exception):
-    """A proof was asked for at a block that stands on another chain's state."""
+    """A proof was requested at a block whose state is that of another chain."""
 
     def __init__(self, number: int) -> None:
         super().__init__(
@@ -131,7 +131,7 @@ class NoForkedProof(Exception):
 
 
 class Unanswered(Exception):
-    """A question has no answer; `late`: it did not come in time."""
+    """A request got no answer; `late`: it did not come in time."""
 
     def __init__(self, *, late: bool) -> None:
         super().__init__()
@@ -139,11 +139,11 @@ class Unanswered(Exception):
 
 
 class NotKept(Exception):
-    """Within a transaction of the database something is missing that is to be asked for outside of it.
+    """A database transaction needs remote data that is not stored yet and must be requested outside of it.
 
     Attributes:
-        accounts: Addresses of which nothing is known.
-        slots: Address and slot, likewise.
+        accounts: Addresses of unknown accounts.
+        slots: Addresses and slots of unknown values.
     """
 
     def __init__(

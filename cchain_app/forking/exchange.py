@@ -1,4 +1,4 @@
-"""One question over HTTP to the remote node of a fork, over connections that are kept."""
+"""A single HTTP request to the remote node of a fork, over persistent connections."""
 
 import time
 from collections.abc import Mapping
@@ -13,21 +13,21 @@ _CHUNK: Final = 1024 * 1024
 
 
 class Answer(NamedTuple):
-    """What came back."""
+    """The response to a request."""
 
     status: int
     retry_after: str | None
-    """What stands in the header of that name."""
+    """Value of the Retry-After header."""
     content: bytes | None
-    """None: it is longer than the caller allows."""
+    """None: the body is longer than the caller allows."""
 
 
 class Exchange:
-    """Asks servers, from any thread.
+    """Sends requests to servers, from any thread.
 
     Args:
-        servers: How many there are.
-        connections: So many are kept to each of them.
+        servers: Number of servers.
+        connections: Number of connections that are kept open to each server.
     """
 
     def __init__(self, *, servers: int, connections: int) -> None:
@@ -36,17 +36,17 @@ class Exchange:
     def post(
         self, url: str, headers: Mapping[str, str], body: bytes, deadline: float, most: int
     ) -> Answer:
-        """Send a body and return the answer to it.
+        """Send a body and return the response.
 
         Args:
-            url: Where to.
-            headers: What is sent with it.
-            body: The question.
-            deadline: When the answer must be there, by the monotonic clock in seconds.
-            most: Bytes that the answer may have.
+            url: URL of the request.
+            headers: Headers of the request.
+            body: Body of the request.
+            deadline: When the response must be complete, on the monotonic clock in seconds.
+            most: Maximum size of the response in bytes.
 
         Raises:
-            Unanswered: It did not come, or not in time.
+            Unanswered: There was no response, or not in time.
         """
         try:
             answer = self._pool.request(
@@ -70,15 +70,15 @@ class Exchange:
                 answer.release_conn()
         except (HTTPError, OSError) as error:
             late = isinstance(error, TimeoutError) and not isinstance(error, NewConnectionError)
-            raise Unanswered(late=late) from None  # its own words have the whole URL
+            raise Unanswered(late=late) from None  # its message contains the whole URL
         return Answer(answer.status, answer.headers.get("Retry-After"), content)
 
 
 def _content(answer: urllib3.BaseHTTPResponse, deadline: float, most: int) -> bytes | None:
-    """Read an answer; return None if it is longer than `most`.
+    """Return the body of a response, or None if it is longer than `most`.
 
     Raises:
-        TimeoutError: It does not end before the deadline.
+        TimeoutError: The body is not complete before the deadline.
     """
     parts, size = [], 0
     while part := answer.read1(_CHUNK):

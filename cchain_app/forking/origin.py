@@ -1,4 +1,4 @@
-"""Of which block of which chain a chain is a fork, and how that is written in settings and calls."""
+"""The block and the chain from which a chain is forked, and their notation in settings and calls."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,11 +20,11 @@ _PORTS: Final = {"http": 80, "https": 443}
 _AUTHORITY: Final = re.compile(
     r"(?P<host>[^\s\\\[\]@:/?#]+|\[[0-9A-Fa-f:.]+\])(:(?P<port>[0-9]{0,5}))?", re.ASCII
 )
-"""Host and port of a URL, where they are plain."""
+"""Host and port of a URL without unusual characters."""
 
 
 class UpstreamServer(NamedTuple):
-    """A server that is asked over HTTP, apart from the path."""
+    """A server for HTTP requests: a URL without its path."""
 
     scheme: str
     host: str
@@ -33,43 +33,43 @@ class UpstreamServer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """The block from which a chain goes on: the pin."""
+    """The block from which a chain continues: the pin, or fork block."""
 
     url: str
-    """Scheme and host of who told of it: what stands behind may be a key."""
+    """Scheme and host of the node that sent it; the rest of the URL may be a key."""
     number: int
-    """The pin's height: that of the first block of the chain's rows."""
+    """The pin's height, which is that of the first stored block."""
     hash: Hash
     chain_id: int
-    """That of the chain here: upstream's, unless settings name another."""
+    """Chain ID of this chain: upstream's, unless settings give another."""
     gas_limit: int
-    """The pin's, which own blocks keep."""
+    """The pin's gas limit, which the fork's own blocks keep."""
     block: Mapping[str, Any]
-    """The pin as upstream told it, with its transactions' hashes."""
+    """The pin as upstream sent it, with its transactions' hashes."""
     transaction: Hash | None = None
-    """The last transaction of the block after the pin that was replayed; None: nothing was."""
+    """The last replayed transaction of the block after the pin; None: no replay."""
 
     @property
     def begun_number(self) -> int:
-        """The height at which the fork began: the pin's, or that of the block that was replayed."""
+        """The height at which the fork began: the pin's, or that of the replayed block."""
         return self.number if self.transaction is None else self.number + 1
 
 
 class Wanted(NamedTuple):
-    """Which fork settings or a call ask for."""
+    """The fork that settings or a call request."""
 
     urls: tuple[str, ...]
     number: int | None
-    """The pin's height; negative: so many before the last block; None: the last block."""
+    """The pin's height; negative: this many before the latest block; None: the latest block."""
     transaction: Hash | None = None
-    """The pin is the block before this one's, which is replayed up to and with it; None: nothing is."""
+    """The pin is the parent of this transaction's block, which is replayed up to and including it; None: no replay."""
 
 
 def read_wanted(urls: Sequence[str], block: str = "", transaction: str = "") -> Wanted:
-    """Read URLs, of which one may end in @BLOCK, and the height or a transaction from settings of their own.
+    """Read URLs, one of which may end in @BLOCK, and the separate settings for height and transaction.
 
     Raises:
-        MalformedForkSetting: One is none, or they name two heights, or a height and a transaction.
+        MalformedForkSetting: One is malformed, or they name two heights, or a height and a transaction.
     """
     found: list[str] = []
     numbers = {_number(block)} if block else set()
@@ -95,7 +95,7 @@ def read_hash(text: str) -> Hash:
     """Read a transaction's hash.
 
     Raises:
-        MalformedForkSetting: It is none.
+        MalformedForkSetting: It is not a hash.
     """
     if not _HASH.fullmatch(text):
         raise MalformedForkSetting(
@@ -105,10 +105,10 @@ def read_hash(text: str) -> Hash:
 
 
 def verify_url(url: str) -> None:
-    """See that a text is a URL that can be asked.
+    """Check that a text is a URL for requests.
 
     Raises:
-        MalformedForkSetting: It is none.
+        MalformedForkSetting: It is not such a URL.
     """
     try:
         parts = urlsplit(url)
@@ -123,7 +123,7 @@ def verify_url(url: str) -> None:
 
 
 def server_of(url: str) -> UpstreamServer | None:
-    """Return the server of a URL; None where readers of URLs could differ about it."""
+    """Return the server of a URL; None if URL parsers could disagree about it."""
     parts = urlsplit(url)
     match = _AUTHORITY.fullmatch(parts.netloc.rpartition("@")[2])
     if match is None:
@@ -150,7 +150,7 @@ def read_headers(texts: Sequence[str]) -> dict[str, str]:
     """Read headers, each `NAME: VALUE`.
 
     Raises:
-        MalformedForkSetting: One is none.
+        MalformedForkSetting: One has another form.
     """
     found = {}
     for text in texts:
@@ -163,7 +163,7 @@ def read_headers(texts: Sequence[str]) -> dict[str, str]:
 
 
 def shown(url: str) -> str:
-    """Return of a URL what may be shown: scheme, host and port. Path, query and user may be keys."""
+    """Return the part of a URL that may be shown: scheme, host and port. Path, query and user may be keys."""
     try:
         parts = urlsplit(url)
         port = f":{parts.port}" if parts.port else ""

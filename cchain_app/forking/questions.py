@@ -1,4 +1,4 @@
-"""What is asked of the remote node of a fork, and its answers as values."""
+"""Requests to the remote node of a fork, and their answers as values."""
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
@@ -28,11 +28,11 @@ HEADER_MEMBERS: Final = (
     "difficulty", "gasLimit", "gasUsed", "timestamp", "extraData", "mixHash", "nonce",
     *(member for _, member in _OPTIONAL),
 )  # fmt: skip
-"""The members of a block from which `header_of` and `hash_of` read."""
+"""The members of a block that `header_of` and `hash_of` read."""
 
 
 class ForkedAccount(NamedTuple):
-    """An account as it is at the pin."""
+    """An account as of the pin."""
 
     state: AccountState | None
     """None: it does not exist there."""
@@ -45,14 +45,14 @@ def chain_id(upstream: Upstream) -> int:
 
 
 def pinned_block(upstream: Upstream, number: int | None) -> Mapping[str, Any]:
-    """Return the block to go on from, with its transactions' hashes.
+    """Return the block from which to continue, with its transactions' hashes.
 
     Args:
-        upstream: Who is asked.
-        number: Its height; negative: so many before the last block; None: the last block.
+        upstream: The remote node.
+        number: The block's height; negative: this many before the latest block; None: the latest block.
 
     Raises:
-        NoSuchPin: It is not there.
+        NoSuchPin: The block does not exist.
         UpstreamError: By another subclass.
     """
     if number is None or number < 0:
@@ -72,12 +72,12 @@ def pinned_block(upstream: Upstream, number: int | None) -> Mapping[str, Any]:
 
 
 def header_of(block: Mapping[str, Any]) -> Header:
-    """Return the header of a block as upstream told it, as far as Ethereum's layout has room for it.
+    """Return the header of a block as upstream sent it, with the fields of Ethereum's layout.
 
-    Fields behind a gap are left out. Only where nothing is left out or added is its hash the block's.
+    Fields after a gap are left out. The header has the block's hash only if no field is left out or added.
 
     Raises:
-        BadUpstreamAnswer: A field that every block has is missing, or is none.
+        BadUpstreamAnswer: A field that every block has is missing or malformed.
     """
     optional: dict[str, Any] = {}
     for name, member in _OPTIONAL:
@@ -107,17 +107,17 @@ def header_of(block: Mapping[str, Any]) -> Header:
             nonce=data(block.get("nonce") or encode_data(bytes(8)), 8),
             **optional,
         )
-    except HeaderGap as error:  # never: what stands behind a gap was left out
+    except HeaderGap as error:  # impossible, since fields after a gap were left out
         raise bad() from error
 
 
 def hash_of(block: Mapping[str, Any]) -> Hash:
-    """Return a block's hash as upstream told it."""
+    """Return a block's hash as upstream sent it."""
     return Hash(data(block.get("hash"), 32))
 
 
 def size_of(block: Mapping[str, Any]) -> int:
-    """Return the bytes of a block as RLP, as upstream told it; 0: it did not."""
+    """Return the size of a block as RLP in bytes, as upstream sent it; 0 if upstream sent no size."""
     return quantity(block.get("size") or "0x0")
 
 
@@ -130,9 +130,9 @@ def block_hash(upstream: Upstream, number: int) -> Hash:
 
 
 def account(upstream: Upstream, address: Address, number: int) -> ForkedAccount:
-    """Return an account at a height: by one question where upstream knows that one, else by three.
+    """Return an account at a height, by one request if upstream supports eth_getAccountInfo, else by three.
 
-    An account that has nothing does not exist.
+    An empty account does not exist.
     """
     params = [encode_data(address), encode_quantity(number)]
     if upstream.has_account_info is not False:
@@ -159,7 +159,7 @@ def account(upstream: Upstream, address: Address, number: int) -> ForkedAccount:
 def slot(
     upstream: Upstream, address: Address, key: Slot, number: int, *, again: bool = True
 ) -> Word:
-    """Return the value of a slot at a height; `again` as of `Upstream.ask`."""
+    """Return the value of a slot at a height; `again` as in `Upstream.ask`."""
     params = [
         encode_data(address),
         encode_quantity(int.from_bytes(key, "big")),

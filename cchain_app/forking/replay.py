@@ -1,6 +1,6 @@
-"""Transactions of another chain's block that a fork begins with: asked for, and made anew from what was told.
+"""Transactions of another chain's block with which a fork begins: requested, and rebuilt from their JSON.
 
-Their hashes prove that nothing of them was left out, and their signatures who sent them (devnet.md 13).
+Their hashes prove that they are complete, and their signatures prove their senders (devnet.md 13).
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ from primitives.hexadecimal import encode_data, encode_quantity
 from primitives.secp256k1 import Signature
 
 _TYPES: Final = frozenset({LEGACY, ACCESS_LIST, DYNAMIC_FEE, SET_CODE})
-"""Those that blocks are made of here: there are no blobs, and no types of other chains' own."""
+"""Types that blocks can contain here: neither blob transactions nor types that only exist on other chains."""
 
 _PRICED: Final = frozenset({LEGACY, ACCESS_LIST})
 
@@ -52,20 +52,20 @@ _Block = msgspec.defstruct(
         ("transactions", list[Raw], []),
     ],
 )
-"""A block with undecoded transactions: each is decoded when its turn comes, which bounds the memory."""
+"""A block with undecoded transactions; they are decoded one at a time, which bounds the memory."""
 
 
 class Replay(NamedTuple):
-    """A part of another chain's block, from its beginning on."""
+    """The first part of another chain's block."""
 
     header: Header
-    """The whole block's."""
+    """Header of the whole block."""
     transactions: tuple[Transaction, ...]
-    """At least one."""
+    """At least one transaction."""
 
     @property
     def override(self) -> BlockOverride:
-        """What of the block's environment is as it was there.
+        """The original values of the block's environment.
 
         Unspecified: its parent beacon block root reads zero, and its blob gas follows from the pin by the rules
         here.
@@ -80,15 +80,15 @@ class Replay(NamedTuple):
 
 
 def block_with(upstream: Upstream, transaction: Hash) -> Mapping[str, Any]:
-    """Return the header of the block that has a transaction, and its transactions as JSON texts.
+    """Return the header of the block that contains a transaction, and its transactions as JSON texts.
 
     Args:
-        upstream: Who is asked.
-        transaction: Its hash.
+        upstream: The remote node.
+        transaction: The transaction's hash.
 
     Raises:
-        NoSuchTransaction: It is not there.
-        TransactionPending: It is in no block.
+        NoSuchTransaction: It is unknown.
+        TransactionPending: It is not in a block yet.
         NoSuchPin: There is no block before that block.
         UpstreamError: By another subclass.
     """
@@ -112,19 +112,19 @@ def block_with(upstream: Upstream, transaction: Hash) -> Mapping[str, Any]:
 
 
 def read_replay(block: Mapping[str, Any], last: Hash, chain_id: int) -> Replay:
-    """Return what of a block is to be executed anew.
+    """Return the part of a block that has to be executed again.
 
-    Unspecified: transactions that nobody signed, of a development chain that is this node's kind, are executed
-    for the sender that they name, as they were there.
+    Unspecified: unsigned transactions of another development chain of this kind are executed for the
+    sender that they name, as they were there.
 
     Args:
         block: Its header, and its transactions as objects or their JSON texts.
-        last: The hash of the last transaction that is wanted.
-        chain_id: Of the fork.
+        last: Hash of the last transaction to replay.
+        chain_id: Chain ID of the fork.
 
     Raises:
-        CannotReplay: One of them is of a type that is not executed here, or is signed for another chain.
-        BadUpstreamAnswer: The block does not have it, or one of them is not what its hash says.
+        CannotReplay: A transaction has a type that is not executed here, or is signed for another chain.
+        BadUpstreamAnswer: The block does not contain it, or a transaction does not match its hash.
     """
     listed = block.get("transactions")
     if not isinstance(listed, list):
@@ -162,7 +162,7 @@ def _transaction(told: Mapping[str, Any], number: int, chain_id: int) -> Transac
 
 
 def _read(told: Mapping[str, Any], type_: int) -> tuple[UnsignedTransaction, Signature]:
-    """Return what the sender signed, and the signature."""
+    """Return the signed fields and the signature."""
     v = _number(told.get("v", told.get("yParity")))
     if type_ == LEGACY:
         chain_id, y_parity = (None, v - 27) if v < 35 else divmod(v - 35, 2)  # EIP-155
@@ -211,7 +211,7 @@ def _authorization(told: Mapping[str, Any]) -> Authorization:
 
 
 def _list(told: Mapping[str, Any], member: str) -> Sequence[Any]:
-    """Return a list, empty where it is left out; the entries are objects, or keys of slots."""
+    """Return a list, empty if it is missing; the entries are objects, or storage keys."""
     found = told.get(member) or []
     wanted = str if member == "storageKeys" else dict
     if not isinstance(found, list) or not all(isinstance(one, wanted) for one in found):
@@ -220,7 +220,7 @@ def _list(told: Mapping[str, Any], member: str) -> Sequence[Any]:
 
 
 def _number(value: Any) -> int:
-    """Return a part of a signature: some nodes write it with leading zeros."""
+    """Return a number of a signature; some nodes write it with leading zeros."""
     try:
         return quantity("0x" + (value.removeprefix("0x").lstrip("0") or "0"))
     except AttributeError as error:

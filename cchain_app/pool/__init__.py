@@ -1,5 +1,5 @@
-"""The rules of the transaction pool: who gets in, who must leave, and what goes next. Pure.
+"""The rules of the transaction pool: which transactions are admitted, evicted, and mined next. Pure.
 
-Begin with `entry` and `limits`, then `ordering` (what is pending), `delegation`, `admission`,
+Start reading with `entry` and `limits`, then `ordering` (pending and queued), `delegation`, `admission`,
 `eviction`.
 """

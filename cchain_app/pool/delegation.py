@@ -1,8 +1,8 @@
-"""What EIP-7702 asks of a pool: accounts whose money can move without their nonce wait alone.
+"""Pool rules for EIP-7702: limits for accounts whose funds can move without a change of their nonce.
 
-One transaction can take the funds of every account that runs code, so that all else which waits
-of them comes to nothing. Whoever has code, or would get some from a waiting transaction, may
-therefore have one pending transaction only (the rules are go-ethereum's `validateAuth`).
+One transaction can take the funds of every account that runs code, which invalidates all other
+transactions of these accounts. An account that has code, or would get code from a pool transaction, may
+therefore have only one pending transaction (the rules are go-ethereum's `validateAuth`).
 """
 
 from collections import Counter
@@ -15,24 +15,24 @@ from cchain_app.pool.ordering import AccountQueue
 from primitives.evm import Address
 
 MOST_OF_AN_AUTHORITY = 1
-"""Transactions of one account that may wait when another names it as its authority."""
+"""Number of pool transactions that an account may have if another transaction names it as its authority."""
 
 
 class Delegation(NamedTuple):
-    """What of a transaction's accounts the pool knows that concerns EIP-7702."""
+    """The pool's EIP-7702 information about a transaction's accounts."""
 
     delegated: bool
-    """The sender has code, or a waiting transaction names it as an authority."""
+    """The sender has code, or a pool transaction names it as an authority."""
     busiest: int
-    """How many transactions wait of that one of its authorities of whom most do."""
+    """The highest number of pool transactions that any one of its authorities has sent."""
 
 
 PLAIN = Delegation(delegated=False, busiest=0)
-"""Of nearly all transactions: neither."""
+"""The usual case: no delegation and no authorities with pool transactions."""
 
 
 class Authorities:
-    """Whom the waiting transactions name as authorities."""
+    """The accounts that pool transactions name as authorities."""
 
     def __init__(self, entries: Iterable[PoolEntry] = ()) -> None:
         self._named: Counter[Address] = Counter()
@@ -43,26 +43,26 @@ class Authorities:
         return self._named[address] > 0
 
     def add(self, entry: PoolEntry) -> None:
-        """Note a transaction that waits from now on."""
+        """Add a transaction that enters the pool."""
         self._named.update(entry.authorities)
 
     def remove(self, entry: PoolEntry) -> None:
-        """Note a transaction that was noted and waits no more."""
+        """Remove a transaction that leaves the pool."""
         self._named.subtract(entry.authorities)
 
 
 def check_delegation(
     entry: PoolEntry, delegation: Delegation, queue: AccountQueue, nonce: int
 ) -> None:
-    """Check a transaction against what of its sender waits, whose next nonce is given.
+    """Check a transaction against its sender's pool transactions; `nonce` is the account's next nonce.
 
-    Unspecified: as in go-ethereum one that takes another's place is always let through, a queue
+    Unspecified: as in go-ethereum a replacement is always allowed, a queue
     from before the delegation stays, and any code counts as a delegation.
 
     Raises:
         InFlightLimitReached: The sender is delegated and has a pending one with another nonce.
-        GappedNonceOfDelegated: It is delegated, has none, and this one would be queued.
-        AuthorityReserved: Too much waits of one of the authorities.
+        GappedNonceOfDelegated: It is delegated, has no pending transaction, and this one would be queued.
+        AuthorityReserved: One of the authorities has too many transactions in the pool.
     """
     if delegation.delegated:
         _check_alone(entry, queue, nonce)

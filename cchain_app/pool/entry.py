@@ -1,4 +1,4 @@
-"""What the pool's rules know of a waiting transaction: enough to decide without its bytes."""
+"""A pool transaction for the pool's rules: the fields they need, without its bytes."""
 
 from typing import NamedTuple
 
@@ -6,19 +6,19 @@ from cchain_app.txs.transaction import Transaction
 from primitives.evm import Address, Hash
 
 SLOT_BYTES = 32 * 1024
-"""One slot of the pool: what a transaction takes of its room, counted up."""
+"""Size of one slot of the pool; a transaction takes its size in slots, rounded up."""
 
 
 class Newcomer(NamedTuple):
-    """A transaction that wants to get in."""
+    """A transaction that is submitted to the pool."""
 
     transaction: Transaction
     authorities: tuple[Address, ...] = ()
-    """Who signed its authorizations (EIP-7702), each once."""
+    """Distinct signers of its authorizations (EIP-7702)."""
 
 
 class PoolEntry(NamedTuple):
-    """A waiting transaction, as the pool's table has it."""
+    """A pool transaction, as in the pool's table."""
 
     hash: Hash
     sender: Address
@@ -26,37 +26,37 @@ class PoolEntry(NamedTuple):
     gas: int
     """Gas limit."""
     max_fee_per_gas: int
-    """Wei; of types 0 and 1 the gas price."""
+    """Wei; the gas price for types 0 and 1."""
     max_priority_fee_per_gas: int
-    """Wei; of types 0 and 1 the gas price."""
+    """Wei; the gas price for types 0 and 1."""
     value: int
     """Wei."""
     size: int
-    """Bytes of the envelope."""
+    """Size of the envelope in bytes."""
     arrival: int
-    """Grows with each arrival: of two that pay the same the lower goes first."""
+    """Increases with each arrival: of two transactions that pay the same, the lower one comes first."""
     received_at: int
     """Unix seconds."""
     authorities: tuple[Address, ...] = ()
-    """Who signed its authorizations (EIP-7702), each once."""
+    """Distinct signers of its authorizations (EIP-7702)."""
 
     @property
     def cost(self) -> int:
-        """The most that it can take from its sender, in wei."""
+        """The most that it can cost its sender, in wei."""
         return self.gas * self.max_fee_per_gas + self.value
 
     @property
     def slots(self) -> int:
-        """How many slots of the pool it takes."""
+        """Number of pool slots that it takes."""
         return -(-self.size // SLOT_BYTES)
 
     def effective_tip(self, base_fee: int) -> int:
-        """Return what a gas brings the coinbase, in wei; negative below the base fee."""
+        """Return the tip for each gas at this base fee, in wei; negative if the fee cap is below the base fee."""
         return min(self.max_fee_per_gas - base_fee, self.max_priority_fee_per_gas)
 
 
 def make_entry(newcomer: Newcomer, *, arrival: int, received_at: int) -> PoolEntry:
-    """Return the entry of a transaction that arrived at a time (Unix seconds)."""
+    """Return the entry of a transaction that arrived at this time (Unix seconds)."""
     transaction = newcomer.transaction
     return PoolEntry(
         hash=transaction.hash,

@@ -1,34 +1,34 @@
-"""Why the pool refuses a transaction, in go-ethereum's words (`eth_sendRawTransaction`).
+"""Reasons why the pool refuses a transaction, with go-ethereum's messages (`eth_sendRawTransaction`).
 
 PoolRejection
-├── FeeAboveCap                     dearer than the endpoint's cap
+├── FeeAboveCap                     fee above the endpoint's cap
 ├── NotReplayProtected              legacy without a chain ID
-├── AlreadyKnown                    waiting already, or mined
+├── AlreadyKnown                    in the pool already, or mined
 ├── TypeNotActive                   a type that the fork does not have yet
 ├── OversizedTransaction            too many bytes
 ├── InitCodeTooLarge                EIP-3860
 ├── GasAboveTransactionCap          EIP-7825, since Osaka
-├── GasAboveBlockLimit              more gas than a block has
+├── GasAboveBlockLimit              gas above the block gas limit
 ├── TipAboveFeeCap                  priority fee above the fee cap
 ├── NonceAtMaximum                  EIP-2681
-├── IntrinsicGasTooLow              less gas than it costs to begin
-├── FloorGasTooLow                  less gas than its data costs at least (EIP-7623)
-├── TipBelowMinimum                 below the pool's least tip
-├── FeeCapBelowMinimum              below the pool's least fee cap
-├── NoAuthorizations                type 4 without any
+├── IntrinsicGasTooLow              gas below the intrinsic gas
+├── FloorGasTooLow                  gas below the floor for its data (EIP-7623)
+├── TipBelowMinimum                 below the pool's minimum tip
+├── FeeCapBelowMinimum              below the pool's minimum fee cap
+├── NoAuthorizations                type 4 without authorizations
 ├── NonceTooLow                     used already
 ├── InsufficientFunds
 │   ├── FundsBelowCost              for this transaction alone
-│   ├── FundsBelowQueuedCost        together with those that wait
-│   └── FundsBelowReplacementCost   together with those that wait, as a replacement
+│   ├── FundsBelowQueuedCost        together with the pending ones
+│   └── FundsBelowReplacementCost   together with the pending ones, as a replacement
 ├── InFlightLimitReached            not the only pending one of a delegated account
 ├── GappedNonceOfDelegated          not the next one of a delegated account
-├── AuthorityReserved               its authority has several waiting itself
-├── ReplacementUnderpriced          not 10 % above what it would replace
-├── AccountLimitExceeded            too many queued of one sender
+├── AuthorityReserved               its authority has several transactions in the pool
+├── ReplacementUnderpriced          not 10 % above the replaced transaction
+├── AccountLimitExceeded            too many queued transactions of one sender
 ├── Underpriced                     the pool is full of better ones
-├── PoolFull                        the pool is full, and nothing can leave
-└── FutureReplacesPending           the pool is full, and only pending ones could leave
+├── PoolFull                        the pool is full, and nothing can be evicted
+└── FutureReplacesPending           the pool is full, and only pending ones could be evicted
 """
 
 from primitives.evm import Address
@@ -38,11 +38,11 @@ _ETHER = 10**18
 
 
 class PoolRejection(Exception):
-    """A transaction that the pool does not take, although it is well formed and signed."""
+    """A well-formed and signed transaction that the pool does not accept."""
 
 
 class FeeAboveCap(PoolRejection):
-    """Gas that may cost more than the endpoint lets anybody pay by mistake; both in wei."""
+    """The gas may cost more than the endpoint's cap, which guards against mistakes; both in wei."""
 
     def __init__(self, fee: int, cap: int) -> None:
         super().__init__(
@@ -53,21 +53,21 @@ class FeeAboveCap(PoolRejection):
 
 
 class NotReplayProtected(PoolRejection):
-    """A legacy transaction that could be repeated on every chain."""
+    """A legacy transaction that could be replayed on other chains."""
 
     def __init__(self) -> None:
         super().__init__("only replay-protected (EIP-155) transactions allowed over RPC")
 
 
 class AlreadyKnown(PoolRejection):
-    """The same transaction waits already, or a block has it."""
+    """The same transaction is in the pool or in a block already."""
 
     def __init__(self) -> None:
         super().__init__("already known")
 
 
 class TypeNotActive(PoolRejection):
-    """A type of transaction that a later fork brings."""
+    """A type of transaction that only a later fork has."""
 
     def __init__(self, type_: int, fork: str) -> None:
         super().__init__(
@@ -78,7 +78,7 @@ class TypeNotActive(PoolRejection):
 
 
 class OversizedTransaction(PoolRejection):
-    """An envelope of too many bytes."""
+    """The envelope has too many bytes."""
 
     def __init__(self, size: int, limit: int) -> None:
         super().__init__(f"oversized data: transaction size {size}, limit {limit}")
@@ -87,7 +87,7 @@ class OversizedTransaction(PoolRejection):
 
 
 class InitCodeTooLarge(PoolRejection):
-    """Init code of too many bytes."""
+    """The init code has too many bytes."""
 
     def __init__(self, size: int, limit: int) -> None:
         super().__init__(f"max initcode size exceeded: code size {size}, limit {limit}")
@@ -96,7 +96,7 @@ class InitCodeTooLarge(PoolRejection):
 
 
 class GasAboveTransactionCap(PoolRejection):
-    """More gas than a single transaction may have."""
+    """Its gas is above the maximum for a single transaction."""
 
     def __init__(self, gas: int, cap: int) -> None:
         super().__init__(f"transaction gas limit too high (cap: {cap}, tx: {gas})")
@@ -105,28 +105,28 @@ class GasAboveTransactionCap(PoolRejection):
 
 
 class GasAboveBlockLimit(PoolRejection):
-    """More gas than a block has."""
+    """Its gas is above the block gas limit."""
 
     def __init__(self) -> None:
         super().__init__("exceeds block gas limit")
 
 
 class TipAboveFeeCap(PoolRejection):
-    """A priority fee that can never be paid in full."""
+    """The priority fee is above the fee cap, so it could never be paid in full."""
 
     def __init__(self) -> None:
         super().__init__("max priority fee per gas higher than max fee per gas")
 
 
 class NonceAtMaximum(PoolRejection):
-    """A nonce after which there is none."""
+    """The highest possible nonce, which has no successor."""
 
     def __init__(self) -> None:
         super().__init__("nonce has max value")
 
 
 class IntrinsicGasTooLow(PoolRejection):
-    """Less gas than is charged before execution."""
+    """Its gas does not cover the intrinsic gas."""
 
     def __init__(self, gas: int, minimum: int) -> None:
         super().__init__(f"intrinsic gas too low: gas {gas}, minimum needed {minimum}")
@@ -135,7 +135,7 @@ class IntrinsicGasTooLow(PoolRejection):
 
 
 class FloorGasTooLow(PoolRejection):
-    """Less gas than its data costs at least."""
+    """Its gas is below the minimum for its data."""
 
     def __init__(self, gas: int, minimum: int) -> None:
         super().__init__(
@@ -146,7 +146,7 @@ class FloorGasTooLow(PoolRejection):
 
 
 class TipBelowMinimum(PoolRejection):
-    """A priority fee below the pool's least; in wei."""
+    """The priority fee is below the pool's minimum; in wei."""
 
     def __init__(self, tip: int, minimum: int) -> None:
         super().__init__(
@@ -157,7 +157,7 @@ class TipBelowMinimum(PoolRejection):
 
 
 class FeeCapBelowMinimum(PoolRejection):
-    """A fee cap that no block's base fee will ever be as low as; in wei. Words are coreth's."""
+    """The fee cap is below the lowest possible base fee; in wei. The message is coreth's."""
 
     def __init__(self, sender: Address, fee_cap: int, minimum: int) -> None:
         super().__init__(
@@ -170,14 +170,14 @@ class FeeCapBelowMinimum(PoolRejection):
 
 
 class NoAuthorizations(PoolRejection):
-    """A transaction of type 4 that sets no code."""
+    """A transaction of type 4 without authorizations."""
 
     def __init__(self) -> None:
         super().__init__("set code tx must have at least one authorization tuple")
 
 
 class NonceTooLow(PoolRejection):
-    """A nonce that is used already."""
+    """The nonce is used already."""
 
     def __init__(self, next_nonce: int, nonce: int) -> None:
         super().__init__(f"nonce too low: next nonce {next_nonce}, tx nonce {nonce}")
@@ -186,7 +186,7 @@ class NonceTooLow(PoolRejection):
 
 
 class InsufficientFunds(PoolRejection):
-    """More than the sender can pay; all in wei."""
+    """The sender cannot pay the cost; all values in wei."""
 
     def __init__(self, balance: int, sums: str, overshot: int) -> None:
         super().__init__(
@@ -205,14 +205,14 @@ class FundsBelowCost(InsufficientFunds):
 
 
 class FundsBelowQueuedCost(InsufficientFunds):
-    """With the pending ones of the same sender it costs more than the balance."""
+    """Together with the sender's pending transactions it costs more than the balance."""
 
     def __init__(self, balance: int, queued: int, cost: int) -> None:
         super().__init__(balance, f"queued cost {queued}, tx cost {cost}", queued + cost - balance)
 
 
 class FundsBelowReplacementCost(InsufficientFunds):
-    """In place of another it raises what the sender's pending ones cost above the balance."""
+    """As a replacement it raises the cost of the sender's pending transactions above the balance."""
 
     def __init__(self, balance: int, queued: int, bump: int) -> None:
         super().__init__(
@@ -221,35 +221,35 @@ class FundsBelowReplacementCost(InsufficientFunds):
 
 
 class InFlightLimitReached(PoolRejection):
-    """A further transaction of an account with a delegation (EIP-7702), made or waiting."""
+    """A further transaction of an account with an existing or pending delegation (EIP-7702)."""
 
     def __init__(self) -> None:
         super().__init__("in-flight transaction limit reached for delegated accounts")
 
 
 class GappedNonceOfDelegated(PoolRejection):
-    """A nonce that is not the next one of an account with a delegation, made or waiting."""
+    """The nonce is not the next one of an account with an existing or pending delegation."""
 
     def __init__(self) -> None:
         super().__init__("gapped-nonce tx from delegated accounts")
 
 
 class AuthorityReserved(PoolRejection):
-    """An authorization of an account of which several transactions wait."""
+    """An authorization by an account that has several transactions in the pool."""
 
     def __init__(self) -> None:
         super().__init__("authority already reserved")
 
 
 class ReplacementUnderpriced(PoolRejection):
-    """A replacement whose fees are not both enough above those of what it would replace."""
+    """A replacement whose fees do not both exceed those of the replaced transaction by enough."""
 
     def __init__(self) -> None:
         super().__init__("replacement transaction underpriced")
 
 
 class AccountLimitExceeded(PoolRejection):
-    """As many queued ones as a sender may have, all with lower nonces."""
+    """The sender has the maximum number of queued transactions, all with lower nonces."""
 
     def __init__(self, pooled: int) -> None:
         super().__init__(f"account limit exceeded: pooled {pooled} txs")
@@ -257,21 +257,21 @@ class AccountLimitExceeded(PoolRejection):
 
 
 class Underpriced(PoolRejection):
-    """No better than the cheapest one in a full pool."""
+    """The transaction does not pay more than the cheapest one in a full pool."""
 
     def __init__(self) -> None:
         super().__init__("transaction underpriced")
 
 
 class PoolFull(PoolRejection):
-    """The pool is full, and nobody else's transaction could make room."""
+    """The pool is full, and no other sender has a transaction to evict."""
 
     def __init__(self) -> None:
         super().__init__("txpool is full")
 
 
 class FutureReplacesPending(PoolRejection):
-    """A future transaction, dearer than pending ones in a full pool: it must not displace them."""
+    """A queued transaction must not displace pending ones in a full pool, even if it pays more."""
 
     def __init__(self) -> None:
         super().__init__("future transaction tries to replace pending")

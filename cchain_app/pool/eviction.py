@@ -1,7 +1,7 @@
-"""Who must leave a pool that is too full.
+"""Select the transactions that a full pool evicts.
 
-The cheapest go first, queued ones before pending ones; of those that pay the same, the one that
-came last. A pending one only leaves from the end of its queue, so no gap opens, and queues within
+The cheapest are evicted first, queued ones before pending ones; of those that pay the same, the latest arrival. A
+pending transaction is only evicted from the end of its queue, so that no gap opens. Queues within
 their sender's guarantee are spared as long as the pool as a whole is not full (as in go-ethereum).
 """
 
@@ -14,11 +14,11 @@ from cchain_app.pool.limits import PoolLimits
 from cchain_app.pool.ordering import AccountQueue
 
 Rank = tuple[int, int, int, int]
-"""How much a transaction is worth to the pool; the lowest leaves first."""
+"""The value of a transaction to the pool; the lowest is evicted first."""
 
 
 def rank(entry: PoolEntry, base_fee: int) -> Rank:
-    """Return the worth of a transaction at a base fee: tip, then caps, then time of arrival."""
+    """Return the value of a transaction at a base fee: tip, then caps, then time of arrival."""
     return (
         entry.effective_tip(base_fee),
         entry.max_fee_per_gas,
@@ -34,12 +34,12 @@ def make_room(
     limits: PoolLimits,
     base_fee: int,
 ) -> tuple[PoolEntry, ...]:
-    """Return who must leave so that the newcomer, which is in its own queue already, can stay.
+    """Return the transactions to evict so that the newcomer, which is in its own queue already, can stay.
 
     Raises:
-        Underpriced: It would have to leave itself.
-        FutureReplacesPending: So would it, being queued, although it pays more than pending ones.
-        PoolFull: So would it, and nobody else's transaction is there to leave.
+        Underpriced: The newcomer itself would be evicted.
+        FutureReplacesPending: The same, because it is queued, although it pays more than pending ones.
+        PoolFull: The same, and no other sender has a transaction to evict.
     """
     rest = list(others)
     leaving = trim((own, *rest), limits, base_fee)
@@ -51,7 +51,7 @@ def make_room(
 def trim(
     queues: Iterable[AccountQueue], limits: PoolLimits, base_fee: int
 ) -> tuple[PoolEntry, ...]:
-    """Return who must leave, in order, so that the pool of these queues is within its limits."""
+    """Return the transactions to evict, in order, so that the pool of these queues is within its limits."""
     pool = _Trim(queues, base_fee)
     while pool.queued_slots > limits.queued_slots:
         pool.drop_queued()
@@ -64,7 +64,7 @@ def trim(
 
 
 class _Trim:
-    """The queues while they are shortened."""
+    """The queues while they are being shortened."""
 
     def __init__(self, queues: Iterable[AccountQueue], base_fee: int) -> None:
         self.dropped: list[PoolEntry] = []
@@ -84,15 +84,15 @@ class _Trim:
         return self.pending_slots + self.queued_slots
 
     def drop_queued(self) -> None:
-        """Drop the cheapest queued one."""
+        """Drop the cheapest queued transaction."""
         _, entry = heappop(self._queued)
         self.queued_slots -= entry.slots
         self.dropped.append(entry)
 
     def drop_tails(self, limit: int, spared: int) -> None:
-        """Drop the cheapest last pending one, and so on, of queues with more slots than spared.
+        """Drop the cheapest of all last pending transactions, repeatedly, from queues with more slots than `spared`.
 
-        Ends when all pending ones are within limit, or nothing is left to drop.
+        Stop when all pending transactions are within the limit, or there are no further candidates.
         """
         if self.pending_slots <= limit:
             return
@@ -136,5 +136,5 @@ def _refusal(
 
 
 def slots_of(entries: Iterable[PoolEntry]) -> int:
-    """Return how much of the pool's room transactions take."""
+    """Return the number of pool slots that transactions take."""
     return sum(entry.slots for entry in entries)

@@ -1,7 +1,7 @@
-"""What of the waiting transactions can run now, in which order, and what a new head changes.
+"""Which pool transactions are executable, in which order they run, and how a new head changes that.
 
 A sender's transactions form a queue: the gap-free and funded ones from the account's nonce on are
-pending, all behind them are queued. Nobody stores which is which: it follows from the account.
+pending, all after them are queued. This status is not stored, because it follows from the account.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,24 +15,24 @@ _ANY_SIZE = 1 << 62
 
 
 class AccountQueue(NamedTuple):
-    """A sender's waiting transactions, each part in ascending order of nonces."""
+    """A sender's pool transactions, each part in ascending order of nonces."""
 
     used: tuple[PoolEntry, ...]
-    """Whose nonces the account has passed: they can never run."""
+    """Transactions whose nonces the account has used: they can never run."""
     pending: tuple[PoolEntry, ...]
-    """Without a gap from the account's nonce on, and together within its balance."""
+    """Transactions without a gap from the account's nonce on, and together within its balance."""
     queued: tuple[PoolEntry, ...]
-    """Behind a gap, or without funds."""
+    """Transactions after a gap, or without funds."""
     spent: int
-    """The most that the pending part can take from its sender, in wei."""
+    """The most that the pending part can cost its sender, in wei."""
 
     @property
     def waiting(self) -> tuple[PoolEntry, ...]:
-        """All of it, in ascending order of nonces."""
+        """All pool transactions of the sender, in ascending order of nonces."""
         return (*self.used, *self.pending, *self.queued)
 
     def at(self, nonce: int) -> PoolEntry | None:
-        """Return what waits with this nonce."""
+        """Return the transaction with this nonce, if there is one."""
         if self.pending:
             place = nonce - self.pending[0].nonce
             if 0 <= place < len(self.pending):
@@ -41,22 +41,22 @@ class AccountQueue(NamedTuple):
 
 
 EMPTY_ACCOUNT_QUEUE = AccountQueue((), (), (), 0)
-"""Of a sender of whom nothing waits."""
+"""The queue of a sender without pool transactions."""
 
 
 class Settled(NamedTuple):
-    """What a new head makes of a sender's waiting transactions."""
+    """A sender's pool transactions after a new head."""
 
     queue: AccountQueue
-    """What stays; nothing of it is `used`."""
+    """The remaining transactions, without any that are `used`."""
     dropped: tuple[PoolEntry, ...]
 
 
 def split(waiting: Iterable[PoolEntry], nonce: int, balance: int) -> AccountQueue:
-    """Split a sender's waiting transactions by the account's next nonce and balance (wei).
+    """Split a sender's pool transactions by the account's next nonce and balance (wei).
 
-    Unspecified: funds are counted over the whole queue, so a sender cannot fill blocks with
-    transactions that fail for want of money; go-ethereum compares each one alone after a block.
+    Unspecified: funds are summed over the whole queue, so a sender cannot fill blocks with
+    transactions that fail for lack of funds; go-ethereum checks each one separately after a block.
     """
     used: list[PoolEntry] = []
     pending: list[PoolEntry] = []
@@ -74,9 +74,9 @@ def split(waiting: Iterable[PoolEntry], nonce: int, balance: int) -> AccountQueu
 
 
 def extend(queue: AccountQueue, entry: PoolEntry, nonce: int, balance: int) -> AccountQueue:
-    """Return the queue with one more transaction, whose nonce nothing in it has.
+    """Return the queue with one more transaction, whose nonce no other one has.
 
-    The usual case, the next nonce of a queue without a queue, costs no look at the others.
+    The usual case, the next nonce of a queue without queued transactions, does not look at the others.
     """
     following = nonce + len(queue.pending)
     if entry.nonce == following and not queue.queued and queue.spent + entry.cost <= balance:
@@ -85,9 +85,9 @@ def extend(queue: AccountQueue, entry: PoolEntry, nonce: int, balance: int) -> A
 
 
 def next_nonce(nonce: int, waiting: Iterable[PoolEntry]) -> int:
-    """Return the first nonce from the account's on that no waiting transaction has.
+    """Return the first nonce from the account's next one on that no pool transaction has.
 
-    Give it a queue's pending part for eth_getTransactionCount with `pending`.
+    For eth_getTransactionCount with `pending`, pass it the pending part of a queue.
     """
     taken = {entry.nonce for entry in waiting}
     while nonce in taken:
@@ -104,12 +104,12 @@ def settle(
     now: int,
     limits: PoolLimits,
 ) -> Settled:
-    """Say what stays of a sender's waiting transactions on a new head, and what must go.
+    """Return which of a sender's pool transactions stay on a new head, and which are dropped.
 
-    Used ones go, those with more gas than a block has, queued ones older than their lifetime (now
-    in Unix seconds), and of the queued ones that are too many the highest nonces.
+    Dropped are used ones, those with more gas than a block has, queued ones older than their lifetime (`now`
+    is in Unix seconds), and, if too many are queued, those with the highest nonces.
 
-    Unspecified: a lifetime begins with a transaction's own arrival, not with its sender's last.
+    Unspecified: a lifetime begins with the arrival of the transaction, not with that of its sender's latest one.
     """
     fitting, oversized = _partition(waiting, lambda entry: entry.gas <= block_gas_limit)
     queue = split(fitting, nonce, balance)
@@ -129,14 +129,14 @@ def select(
     minimum_tip: int = 0,
     most_bytes: int = _ANY_SIZE,
 ) -> tuple[PoolEntry, ...]:
-    """Choose transactions for a block from queues' pending parts, in the order in which they run.
+    """Select transactions for a block from queues' pending parts, in the order in which they run.
 
-    The gas limits of those chosen stay within gas_limit together. They use less than that, so a
-    caller whose engine leaves out what does not fit may give more than one block's limit. Their
-    envelopes stay within most_bytes together.
+    The sum of their gas limits stays within gas_limit. They use less gas than that, so a
+    caller whose engine skips transactions that do not fit may pass more than one block's limit. The sum of
+    their envelopes stays within most_bytes.
 
-    Unspecified: as in go-ethereum a sender's transaction that does not fit ends its queue, and the
-    search goes on with the others.
+    Unspecified: as in go-ethereum, a transaction that does not fit ends its sender's queue, and the
+    search continues with the other queues.
     """
     chosen: list[PoolEntry] = []
     heads = _Heads(pending, base_fee, minimum_tip)
@@ -152,7 +152,7 @@ def select(
 
 
 class _Heads:
-    """The first transactions of all queues that can be in a block, the best one foremost."""
+    """The next transaction of each queue that can be in a block, the best one first."""
 
     def __init__(
         self, pending: Iterable[Sequence[PoolEntry]], base_fee: int, minimum_tip: int
@@ -164,19 +164,19 @@ class _Heads:
             self._push(queue, 0)
 
     def best(self) -> PoolEntry | None:
-        """Return the head that pays most, of equal ones the earliest; None when there is none."""
+        """Return the head that pays most, among equals the earliest; None if no head is left."""
         if not self._heap:
             return None
         _, _, index, queue = self._heap[0]
         return queue[index]
 
     def advance(self) -> None:
-        """Go on in the best head's queue, as far as the next one pays what a block wants."""
+        """Advance the best head's queue, if its next transaction pays the minimum tip."""
         _, _, index, queue = heappop(self._heap)
         self._push(queue, index + 1)
 
     def leave(self) -> None:
-        """Take nothing more from the best head's queue."""
+        """Drop the rest of the best head's queue."""
         heappop(self._heap)
 
     def _push(self, queue: Sequence[PoolEntry], index: int) -> None:
@@ -190,7 +190,7 @@ class _Heads:
 def _partition(
     entries: Iterable[PoolEntry], keep: Callable[[PoolEntry], bool]
 ) -> tuple[list[PoolEntry], list[PoolEntry]]:
-    """Return those that are kept and those that are not."""
+    """Return the entries to keep and the others."""
     kept: list[PoolEntry] = []
     rest: list[PoolEntry] = []
     for entry in entries:
