@@ -1,7 +1,7 @@
-"""May this transaction wait in the pool? First what needs no state, then against the account.
+"""Admission to the pool: first the checks that need no state, then those against the sender's account.
 
-The checks and their order are go-ethereum's (`eth_sendRawTransaction`); the signature's is in
-`txs.codec`, and making room in a full pool is in `eviction`.
+The checks and their order are go-ethereum's (`eth_sendRawTransaction`). The check of the signature is in
+`txs.codec`, and eviction from a full pool is in `eviction`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -22,7 +22,7 @@ from cchain_app.txs.transaction import DYNAMIC_FEE, LEGACY, SET_CODE, Transactio
 from primitives.evm import Hash
 
 Outcome = Hash | errors.PoolRejection | InvalidTransaction
-"""The hash of a transaction that is in the pool now, or why it is not."""
+"""The hash of an admitted transaction, or the reason why it was not admitted."""
 
 MAXIMUM_INITCODE_SIZE = 49_152
 """Bytes of init code (EIP-3860, since Shanghai)."""
@@ -31,49 +31,49 @@ MAXIMUM_TRANSACTION_GAS = 2**24
 """Gas limit of one transaction (EIP-7825, since Osaka)."""
 
 MAXIMUM_NONCE = 2**64 - 1
-"""No transaction may have it (EIP-2681)."""
+"""The first nonce that no transaction may have (EIP-2681)."""
 
 
 @dataclass(frozen=True, slots=True)
 class AdmissionRules:
-    """What a transaction must comply with before its sender's account is looked at."""
+    """The rules that a transaction must satisfy before its sender's account is read."""
 
     fork: str
     """Rule set of the next block."""
     block_gas_limit: int
-    """Of the head."""
+    """Gas limit of the head."""
     limits: PoolLimits = field(default_factory=PoolLimits)
 
 
 class PoolCounts(NamedTuple):
-    """How much of its room the pool has given away, in slots."""
+    """The number of used slots in the pool."""
 
     pending: int
     queued: int
 
 
 class Admission(NamedTuple):
-    """What happens when a transaction is admitted."""
+    """The effects of admitting a transaction."""
 
     pending: bool
     """Whether it can run now; else it is queued."""
     replaces: PoolEntry | None
-    """The one with the same nonce that must leave."""
+    """The transaction with the same nonce that is removed."""
     promoted: tuple[PoolEntry, ...]
-    """Waiting ones of the sender that it makes pending."""
+    """Queued transactions of the sender that become pending."""
     evicted: tuple[PoolEntry, ...]
-    """Others that must leave to make room; never one that `promoted` names."""
+    """Other transactions that are evicted; never one that is in `promoted`."""
     queue: AccountQueue
-    """What waits of the sender afterwards."""
+    """The sender's transactions in the pool afterwards."""
 
 
 def check_before_sender(
     transaction: Transaction | DecodedTransaction, rules: AdmissionRules
 ) -> None:
-    """Check what go-ethereum checks before it looks at the signature.
+    """Run the checks that go-ethereum runs before that of the signature.
 
     Raises:
-        PoolRejection: One of its classes for each check.
+        PoolRejection: The subclass of the failed check.
     """
     check_endpoint(transaction, rules.limits)
     check_size(len(transaction.raw), rules.limits)
@@ -86,10 +86,10 @@ def check_before_sender(
 def check_after_sender(
     transaction: Transaction | DecodedTransaction, rules: AdmissionRules
 ) -> None:
-    """Check what go-ethereum checks once the sender is known, and needs no account.
+    """Run go-ethereum's checks that follow the recovery of the sender and do not need its account.
 
     Raises:
-        PoolRejection: One of its classes for each check.
+        PoolRejection: The subclass of the failed check.
     """
     if transaction.nonce >= MAXIMUM_NONCE:
         raise errors.NonceAtMaximum
@@ -102,7 +102,7 @@ def check_after_sender(
 
 
 def check_endpoint(transaction: Transaction | DecodedTransaction, limits: PoolLimits) -> None:
-    """Check what only a transaction that comes over RPC must comply with.
+    """Check the rules for transactions that arrive over RPC.
 
     Raises:
         FeeAboveCap: Its gas may cost more than the cap.
@@ -120,7 +120,7 @@ def check_endpoint(transaction: Transaction | DecodedTransaction, limits: PoolLi
 
 
 def check_size(size: int, limits: PoolLimits) -> None:
-    """Check the size of an envelope in bytes; worth doing before it is decoded.
+    """Check the size of an envelope in bytes; best done before the envelope is decoded.
 
     Raises:
         OversizedTransaction: It is too large.
@@ -169,34 +169,34 @@ def check_against(
     limits: PoolLimits,
     base_fee: int,
 ) -> Admission:
-    """Check a transaction against its sender's account and the pool, and say what it changes.
+    """Check a transaction against its sender's account and the pool, and return the effects of admitting it.
 
     Args:
         entry: The transaction, after `check_before_sender` and `check_after_sender`.
-        nonce: The account's next nonce, by the head.
-        balance: The account's balance in wei, by the head.
-        queue: What of the sender is in the pool, split by that nonce and balance.
-        delegation: What EIP-7702 makes of its accounts.
-        counts: How full the pool is, with what is waiting; None when it is far from its limits.
-        others: Gives all other senders' queues; only called when the pool is full.
-        limits: The pool's.
-        base_fee: Of the next block, in wei.
+        nonce: The account's next nonce at the head.
+        balance: The account's balance at the head, in wei.
+        queue: The sender's transactions in the pool, split by that nonce and balance.
+        delegation: The EIP-7702 status of its accounts.
+        counts: The used slots of the pool; None if it is far from its limits.
+        others: Returns all other senders' queues; only called if the pool is full.
+        limits: The pool's limits.
+        base_fee: Base fee of the next block, in wei.
 
     Raises:
-        AlreadyKnown: It is waiting.
-        FeeCapBelowMinimum: It can pay less than the pool wants.
+        AlreadyKnown: It is in the pool already.
+        FeeCapBelowMinimum: Its fee cap is below the pool's minimum.
         NonceTooLow: The account has used its nonce.
         FundsBelowCost: It costs more than the balance.
-        FundsBelowQueuedCost: So it does together with the pending ones.
-        FundsBelowReplacementCost: The same, in place of another.
-        InFlightLimitReached: The sender may have one pending transaction only.
-        GappedNonceOfDelegated: The same, and this would not be pending.
-        AuthorityReserved: An account that it gives code to has several waiting.
-        ReplacementUnderpriced: It does not pay enough more than what it would replace.
-        AccountLimitExceeded: The sender has as many queued as it may.
+        FundsBelowQueuedCost: It costs more than the balance together with the pending ones.
+        FundsBelowReplacementCost: The same, for a replacement.
+        InFlightLimitReached: The sender may have only one pending transaction.
+        GappedNonceOfDelegated: The same, and this one would not be pending.
+        AuthorityReserved: An account to which it gives code has several transactions in the pool.
+        ReplacementUnderpriced: Its fees do not exceed those of the replaced transaction by enough.
+        AccountLimitExceeded: The sender has reached the limit of queued transactions.
         Underpriced: The pool is full of better ones.
-        PoolFull: The pool is full, and nobody else's could leave.
-        FutureReplacesPending: The pool is full, and only pending ones could leave.
+        PoolFull: The pool is full, and there is no other sender's transaction to evict.
+        FutureReplacesPending: The pool is full, and only pending ones could be evicted.
     """
     replaces = queue.at(entry.nonce)
     if replaces is not None and replaces.hash == entry.hash:
@@ -234,7 +234,7 @@ def _less(queue: AccountQueue, gone: Sequence[PoolEntry], nonce: int, balance: i
 def _promoted(
     entry: PoolEntry, before: AccountQueue, after: AccountQueue, evicted: Sequence[PoolEntry]
 ) -> tuple[PoolEntry, ...]:
-    """Return what the entry made pending besides itself; only a queued one can be."""
+    """Return the other transactions that the entry made pending; only queued ones can be."""
     if not before.queued:
         return ()
     staying = {other.hash for other in before.queued} - {other.hash for other in evicted}
@@ -254,7 +254,7 @@ def _check_funds(entry: PoolEntry, balance: int, queue: AccountQueue) -> None:
 
 
 def _outbids(entry: PoolEntry, previous: PoolEntry, price_bump: int) -> bool:
-    """Say whether both fees are higher, and by the given percentage (in whole wei, cut)."""
+    """Return whether both fees are higher by the given percentage (rounded down to whole wei)."""
     return _is_bumped(entry.max_fee_per_gas, previous.max_fee_per_gas, price_bump) and _is_bumped(
         entry.max_priority_fee_per_gas, previous.max_priority_fee_per_gas, price_bump
     )
@@ -267,7 +267,7 @@ def _is_bumped(price: int, previous: int, price_bump: int) -> bool:
 def _cap_queue(
     queue: AccountQueue, entry: PoolEntry, limits: PoolLimits
 ) -> tuple[AccountQueue, tuple[PoolEntry, ...]]:
-    """Take the highest nonces off a queue that became too long through the entry."""
+    """Remove the highest nonces from a queue that the entry made too long."""
     surplus = queue.queued[limits.account_queued :]
     if not surplus or entry not in queue.queued:
         return queue, ()
