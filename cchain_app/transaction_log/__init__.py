@@ -1,1 +1,1 @@
-"""What the log says of blocks, transactions and calls of a development chain: found and worded. Pure."""
+"""Log entries for the blocks, transactions and calls of a development chain, and their text. Pure."""

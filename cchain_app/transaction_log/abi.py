@@ -1,7 +1,7 @@
-"""ABI-encoded arguments as values that can be shown. Pure.
+"""Decode ABI-encoded arguments into values that can be shown. Pure.
 
-Who encoded the bytes is a contract, which may mean harm, so what is decoded is bounded (`bounded_abi`), and texts
-are read whatever bytes they have.
+A contract encoded the bytes and may be malicious, so decoding is bounded (`bounded_abi`), and strings
+may have any bytes.
 """
 
 from collections.abc import Sequence
@@ -12,30 +12,30 @@ from primitives.hashing import keccak256
 from primitives.hexadecimal import checksum_address
 
 MOST_BYTES: Final = 1_000_000
-"""Of arguments that are decoded."""
+"""Maximum size of arguments that are decoded."""
 
 SELECTOR_BYTES: Final = 4
 
 Value = str | int | bool | tuple["Value", ...]
-"""A decoded argument. Addresses are texts as EIP-55 writes them, bytes are texts in hex; an array is a tuple."""
+"""A decoded argument. Addresses are strings in EIP-55's notation, bytes are hex strings; an array is a tuple."""
 
 
 def selector_of(signature: str) -> bytes:
-    """Return the four bytes by which a function or an error of this signature is known."""
+    """Return the four bytes that identify a function or an error with this signature."""
     return keccak256(signature.encode())[:SELECTOR_BYTES]
 
 
 def decode(types: Sequence[str], data: bytes) -> tuple[Value, ...]:
-    """Read arguments.
+    """Decode arguments.
 
     Args:
-        types: Elementary ones and arrays of such.
+        types: Elementary types, and arrays of them.
         data: The encoding, without a selector.
 
     Raises:
-        Undecodable: It is none of such arguments, longer than `MOST_BYTES`, or some of it is shared too often.
+        Undecodable: It does not encode such arguments, is longer than `MOST_BYTES`, or shares parts too often.
     """
-    # Only here: it takes a fifth of a second to import, and most chains never log.
+    # Imported here: it takes a fifth of a second, and most chains never log.
     from cchain_app.transaction_log import bounded_abi
 
     found = bounded_abi.decode(types, data, most=MOST_BYTES)
@@ -55,7 +55,7 @@ def _value(type_: str, value: object) -> Value:
 
 
 def text_of(value: Value) -> str:
-    """Return a value as people read it: numbers in decimal, arrays in brackets."""
+    """Return a value in readable form: numbers in decimal, arrays in brackets."""
     if isinstance(value, tuple):
         return f"[{', '.join(map(text_of, value))}]"
     if isinstance(value, bool):

@@ -1,23 +1,23 @@
-"""How much the log may say in a time: what people can read, and what costs the node hardly anything. Pure."""
+"""A rate limit for the log, so that it stays readable and costs the node hardly anything. Pure."""
 
 import time
 from collections.abc import Callable
 from typing import Final
 
 AT_ONCE: Final = 500
-"""Entries after a pause: a whole suite of tests is told one by one."""
+"""Entries after a pause, enough for each transaction of a whole test suite."""
 
 A_SECOND: Final = 100
-"""Entries that last: a tenth of a millisecond each is a hundredth of the time."""
+"""Sustained entries per second: at a tenth of a millisecond each they take a hundredth of the time."""
 
 
 class Allowance:
-    """Entries that may be written; they come back with time, up to `at_once`.
+    """The number of entries that may be written; it grows with time, up to `at_once`.
 
     Args:
-        at_once: The most there can be.
-        a_second: How many come back.
-        clock: Seconds, rising.
+        at_once: The highest number.
+        a_second: Growth per second.
+        clock: Returns increasing seconds.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Allowance:
         self._seen = clock()
 
     def take(self, entries: int) -> bool:
-        """Take so many, or none: say whether there were as many."""
+        """Take this many entries, or none if there are not as many; return whether they were taken."""
         now = self._clock()
         self._left = min(self._most, self._left + (now - self._seen) * self._a_second)
         self._seen = now

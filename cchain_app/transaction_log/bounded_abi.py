@@ -1,11 +1,11 @@
 """ABI decoding whose work and memory are bounded by the length of the data, and encoding by the same types. Pure.
 
-Decoding is eth-abi's. Offsets of an encoding may all lead to the same place: a few kilobytes of arrays in arrays are
-gigabytes then. So what is read is counted. A type whose elements have no length (`()[]`, `uint256[0][]`) cannot be
-counted so; eth-abi reads no such types. It keeps what it made of each type for ever, and strangers choose types: so all of
-that is forgotten now and then.
+The decoder is eth-abi's. All offsets of an encoding may lead to the same place, so that a few kilobytes of nested
+arrays decode to gigabytes. The bytes that are read are therefore counted. A type whose elements have no length
+(`()[]`, `uint256[0][]`) cannot be counted in this way; eth-abi does not read such types. eth-abi caches its parsers
+of each type without a limit, and untrusted callers choose the types, so these caches are cleared from time to time.
 
-Importing this module takes a fifth of a second: whoever decodes imports it where it does.
+Importing this module takes a fifth of a second, so import it where it is used.
 """
 
 from collections.abc import Sequence
@@ -22,32 +22,33 @@ from typing_extensions import override
 from cchain_app.transaction_log.errors import Undecodable, Unencodable
 
 TIMES: Final = 8
-"""So often all of the data may be read. A tuple reads its static members twice, those of a tuple in it four times."""
+"""How many times all of the data may be read. A tuple reads its static members twice, those of an inner tuple
+four times."""
 AT_LEAST: Final = 4096
-"""Bytes that may be read of however little data."""
+"""Bytes that may be read even if there is less data."""
 LONGEST_TYPE: Final = 2 * 1024
-"""Characters of all types of a call: reading them takes a tenth of a second."""
+"""Maximum length of all types of a call in characters: parsing them takes a tenth of a second."""
 MOST_REMEMBERED: Final = 32 * 1024
-"""Characters of types of which eth-abi keeps what it made; half a kilobyte each."""
+"""Characters of types whose parsers eth-abi may cache, at half a kilobyte each."""
 
 _UNDECODABLE: Final = (DecodingError, ParseError, OverflowError, ValueError, RecursionError)
 
 
 def allowance(size: int) -> int:
-    """Return how many bytes may be read of so many."""
+    """Return how many bytes may be read from data of this size."""
     return AT_LEAST + TIMES * size
 
 
 def decode(types: Sequence[str], data: bytes, *, most: int) -> tuple[Any, ...]:
-    """Read arguments, as eth-abi returns them; but of texts the bytes, since they may be no UTF-8.
+    """Decode arguments as eth-abi does, except that strings are returned as bytes, since they may not be UTF-8.
 
     Args:
-        types: What is to be there.
+        types: The expected types.
         data: The encoding, without a selector.
-        most: Bytes of data that are decoded.
+        most: Maximum size of the data in bytes.
 
     Raises:
-        Undecodable: It is not of such arguments, longer than `most`, or some of it is shared too often.
+        Undecodable: It does not encode such arguments, is longer than `most`, or shares parts too often.
     """
     if len(data) > most or sum(map(len, types)) > LONGEST_TYPE:
         raise Undecodable
@@ -63,11 +64,11 @@ def encode(types: Sequence[str], values: Sequence[Any]) -> bytes:
     """Return the encoding of arguments.
 
     Args:
-        types: Of the arguments.
-        values: As eth-abi takes them.
+        types: Types of the arguments.
+        values: The values in the form that eth-abi accepts.
 
     Raises:
-        Unencodable: The types are more than `LONGEST_TYPE`, or there is no such type, or a value is none of it.
+        Unencodable: The types are longer than `LONGEST_TYPE`, or a type does not exist, or a value does not match.
     """
     if sum(map(len, types)) > LONGEST_TYPE:
         raise Unencodable
@@ -79,7 +80,7 @@ def encode(types: Sequence[str], values: Sequence[Any]) -> bytes:
 
 
 def is_canonical(types: Sequence[str], data: bytes, *, most: int) -> bool:
-    """Return whether a compiler would have encoded arguments just so. Raises as `decode`."""
+    """Return whether a compiler would encode the arguments in the same way. Raises as `decode`."""
     found = decode(types, data, most=most)
     try:
         return encode(_plain(types), found) == data
@@ -88,16 +89,16 @@ def is_canonical(types: Sequence[str], data: bytes, *, most: int) -> bool:
 
 
 def _plain(types: Sequence[str]) -> list[str]:
-    # A string is encoded as bytes are.
+    # Strings and bytes have the same encoding.
     return [one.replace("string", "bytes") for one in types]
 
 
 class _ReadTooOften(DecodingError):
-    """More was read than so much data has if none of it is shared."""
+    """More bytes were read than possible without shared parts."""
 
 
 class _CountedStream(ContextFramesBytesIO):
-    """The data, of which no more can be read than the allowance."""
+    """A stream of the data that limits how many bytes are read."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(data)  # type: ignore[no-untyped-call]  # eth-abi's
@@ -117,7 +118,7 @@ class _BoundedDecoder(ABIDecoder):
 
 
 class _Memory:
-    """What eth-abi keeps of the types that were used: as much as `MOST_REMEMBERED`, then nothing."""
+    """Limits eth-abi's caches of types: after `MOST_REMEMBERED` characters they are cleared."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -125,7 +126,7 @@ class _Memory:
         self._characters = 0
 
     def note(self, types: Sequence[str]) -> None:
-        """Note that types are used now."""
+        """Record that types are used now."""
         key = tuple(types)
         with self._lock:
             if key in self._known:

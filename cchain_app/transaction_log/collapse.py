@@ -1,4 +1,4 @@
-"""Entries that say the same again and again, as one for each second with a number in it. Pure."""
+"""Collapse repeated entries to one per second with a count. Pure."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -11,14 +11,14 @@ SECONDS: Final = 1.0
 
 
 class Collapse:
-    """Hands entries on at once, and holds back what repeats the last one within a second.
+    """Passes entries on immediately, and holds back those that repeat the last one within a second.
 
-    Calls of one method repeat each other unless they have messages; so do summaries. What is held back
-    comes before anything else that follows, and after a second at the latest.
+    Calls of one method repeat each other unless they have messages, and summaries repeat each other. A held entry
+    is written before any following entry, and after a second at the latest.
 
     Args:
-        seconds: For which entries are held back.
-        clock: Seconds, rising.
+        seconds: How long entries are held back.
+        clock: Returns increasing seconds.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class Collapse:
         self._due = 0.0
 
     def put(self, entry: Entry) -> Iterator[Entry]:
-        """Yield what is to be written now that an entry comes."""
+        """Yield the entries to write when this entry arrives."""
         yield from self.take_due()
         if _repeats(self._last, entry) and self._clock() < self._due:
             self._held = entry if self._held is None else _joined(self._held, entry)
@@ -41,19 +41,19 @@ class Collapse:
         yield entry
 
     def take_due(self) -> Iterator[Entry]:
-        """Yield what was held back long enough."""
+        """Yield the held entry if its time is over."""
         if self._held is not None and self._clock() >= self._due:
             self._due = self._clock() + self._seconds
             yield from self.take()
 
     def take(self) -> Iterator[Entry]:
-        """Yield what is held back."""
+        """Yield the held entry."""
         held, self._held = self._held, None
         if held is not None:
             yield held
 
     def seconds_left(self) -> float | None:
-        """Return in how many seconds something is due; None: nothing is held back."""
+        """Return the seconds until the held entry is due; None: no entry is held."""
         return None if self._held is None else max(self._due - self._clock(), 0.0)
 
 

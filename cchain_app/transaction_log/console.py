@@ -1,4 +1,4 @@
-"""console.log: calls of an address without code by which contracts write to the log. Pure."""
+"""console.log: calls to an address without code, by which contracts write to the log. Pure."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -23,20 +23,20 @@ CONSOLE: Final = Address(b"console.log".rjust(20, b"\0"))
 
 _MOST_ARGUMENTS: Final = 4
 _ALONE: Final = ("int256", "bytes", *(f"bytes{size}" for size in range(1, 33)))
-"""Types of which there is one argument only, but for a text and an int256 together."""
+"""Types that only occur as the single argument, except for a string together with an int256."""
 
 _PRINT: Final = ("string", "bytes")
-"""What Vyper's print calls: the types of the values, and their encoding."""
+"""Arguments of the call by Vyper's print: the types of the values, and their encoding."""
 
 _ELEMENT: Final = (
     r"(?:u?int[0-9]{1,3}|bool|address|bytes[0-9]{1,2})(?:\[[0-9]{0,3}\])?|string|bytes"
 )
 _SCHEMA: Final = re.compile(rf"\((?:{_ELEMENT})(?:,(?:{_ELEMENT})){{0,15}}\)")
-"""Types that are decoded for print. Arrays of texts are none: a few bytes could stand for many texts."""
+"""Types that are decoded for print. Arrays of strings are excluded: a few bytes could stand for many strings."""
 
 
 def _overloads() -> Iterator[tuple[str, ...]]:
-    """Yield the types of each function there is."""
+    """Yield the argument types of each existing function."""
     for count in range(_MOST_ARGUMENTS + 1):
         yield from product(("string", "uint256", "bool", "address"), repeat=count)
     yield from ((one,) for one in _ALONE)
@@ -45,7 +45,7 @@ def _overloads() -> Iterator[tuple[str, ...]]:
 
 
 def _table() -> Iterator[tuple[bytes, tuple[str, ...]]]:
-    """Yield each function's selector and types; as old libraries spelled its types, too."""
+    """Yield each function's selector and types, also with the spelling of types in old libraries."""
     for types in _overloads():
         signature = f"log({','.join(types)})"
         yield selector_of(signature), types
@@ -57,10 +57,10 @@ _TYPES: Final = MappingProxyType(dict(_table()))
 
 
 def message_of(call_data: bytes) -> str | None:
-    """Return the text of a call of `CONSOLE`; None where nobody knows the function, or it is not encoded so.
+    """Return the text of a call to `CONSOLE`; None for an unknown function or a malformed encoding.
 
-    Unspecified: of Vyper's print the values stand beside each other with blanks, and types other than
-    elementary ones and arrays of them show nothing.
+    Unspecified: the values of Vyper's print are separated by blanks, and only elementary types and
+    arrays of them are shown.
     """
     types = _TYPES.get(call_data[:SELECTOR_BYTES])
     if types is None:
@@ -79,7 +79,7 @@ def _printed(schema: str, payload: str) -> tuple[Value, ...]:
     """Return the values that Vyper's print shows.
 
     Raises:
-        Undecodable: Their types cannot be read, or they are not encoded so.
+        Undecodable: Their types cannot be read, or their encoding is malformed.
     """
     if not _SCHEMA.fullmatch(schema):
         raise Undecodable
@@ -87,7 +87,7 @@ def _printed(schema: str, payload: str) -> tuple[Value, ...]:
 
 
 def messages_of(frames: Sequence[Frame]) -> Iterator[str]:
-    """Yield the messages of a transaction or call in the order of their execution, undone ones too."""
+    """Yield the messages of a transaction or call in order of execution, including those of reverted frames."""
     for frame in frames:
         if frame.to == CONSOLE:
             message = message_of(frame.input)
@@ -96,10 +96,10 @@ def messages_of(frames: Sequence[Frame]) -> Iterator[str]:
 
 
 class WatchedState:
-    """A state that notices whether `CONSOLE` was looked at: no call reaches an account without that.
+    """A state that records whether `CONSOLE` was read: every call reads its callee's account.
 
     Args:
-        state: What it shows.
+        state: The state to read from.
     """
 
     def __init__(self, state: StateReader) -> None:
@@ -111,10 +111,10 @@ class WatchedState:
         self.console_was_called = False
         found: NativeMemory | None = getattr(state, "memory", None)
         self.memory = None if found is None else (*found[:2], CONSOLE)
-        """Of the state, but for what is watched."""
+        """The state's memory, but `CONSOLE` is read through `account`."""
 
     def account(self, address: Address) -> AccountState | None:
-        """Return the account, or None when it does not exist."""
+        """Return the account, or None if it does not exist."""
         if address == CONSOLE:
             self.console_was_called = True
         return self._account(address)

@@ -1,10 +1,10 @@
-"""Declarations of functions, events and errors, as Solidity writes them: names, parameters, selectors. Pure.
+"""Declarations of functions, events and errors in Solidity's syntax: names, parameters, selectors. Pure.
 
     transfer(address to, uint256 value)
     Transfer(address indexed from, address indexed to, uint256 value)
     aggregate((address target, bytes callData)[] calls)
 
-Types are canonical (`uint256`, never `uint`), and a tuple stands as its members in parentheses.
+Types are canonical (`uint256`, never `uint`), and a tuple is written as its members in parentheses.
 """
 
 from collections.abc import Iterator
@@ -19,18 +19,18 @@ _INDEXED: Final = "indexed"
 
 
 class MalformedDeclaration(Exception):
-    """A text that is no declaration."""
+    """A text that is not a declaration."""
 
 
 class Parameter(NamedTuple):
     """A parameter, or a member of a tuple."""
 
     type: str
-    """Canonical, a tuple's with its members' types: `(address,bytes)[]`."""
+    """Canonical type; a tuple is written with its members' types: `(address,bytes)[]`."""
     name: str
-    """Empty where nobody gave it one."""
+    """Empty if the parameter has no name."""
     members: tuple["Parameter", ...] = ()
-    """Of a tuple, or of each element of an array of tuples."""
+    """Members of a tuple, or of each element of an array of tuples."""
     indexed: bool = False
 
 
@@ -43,10 +43,10 @@ class Declaration:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read a declaration.
+        """Parse a declaration.
 
         Raises:
-            MalformedDeclaration: The text is none.
+            MalformedDeclaration: The text is not a declaration.
         """
         name, opened, rest = text.strip().partition("(")
         if not opened or not rest.endswith(")") or not name.isidentifier():
@@ -60,29 +60,29 @@ class Declaration:
 
     @cached_property
     def signature(self) -> str:
-        """What is hashed: `transfer(address,uint256)`."""
+        """The text that is hashed: `transfer(address,uint256)`."""
         return f"{self.name}({','.join(self.types)})"
 
     @cached_property
     def topic(self) -> bytes:
-        """The hash of the signature: an event's first topic."""
+        """The hash of the signature, which is an event's first topic."""
         return bytes(keccak256(self.signature.encode()))
 
     @property
     def selector(self) -> bytes:
-        """Its first four bytes: with them a function's input begins, and an error's data."""
+        """Its first four bytes, with which a function's input and an error's data begin."""
         return self.topic[:4]
 
 
 def listed(name: str) -> list[Declaration]:
-    """Return a list that comes with the node: of `functions`, `events` or `errors`."""
+    """Return a list that comes with the node: `functions`, `events` or `errors`."""
     text = (files(__package__) / "signatures" / f"{name}.txt").read_text()
     lines = (line for line in text.splitlines() if line and not line.startswith("#"))
     return [Declaration.parse(line) for line in lines]
 
 
 def _parameter(text: str) -> Parameter:
-    """Read a parameter: a type, perhaps `indexed`, perhaps a name."""
+    """Parse a parameter: a type, optionally `indexed`, optionally a name."""
     if not text.startswith("("):
         type_, *words = text.split()
         return Parameter(type_, _name(words), indexed=_INDEXED in words)
@@ -95,7 +95,7 @@ def _parameter(text: str) -> Parameter:
 
 
 def _name(words: list[str]) -> str:
-    """Return what is left of the words behind a type."""
+    """Return the name of a parameter from the words after its type."""
     left = [word for word in words if word != _INDEXED]
     if len(left) > 1:
         raise MalformedDeclaration(" ".join(words))
@@ -103,7 +103,7 @@ def _name(words: list[str]) -> str:
 
 
 def _split(text: str) -> Iterator[str]:
-    """Yield what commas part, but not those in parentheses.
+    """Yield the parts that commas separate, ignoring commas in parentheses.
 
     Raises:
         MalformedDeclaration: The parentheses do not close, or a part is empty.

@@ -1,4 +1,4 @@
-"""What the log says of one transaction, block or call, as values. How it is written: `text`. Pure."""
+"""Log entries for transactions, blocks and calls, as values; `text` writes them. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,21 +14,21 @@ from cchain_app.txs.transaction import Transaction, contract_address
 from primitives.evm import Address, Hash
 
 TRANSFER_GAS: Final = 21_000
-"""What a transaction uses that only moves coins."""
+"""Gas of a transaction that only transfers coins."""
 
 _MOST_TEXT: Final = 65_536
-"""Characters of all messages of one transaction or call."""
+"""Maximum length of all messages of one transaction or call, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What is known of the inside of a transaction."""
+    """The recorded details of a transaction's execution."""
 
     failure: Failure | None = None
     messages: tuple[str, ...] = ()
-    """Of console.log, in order."""
+    """Messages of console.log, in order."""
     missing: str | None = None
-    """Why it could not be recorded, in words."""
+    """Why it could not be recorded, as text."""
 
 
 NOTHING: Final = Recorded()
@@ -42,9 +42,9 @@ class TransactionEntry:
     sender: Address
     to: Address | None
     created: Address | None
-    """The contract that it creates, even if it failed."""
+    """The contract that it creates, even if the creation failed."""
     method: str | None
-    """Signature or selector; None where there is none: a creation, or a transfer."""
+    """Signature or selector; None for a creation or a transfer."""
     value: int
     """Wei."""
     gas_used: int
@@ -67,10 +67,10 @@ class EmptyBlockEntry:
 
 @dataclass(frozen=True, slots=True)
 class SummaryEntry:
-    """Blocks and calls that are counted only, since there are too many to be told one by one."""
+    """Blocks and calls that are only counted, since there are too many for separate entries."""
 
     first_block: int | None
-    """None: no block is among them."""
+    """None: no blocks are included."""
     last_block: int | None
     transactions: int
     gas_used: int
@@ -79,25 +79,25 @@ class SummaryEntry:
 
 @dataclass(frozen=True, slots=True)
 class CallEntry:
-    """Calls of an RPC method that came one after another."""
+    """Consecutive calls of an RPC method."""
 
     method: str
     count: int = 1
     exists: bool = True
-    """Whether there is such a method."""
+    """Whether the method exists."""
     messages: tuple[str, ...] = ()
-    """Of console.log, of the one call that is told."""
+    """Messages of console.log; only for an entry of a single call."""
     missing: str | None = None
-    """Why there may be messages that are not shown, in words."""
+    """Why messages may be missing, as text."""
 
 
 Entry = TransactionEntry | EmptyBlockEntry | SummaryEntry | CallEntry
 
 
 def to_record(block: AcceptedBlock) -> range:
-    """Return which transactions of a block have something inside: from the first to the last of them.
+    """Return the range of a block's transactions to record: from the first to the last that needs it.
 
-    The others were transfers that succeeded.
+    Successful transfers need no recording.
     """
     found = [
         index
@@ -111,12 +111,12 @@ def to_record(block: AcceptedBlock) -> range:
 
 
 def recorded(frames: Sequence[Frame], known: KnownSignatures) -> Recorded:
-    """Return what the frames of a transaction tell."""
+    """Return the details of a transaction from its frames."""
     return Recorded(failure_of(frames, known), shown_messages(frames))
 
 
 def shown_messages(frames: Sequence[Frame]) -> tuple[str, ...]:
-    """Return the messages of a transaction or call, up to a length that a log can take."""
+    """Return the messages of a transaction or call, up to the maximum length."""
     messages: list[str] = []
     room = _MOST_TEXT
     for message in messages_of(frames):
@@ -131,11 +131,11 @@ def shown_messages(frames: Sequence[Frame]) -> tuple[str, ...]:
 def entries_of(
     block: AcceptedBlock, inside: Sequence[Recorded], known: KnownSignatures
 ) -> list[Entry]:
-    """Return what the log says of a block: an entry for each transaction, or one that there is none.
+    """Return a block's log entries: one for each transaction, or a single one for an empty block.
 
     Args:
         block: The block.
-        inside: Of each transaction what is known of its inside.
+        inside: The recorded details of each transaction.
         known: Names of methods.
     """
     if not block.transactions:
@@ -160,7 +160,7 @@ def entries_of(
 
 
 def _outcomes(block: AcceptedBlock) -> Iterator[tuple[Transaction, Receipt, int]]:
-    """Yield each transaction with its receipt and the gas that it used."""
+    """Yield each transaction with its receipt and its gas used."""
     before = 0
     for transaction, receipt in zip(block.transactions, block.receipts, strict=True):
         yield transaction, receipt, receipt.cumulative_gas_used - before

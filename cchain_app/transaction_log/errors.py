@@ -1,9 +1,9 @@
-"""Why bytes are not shown as what they should be, or values not encoded. Pure."""
+"""Errors for bytes that cannot be decoded and values that cannot be encoded. Pure."""
 
 
 class Undecodable(Exception):
-    """Bytes that are not the ABI encoding of such arguments, or too many of them."""
+    """Bytes that do not encode the expected arguments, or that are too many."""
 
 
 class Unencodable(Exception):
-    """Values that are none of their types, or types that do not exist or are too long."""
+    """Values that do not match their types, or types that do not exist or are too long."""

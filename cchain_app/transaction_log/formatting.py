@@ -1,7 +1,7 @@
-"""A message as Node's util.format makes it of a text with places and the values for them. Pure.
+"""Format a message from a text with placeholders and values, like Node's util.format. Pure.
 
-Places are `%s %d %i %f %j %o %O %c %%` and, as Foundry has it, `%x`. Integers are exact whatever their
-size, without the `n` that JavaScript writes behind large ones.
+The placeholders are `%s %d %i %f %j %o %O %c %%` and, as in Foundry, `%x`. Integers are exact whatever their
+size, without the `n` that JavaScript writes after large ones.
 """
 
 import json
@@ -21,20 +21,20 @@ _FLOAT: Final = re.compile(r"[+-]?(?:Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+
 _BLANKS: Final = " \t\n\v\f\r\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
     map(chr, range(0x2000, 0x200B))
 )
-"""What JavaScript passes over before a number."""
+"""Characters that JavaScript skips before a number."""
 
 _ESCAPES: Final = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", "\\": "\\\\"}
 _MOST_DIGITS: Final = 21
-"""Before the point: JavaScript writes larger numbers with an exponent."""
+"""Digits before the point; JavaScript writes larger numbers with an exponent."""
 _MOST_ZEROS: Final = 5
-"""Behind the point, in front of the first digit: likewise smaller numbers."""
+"""Zeros after the point, before the first other digit; smaller numbers have an exponent, too."""
 
 
 def format_message(values: Sequence[Value]) -> str:
     """Return the text of a message; without values it is empty.
 
-    Unspecified: `%x` shows an integer in hex, as Foundry does, and anything else as `%s`; Node knows no
-    `%x`. `%j` and `%o` of an integer are its decimal digits.
+    Unspecified: `%x` shows an integer in hex, as in Foundry, and anything else like `%s`; Node has no
+    `%x`. `%j` and `%o` show the decimal digits of an integer.
     """
     if not values:
         return ""
@@ -45,7 +45,7 @@ def format_message(values: Sequence[Value]) -> str:
 
 
 def _fill(text: str, rest: list[Value]) -> str:
-    """Put values into a text's places; those that were used leave the list."""
+    """Replace a text's placeholders by values; used values are removed from the list."""
 
     def one(match: re.Match[str]) -> str:
         place = match[0]
@@ -57,7 +57,7 @@ def _fill(text: str, rest: list[Value]) -> str:
 
 
 def _number(value: Value) -> str:
-    """Return what `%d` shows: JavaScript's Number() of a text."""
+    """Return a value as `%d` shows it: JavaScript's Number() of a string."""
     if not isinstance(value, str):
         return "NaN" if isinstance(value, tuple) else str(int(value))
     text = value.strip(_BLANKS)
@@ -69,7 +69,7 @@ def _number(value: Value) -> str:
 
 
 def _integer(value: Value) -> str:
-    """Return what `%i` shows: JavaScript's parseInt()."""
+    """Return a value as `%i` shows it: JavaScript's parseInt()."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     match = _INTEGER.match(text_of(value).lstrip(_BLANKS))
@@ -82,7 +82,7 @@ def _integer(value: Value) -> str:
 
 
 def _float(value: Value) -> str:
-    """Return what `%f` shows: JavaScript's parseFloat()."""
+    """Return a value as `%f` shows it: JavaScript's parseFloat()."""
     match = _FLOAT.match(text_of(value).lstrip(_BLANKS))
     return "NaN" if match is None else _shown(float(match[0]))
 
@@ -98,7 +98,7 @@ def _json(value: Value) -> str:
 
 
 def _inspected(value: Value) -> str:
-    """Return what `%o` shows: a text in the quotes that need fewest escapes."""
+    """Return a value as `%o` shows it: a string in the quotes that need the fewest escapes."""
     if not isinstance(value, str):
         return text_of(value)
     quote = "'"
@@ -140,7 +140,7 @@ def _shown(number: float) -> str:
 
 
 def _placed(digits: str, exponent: int) -> str:
-    """Write 0.DIGITS times ten to an exponent."""
+    """Write 0.DIGITS times ten to the power of an exponent."""
     if len(digits) <= exponent <= _MOST_DIGITS:
         return digits.ljust(exponent, "0")
     if 0 < exponent <= _MOST_DIGITS:

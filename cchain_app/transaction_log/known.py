@@ -1,6 +1,6 @@
 """Names of well-known functions and errors by their selectors, from the lists in `signatures/`. Pure.
 
-A selector is four bytes, so another function may have it as well: a name is what is likely.
+A selector has only four bytes, so other functions may share it: a name is only likely.
 """
 
 from collections.abc import Iterable
@@ -15,15 +15,15 @@ from cchain_app.transaction_log.declarations import Declaration, listed
 from cchain_app.transaction_log.errors import Undecodable
 
 _MOST_SHOWN: Final = 4096
-"""Bytes of an error's arguments that are decoded."""
+"""Bytes of an error's arguments that are decoded at most."""
 
 
 class KnownSignatures:
     """Signatures by selector.
 
     Args:
-        functions: Those that are known by name.
-        errors: Likewise.
+        functions: Signatures of known functions.
+        errors: Signatures of known errors.
     """
 
     def __init__(self, functions: Iterable[Declaration], errors: Iterable[Declaration]) -> None:
@@ -36,14 +36,14 @@ class KnownSignatures:
         return cls(listed("functions"), listed("errors"))
 
     def method(self, call_data: bytes) -> str | None:
-        """Return the signature of a called function, its selector if nobody knows it; None without one."""
+        """Return the signature of the called function, or the selector of an unknown one; None without a selector."""
         selector = call_data[:SELECTOR_BYTES]
         if len(selector) < SELECTOR_BYTES:
             return None
         return self._functions.get(selector) or "0x" + selector.hex()
 
     def error(self, output: bytes) -> str | None:
-        """Return an error with its arguments; None if nobody knows it, or it is not encoded so."""
+        """Return an error with its arguments; None for an unknown error or a malformed encoding."""
         found = self._errors.get(output[:SELECTOR_BYTES])
         if found is None or len(output) > _MOST_SHOWN:
             return None

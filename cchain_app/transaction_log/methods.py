@@ -1,4 +1,4 @@
-"""Which RPC methods the log names always, and which only where everything is logged. Pure."""
+"""Which RPC methods the log always names, and which only at level DEBUG. Pure."""
 
 import re
 from typing import Final
@@ -11,9 +11,9 @@ _ACTS: Final = re.compile(
 
 
 def acts(method: str) -> bool:
-    """Say whether a method changes or executes something; all others read, which clients do all the time.
+    """Return whether a method changes or executes something; all others read, which clients do all the time.
 
-    Unspecified: Anvil names all methods. Here those that read are named at level DEBUG, since wallets and
-    pages ask them several times a second.
+    Unspecified: Anvil names all methods. Here the methods that only read are named at level DEBUG, since wallets
+    and pages call them several times a second.
     """
     return _ACTS.match(method) is not None

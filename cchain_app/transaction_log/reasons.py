@@ -1,4 +1,4 @@
-"""Why a transaction or call failed, in words, and in which frame (tracing.md 4 and 8). Pure."""
+"""Why and in which frame a transaction or call failed, as text (tracing.md 4 and 8). Pure."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -12,16 +12,16 @@ from primitives.hexadecimal import checksum_address
 
 _PANIC_BYTES: Final = 36
 _MOST_BYTES: Final = 256
-"""Of an unknown error that are shown."""
+"""Bytes of an unknown error that are shown."""
 
 
 class Failure(NamedTuple):
-    """A failure in words."""
+    """A failure as text."""
 
     reason: str
-    """What went wrong."""
+    """The reason of the failure."""
     frame: str | None = None
-    """The call inside of the transaction that failed first; None: its own frame."""
+    """The inner call in which the failure began; None: the transaction's own frame."""
 
 
 def failure_of(frames: Sequence[Frame], known: KnownSignatures) -> Failure | None:
@@ -35,9 +35,9 @@ def failure_of(frames: Sequence[Frame], known: KnownSignatures) -> Failure | Non
 
 
 def _path(frames: Sequence[Frame]) -> list[Frame]:
-    """Return the failed frames from the outermost one to where it began.
+    """Return the failed frames from the outermost one to the one in which the failure began.
 
-    A frame that reverts with the very output of the call that it made last hands that one's failure on.
+    A frame that reverts with the same output as its last call passes on the failure of that call.
     """
     path: list[Frame] = []
     start = 0
@@ -54,7 +54,7 @@ def _path(frames: Sequence[Frame]) -> list[Frame]:
 
 
 def _last_call(frames: Sequence[Frame], start: int) -> int | None:
-    """Return where the last frame is that a frame opened itself."""
+    """Return the index of the last direct call of a frame."""
     depth = frames[start].depth
     last = None
     for index in range(start + 1, len(frames)):

@@ -1,4 +1,4 @@
-"""How an entry of the log is written: as lines for people, or as members for who parses it. Pure."""
+"""Write log entries: as lines for people, or as fields for log parsers. Pure."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -22,20 +22,20 @@ GREEN: Final = "\x1b[32m"
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.]+")
 _WIDTH: Final = 21
-"""Of names in front of values."""
+"""Width of names before values."""
 
 
 class Written(NamedTuple):
-    """An entry as the log takes it."""
+    """An entry in the form that the log accepts."""
 
     text: str
     """Lines for people, with colours."""
     fields: dict[str, Any]
-    """The same for JSON; `event` says what it is."""
+    """The same as JSON fields; `event` names the kind of entry."""
 
 
 def write(entry: Entry) -> Written:
-    """Return an entry as it is written."""
+    """Return an entry in its written form."""
     match entry:
         case TransactionEntry():
             return Written(_lines(_transaction_lines(entry)), _transaction_fields(entry))
@@ -48,7 +48,7 @@ def write(entry: Entry) -> Written:
 
 
 def coins(wei: int) -> str:
-    """Return an amount in coins, exactly."""
+    """Return the exact amount in coins."""
     whole, rest = divmod(wei, COIN)
     fraction = f"{rest:018d}".rstrip("0")
     return f"{whole}.{fraction}" if fraction else str(whole)
@@ -164,7 +164,7 @@ def _summary(entry: SummaryEntry) -> Written:
 
 
 def _call(entry: CallEntry) -> Written:
-    # A caller chooses the name: quoted, it cannot look like the beginning of another record.
+    # The caller chooses the name: in quotes it cannot look like the beginning of another record.
     method = entry.method if _NAME.fullmatch(entry.method) else f'"{one_line(entry.method)}"'
     times = f" ({entry.count} times)" if entry.count > 1 else ""
     head = f"{GREEN}{method}{PLAIN}" if entry.exists else f"{RED}{method}: no such method{PLAIN}"

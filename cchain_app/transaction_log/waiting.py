@@ -1,4 +1,4 @@
-"""What waits to be written to the log: bounded, in order, and quick for who brings it. Pure."""
+"""The queue of blocks and calls to be logged: bounded, ordered, and quick to add to. Pure."""
 
 import threading
 from collections import deque
@@ -11,10 +11,10 @@ from cchain_app.evm.tracing import TransactionTrace
 from cchain_app.transaction_log.entries import SummaryEntry
 
 MOST_WAITING: Final = 256
-"""Blocks and calls; what comes when so many wait is counted only."""
+"""Blocks and calls in the queue; further ones are only counted."""
 
 MOST_TRANSACTIONS: Final = 2000
-"""Of all blocks that wait: their rows are held in memory so long."""
+"""Transactions of all blocks in the queue, whose rows are held in memory until they are logged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +26,18 @@ class WaitingBlock:
 
 @dataclass(slots=True)
 class WaitingCall:
-    """A call of an RPC method, or several that came one after another."""
+    """A call of an RPC method, or several consecutive ones."""
 
     method: str
     count: int
     exists: bool = True
     trace: Callable[[], TransactionTrace] | None = None
-    """Executes the call once more where it called console.log; raises as `TracingEngine.trace_call`."""
+    """Executes the call again if it called console.log; raises as `TracingEngine.trace_call`."""
 
 
 @dataclass(slots=True)
 class Counted:
-    """What came when there was no room for it."""
+    """Counts the blocks and calls that arrived while the queue was full."""
 
     first_block: int | None = None
     last_block: int | None = None
@@ -54,7 +54,7 @@ class Counted:
         self.gas_used += block.header.gas_used
 
     def entry(self) -> SummaryEntry:
-        """Return what is said of them."""
+        """Return the log entry for the counts."""
         return SummaryEntry(
             self.first_block, self.last_block, self.transactions, self.gas_used, self.calls
         )
@@ -64,11 +64,11 @@ Waiting = WaitingBlock | WaitingCall | Counted
 
 
 class WaitingLine:
-    """A line with a bound. Any thread may bring something; one takes it.
+    """A bounded queue. Any thread may add to it; a single thread takes from it.
 
     Args:
-        most: Entries of the line.
-        most_transactions: Of all blocks in it.
+        most: Maximum number of entries.
+        most_transactions: Maximum number of transactions of all queued blocks.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class WaitingLine:
         return len(self._line)
 
     def add_block(self, block: AcceptedBlock) -> None:
-        """Let a block wait, or count it."""
+        """Add a block to the queue, or count it if the queue is full."""
         size = len(block.transactions)
         with self._lock:
             if self._is_full() or self._transactions + size > self._most_transactions:
@@ -101,7 +101,7 @@ class WaitingLine:
         exists: bool = True,
         trace: Callable[[], TransactionTrace] | None = None,
     ) -> None:
-        """Let calls wait, count them, or let them be one with those of the same method just before."""
+        """Add calls to the queue, merge them with preceding calls of the same method, or count them if it is full."""
         with self._lock:
             last = self._line[-1] if self._line else None
             if (
@@ -118,7 +118,7 @@ class WaitingLine:
                 self._line.append(WaitingCall(method, count, exists, trace))
 
     def take(self) -> Waiting | None:
-        """Take what came first; None when nothing waits."""
+        """Remove and return the oldest entry; None if the queue is empty."""
         with self._lock:
             if not self._line:
                 return None
@@ -131,7 +131,7 @@ class WaitingLine:
         return len(self._line) >= self._most
 
     def _counted(self) -> Counted:
-        """Return the end of the line, where those are counted who find no room."""
+        """Return the counts at the end of the queue, adding them if they are not there yet."""
         last = self._line[-1] if self._line else None
         if not isinstance(last, Counted):
             last = Counted()

@@ -1,6 +1,6 @@
-"""Authorities of EIP-7702: the accounts whose signatures stand in a type 4 transaction's list.
+"""Authorities of EIP-7702: the accounts that signed the authorizations of a type 4 transaction.
 
-What their signatures let happen to them is the engine's; how the pool treats them is in
+The engine applies the authorizations; the pool's rules for authorities are in
 `pool.delegation`.
 """
 
@@ -26,10 +26,10 @@ def authorization_digest(chain_id: int, address: Address, nonce: int) -> Hash:
 def authorities_of(
     transactions: Sequence[Transaction], recover: RecoverMany
 ) -> list[tuple[Address, ...]]:
-    """Return each transaction's authorities, each of them once, all recovered in one call.
+    """Return each transaction's distinct authorities, all recovered in one call.
 
-    Unspecified: as in go-ethereum nothing but the signature must be valid. An authorization for
-    another chain, or with a nonce that will not be its turn, has an authority too.
+    Unspecified: as in go-ethereum only the signature must be valid. An authorization for
+    another chain, or with a nonce that cannot be next, has an authority too.
     """
     signatures = [_signatures(transaction.authorizations) for transaction in transactions]
     together = list(chain.from_iterable(signatures))
@@ -38,7 +38,7 @@ def authorities_of(
 
 
 def _signatures(authorizations: Sequence[Authorization]) -> list[SignedDigest]:
-    """Return those that can be signatures: recovery wants them checked."""
+    """Return the authorizations whose values are in range, as recovery requires."""
     return [
         SignedDigest(authorization_digest(chain_id, address, nonce), r, s, y_parity)
         for chain_id, address, nonce, y_parity, r, s in authorizations

@@ -1,8 +1,8 @@
-"""Signed transactions from bytes: the types of EIP-2718, canonical RLP only.
+"""Decode signed transactions: the types of EIP-2718, canonical RLP only.
 
-Reading goes in two steps, since recovering a sender costs more than all the rest: `decode_unsigned`
-reads the fields and the digest that was signed, `with_sender` adds the proven sender. Many are recovered
-at once by a `RecoverMany`; `decode_transaction` does all for one. Writing is in `signing`.
+Decoding has two steps, since recovering a sender costs more than everything else: `decode_unsigned`
+reads the fields and the digest that was signed, `with_sender` adds the recovered sender. A `RecoverMany`
+recovers many senders in one call; `decode_transaction` does all steps for one transaction. Encoding is in `signing`.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,12 +34,12 @@ from primitives.hashing import keccak256
 from primitives.secp256k1 import SignedDigest
 
 RecoverMany = Callable[[Sequence[SignedDigest]], Sequence[Address | None]]
-"""Recovers the senders of many signatures at once; None where there is no sender."""
+"""Recovers the senders of many signatures in one call; None for an invalid signature."""
 
 _TYPED = frozenset({ACCESS_LIST, DYNAMIC_FEE, BLOB, SET_CODE})
 
 _UNPROTECTED = frozenset({0, 1, 27, 28})
-"""What v is in a legacy transaction that names no chain; 0 and 1 are never valid."""
+"""Values of v in a legacy transaction without a chain ID; 0 and 1 are never valid."""
 
 _POSITIONED = (
     rlp.ExpectedList,
@@ -51,11 +51,11 @@ _POSITIONED = (
     rlp.TooFewElements,
     rlp.TooManyElements,
 )
-"""The reasons to which go-ethereum's messages add type and place; the others stand alone."""
+"""The errors to whose messages go-ethereum adds type and field; the other messages are used unchanged."""
 
 
 class DecodedTransaction(NamedTuple):
-    """A transaction whose fields were read, but whose signature was not checked yet."""
+    """A transaction whose fields were decoded, but whose signature was not checked yet."""
 
     type: int
     hash: Hash
@@ -75,20 +75,20 @@ class DecodedTransaction(NamedTuple):
     r: int
     s: int
     digest: Hash
-    """What the sender signed."""
+    """The hash that the sender signed."""
     max_fee_per_blob_gas: int = 0
     blob_hashes: tuple[Hash, ...] = ()
 
     @property
     def y_parity(self) -> int:
-        """What v says of the point; outside 0 and 1 when v cannot be right."""
+        """The parity that v encodes; outside 0 and 1 if v is invalid."""
         if self.type != LEGACY:
             return self.v
         return self.v - 27 if self.chain_id is None else (self.v - 35) % 2
 
 
 def decode_transaction(raw: bytes, chain_id: int) -> Transaction:
-    """Read a signed transaction for the chain and recover its sender.
+    """Decode a signed transaction for the chain and recover its sender.
 
     Raises:
         InvalidTransaction: As `decode_unsigned`, `check_signature` and `recover_sender` do.
@@ -99,19 +99,19 @@ def decode_transaction(raw: bytes, chain_id: int) -> Transaction:
 
 
 def decode_unsigned(raw: bytes, *, blobs: bool = False) -> DecodedTransaction:
-    """Read the fields of a signed transaction without looking at the signature.
+    """Decode the fields of a signed transaction without checking the signature.
 
-    Unspecified: integers above 256 bits, which go-ethereum reads and refuses later by what they
-    are, are refused here with its words for 256-bit fields.
+    Unspecified: integers above 256 bits, which go-ethereum decodes and refuses later by their
+    meaning, are refused here with its message for 256-bit fields.
 
     Args:
         raw: The envelope.
-        blobs: Also read one of type 3, which only blocks of chains that others made have.
+        blobs: Also decode type 3, which only blocks of other chains contain.
 
     Raises:
-        TypedTransactionTooShort: There is nothing, or nothing behind the type.
+        TypedTransactionTooShort: The envelope is empty, or has nothing after the type.
         TransactionTypeNotSupported: The type is unknown.
-        BlobTransactionRefused: It is of type 3, which are not read here.
+        BlobTransactionRefused: It is of type 3, and `blobs` is off.
         MalformedTransaction: It is not the canonical RLP of its type.
     """
     if raw and raw[0] > 0x7F:
@@ -126,13 +126,13 @@ def decode_unsigned(raw: bytes, *, blobs: bool = False) -> DecodedTransaction:
 
 
 def check_signature(decoded: DecodedTransaction, chain_id: int) -> None:
-    """Check that a transaction is meant for the chain and that its signature can be one.
+    """Check that a transaction is for this chain and that the values of its signature are in range.
 
     Unspecified: as in go-ethereum a legacy transaction with v 27 or 28 is for every chain, and
     any other v names one, by (v - 35) / 2 in 64-bit arithmetic.
 
     Raises:
-        WrongChainId: It is meant for another chain.
+        WrongChainId: It is for another chain.
         InvalidSignatureValues: v, r or s is outside its range.
     """
     if decoded.chain_id is not None and decoded.chain_id != chain_id:
@@ -142,10 +142,10 @@ def check_signature(decoded: DecodedTransaction, chain_id: int) -> None:
 
 
 def recover_sender(decoded: DecodedTransaction) -> Address:
-    """Return who signed a transaction that `check_signature` let pass.
+    """Return the signer of a transaction that passed `check_signature`.
 
     Raises:
-        SenderNotRecoverable: Nobody can have signed it.
+        SenderNotRecoverable: No key can have made the signature.
     """
     try:
         return secp256k1.recover(*signed_digest(decoded))
@@ -154,12 +154,12 @@ def recover_sender(decoded: DecodedTransaction) -> Address:
 
 
 def signed_digest(decoded: DecodedTransaction) -> SignedDigest:
-    """Return what a batch recovery needs to know of a transaction."""
+    """Return the signature and digest of a transaction for a batch recovery."""
     return SignedDigest(decoded.digest, decoded.r, decoded.s, decoded.y_parity)
 
 
 def with_sender(decoded: DecodedTransaction, sender: Address) -> Transaction:
-    """Return the transaction with the sender that was recovered, or is known from its row."""
+    """Return the transaction with a sender that was recovered, or that its row contains."""
     return Transaction(
         decoded.type,
         decoded.hash,
@@ -189,7 +189,7 @@ def _decode_legacy(raw: bytes) -> DecodedTransaction:
     signed = _without_signature(body, v, r, s)
     chain_id = None if v in _UNPROTECTED else _chain_id_of(v)
     if chain_id is not None:
-        # EIP-155: the signature covers the chain ID and two empty fields in place of itself
+        # EIP-155: the signature covers the chain ID and two empty fields instead of the signature
         signed += rlp.encode_uint(chain_id) + b"\x80\x80"
     return DecodedTransaction(
         type=LEGACY,
@@ -213,7 +213,7 @@ def _decode_legacy(raw: bytes) -> DecodedTransaction:
 
 
 def _chain_id_of(v: int) -> int:
-    """Return which chain a protected legacy transaction names."""
+    """Return the chain ID of a protected legacy transaction."""
     return (v - 35) // 2 if v >> 64 else ((v - 35) % 2**64) // 2
 
 
@@ -236,7 +236,7 @@ def _decode_typed(raw: bytes) -> DecodedTransaction:
         to=to,
         value=value,
         data=data,
-        max_fee_per_gas=fees[-1],  # the tip stands before it; type 1 has one price for both
+        max_fee_per_gas=fees[-1],  # the tip comes before it; type 1 has one price for both
         max_priority_fee_per_gas=fees[0],
         access_list=access_list,
         authorizations=authorizations,
@@ -268,10 +268,10 @@ def _malformed(cause: rlp.RlpError, type_name: str, place: str) -> MalformedTran
 
 
 def _without_signature(body: bytes, v: int, r: int, s: int) -> bytes:
-    """Return the fields before the signature, as they stand: canonical RLP needs no re-encoding."""
+    """Return the unchanged encoding of the fields before the signature: canonical RLP needs no re-encoding."""
     return bytes(body[: len(body) - _size(v) - _size(r) - _size(s)])
 
 
 def _size(number: int) -> int:
-    """Return how many bytes the encoding of an integer of at most 256 bits has."""
+    """Return the length of the encoding of an integer of at most 256 bits, in bytes."""
     return 1 if number < 0x80 else 1 + (number.bit_length() + 7) // 8

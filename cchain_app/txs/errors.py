@@ -1,11 +1,11 @@
-"""Why bytes are no transaction of this chain, in go-ethereum's words.
+"""Reasons why bytes are not a transaction of this chain, with go-ethereum's messages.
 
-What the pool refuses besides has its own tree in `pool.errors`.
+The pool has further reasons to refuse a transaction, which are in `pool.errors`.
 
 InvalidTransaction
-├── TypedTransactionTooShort     nothing, or a type byte alone
-├── TransactionTypeNotSupported  a type byte that means nothing
-├── BlobTransactionRefused       type 3, which this chain does not carry
+├── TypedTransactionTooShort     empty, or only a type byte
+├── TransactionTypeNotSupported  an unknown type byte
+├── BlobTransactionRefused       type 3, which this chain does not support
 ├── MalformedTransaction         not the canonical RLP of its type ("rlp: …")
 └── InvalidSender
     ├── WrongChainId             signed for another chain
@@ -15,7 +15,7 @@ InvalidTransaction
 
 
 class InvalidTransaction(Exception):
-    """Bytes that are no transaction that this chain could ever include."""
+    """Bytes that can never be a transaction of this chain."""
 
 
 class TypedTransactionTooShort(InvalidTransaction):
@@ -26,14 +26,14 @@ class TypedTransactionTooShort(InvalidTransaction):
 
 
 class TransactionTypeNotSupported(InvalidTransaction):
-    """A type byte that no rule knows."""
+    """An unknown type byte."""
 
     def __init__(self) -> None:
         super().__init__("transaction type not supported")
 
 
 class BlobTransactionRefused(InvalidTransaction):
-    """A blob transaction: Ethereum's own, but there are no blobs here."""
+    """A blob transaction, which is valid on Ethereum, but not here."""
 
     def __init__(self) -> None:
         super().__init__("transaction type not supported: tx type 3 not supported by this pool")
@@ -44,14 +44,14 @@ class MalformedTransaction(InvalidTransaction):
 
 
 class InvalidSender(InvalidTransaction):
-    """A transaction that nobody on this chain has signed."""
+    """A transaction without a valid signature for this chain."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"invalid sender: {reason}")
 
 
 class WrongChainId(InvalidSender):
-    """Signed for another chain."""
+    """The transaction is signed for another chain."""
 
     def __init__(self, have: int, want: int) -> None:
         super().__init__(f"invalid chain id for signer: have {have} want {want}")
@@ -60,14 +60,14 @@ class WrongChainId(InvalidSender):
 
 
 class InvalidSignatureValues(InvalidSender):
-    """Values that no signature has; s above half the order included."""
+    """Values out of range for a signature; this includes s above half the order."""
 
     def __init__(self) -> None:
         super().__init__("invalid transaction v, r, s values")
 
 
 class SenderNotRecoverable(InvalidSender):
-    """Values in their ranges that belong to no public key."""
+    """Values within their ranges for which there is no public key."""
 
     def __init__(self) -> None:
         super().__init__("recovery failed")

@@ -1,4 +1,4 @@
-"""The gas that a transaction must bring before its first instruction runs."""
+"""The intrinsic gas that a transaction pays before its first instruction runs."""
 
 from typing import Protocol
 
@@ -9,14 +9,14 @@ from primitives.evm import Address
 TRANSACTION = 21_000
 """Gas of any transaction."""
 CREATION = 32_000
-"""Gas of a contract creation besides (since Homestead)."""
+"""Additional gas of a contract creation (since Homestead)."""
 ZERO_BYTE = 4
 """Gas of a zero byte of data."""
 OTHER_BYTE = 16
 """Gas of any other byte of data (EIP-2028)."""
 OTHER_BYTE_BEFORE_ISTANBUL = 68
 INITCODE_WORD = 2
-"""Gas of 32 bytes of init code, counted up (EIP-3860, since Shanghai)."""
+"""Gas of 32 bytes of init code, rounded up (EIP-3860, since Shanghai)."""
 LISTED_ADDRESS = 2_400
 """Gas of an address in the access list (EIP-2930)."""
 LISTED_SLOT = 1_900
@@ -24,11 +24,11 @@ LISTED_SLOT = 1_900
 AUTHORIZATION = 25_000
 """Gas of an authorization (EIP-7702)."""
 FLOOR_TOKEN = 10
-"""Least gas of a token of data: a zero byte is one, any other is four (EIP-7623)."""
+"""Minimum gas of a token of data: a zero byte is one token, any other is four (EIP-7623)."""
 
 
 class Chargeable(Protocol):
-    """What of a transaction its gas depends on."""
+    """The fields of a transaction that determine its intrinsic gas."""
 
     @property
     def to(self) -> Address | None:
@@ -40,11 +40,11 @@ class Chargeable(Protocol):
 
     @property
     def access_list(self) -> AccessList:
-        """Addresses and storage keys that are announced."""
+        """Addresses and storage keys that are accessed."""
 
     @property
     def authorizations(self) -> tuple[Authorization, ...]:
-        """EIP-7702 permissions."""
+        """EIP-7702 authorizations."""
 
 
 def intrinsic_gas(transaction: Chargeable, fork: str) -> int:
@@ -60,7 +60,7 @@ def intrinsic_gas(transaction: Chargeable, fork: str) -> int:
 
 
 def floor_gas(data: bytes, fork: str) -> int:
-    """Return the least that a transaction with this data pays: 0 before Prague."""
+    """Return the minimum gas of a transaction with this data: 0 before Prague."""
     if not at_least(fork, "prague"):
         return 0
     zeros = data.count(0)

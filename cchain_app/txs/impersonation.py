@@ -1,9 +1,9 @@
-"""Transactions that nobody signed: a development chain takes them for accounts without a key.
+"""Unsigned transactions, which a development chain accepts for impersonated accounts.
 
-In place of a signature they have the sender's address, as r and as s. So those of two senders differ in
-bytes and hash, the bytes are a transaction to every reader, and a sender that is stored beside them can be
-held against them. Recovering one from such a signature gives somebody else, or nobody: who takes signed
-transactions refuses these (`names_sender`). devnet.md 4.
+In place of a signature, r and s contain the sender's address. So transactions of two senders differ in
+bytes and hash, every decoder accepts the bytes, and a sender stored with them can be checked against
+them. Recovery from such a signature gives another account or fails, so code that accepts signed
+transactions must refuse these (`names_sender`). devnet.md 4.
 """
 
 from cchain_app.txs.codec import DecodedTransaction, decode_unsigned, with_sender
@@ -16,9 +16,9 @@ _ADDRESS_BITS = 160
 
 
 def impersonate(transaction: UnsignedTransaction, sender: Address) -> Transaction:
-    """Return a transaction of a sender that nobody signed.
+    """Return an unsigned transaction of an impersonated sender.
 
-    Unspecified: the type's own form of v says parity 0, of type 0 with the chain's ID (EIP-155).
+    Unspecified: v has the type's form for parity 0, for type 0 with the chain's ID (EIP-155).
 
     Raises:
         BlobTransactionRefused: It is of type 3.
@@ -29,10 +29,10 @@ def impersonate(transaction: UnsignedTransaction, sender: Address) -> Transactio
 
 
 def names_sender(decoded: DecodedTransaction) -> bool:
-    """Say whether the place of the signature holds an address, twice."""
+    """Return whether r and s both contain the same address in place of a signature."""
     return decoded.r == decoded.s and not decoded.r >> _ADDRESS_BITS
 
 
 def named_sender(decoded: DecodedTransaction) -> Address:
-    """Return the sender that a transaction names for which `names_sender` holds."""
+    """Return the sender in a transaction for which `names_sender` holds."""
     return Address(decoded.r.to_bytes(20))

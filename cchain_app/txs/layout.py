@@ -1,7 +1,8 @@
-"""The fields of each transaction type, in their order, and how each is read from RLP.
+"""The fields of each transaction type, in order, and the decoder of each from RLP.
 
-Nesting follows the layouts, never the input, so its depth is bounded by them. Names and type names are go-ethereum's, since its messages name them ("rlp: input string too long
-for common.Address, decoding into (types.LegacyTx).To"). What the values mean is in `codec`.
+Nesting follows the layouts, never the input, so the layouts bound its depth. Field and type names are
+go-ethereum's, since they occur in its messages ("rlp: input string too long for common.Address, decoding into
+(types.LegacyTx).To"). `codec` interprets the values.
 """
 
 from collections.abc import Callable
@@ -22,7 +23,7 @@ Element = TypeVar("Element")
 
 
 class Field(NamedTuple):
-    """One field: its name, the type that messages give it, and its reader."""
+    """One field: its name, its type in messages, and its decoder."""
 
     name: str
     type_name: str
@@ -30,26 +31,26 @@ class Field(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """A list of fixed length: what messages call it, and its fields."""
+    """A list of fixed length: its name in messages, and its fields."""
 
     type_name: str
     fields: tuple[Field, ...]
 
 
 class FieldError(Exception):
-    """A field that cannot be read: the `RlpError` is the cause, the message says where."""
+    """A field that cannot be decoded: the `RlpError` is the cause, the message says where."""
 
     def __init__(self, cause: rlp.RlpError, type_name: str, path: str) -> None:
         super().__init__(cause.reason)
         self.cause = cause
         self.type_name = type_name
-        """Of the value that could not be read."""
+        """Type of the value that could not be decoded."""
         self.path = path
-        """From the transaction to the value: ".AccessList[0].Address"; empty for the whole."""
+        """Path from the transaction to the value: ".AccessList[0].Address"; empty for the whole transaction."""
 
 
 def read_fields(payload: bytes, layout: Layout) -> list[Any]:
-    """Read the fields of a layout from a list's payload.
+    """Decode the fields of a layout from a list's payload.
 
     Raises:
         FieldError: A field is missing, superfluous or malformed.
@@ -75,7 +76,7 @@ def _locate(error: rlp.RlpError, layout: Layout, read: int) -> FieldError:
 
 
 def read_struct(item: bytes, layout: Layout) -> list[Any]:
-    """Read a list with the fields of a layout. Raises as `read_fields`."""
+    """Decode a list with the fields of a layout. Raises as `read_fields`."""
     if type(item) is not rlp.RlpList:
         raise FieldError(rlp.ExpectedList(), layout.type_name, "")
     return read_fields(item, layout)
@@ -84,16 +85,16 @@ def read_struct(item: bytes, layout: Layout) -> list[Any]:
 def read_list(
     item: bytes, read: Callable[[bytes], Element], types: tuple[str, str]
 ) -> tuple[Element, ...]:
-    """Read a list of any length; types are the names of the list and of its elements.
+    """Decode a list of any length; types are the names of the list and of its elements.
 
     Raises:
-        FieldError: It is no list, or one of its elements is malformed.
+        FieldError: It is not a list, or one of its elements is malformed.
     """
     if type(item) is not rlp.RlpList:
         raise FieldError(rlp.ExpectedList(), types[0], "")
     values: list[Element] = []
     try:
-        # what was read before an error stays in values and tells the index
+        # values decoded before an error are kept, so their number gives the index
         values.extend(map(read, rlp.iterate(item)))
     except rlp.RlpError as error:
         raise FieldError(error, types[1], f"[{len(values)}]") from error
@@ -263,4 +264,4 @@ LAYOUTS = {
         ),
     ),
 }
-"""By transaction type."""
+"""Layout by transaction type."""

@@ -1,6 +1,7 @@
-"""A transaction or call as a client asks for it: some fields are there, others are for the node to choose.
+"""A transaction or call as requested by a client: the node chooses the missing fields.
 
-What is chosen differs: `eth_call` takes what costs nothing, `eth_fillTransaction` what gets into a block.
+The choice depends on the method: `eth_call` chooses values that cost nothing, `eth_fillTransaction` values with
+which the transaction gets mined.
 """
 
 from typing import NamedTuple
@@ -21,11 +22,11 @@ from primitives.hashing import keccak256
 
 
 class CallRequest(NamedTuple):
-    """A call object as it was sent; None is what was left out."""
+    """A call object as it was sent; None for missing fields."""
 
     sender: Address = ZERO_ADDRESS
     to: Address | None = None
-    """None: the data is init code."""
+    """None: contract creation, with the data as init code."""
     gas: int | None = None
     gas_price: int | None = None
     """Wei."""
@@ -44,11 +45,11 @@ class CallRequest(NamedTuple):
     max_fee_per_blob_gas: int | None = None
     """Wei."""
     wanted_type: int | None = None
-    """The type that was asked for; None: what its fields make it."""
+    """The requested type; None: the type follows from the fields."""
 
     @property
     def type(self) -> int:
-        """The type of transaction that was asked for, or that its fields make it.
+        """The requested transaction type, or the one that follows from the fields.
 
         Unspecified: with a gas price it is of type 0, and of type 1 if it has an access list.
         """
@@ -64,14 +65,14 @@ class CallRequest(NamedTuple):
 
 
 def unsigned(request: CallRequest, *, chain_id: int, nonce: int, gas: int) -> Transaction:
-    """Return the transaction that a request makes, with zeros for its signature.
+    """Return the transaction for a request, with zeros for its signature.
 
-    Its sender is the request's; nothing in its bytes says so. Prices that were left out are zero.
+    Its sender is the request's, although its bytes do not contain it. Missing prices are zero.
 
     Args:
-        request: What was asked for.
-        chain_id: Of the chain it is for.
-        nonce: Of the sender.
+        request: The client's request.
+        chain_id: Chain ID of the transaction.
+        nonce: Nonce of the sender.
         gas: Its gas limit.
     """
     known = None if request.type == LEGACY else chain_id
@@ -103,12 +104,12 @@ def unsigned(request: CallRequest, *, chain_id: int, nonce: int, gas: int) -> Tr
 def to_be_signed(
     request: CallRequest, *, chain_id: int | None, nonce: int, gas: int
 ) -> UnsignedTransaction:
-    """Return what the sender of the transaction that a request makes has to sign.
+    """Return the unsigned transaction for a request, ready to be signed.
 
     Args:
-        request: What was asked for; prices that were left out are zero.
-        chain_id: Of the chain it is for; None, of type 0 alone: it names none.
-        nonce: Of the sender.
+        request: The client's request; missing prices are zero.
+        chain_id: Chain ID of the transaction; None, only for type 0: a transaction without a chain ID.
+        nonce: Nonce of the sender.
         gas: Its gas limit.
     """
     price = request.gas_price

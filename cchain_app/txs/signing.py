@@ -1,6 +1,6 @@
-"""Transactions to bytes: what is signed, and the signed envelope. Reading them is in `codec`.
+"""Encode transactions: the signed content, and the signed envelope. Decoding is in `codec`.
 
-Used for the accounts of a development chain and in tests; a node never signs for anybody else.
+Used for the accounts of a development chain and in tests; a node never signs for other accounts.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from primitives.hashing import keccak256
 
 @dataclass(frozen=True, slots=True)
 class UnsignedTransaction:
-    """What a sender decides before signing. Of type 3 it is the transaction without its blobs."""
+    """A transaction before signing. For type 3 it is the transaction without its blobs."""
 
     type: int
     chain_id: int | None
@@ -32,14 +32,14 @@ class UnsignedTransaction:
     value: int
     """Wei."""
     max_fee_per_gas: int
-    """Wei; of types 0 and 1 the gas price."""
+    """Wei; the gas price for types 0 and 1."""
     max_priority_fee_per_gas: int = 0
-    """Wei; types 0 and 1 do not have it."""
+    """Wei; unused for types 0 and 1."""
     data: bytes = b""
     access_list: AccessList = ()
     authorizations: tuple[Authorization, ...] = ()
     max_fee_per_blob_gas: int = 0
-    """Wei; of type 3 alone, like the next."""
+    """Wei; only for type 3, like the next field."""
     blob_hashes: tuple[Hash, ...] = ()
 
 
@@ -47,19 +47,19 @@ def sign_transaction(transaction: UnsignedTransaction, private_key: bytes) -> by
     """Return the signed envelope, ready to be sent.
 
     Raises:
-        InvalidPrivateKey: The key is none.
+        InvalidPrivateKey: The key is invalid.
     """
     return encode_signed(transaction, secp256k1.sign(signing_digest(transaction), private_key))
 
 
 def encode_signed(transaction: UnsignedTransaction, signature: secp256k1.Signature) -> bytes:
-    """Return the envelope with a signature, whoever's it is."""
+    """Return the envelope with a signature, whatever key made it."""
     tail = map(rlp.encode_uint, (_v(transaction, signature.y_parity), signature.r, signature.s))
     return _envelope(transaction, [*_fields(transaction), *tail])
 
 
 def encode_unsigned(transaction: UnsignedTransaction) -> bytes:
-    """Return the envelope with zeros where the signature will be: what simulations have."""
+    """Return the envelope with zeros instead of the signature, as simulations use it."""
     return _envelope(transaction, [*_fields(transaction), *[rlp.encode_uint(0)] * 3])
 
 
@@ -67,7 +67,7 @@ def signing_digest(transaction: UnsignedTransaction) -> Hash:
     """Return the hash that the sender signs."""
     fields = _fields(transaction)
     if transaction.type == LEGACY and transaction.chain_id is not None:
-        # EIP-155: the chain ID and two empty fields stand where the signature will be
+        # EIP-155: the chain ID and two empty fields take the place of the signature
         fields += [rlp.encode_uint(transaction.chain_id), b"\x80", b"\x80"]
     return keccak256(_envelope(transaction, fields))
 
@@ -75,10 +75,10 @@ def signing_digest(transaction: UnsignedTransaction) -> Hash:
 def sign_authorization(
     chain_id: int, address: Address, nonce: int, private_key: bytes
 ) -> Authorization:
-    """Return the EIP-7702 permission for the code at address; chain ID 0 is every chain.
+    """Return the EIP-7702 authorization for the code at an address; chain ID 0 means every chain.
 
     Raises:
-        InvalidPrivateKey: The key is none.
+        InvalidPrivateKey: The key is invalid.
     """
     signature = secp256k1.sign(authorization_digest(chain_id, address, nonce), private_key)
     return Authorization(chain_id, address, nonce, signature.y_parity, signature.r, signature.s)

@@ -1,4 +1,4 @@
-"""A signed transaction as a value. How it is read from and written to bytes: `codec`."""
+"""A signed transaction as a value. `codec` decodes and `signing` encodes it."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,7 +16,7 @@ GAS_PER_BLOB = 2**17
 AccessList = tuple[tuple[Address, tuple[Slot, ...]], ...]
 
 DELEGATION = bytes.fromhex("ef0100")
-"""What the code of an account begins with that runs another one's: the address follows (EIP-7702)."""
+"""Prefix of a delegating account's code; the address whose code it runs follows (EIP-7702)."""
 
 
 class Authorization(NamedTuple):
@@ -32,15 +32,15 @@ class Authorization(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """A decoded transaction: its signature was checked, so that `sender` is proven, or names it.
+    """A decoded transaction, whose `sender` is proven by its signature or, if impersonated, contained in it.
 
-    The latter is `impersonation`'s, on a development chain alone.
+    Impersonated transactions (`impersonation`) only exist on development chains.
     """
 
     type: int
     hash: Hash
     raw: bytes
-    """The envelope as it travels: type byte and RLP, or RLP alone for a legacy transaction."""
+    """The encoded envelope: type byte and RLP, or only RLP for a legacy transaction."""
     sender: Address
     chain_id: int | None
     """None for a legacy transaction without replay protection (before EIP-155)."""
@@ -53,56 +53,56 @@ class Transaction:
     """Wei."""
     data: bytes
     max_fee_per_gas: int
-    """Wei; of types 0 and 1 the gas price."""
+    """Wei; the gas price for types 0 and 1."""
     max_priority_fee_per_gas: int
-    """Wei; of types 0 and 1 the gas price."""
+    """Wei; the gas price for types 0 and 1."""
     access_list: AccessList
     authorizations: tuple[Authorization, ...]
     v: int
-    """27 or 28, or 35 + 2·chain ID + parity, for type 0; the parity for the others."""
+    """For type 0: 27 or 28, or 35 + 2·chain ID + parity; for the others: the parity."""
     r: int
     s: int
     max_fee_per_blob_gas: int = 0
-    """Wei; only type 3 has it, like the next one (EIP-4844)."""
+    """Wei; only for type 3, like the next field (EIP-4844)."""
     blob_hashes: tuple[Hash, ...] = ()
-    """Versioned hashes; the blobs themselves travel apart."""
+    """Versioned hashes; the blobs themselves are sent separately."""
 
     @property
     def is_impersonated(self) -> bool:
-        """Whether nobody signed it: both numbers of its signature are the sender's address.
+        """Whether it is unsigned: r and s of its signature are the sender's address.
 
-        No key signs so: a signature that recovers to its own r is as hard to find as an address's key.
+        No key makes such a signature: one that recovers to its own r is as hard to find as an address's key.
         """
         return self.r == self.s == int.from_bytes(self.sender)
 
     @property
     def y_parity(self) -> int:
-        """0 or 1: which of two points the signature means."""
+        """0 or 1: which of the two possible points the signature means."""
         if self.type != LEGACY:
             return self.v
         return (self.v - 27) if self.chain_id is None else (self.v - 35) % 2
 
     def effective_gas_price(self, base_fee: int) -> int:
-        """Return what a gas costs in a block with this base fee, in wei (EIP-1559)."""
+        """Return the price of one gas in a block with this base fee, in wei (EIP-1559)."""
         return min(self.max_fee_per_gas, base_fee + self.max_priority_fee_per_gas)
 
     def effective_tip(self, base_fee: int) -> int:
-        """Return what of it goes to the coinbase; negative when the fee cap is too low."""
+        """Return the part of the gas price that the coinbase gets; negative if the fee cap is too low."""
         return min(self.max_fee_per_gas - base_fee, self.max_priority_fee_per_gas)
 
     @property
     def blob_gas(self) -> int:
-        """What it uses of the gas of blobs, which has a price of its own."""
+        """The blob gas that it uses, which has a separate price."""
         return len(self.blob_hashes) * GAS_PER_BLOB
 
     @property
     def cost(self) -> int:
-        """The most that it can take from its sender: gas · fee cap + value, in wei; blobs likewise."""
+        """The most that it can cost its sender: gas · fee cap + value, in wei, plus the same for blobs."""
         of_blobs = self.blob_gas * self.max_fee_per_blob_gas
         return self.gas * self.max_fee_per_gas + of_blobs + self.value
 
 
 def contract_address(sender: Address, nonce: int) -> Address:
-    """Return the address of the contract that a creation with this sender and nonce makes."""
+    """Return the address of the contract that a creation with this sender and nonce creates."""
     encoded = rlp.encode_list((rlp.encode_bytes(sender), rlp.encode_uint(nonce)))
     return Address(keccak256(encoded)[12:])
