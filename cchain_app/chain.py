@@ -145,7 +145,7 @@ class EvmChain:
         self.on_accepted: list[Callable[[Sequence[AcceptedBlock]], None]] = []
         """Called after the commit with blocks that this process accepted; must be quick and not raise."""
         self.local_file = self.new_local_file
-        """Returns the genesis file of a local chain; replaced by `services.composition`, which looks at the stored chain."""
+        """Returns the genesis file of a local chain; `services.composition` sets one that checks the stored chain."""
         self.indexing = IndexingTime(node.profile)
         """How long calls and tokens may be written as rows in one go."""
         self.half_recorded: HalfRecorded | None = None
@@ -268,7 +268,7 @@ class EvmChain:
         if fork is None:
             chain_id = self.find_chain_id() if self.node.network_id == LOCAL else None
             return found if chain_id is None else found.with_chain_id(chain_id)
-        # Its base fee follows from the pin's by EIP-1559 alone, and its gas limit starts from the pin's.
+        # Its base fee follows from the pin's by EIP-1559 alone, and its gas limit remains the pin's.
         config = replace(found.config, chain_id=fork.chain_id, min_base_fee=0)
         return replace(found, config=config, gas_limit=self.node.gas_limit or fork.gas_limit)
 

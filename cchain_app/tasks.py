@@ -68,7 +68,7 @@ def beat() -> dict[str, int]:
 
 @shared_task(name="cchain_app.expire_pool")
 def expire_pool() -> dict[str, int]:
-    """Drop transactions that have waited too long."""
+    """Drop transactions that have been queued for too long."""
     return {"expired": admissions.expire(evm_chain(), now=clock.wall())}
 
 

@@ -204,13 +204,13 @@ class WrongNonce(WrongField):
 
 
 class WrongUnclesHash(WrongField):
-    """Not the hash of the body's uncles; this node's own blocks have none."""
+    """The sha3Uncles is not the hash of the body's uncles; this node's own blocks have no uncles."""
 
     field = "sha3Uncles"
 
 
 class WrongWithdrawalsRoot(WrongField):
-    """Not the root of the body's withdrawals, or present before Shanghai."""
+    """The withdrawals root does not match the body's withdrawals, or is present before Shanghai."""
 
     field = "withdrawalsRoot"
 
@@ -228,49 +228,49 @@ class WrongBeaconRoot(WrongField):
 
 
 class WrongTransactionsRoot(WrongField):
-    """Not the root of the body's transactions."""
+    """The transactions root does not match the body's transactions."""
 
     field = "transactionsRoot"
 
 
 class WrongGasUsed(WrongField):
-    """Not the gas that the transactions use."""
+    """The gas used differs from the gas that the transactions use."""
 
     field = "gasUsed"
 
 
 class WrongBlobGasUsed(WrongField):
-    """Not the blob gas that the body's blobs use, or present before Cancun."""
+    """The blob gas used differs from that of the body's blobs, or is present before Cancun."""
 
     field = "blobGasUsed"
 
 
 class WrongStateRoot(WrongField):
-    """Not the root of the state after the block."""
+    """The state root is not that of the state after the block."""
 
     field = "stateRoot"
 
 
 class WrongReceiptsRoot(WrongField):
-    """Not the root of the transactions' receipts."""
+    """The receipts root does not match the transactions' receipts."""
 
     field = "receiptsRoot"
 
 
 class WrongBloom(WrongField):
-    """Not the bloom of the transactions' logs."""
+    """The bloom does not match the transactions' logs."""
 
     field = "logsBloom"
 
 
 class WrongRequestsHash(WrongField):
-    """Not the hash of the requests that the block makes, or present before Prague."""
+    """The requests hash does not match the block's requests, or is present before Prague."""
 
     field = "requestsHash"
 
 
 class WrongHash(WrongField):
-    """Not the hash of the header that results from executing the block."""
+    """The hash is not that of the header that results from executing the block."""
 
     field = "hash"
 

@@ -84,7 +84,7 @@ def run_estimate(
 
 
 def _transfers(attempt: estimation.Attempt) -> bool:
-    """Return whether the gas of a transfer suffices for the call, which an access list prevents.
+    """Return whether the call succeeds with the gas of a transfer; an access list makes that impossible.
 
     Rejections are ignored here: the run with all gas reports them.
     """

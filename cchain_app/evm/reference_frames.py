@@ -103,8 +103,9 @@ class Frames:
 def begun(message: Any, caller: Step | None) -> Frame:
     """Return a frame as it begins.
 
-    message: The specification's message.
-    caller: The instruction that makes the call; None: the transaction makes it.
+    Args:
+        message: The specification's message.
+        caller: The instruction that makes the call; None: the transaction makes it.
     """
     creation = message.target == Bytes0()
     opcode = (CREATE if creation else CALL) if caller is None else caller.opcode

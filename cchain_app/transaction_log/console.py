@@ -32,7 +32,7 @@ _ELEMENT: Final = (
     r"(?:u?int[0-9]{1,3}|bool|address|bytes[0-9]{1,2})(?:\[[0-9]{0,3}\])?|string|bytes"
 )
 _SCHEMA: Final = re.compile(rf"\((?:{_ELEMENT})(?:,(?:{_ELEMENT})){{0,15}}\)")
-"""Types that are decoded for print. Arrays of strings are excluded: a few bytes could stand for many strings."""
+"""Types that are decoded for print. Arrays of strings are excluded: a few bytes could encode many strings."""
 
 
 def _overloads() -> Iterator[tuple[str, ...]]:
