@@ -1,5 +1,5 @@
-"""The connections of this node: TLS, frames, limits, and one connection's life (p2p.md 1 to 7).
+"""Peer connections: TLS, frames, limits, and the lifecycle of a connection (p2p.md 1 to 7).
 
-Begin with `network`, whose `Network` is what the rooms above see; `peer` is one connection from
-its handshake to its end. asyncio without Django; what the messages mean for a chain is in `sync`.
+Start reading at `network`: its `Network` is the interface for the higher layers. `peer` handles one connection
+from its handshake to its end. The package uses asyncio and no Django. `sync` handles the messages of the chains.
 """

@@ -1,6 +1,6 @@
-"""Which connections of others are let in, before anything of them is read (p2p.md 7). Pure.
+"""Decide which inbound connections are accepted, before anything is read from them (p2p.md 7). Pure.
 
-What has come in and counts is told by `listener`; time is an argument.
+`listener` reports the number of connections; the time is an argument.
 """
 
 from collections import Counter, OrderedDict
@@ -11,31 +11,32 @@ from network_app.peers.errors import CameTooSoon, TooManyArrivals, TooManyInboun
 from network_app.peers.throttle import TokenBucket
 
 PREFIX_BITS = {4: 24, 6: 64}
-"""Of an address, by IP version: what one operator easily has all hosts of."""
+"""Prefix length by IP version. A single operator can easily own all hosts of such a network."""
 LOOPBACK = "loopback"
-"""The prefix of this machine's own addresses, for which no limit holds."""
+"""The prefix of this machine's own addresses, which have no limit."""
 
 
 class Arrivals:
-    """Decides over connections by how many there are, and by who came recently."""
+    """Accepts or rejects connections by their number and by the time of the host's last connection."""
 
     def __init__(self, config: NetworkConfig, now: float) -> None:
         self._config = config
         self._rate = TokenBucket(config.inbound_per_second, config.inbound_per_second, now)
         self._latest: OrderedDict[str, float] = OrderedDict()
-        """When a host was let in, oldest first: as many as the rate lets in before they may again."""
+        """When each host was last accepted, oldest first. Holds only hosts still in their cooldown."""
         self._of_prefix: Counter[str] = Counter()
-        """How many of those there are."""
+        """Number of those hosts in each network."""
 
     def admit(self, host: str, now: float, *, inbound: int) -> None:
-        """Let a connection in that a host opened.
+        """Accept a connection that a host opened.
 
         Raises:
-            TooManyInbound: So many strangers are there whose TLS is up. Some more than there are
-                places for come in: they may be none, or wait to be turned away.
-            CameTooSoon: The host was let in a moment ago, or many of its network were. Loopback may
-                always come.
-            TooManyArrivals: So many came in this second.
+            TooManyInbound: There are too many unknown peers whose TLS handshake is complete. The limit
+                here is above the number of places, because a connection may turn out to be from a
+                known peer, or may still be waiting to be rejected.
+            CameTooSoon: The host, or too many hosts of its network, connected a moment ago. Loopback
+                addresses are exempt.
+            TooManyArrivals: Too many connections were opened in this second.
         """
         config = self._config
         if inbound >= config.max_inbound + config.max_half_open:
@@ -68,7 +69,7 @@ class Arrivals:
 
 
 def prefix_of(host: str) -> str:
-    """Return the network that a host is counted with: a /24, a /64, or LOOPBACK."""
+    """Return the network in which a host is counted: a /24, a /64, or LOOPBACK."""
     try:
         address = ip_address(host.partition("%")[0])
     except ValueError:

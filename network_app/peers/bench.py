@@ -1,6 +1,6 @@
-"""Peers that do not answer are not asked for a while (p2p.md 7). Pure; time is an argument.
+"""Bench peers that do not answer: send them no requests for a while (p2p.md 7). Pure; time is an argument.
 
-Who asks tells of each answer and each failure; what is asked of whom is decided in `sync`.
+The sender of a request reports each answer and each failure; `sync` chooses the peer for each request.
 """
 
 from collections import OrderedDict
@@ -13,21 +13,21 @@ from primitives.ids import NodeID
 HALF_LIFE = 60.0
 """Seconds."""
 CREDIT = 4.0
-"""Answers that a peer is believed to have given before the first: four failures bench nobody."""
+"""Assumed number of answers before the first request, so that four failures do not bench a peer."""
 
 
 @dataclass(slots=True)
 class Record:
-    """How a peer answers for one chain."""
+    """A peer's answers and failures for one chain."""
 
     failures: RunningAverage
     benched_at: float | None = field(default=None)
 
 
 class Bench:
-    """Running averages of failed requests, by peer and chain; those asked latest are remembered.
+    """Running averages of failed requests by peer and chain, for the most recently asked ones.
 
-    Unspecified: the reference benches only while little stake is benched; here whoever asks takes
+    Unspecified: the reference benches only while little stake is benched. Here the sender asks
     a benched peer when there is no other.
     """
 
@@ -45,12 +45,12 @@ class Bench:
         self._observe(node_id, alias, 1.0, now)
 
     def is_benched(self, node_id: NodeID, alias: str, now: float) -> bool:
-        """Say whether a peer is not to be asked."""
+        """Return whether a peer must not be asked."""
         record = self._records.get((node_id, alias))
         if record is None or record.benched_at is None:
             return False
         if now - record.benched_at >= self._config.bench_time:
-            # it begins anew: what it did before is not held against it
+            # restart with a clean record: earlier failures no longer count
             del self._records[node_id, alias]
             return False
         return True
@@ -64,7 +64,7 @@ class Bench:
         return found
 
     def forget(self, node_id: NodeID) -> None:
-        """Forget how a peer has answered, on all chains: it begins anew."""
+        """Discard a peer's record on all chains."""
         for key in [one for one in self._records if one[0] == node_id]:
             del self._records[key]
 
@@ -73,7 +73,7 @@ class Bench:
 
     def _observe(self, node_id: NodeID, alias: str, value: float, now: float) -> None:
         key = node_id, alias
-        self.is_benched(node_id, alias, now)  # forgets what is over
+        self.is_benched(node_id, alias, now)  # discards an expired bench
         record = self._records.get(key)
         if record is None:
             record = Record(RunningAverage(0.0, HALF_LIFE, now, CREDIT))

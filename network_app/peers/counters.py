@@ -1,4 +1,4 @@
-"""What went over the connections since the network began: messages, bytes, failures, endings."""
+"""Counters since the network started: messages, bytes, failures, and closed connections."""
 
 import math
 import time
@@ -9,7 +9,7 @@ from network_app.ports import Totals
 
 
 class RunningAverage:
-    """Halves the weight of an observation with each half life. Times come from one clock, in seconds."""
+    """An average in which an observation loses half its weight each half-life. Times are in seconds of one clock."""
 
     def __init__(self, initial: float, half_life: float, now: float, weight: float = 1.0) -> None:
         self._decay = math.log(2) / half_life
@@ -18,7 +18,7 @@ class RunningAverage:
         self._at = now
 
     def observe(self, value: float, now: float) -> None:
-        """Take an observation in."""
+        """Add an observation."""
         kept = math.exp(-self._decay * max(0.0, now - self._at))
         self._sum = self._sum * kept + value
         self._weight = self._weight * kept + 1.0
@@ -35,18 +35,18 @@ FAILURE_HALF_LIFE = 10.0
 
 
 class Traffic:
-    """Messages in one direction, by kind, and the time of the latest."""
+    """Messages in one direction, by kind, and the time of the latest one."""
 
     def __init__(self, wall: Callable[[], float]) -> None:
         self._wall = wall
         self.messages: Counter[str] = Counter()
         self.bytes: Counter[str] = Counter()
-        """Of frames with their prefix, by kind."""
+        """Bytes of the frames including their length prefix, by kind."""
         self.last_wall: float | None = None
         """Unix seconds."""
 
     def count(self, kind: str, size: int) -> float:
-        """Note a message and its frame's size; return when that was, in Unix seconds."""
+        """Count a message and its frame's size; return the current time in Unix seconds."""
         self.messages[kind] += 1
         self.bytes[kind] += size
         self.last_wall = now = self._wall()
@@ -54,7 +54,7 @@ class Traffic:
 
 
 class Counters:
-    """All counters of a network. Kinds are those of `framing.kind`, and "unreadable"."""
+    """All counters of a network. The kinds are those of `framing.kind`, and "unreadable"."""
 
     def __init__(
         self,
@@ -65,25 +65,25 @@ class Counters:
         self.sent = Traffic(wall)
         self.received = Traffic(wall)
         self.send_failures: Counter[str] = Counter()
-        """By kind; "queued" are those that waited when their connection ended."""
+        """By kind; "queued" counts messages that were still queued when their connection ended."""
         self.times_connected = 0
         self.times_disconnected = 0
         self.ended: Counter[str] = Counter()
-        """Connections and attempts that ended, by the name of the reason's class."""
+        """Ended connections and connection attempts, by the class name of the reason."""
         self._failing = RunningAverage(0.0, FAILURE_HALF_LIFE, clock())
 
     def message_sent(self, kind: str, size: int) -> float:
-        """Note a message that was handed to a connection; return when that was, in Unix seconds."""
+        """Count a message handed to a connection; return the current time in Unix seconds."""
         self._failing.observe(0.0, self._clock())
         return self.sent.count(kind, size)
 
     def send_failed(self, kind: str, count: int = 1) -> None:
-        """Note messages that could not be sent."""
+        """Count messages that could not be sent."""
         self.send_failures[kind] += count
         self._failing.observe(1.0, self._clock())
 
     def connection_ended(self, reason: BaseException) -> None:
-        """Note why a connection, or an attempt at one, is over."""
+        """Count the reason why a connection, or a connection attempt, ended."""
         self.ended[type(reason).__name__] += 1
 
     def totals(self) -> Totals:

@@ -32,11 +32,11 @@ from primitives.identity import CertificateError
 JITTER = 2
 """Seconds by which measured clock offsets may differ before the message changes."""
 GRACE = 10.0
-"""Seconds before failures are logged that are normal while the nodes of a network start."""
+"""Seconds before a failure is logged, because failures are normal while the nodes of a network start."""
 OUTDATED = 120.0
-"""Seconds after which a precise reason gives way to a closed connection, twice the longest wait between dials."""
+"""Seconds after which a closed connection replaces a more precise reason, twice the longest wait between dials."""
 TRANSIENT = frozenset({"unreachable", "closed", "timeout"})
-"""Reasons that may be over with the next dial."""
+"""Reasons that may no longer hold at the next dial."""
 
 STAKING_PORT = (
     "NODE_BOOTSTRAP needs the staking port (9651 by default), not the HTTP port (9650 by default)"
@@ -46,7 +46,7 @@ _log = logging.getLogger(__name__)
 
 
 def explain(address: str, error: Exception) -> DialFailure:
-    """Return the reason why a dialled connection failed, and how to correct it. Pure."""
+    """Return the reason why an outbound connection failed, and how to fix it. Pure."""
     offset = None
     match error:
         case ClocksDiffer():
@@ -99,21 +99,21 @@ class DialFailures:
         self._clock = clock
         self._log_limit = LogLimit(clock)
         self._latest: dict[str, tuple[DialFailure, float]] = {}
-        """The failure of each address, and when it happened."""
+        """The failure at each address, and its time."""
         self._since: dict[str, float] = {}
-        """When each address began to fail."""
+        """Time of the first failure in a row, by address."""
 
     def ended(self, address: str, error: Exception, *, finished: bool) -> None:
-        """Note the end of a connection, or of the attempt at one.
+        """Record the end of a connection or of a connection attempt.
 
         Args:
-            address: The bootstrapper's, as host:port.
-            error: Why it ended.
-            finished: Whether the handshake was finished: the bootstrapper was reached then.
+            address: The bootstrapper's address, as host:port.
+            error: The reason.
+            finished: Whether the handshake was finished, which means that the bootstrapper was reached.
         """
         if finished or isinstance(
             error, NotWanted
-        ):  # this node's own decision, for example a second connection
+        ):  # this node's own decision, for example because of a second connection
             self._latest.pop(address, None)
             self._since.pop(address, None)
             return
@@ -121,7 +121,7 @@ class DialFailures:
         failure = explain(address, error)
         known, at = self._latest.get(address, (failure, now))
         if failure.reason == "closed" and known.reason not in TRANSIENT and now - at < OUTDATED:
-            return  # peers close early connections that follow each other too soon
+            return  # peers close connections that follow each other too soon
         if _is_same_clock(known, failure):
             failure = known
         self._latest[address] = failure, now

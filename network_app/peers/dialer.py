@@ -1,7 +1,6 @@
-"""Addresses that are dialled, again and again while nobody there is connected (p2p.md 5.1, 7).
+"""Addresses that are dialled repeatedly while no peer is connected there (p2p.md 5.1, 7).
 
-Which validators have which addresses is known by `introductions`; a connection's life after it was
-dialled is its own.
+`introductions` knows the validators' addresses; an established connection is handled elsewhere.
 """
 
 import asyncio
@@ -22,24 +21,24 @@ from network_app.ports import DialFailure
 from primitives.ids import NodeID
 
 LONGEST_SHARE = 0.75
-"""At the limit the wait is random from this share of it up: not all come back at one time."""
+"""At the limit, the lowest share of it that a random wait lasts, so that not all nodes dial at the same time."""
 
 
 class BackOff:
-    """Waits that grow with each failure up to a limit, each by a random factor from 1 to 2."""
+    """Waits that grow with each failure up to a limit, each multiplied by a random factor from 1 to 2."""
 
     def __init__(self, first: float, longest: float, chance: random.Random | None = None) -> None:
         self._first = first
         self._longest = longest
-        self._chance = chance or random.Random()  # noqa: S311 spreads load, guards nothing
+        self._chance = chance or random.Random()  # noqa: S311 spreads load, not a security function
         self._next = first
 
     def reset(self) -> None:
-        """Begin anew, after a success."""
+        """Restart with the shortest wait, after a success."""
         self._next = self._first
 
     def wait(self) -> float:
-        """Return the seconds to wait after one more failure."""
+        """Return the seconds to wait after another failure."""
         seconds = self._next
         self._next *= 1.0 + self._chance.random()
         if self._next > self._longest:
@@ -48,7 +47,7 @@ class BackOff:
 
 
 class Address(NamedTuple):
-    """Where somebody listens."""
+    """A host and port on which a node listens."""
 
     host: str
     port: int
@@ -60,11 +59,11 @@ class Address(NamedTuple):
 
 
 class Lived(NamedTuple):
-    """What became of a connection, or of the attempt at one."""
+    """The result of a connection or of a connection attempt."""
 
     reason: Exception
     finished: bool = False
-    """Whether the handshake was."""
+    """Whether the handshake was finished."""
 
 
 @dataclass(slots=True, eq=False)
@@ -72,21 +71,21 @@ class Target:
     """An address that is dialled."""
 
     address: Address
-    """The latest that is known."""
+    """The latest known address."""
     node_id: NodeID | None
-    """Who listens there; of a tracked address this is known once TLS was up."""
+    """The node that listens there. For a tracked address it is known after the first TLS handshake."""
     task: asyncio.Task[None] | None = None
     moved: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when a new address is worth a dial at once."""
+    """Set when a new address should be dialled immediately."""
     moved_at: float = -math.inf
-    """When that was, last."""
+    """Time of the last such move."""
 
 
 class Dialer:
-    """A task for each address.
+    """Runs a task for each address.
 
-    `dial` tells who is there as soon as TLS is up, and returns when the connection is over;
-    `absent` waits until a node has no connection and says whether it had one.
+    `dial` calls its callback with the node ID after the TLS handshake, and returns when the connection
+    has ended. `absent` waits until a node has no connection and returns whether it had one.
     """
 
     def __init__(
@@ -107,22 +106,22 @@ class Dialer:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def track(self, addresses: Sequence[Address]) -> None:
-        """Dial addresses for as long as the network runs, whoever is there."""
+        """Dial addresses for as long as the network runs, whichever nodes listen there."""
         for address in addresses:
             self._tracked.append(self._begin(Target(address, None)))
 
     @property
     def tracked(self) -> list[NodeID]:
-        """Nodes that were found at the tracked addresses, the latest at each."""
+        """Return the node last found at each tracked address."""
         return [target.node_id for target in self._tracked if target.node_id is not None]
 
     @property
     def found(self) -> dict[tuple[str, int], NodeID]:
-        """The tracked addresses at which somebody was found, and the latest there."""
+        """Return the node last found at each tracked address where a node was found."""
         return {one.address: one.node_id for one in self._tracked if one.node_id is not None}
 
     def failures(self, connected: Collection[NodeID]) -> list[DialFailure]:
-        """Return why tracked addresses failed at the last dial, without those whose node is connected."""
+        """Return why tracked addresses failed at the last dial, except for nodes that are connected."""
         latest = self._failures.latest()
         return [
             latest[target.address.text]
@@ -131,14 +130,14 @@ class Dialer:
         ]
 
     def is_tracked(self, node_id: NodeID) -> bool:
-        """Say whether a node was found at a tracked address."""
+        """Return whether a node was found at a tracked address."""
         return any(target.node_id == node_id for target in self._tracked)
 
     def want(self, addresses: Mapping[NodeID, Address]) -> None:
-        """Dial these nodes at these addresses, and no others but the tracked ones.
+        """Dial these nodes at these addresses, and no others except the tracked ones.
 
-        A node that moved is dialled at once, but not again and again: who signs ever new addresses
-        waits between two dials like anybody else.
+        A node with a new address is dialled immediately, but only once in a while: a node that keeps
+        signing new addresses waits between two dials like any other.
         """
         for node_id in self._validators.keys() - addresses.keys():
             _end(self._validators.pop(node_id))
@@ -159,7 +158,7 @@ class Dialer:
         return len(self._tracked) + len(self._validators)
 
     async def stop(self) -> None:
-        """Dial nobody any more."""
+        """Stop all dialling."""
         self._tracked.clear()
         self._validators.clear()
         for task in self._tasks:
@@ -173,7 +172,7 @@ class Dialer:
         return target
 
     async def _keep(self, target: Target) -> None:
-        """Dial whenever nobody is connected from there, after longer and longer waits."""
+        """Dial whenever the node there is not connected, after increasing waits."""
         back_off = BackOff(self._config.first_retry, self._config.longest_retry)
         while True:
             if target.node_id is not None and await self._absent(target.node_id):
@@ -192,14 +191,14 @@ class Dialer:
 
     @staticmethod
     async def _pause(target: Target, seconds: float) -> None:
-        """Wait until the next dial is due, or the node has moved."""
+        """Wait until the next dial is due or the node has a new address."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await target.moved.wait()
         target.moved.clear()
 
     def _met(self, target: Target, node_id: NodeID) -> None:
-        """Remember who is at a tracked address; it may be somebody else than before."""
+        """Store the node ID found at a tracked address; it may differ from the previous one."""
         if target in self._tracked:
             target.node_id = node_id
 

@@ -1,56 +1,56 @@
-"""Why a connection was refused or has ended.
+"""Reasons why a connection was refused or has ended, one class for each reason.
 
-A class stands for one reason. Others come from the rooms whose rules they are: `primitives.identity`
-(certificates), `network_app.wire` (frames), `network_app.handshake` (handshakes and addresses) and
+Other reasons are defined next to the rules they belong to: `primitives.identity` (certificates),
+`network_app.wire` (frames), `network_app.handshake` (handshakes and addresses) and
 `network_app.bloom` (filters).
 
     PeerError
-    ├── NotReached            dialled, and nobody answered
-    ├── ConnectionLost        the other side closed it, or it broke
-    ├── TlsFailed             no TLS came up, or it broke a rule of TLS
-    │   └── HttpInsteadOfTls  the other side is an HTTP server
+    ├── NotReached            no answer to a dial
+    ├── ConnectionLost        the peer closed the connection, or it broke
+    ├── TlsFailed             the TLS handshake failed, or the peer violated TLS later
+    │   └── HttpInsteadOfTls  the peer is an HTTP server
     ├── TimedOut
-    │   ├── TlsTooSlow        TLS was not up in time
-    │   ├── HandshakeTooSlow  the handshake was not finished in time
-    │   ├── NothingRead       nothing came for too long
-    │   └── NothingTaken      the other side takes nothing of what is sent
+    │   ├── TlsTooSlow        the TLS handshake took too long
+    │   ├── HandshakeTooSlow  the handshake took too long
+    │   ├── NothingRead       no bytes arrived for too long
+    │   └── NothingTaken      the peer does not read the data sent to it
     ├── NotWanted
-    │   ├── TooManyHalfOpen   too many connections are without TLS: an old one gives way
-    │   ├── TooManyInbound    too many strangers have connected
-    │   ├── TooManyArrivals   too many connect in this second
-    │   ├── CameTooSoon       the same address, or many beside it, connected a moment ago
-    │   ├── SelfConnection    it leads to this node
-    │   ├── AlreadyConnected  there is one to the same node
-    │   ├── MadeRoom          somebody takes its place who may do more with it
+    │   ├── TooManyHalfOpen   too many connections without TLS: the oldest one is closed
+    │   ├── TooManyInbound    too many unknown peers are connected
+    │   ├── TooManyArrivals   too many connections in this second
+    │   ├── CameTooSoon       the same address, or too many of its network, connected a moment ago
+    │   ├── SelfConnection    the node dialled itself
+    │   ├── AlreadyConnected  the node is connected already
+    │   ├── MadeRoom          an idle connection is closed in favour of a new one
     │   └── Stopped           this node stops
     └── RuleBroken
-        ├── SecondHandshake   it had one
+        ├── SecondHandshake   a second handshake message
         ├── UptimeTooHigh     a ping with more than 100 percent
-        ├── TooManyUnreadable frames again and again that no honest peer sends
-        └── TooManyEarly      more frames than a handshake is made of, and it is not finished
+        ├── TooManyUnreadable repeated frames that no honest peer sends
+        └── TooManyEarly      too many frames before the handshake is finished
 """
 
 
 class PeerError(Exception):
-    """A connection that is not there any more, and why."""
+    """A connection ended or could not be opened; the base class of the reasons."""
 
 
 class NotReached(PeerError):
-    """Nobody answers at an address."""
+    """An address did not answer."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"not reached: {reason}")
 
 
 class ConnectionLost(PeerError):
-    """The other side closed the connection, or it broke."""
+    """The peer closed the connection, or it broke."""
 
     def __init__(self) -> None:
         super().__init__("connection lost")
 
 
 class TlsFailed(PeerError):
-    """TLS did not come up, or was broken later."""
+    """The TLS handshake failed, or the peer violated TLS later."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"TLS failed: {reason}")
@@ -64,32 +64,32 @@ class HttpInsteadOfTls(TlsFailed):
 
 
 class TimedOut(PeerError):
-    """Something took too long."""
+    """An operation took too long."""
 
 
 class TlsTooSlow(TimedOut):
-    """TLS was not up in time."""
+    """The TLS handshake took too long."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"TLS was not up in {seconds:g} s")
 
 
 class HandshakeTooSlow(TimedOut):
-    """The handshake was not finished in time."""
+    """The handshake took too long."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"handshake was not finished in {seconds:g} s")
 
 
 class NothingRead(TimedOut):
-    """No message, or no whole one, for too long."""
+    """No complete message arrived for too long."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"no message in {seconds:g} s")
 
 
 class NothingTaken(TimedOut):
-    """What is sent is not read on the other side."""
+    """The peer does not read the data sent to it."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"peer did not read for {seconds:g} s")
@@ -100,49 +100,49 @@ class NotWanted(PeerError):
 
 
 class TooManyHalfOpen(NotWanted):
-    """Too many connections whose TLS is not up."""
+    """There are too many connections without a completed TLS handshake."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"more than {limit} connections without TLS")
 
 
 class TooManyInbound(NotWanted):
-    """Too many connections that others opened."""
+    """There are too many inbound connections."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"more than {limit} inbound connections")
 
 
 class TooManyArrivals(NotWanted):
-    """Too many connections in a second."""
+    """Too many connections were opened in a second."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"more than {limit} inbound connections a second")
 
 
 class CameTooSoon(NotWanted):
-    """A host that connected a moment ago, or one of a network of which many did."""
+    """The host, or too many hosts of its network, connected a moment ago."""
 
     def __init__(self, host: str, seconds: float) -> None:
         super().__init__(f"{host} connected less than {seconds:g} s ago")
 
 
 class SelfConnection(NotWanted):
-    """This node, reached by one of its own addresses."""
+    """This node reached itself at one of its own addresses."""
 
     def __init__(self) -> None:
         super().__init__("connection to this node itself")
 
 
 class AlreadyConnected(NotWanted):
-    """One connection to a node is enough."""
+    """The node already has a connection."""
 
     def __init__(self) -> None:
         super().__init__("already connected to this node")
 
 
 class MadeRoom(NotWanted):
-    """All places are taken, and this one was of no use."""
+    """All places were taken, and this connection was idle."""
 
     def __init__(self) -> None:
         super().__init__("somebody else takes this place")
@@ -156,18 +156,18 @@ class Stopped(NotWanted):
 
 
 class RuleBroken(PeerError):
-    """The peer did what no peer does."""
+    """The peer broke a rule of the protocol."""
 
 
 class SecondHandshake(RuleBroken):
-    """A handshake after the first one."""
+    """The peer sent a second handshake message."""
 
     def __init__(self) -> None:
         super().__init__("second handshake")
 
 
 class UptimeTooHigh(RuleBroken):
-    """More uptime than there is time."""
+    """The peer reported an uptime above 100 percent."""
 
     def __init__(self, uptime: int) -> None:
         super().__init__(f"uptime of {uptime} percent is above 100")
@@ -175,14 +175,14 @@ class UptimeTooHigh(RuleBroken):
 
 
 class TooManyUnreadable(RuleBroken):
-    """Frames that nobody can read."""
+    """The peer sent several unreadable frames."""
 
     def __init__(self, count: int) -> None:
         super().__init__(f"{count} unreadable frames")
 
 
 class TooManyEarly(RuleBroken):
-    """Frames without end before the handshake is finished."""
+    """The peer sent too many frames before its handshake was finished."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"more than {limit} frames before the end of the handshake")

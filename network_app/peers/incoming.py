@@ -1,7 +1,7 @@
-"""The messages of one peer, from its bytes to the work that they are (p2p.md 2, 7).
+"""Incoming messages of one peer, from its bytes to their processing (p2p.md 2, 7).
 
-They are read one after the other, each after it was waited for long enough; those that take time are worked off
-beside each other.
+Messages are read one after the other, each after the delay that the rate limit demands. Slow messages are processed
+concurrently.
 """
 
 import asyncio
@@ -30,13 +30,13 @@ from network_app.wire.p2p_pb2 import Message
 from primitives.ids import NodeID
 
 AT_A_STRETCH = 16
-"""Messages that are read before others have a turn, when all are there already."""
+"""Messages read in a row, if they have already arrived, before other connections get a turn."""
 MOST_UNREADABLE = 8
-"""Frames of a connection that no honest peer sends, and that are forgiven but for the last."""
+"""Frames that no honest peer sends, after which a connection is closed. All before the last are tolerated."""
 MOST_EARLY = 32
-"""Frames that are read before the handshake is finished. Honest peers send three to five."""
+"""Frames read before the handshake is finished. Honest peers send three to five."""
 LONGEST_NAP = 1.0
-"""Seconds after which a reader that waits looks anew: others may have left it more to read."""
+"""Seconds after which a waiting reader checks again, because its share may have grown."""
 
 NOT_WORKED_OFF = "a message of %s was not worked off"
 
@@ -44,7 +44,7 @@ _log = logging.getLogger(__name__)
 
 
 class Held(NamedTuple):
-    """A message, and the bytes that it takes until they are given back."""
+    """A message, and the bytes reserved for it until they are released."""
 
     kind: str
     message: Message
@@ -52,7 +52,7 @@ class Held(NamedTuple):
 
 
 class IncomingMessages:
-    """Reads frames no faster than the peer's pace, and only while there is room in the pool."""
+    """Reads frames no faster than the peer's rate allows, and only while the byte pool has space."""
 
     def __init__(
         self, node_id: NodeID, stream: Stream, pace: Pace, pool: BytePool, counters: Counters
@@ -65,25 +65,25 @@ class IncomingMessages:
         self._loop = asyncio.get_running_loop()
         self._read = 0
         self._owes = False
-        """Whether what was read is not paid for."""
+        """Whether the bytes read so far exceed the peer's rate."""
         self._unreadable = 0
         self.early = True
-        """Whether the handshake is not finished: until then little is read."""
+        """Whether the handshake is unfinished; until then little is read."""
         self.waiting_since: float | None = None
-        """Since when the peer lets us wait for bytes (the loop's time); None while we let it wait."""
+        """When this node began to wait for the peer's bytes (the loop's time); None while it does not read."""
         self.last_received = time.time()
         """Unix seconds."""
 
     async def next(self) -> Held | None:
-        """Return the next message; None for a frame of which none is read.
+        """Return the next message, or None for a frame that is unreadable.
 
         Raises:
-            FrameTooLarge: The peer announced more than a frame may have.
-            TooManyEarly: It sends on and on and does not finish its handshake.
-            TooManyUnreadable: It sends what nobody can read, again and again.
-            PeerError: The connection is over.
+            FrameTooLarge: The peer announced a frame larger than the limit.
+            TooManyEarly: The peer keeps sending frames and does not finish its handshake.
+            TooManyUnreadable: The peer keeps sending unreadable frames.
+            PeerError: The connection has ended.
         """
-        # What is there already, or may be had at once, is not waited for: that alone takes time.
+        # Bytes that have arrived, or are available immediately, are taken without an await: that saves time.
         prefix = self._stream.take(framing.PREFIX) or await self._wait_for(framing.PREFIX)
         size = framing.frame_size(prefix, early=self.early)
         self._read += 1
@@ -96,10 +96,10 @@ class IncomingMessages:
         message = None
         try:
             payload = self._stream.take(size) or await self._wait_for(size)
-            # not before: who announces much and sends nothing costs nobody anything
+            # not earlier: a peer that announces a large frame and sends nothing must not cost others anything
             self.charge(frame_cost(size))
             unpacked = self._unpack(payload, lease)
-            if isinstance(unpacked, int):  # while it waits it is kept as it came
+            if isinstance(unpacked, int):  # keep the compressed payload while waiting
                 await self._pool.extend(lease, unpacked)
                 unpacked = framing.decode(payload)
             message = unpacked
@@ -115,7 +115,7 @@ class IncomingMessages:
         return Held(kind, message, lease)
 
     def charge(self, cost: int) -> None:
-        """Take more of what the peer may send, for work that it causes."""
+        """Charge the peer's rate for work that a message causes."""
         self._owes = self._pace.take(cost, self._loop.time(), alone=self.early) > 0
 
     async def _wait_for(self, size: int) -> bytes:
@@ -126,7 +126,7 @@ class IncomingMessages:
             self.waiting_since = None
 
     async def _take_turn(self) -> None:
-        """Wait until what came before is paid for, and leave the loop to others now and then."""
+        """Wait until the previous messages are within the rate, and yield to the event loop now and then."""
         if self.early and self._read > MOST_EARLY:
             raise TooManyEarly(MOST_EARLY)
         if self._read % AT_A_STRETCH == 0:
@@ -136,10 +136,10 @@ class IncomingMessages:
         self._owes = False
 
     def _unpack(self, payload: bytes, lease: Lease) -> Message | int:
-        """Unpack a frame. What is in it takes room too, and there may be more than came.
+        """Decompress and parse a frame. Its content needs space in the pool too and may exceed the frame.
 
         Returns:
-            The message, or the bytes that it takes more than there is room for now.
+            The message, or the number of bytes it needs beyond the space that is free now.
         """
         content = framing.unpack(payload, early=self.early)
         extra = len(content) - len(payload)
@@ -150,7 +150,7 @@ class IncomingMessages:
         return framing.parse(content)
 
     def _hold_against(self, error: UnreadableMessage) -> None:
-        """Charge the dearest that a frame can be: how far it was unpacked is not known."""
+        """Charge the highest cost of a frame, because it is unknown how much of it was decompressed."""
         if not isinstance(error, Unreadable):
             return
         self.charge(unpacking_cost(0, framing.MAX_FRAME))
@@ -163,7 +163,10 @@ class IncomingMessages:
 
 
 class Workload:
-    """So many messages at a time, of a stranger few; each keeps its lease until it is done."""
+    """Messages processed concurrently, up to a limit that is lower for unknown peers.
+
+    Each message keeps its lease until it is processed.
+    """
 
     def __init__(
         self,
@@ -185,7 +188,7 @@ class Workload:
         return len(self._tasks)
 
     async def begin(self, message: Message, lease: Lease) -> None:
-        """Hand a message to the rooms above once there is room for its work."""
+        """Pass a message to the handler as soon as the limit permits."""
         config = self._config
         limit = config.stranger_messages if self._is_stranger() else config.peer_messages
         if len(self._tasks) >= limit:
@@ -208,7 +211,7 @@ class Workload:
         task.add_done_callback(partial(self._done, lease=lease))
 
     async def settle(self, seconds: float) -> None:
-        """Let what was begun be finished; what takes longer is cancelled."""
+        """Wait for the messages in progress; cancel those that take longer than `seconds`."""
         try:
             if self._tasks:
                 await asyncio.wait(self._tasks, timeout=seconds)

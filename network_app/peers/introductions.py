@@ -1,7 +1,7 @@
-"""What this node says of itself, what it believes of others, and which addresses it passes on.
+"""Handshakes and peer lists: this node's claims, checks of other nodes' claims, and gossip of addresses.
 
-The rules of a handshake are in `network_app.handshake`, those of the known addresses in
-`network_app.gossip.addresses`; here they meet this node's keys, its clock and its validators.
+`network_app.handshake` has the rules of a handshake, `network_app.gossip.addresses` those of known
+addresses. This module applies them with this node's keys, clock and validators.
 """
 
 import time
@@ -32,8 +32,8 @@ from primitives.ids import NodeID
 class Introductions:
     """This node's part in handshakes and in the gossip of addresses.
 
-    `is_tracked` says of which nodes, besides validators, the addresses are kept and told on;
-    `news` is called when a new one is there to be dialled.
+    `is_tracked` returns whether the address of a node is stored and passed on although the node does not
+    validate. `news` is called when there is a new address to dial.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Introductions:
         )
 
     def is_validator(self, node_id: NodeID) -> bool:
-        """Say whether a node validates the Primary Network now."""
+        """Return whether a node is currently a validator of the Primary Network."""
         return node_id in self._directory.validators()
 
     def key_of(self, node_id: NodeID) -> bytes | None:
@@ -70,7 +70,7 @@ class Introductions:
     # --- handshakes ---
 
     def handshake(self) -> Handshake:
-        """Return our own."""
+        """Return this node's handshake."""
         now = self._wall()
         return handshakes.make(
             network_id=self._config.network_id,
@@ -83,10 +83,10 @@ class Introductions:
         )
 
     def check(self, handshake: Handshake, certificate_der: bytes) -> PeerFacts:
-        """Believe a peer's.
+        """Check a peer's handshake and return its claims.
 
         Raises:
-            HandshakeError: It breaks a rule.
+            HandshakeError: The handshake breaks a rule.
         """
         return handshakes.check(
             handshake,
@@ -99,12 +99,13 @@ class Introductions:
         )
 
     def check_again(self, node_id: NodeID, facts: PeerFacts, checked: bytes | None) -> bytes | None:
-        """Check what changes with the time and the validators; return the key that fits now.
+        """Repeat the checks that depend on the time and the validators; return the current BLS key.
 
-        `checked` is the key that did before: checking costs most of a ping.
+        `checked` is the key of the last check. It is not checked again, because that would take most of
+        the time of a ping.
 
         Raises:
-            HandshakeError: It does not hold any more.
+            HandshakeError: The claims are no longer valid.
         """
         check_compatible(facts.version, upgraded=self._is_upgraded())
         key = self.key_of(node_id)
@@ -121,17 +122,17 @@ class Introductions:
         return len(self._book)
 
     def met(self, certificate_der: bytes, claim: SignedIP) -> None:
-        """Keep the address that a peer told in its handshake."""
+        """Store the address that a peer claimed in its handshake."""
         if self._book.add(NodeClaim(node_id_of(certificate_der), certificate_der, claim)):
             self._news()
 
     def learn(self, peer_list: PeerList) -> None:
-        """Keep those addresses that a peer passes on and that are wanted.
+        """Store the wanted addresses from a peer's list.
 
-        Unspecified: of a list that is longer than any answer may be, the rest is not looked at.
+        Unspecified: the part of a list that exceeds the maximal length of an answer is ignored.
 
         Raises:
-            HandshakeError: One of them is malformed, or one that is wanted is forged.
+            HandshakeError: An address is malformed, or a wanted one is forged.
         """
         found = False
         for passed_on in peer_list.claimed_ip_ports[: self._config.peer_list_size]:
@@ -143,7 +144,7 @@ class Introductions:
             self._news()
 
     def request(self) -> GetPeerList:
-        """Return the question for addresses that we do not know."""
+        """Return a request for addresses that this node does not know."""
         entries, salt = self._book.known_peers(self._wall())
         return GetPeerList(
             known_peers=FilterMessage(filter=entries, salt=salt),
@@ -151,7 +152,7 @@ class Introductions:
         )
 
     def peer_list(self, known: BloomFilter, asker: NodeID) -> Message:
-        """Return addresses that a peer does not know, perhaps none."""
+        """Return addresses that a peer does not know; the list may be empty."""
         told = self._book.sample(known, self._config.peer_list_size, asker=asker)
         return Message(
             peer_list=PeerList(
@@ -160,18 +161,18 @@ class Introductions:
         )
 
     def answer(self, request: GetPeerList, asker: NodeID) -> Message | None:
-        """Answer a question for addresses; None if there is nothing to tell.
+        """Return the answer to a request for addresses; None if there are no addresses to send.
 
         Raises:
-            InvalidKnownPeers: Its filter is none.
+            InvalidKnownPeers: The request's filter is invalid.
         """
         told = self.peer_list(handshakes.read_filter(request.known_peers), asker)
         return told if told.peer_list.claimed_ip_ports else None
 
     def addresses(self) -> dict[NodeID, Address]:
-        """Return where validators are to be dialled, as far as that is known and allowed.
+        """Return the addresses at which to dial validators, where known and allowed.
 
-        A claim of an address that must not be dialled is kept and passed on, since other nodes may reach it.
+        An address that must not be dialled is kept and passed on, because other nodes may reach it.
         """
         return {
             node_id: Address(str(claimed.claim.ip), claimed.claim.port)

@@ -1,6 +1,6 @@
-"""Timers of one connection: what must not last too long, and what is done again and again.
+"""Timers of one connection: timeouts and repeated calls.
 
-They cost nothing while messages come: a timer looks, when it is due, how long it really was.
+They cost nothing while messages arrive: when a timer is due, it checks how long the state has really lasted.
 """
 
 import asyncio
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 
 class Watch:
-    """Calls `expired` when something has lasted for some seconds without a break."""
+    """Calls `expired` when a state has lasted for some seconds without interruption."""
 
     def __init__(
         self, seconds: float, since: Callable[[], float | None], expired: Callable[[], None]
@@ -16,7 +16,7 @@ class Watch:
         self._loop = asyncio.get_running_loop()
         self._seconds = seconds
         self._since = since
-        """When it began (the loop's time), None while it does not last."""
+        """When the state began (the loop's time), None while it does not hold."""
         self._expired = expired
         self._timer = self._loop.call_later(seconds, self._look)
 
@@ -30,12 +30,12 @@ class Watch:
             self._timer = self._loop.call_at(due, self._look)
 
     def cancel(self) -> None:
-        """Stop looking."""
+        """Stop the timer."""
         self._timer.cancel()
 
 
 class Repeat:
-    """Calls something each so many seconds."""
+    """Calls a function at a fixed interval."""
 
     def __init__(self, seconds: float, call: Callable[[], None]) -> None:
         self._loop = asyncio.get_running_loop()

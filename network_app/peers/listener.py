@@ -1,4 +1,4 @@
-"""Connections that others open: let in or turned away before TLS costs anything (p2p.md 1, 7)."""
+"""Inbound connections: accepted or rejected before TLS costs anything (p2p.md 1, 7)."""
 
 import asyncio
 import time
@@ -15,11 +15,11 @@ from network_app.peers.tls import accepting
 from primitives.sockets import bound_sockets
 
 BACKLOG = 128
-"""Connections that the operating system keeps while the loop is busy."""
+"""Connections that the operating system queues while the loop is busy."""
 
 
 class Listener:
-    """Listens on an address. `arrived` is called with each connection that is let in."""
+    """Listens on an address. `arrived` is called with each accepted connection."""
 
     def __init__(
         self,
@@ -38,15 +38,15 @@ class Listener:
         self._servers: list[asyncio.Server] = []
         self._inside: set[Stream] = set()
         self._strangers: set[Stream] = set()
-        """Of those inside, the ones that count: all until they are known."""
+        """Accepted connections that count against the limit: all until their peer turns out to be known."""
         self._half_open: dict[Stream, str] = {}
-        """Those without TLS, oldest first, by the prefix of their address."""
+        """Connections without TLS, oldest first, with the prefix of their address."""
 
     async def bind(self, host: str, port: int) -> int:
-        """Take an address; return the port, which is a free one for 0.
+        """Bind to an address; return the port, which is a free one if `port` is 0.
 
         Raises:
-            OSError: The address cannot be had.
+            OSError: The address is not available.
         """
         loop = asyncio.get_running_loop()
         for bound in bound_sockets(host, port):
@@ -57,20 +57,20 @@ class Listener:
         return int(self._servers[0].sockets[0].getsockname()[1])
 
     async def serve(self) -> None:
-        """Begin to listen."""
+        """Start to listen."""
         for server in self._servers:
             await server.start_serving()
 
     def stop(self) -> None:
-        """Listen no longer. Connections that are there stay.
+        """Stop listening. Established connections stay open.
 
-        The server's `wait_closed` would wait for them since Python 3.12, and they end later.
+        Since Python 3.12 the server's `wait_closed` would wait for them, and they end later.
         """
         while self._servers:
             self._servers.pop().close()
 
     async def turn_out(self) -> None:
-        """End the connections that nobody has taken over."""
+        """Close the accepted connections that have no task yet."""
         for stream in list(self._inside):
             stream.abort()
             await stream.closed.wait()
@@ -78,29 +78,29 @@ class Listener:
 
     @property
     def half_open(self) -> int:
-        """Connections whose TLS is not up."""
+        """Number of connections without a completed TLS handshake."""
         return len(self._half_open)
 
     @property
     def inside(self) -> int:
-        """Connections that were let in and are not over."""
+        """Number of accepted connections that have not ended."""
         return len(self._inside)
 
     @property
     def seated(self) -> int:
-        """Strangers whose TLS is up. Those without it have a limit of their own."""
+        """Number of unknown peers with completed TLS. Connections without TLS have their own limit."""
         return len(self._strangers) - len(self._half_open)
 
     def secured(self, stream: Stream) -> None:
-        """Note that a connection's TLS is up."""
+        """Note that a connection's TLS handshake is complete."""
         self._half_open.pop(stream, None)
 
     def takes_no_place(self, stream: Stream) -> None:
-        """Note that a connection is no stranger's, or that its place is free already."""
+        """Note that a connection counts no longer: its peer is known, or its place is already free."""
         self._strangers.discard(stream)
 
     def left(self, stream: Stream) -> None:
-        """Note that a connection is over."""
+        """Note that a connection has ended."""
         self._half_open.pop(stream, None)
         self._strangers.discard(stream)
         self._inside.discard(stream)
@@ -123,7 +123,7 @@ class Listener:
         return True
 
     def _close_half_open(self) -> None:
-        """Close the oldest of the network that has most: silent ones do not keep others out."""
+        """Close the oldest one of the network with most connections: silent hosts must not block others."""
         ((crowd, _),) = Counter(self._half_open.values()).most_common(1)
         oldest = next(one for one, prefix in self._half_open.items() if prefix == crowd)
         del self._half_open[oldest]

@@ -1,4 +1,4 @@
-"""Each connection in a task of its own, from the socket to the end of the last message's work."""
+"""Tasks of the connections, one each, from the open socket until the last message is processed."""
 
 import asyncio
 import logging
@@ -17,9 +17,9 @@ from primitives.identity import CertificateError
 from primitives.ids import NodeID
 
 REASONS = (PeerError, HandshakeError, WireError, BloomError, CertificateError)
-"""Why connections end. Anything else is a fault of our own."""
+"""Expected reasons why connections end. Any other exception is a bug in this node."""
 SETTLING = 15.0
-"""Seconds in which messages of an ended connection may still be worked off; its place stays taken."""
+"""Seconds in which messages of an ended connection may still be processed; its place stays taken."""
 
 _log = logging.getLogger(__name__)
 
@@ -38,19 +38,19 @@ class Lives:
         return len(self._tasks)
 
     def arrive(self, stream: Stream) -> None:
-        """Let a connection live that somebody else opened."""
+        """Run a connection that another node opened."""
         _ = self._begin(stream, self._live(stream, _ignore, outbound=False))
 
     async def dialled(self, stream: Stream, met: Callable[[NodeID], None]) -> Lived:
-        """Let a connection live that we opened; `met` is told who it is.
+        """Run a connection that this node opened; `met` is called with the peer's node ID.
 
-        It outlives this call if that is cancelled.
+        The connection continues if this call is cancelled.
         """
         task = self._begin(stream, self._live(stream, met, outbound=True))
         return await asyncio.shield(task)
 
     async def stop(self) -> None:
-        """End all connections, and wait for their sockets to be gone."""
+        """End all connections, and wait until their sockets are closed."""
         self._stopping = True
         peers = list(self._roster)
         for peer in peers:
@@ -62,7 +62,7 @@ class Lives:
                 task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for stream in streams:
-            stream.abort()  # of a task that was cancelled before its first step
+            stream.abort()  # its task may have been cancelled before its first step
             await stream.closed.wait()
 
     def _begin(self, stream: Stream, live: Coroutine[None, None, Lived]) -> asyncio.Task[Lived]:
@@ -110,7 +110,9 @@ class Lives:
             await peer.run()
         finally:
             peer.outbox.close()
-            self._listener.takes_no_place(stream)  # its place is free, whatever is still worked off
+            self._listener.takes_no_place(
+                stream
+            )  # frees its place even while messages are processed
             try:
                 self._left(peer)
             finally:

@@ -1,7 +1,6 @@
-"""The connections of this node as the rooms above see them: `ports.PeerNetwork` (p2p.md 1 to 7).
+"""This node's connections as the higher layers see them: `ports.PeerNetwork` (p2p.md 1 to 7).
 
-Here its parts are put together. What a peer says is read in `peer`; how a connection begins and
-ends is in `lives`.
+This module combines the parts. `peer` reads a peer's messages; `lives` starts and ends connections.
 """
 
 import asyncio
@@ -39,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """What is there between start and stop."""
+    """The objects that exist between start and stop."""
 
     port: int
     introductions: Introductions
@@ -48,15 +47,15 @@ class Running:
 
 
 class Network:
-    """All connections, on the event loop that `start` is called on. It is started once.
+    """All connections, on the event loop that calls `start`. It can be started once.
 
     Args:
         identity: This node's keys.
         config: Limits and periods.
-        directory: Who validates.
+        directory: The validators.
         listen: Host and port; port 0 is a free one.
-        advertised: IP and port that peers are told; port 0 is the one that is listened on.
-        tracked: Addresses that are dialled always, whoever is there (bootstrappers).
+        advertised: IP and port that peers receive; port 0 is the port that is listened on.
+        tracked: Addresses that are always dialled, whichever nodes listen there (bootstrappers).
     """
 
     def __init__(
@@ -79,7 +78,7 @@ class Network:
         self._context = tls.make_context(identity)
         self._buffer = bytearray(CHUNK)
         self.roster = Roster(identity.node_id, config)
-        """Who is connected."""
+        """The connected peers."""
         self._dialer = Dialer(config, self._dial, self.roster.absent)
         self._listener = Listener(
             self._context, config, self._buffer, self._arrived, self.counters.connection_ended
@@ -87,13 +86,13 @@ class Network:
         self._running: Running | None = None
 
     async def start(self, handler: MessageHandler) -> None:
-        """Listen, and begin to dial.
+        """Listen, and start to dial.
 
         Args:
-            handler: What is told of peers, and gets the chains' messages.
+            handler: Receives the events of peers and the messages of the chains.
 
         Raises:
-            OSError: The address to listen on cannot be had.
+            OSError: The address to listen on is not available.
         """
         port = await self._listener.bind(*self._listen)
         introductions = Introductions(
@@ -114,7 +113,7 @@ class Network:
         _log.debug("%s listens on port %d", self.node_id, port)
 
     async def stop(self) -> None:
-        """End everything; no task and no socket is left."""
+        """End all tasks and close all sockets."""
         running, self._running = self._running, None
         self._listener.stop()
         await self._dialer.stop()
@@ -123,41 +122,41 @@ class Network:
             await running.lives.stop()
         await self._listener.turn_out()
 
-    # --- what the rooms above ask for ---
+    # --- interface for the higher layers ---
 
     @property
     def node_id(self) -> NodeID:
-        """This node."""
+        """This node's ID."""
         return self._identity.node_id
 
     @property
     def port(self) -> int:
-        """The port that is listened on, once started."""
+        """The port that is listened on, after the start."""
         assert self._running is not None
         return self._running.port
 
     def connected(self) -> Mapping[NodeID, PeerInfo]:
-        """Return the peers whose handshake is finished, as of now."""
+        """Return the peers whose handshake is currently finished."""
         return self.roster.connected()
 
     def tracked_nodes(self) -> Mapping[tuple[str, int], NodeID]:
-        """Return who was found at the tracked addresses, this node itself included."""
+        """Return the nodes found at the tracked addresses, including this node itself."""
         return self._dialer.found
 
     def tracked_peers(self) -> set[NodeID]:
-        """Return those that are connected of the nodes at tracked addresses."""
+        """Return the connected nodes that were found at tracked addresses."""
         return {node_id for node_id in self._dialer.tracked if self.roster.get(node_id)}
 
     def dial_failures(self) -> list[DialFailure]:
-        """Return why tracked addresses cannot be connected to; nothing for those that are."""
+        """Return why tracked addresses cannot be reached, without the connected ones."""
         return self._dialer.failures(self.connected())
 
     def known_addresses(self) -> int:
-        """Return of how many nodes an address is known."""
+        """Return the number of nodes whose address is known."""
         return len(self._running.introductions) if self._running is not None else 0
 
     def send(self, node_id: NodeID, message: Message | Packed) -> bool:
-        """Send a message, or queue it; False when the peer is not there or its queue is full."""
+        """Send or queue a message; return False if the peer is not connected or its queue is full."""
         peer = self.roster.get(node_id)
         if peer is None:
             name = framing.kind(message) if isinstance(message, Message) else message.kind
@@ -166,20 +165,20 @@ class Network:
         return peer.send(message)
 
     def totals(self) -> Totals:
-        """Return the counters' sums."""
+        """Return the sums of the counters."""
         return self.counters.totals()
 
-    # --- how it works ---
+    # --- internals ---
 
     def _is_validator(self, node_id: NodeID) -> bool:
         return node_id in self._directory.validators()
 
     def _is_known(self, node_id: NodeID) -> bool:
-        """Say whether a node validates or was found at a tracked address: it is no stranger."""
+        """Return whether a node is known: it validates or was found at a tracked address."""
         return self._is_validator(node_id) or self._dialer.is_tracked(node_id)
 
     def _claim(self, port: int) -> NodeClaim:
-        """Sign this node's address, once for this run."""
+        """Sign this node's address, once for each start."""
         host, advertised_port = self._advertised
         own = self._identity
         claim = sign_ip(
@@ -210,7 +209,7 @@ class Network:
             self._running.lives.arrive(stream)
 
     async def _dial(self, address: Address, met: Callable[[NodeID], None]) -> Lived:
-        """Connect to an address and return when that is over."""
+        """Connect to an address and return when the connection has ended."""
         seconds = self._config.dial_timeout
         try:
             async with asyncio.timeout(seconds):
@@ -219,7 +218,7 @@ class Network:
             return self._not_reached(f"no answer in {seconds:g} s")
         except OSError as error:
             return self._not_reached(error.strerror or str(error))
-        except ValueError as error:  # a name that is none
+        except ValueError as error:  # an invalid host name
             return self._not_reached(str(error))
         if self._running is None:
             stream.abort()
@@ -235,20 +234,20 @@ class Network:
         return stream
 
     def _source(self, address: Address) -> tuple[str, int] | None:
-        """Return where to dial from: the address that is listened on, where it is one.
+        """Return the local address to dial from: the address that is listened on, if it is a specific one.
 
-        Unspecified: the reference lets the system choose. Firewalls that know a node by its address
-        see that one then, and nodes on one machine can be told apart.
+        Unspecified: the reference lets the system choose. With a fixed address, firewalls that know a node by
+        its address recognize it, and nodes on one machine can be distinguished.
         """
         host, _ = self._listen
         try:
             own, other = ip_address(host), ip_address(address.host)
         except ValueError:
-            return None  # a name
+            return None  # a host name
         if own.is_unspecified or own.version != other.version:
             return None
         if own.is_loopback and not other.is_loopback:
-            return None  # no way leads from there to others
+            return None  # other machines cannot be reached from a loopback address
         return host, 0
 
     def _not_reached(self, reason: str) -> Lived:
@@ -261,11 +260,11 @@ class Network:
             self._dialer.want(self._running.introductions.addresses())
 
     def _discover(self) -> None:
-        """Dial the validators of now, and ask one of those that are connected for more."""
+        """Dial the current validators, and ask a connected one for more addresses."""
         if self._running is None:
             return
         self._dial_validators()
-        # made in any case: those that validate no more are forgotten with it
+        # built in any case, because building it also discards nodes that no longer validate
         request = self._running.introductions.request()
         talking = self.roster.talking()
         validators = [peer for peer in talking if self._is_validator(peer.node_id)]

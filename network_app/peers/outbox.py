@@ -1,4 +1,4 @@
-"""What is sent to one peer: encoded, counted, and held against the room that there is."""
+"""Messages sent to one peer: encoded, counted, and limited by the space that is available."""
 
 import asyncio
 import logging
@@ -15,20 +15,20 @@ from network_app.wire.framing import Packed
 from network_app.wire.p2p_pb2 import Message
 
 LARGE_ANSWERS = frozenset({"get_ancestors", "app_request"})
-"""Questions whose answers may fill a frame."""
+"""Requests whose answers may fill a frame."""
 
 _log = logging.getLogger(__name__)
 
 
 class Outbox:
-    """Sends at once what the socket takes; the rest waits in the stream's queue.
+    """Sends what the socket accepts immediately; the rest waits in the stream's queue.
 
     Args:
         stream: The connection.
-        counters: Where it is counted.
-        pace: How fast the peer is read: it may answer what it is asked.
-        room: What all strangers have to wait in.
-        is_stranger: Whether the peer is one now.
+        counters: Counters of the messages sent.
+        pace: The peer's read rate; a large request raises it so that the peer can answer.
+        room: The limit on bytes queued for all unknown peers.
+        is_stranger: Returns whether the peer is currently unknown.
         end: Closes the connection.
     """
 
@@ -54,21 +54,21 @@ class Outbox:
 
     @property
     def is_stranger(self) -> bool:
-        """Whether what waits here takes of the strangers' room."""
+        """Whether the bytes queued here count against the limit for unknown peers."""
         return self._is_stranger()
 
     @property
     def unsent(self) -> int:
-        """Bytes that wait."""
+        """Number of queued bytes."""
         return self._stream.unsent
 
     @property
     def blocked_since(self) -> float | None:
-        """Since when the peer takes nothing (the loop's time), None while it does."""
+        """When the peer stopped reading (the loop's time), None while it reads."""
         return self._stream.blocked_since
 
     def send(self, message: Message | Packed) -> bool:
-        """Send a message, or queue it; False if that cannot be done."""
+        """Send or queue a message; return False if that is impossible."""
         name = message.kind if isinstance(message, Packed) else framing.kind(message)
         frame = self._frame(message)
         if frame is None or not self._stream.write(frame):
@@ -80,12 +80,12 @@ class Outbox:
         return True
 
     def close(self) -> None:
-        """Close the socket; what still waited is lost."""
+        """Close the socket; queued messages are lost."""
         if lost := self._stream.close():
             self._counters.send_failed("queued", lost)
 
     def _frame(self, message: Message | Packed) -> bytes | None:
-        """Return a message's frame; None if it need not be made or cannot be."""
+        """Return a message's frame; None if there is no space for it or it cannot be encoded."""
         if isinstance(message, Packed):
             return message.frame if self._has_room(len(message.frame)) else None
         if not self._has_room(message.ByteSize()):

@@ -1,4 +1,4 @@
-"""How fast one peer is read (p2p.md 7): as one that is known, or as a stranger among others."""
+"""Rate at which one peer is read (p2p.md 7): that of a known peer, or a share of the unknown peers' rate."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -8,27 +8,27 @@ from network_app.peers.throttle import TokenBucket
 from network_app.wire.framing import MAX_FRAME
 
 RECENT = 10.0
-"""Seconds for which a stranger that was read counts among those that share the rate."""
+"""Seconds for which an unknown peer counts among those that share the rate after it was read."""
 LEAST_BURST = 128 * 1024
-"""Bytes that a stranger may send at once, however many there are: its handshake, and questions."""
+"""Bytes that an unknown peer may send in one burst, whatever their number: its handshake, and requests."""
 
 
 class Crowd:
-    """The strangers that were read recently. Each has an equal part of what is read of all.
+    """The unknown peers that were read recently. Each gets an equal share of their total rate.
 
-    Nobody pays for another: who sends more than its part waits alone.
+    A peer that exceeds its share slows down only itself.
     """
 
     def __init__(self, config: NetworkConfig) -> None:
         self._rate = config.strangers_rate
         self._read: OrderedDict[Pace, float] = OrderedDict()
-        """When each was read last, longest ago first."""
+        """When each was read last, in order from the oldest."""
 
     def __len__(self) -> int:
         return len(self._read)
 
     def part_of(self, pace: "Pace", now: float) -> float:
-        """Count a stranger as one that is read, and return its bytes a second."""
+        """Count an unknown peer as recently read, and return its share in bytes per second."""
         self._read[pace] = now
         self._read.move_to_end(pace)
         while now - next(iter(self._read.values())) > RECENT:
@@ -36,18 +36,18 @@ class Crowd:
         return self._rate / len(self._read)
 
     def leave(self, pace: "Pace") -> None:
-        """Count one no more."""
+        """Stop counting a peer."""
         self._read.pop(pace, None)
 
 
 class Pace:
-    """A rate of the peer's own, for a stranger no more than its part of what all strangers have.
+    """The peer's own rate limit; that of an unknown peer is at most its share of the total for all of them.
 
     Args:
         config: The rates.
-        crowd: All strangers.
-        is_stranger: Whether the peer is one now.
-        now: Seconds of the clock by which all times here go.
+        crowd: All unknown peers.
+        is_stranger: Returns whether the peer is currently unknown.
+        now: Current time in seconds, of the clock used for all times here.
     """
 
     def __init__(
@@ -62,12 +62,12 @@ class Pace:
         self._crowd = crowd
         self._is_stranger = is_stranger
         self._asked = 0.0
-        """Bytes that the peer was asked for and has not sent: they cost nothing."""
+        """Bytes that the peer was asked for and has not sent; they cost nothing."""
 
     def take(self, cost: float, now: float, *, alone: bool = False) -> float:
-        """Take from what may be read; return the seconds to wait until it is paid.
+        """Charge the rate; return the seconds to wait until the bucket is no longer in debt.
 
-        `alone` leaves the other strangers out: so nobody's handshake waits for their messages.
+        `alone` ignores the other unknown peers, so that their messages do not delay a handshake.
         """
         free = min(cost, self._asked)
         self._asked -= free
@@ -75,15 +75,15 @@ class Pace:
         return self._own.take(cost - free, now)
 
     def expect(self, size: int) -> None:
-        """Make room for what the peer was asked for, one frame at most."""
+        """Allow the bytes that the peer was asked for, at most one frame."""
         self._asked = min(MAX_FRAME, self._asked + size)
 
     def end(self) -> None:
-        """Leave one's part to the others."""
+        """Release the peer's share to the others."""
         self._crowd.leave(self)
 
     def _limits(self, now: float, *, alone: bool) -> tuple[float, float]:
-        """Return bytes a second, and bytes at once."""
+        """Return the rate in bytes per second, and the burst in bytes."""
         config = self._config
         if not self._is_stranger():
             self._crowd.leave(self)

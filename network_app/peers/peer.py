@@ -1,7 +1,7 @@
-"""One connection's life after TLS: handshake, messages, ping and pong, the end (p2p.md 4, 6, 7).
+"""One connection after TLS: handshake, messages, ping and pong, and the end (p2p.md 4, 6, 7).
 
-What is said in handshakes and about addresses is in `introductions`; the chains' messages are
-worked off by the handler above.
+`introductions` has the contents of handshakes and peer lists; the handler of the higher layers processes the
+messages of the chains.
 """
 
 import asyncio
@@ -36,14 +36,14 @@ from primitives.identity import node_id_of
 from primitives.ids import NodeID
 
 OF_THE_CONNECTION = frozenset({"ping", "pong", "handshake", "peer_list", "get_peer_list"})
-"""What is worked off here, in the order of coming. All else is the chains'."""
+"""Messages processed here, in the order of arrival. All others belong to the chains."""
 LOOKING_COST = 64 * 1024
-"""Bytes that addresses, or a question for them, cost of a peer's rate: signatures, or a search."""
+"""Bytes charged for a peer list (signatures to check) or a request for one (a search)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PeerContext:
-    """What all connections of a network share."""
+    """Objects shared by all connections of a network."""
 
     config: NetworkConfig
     counters: Counters
@@ -53,11 +53,11 @@ class PeerContext:
     handler: MessageHandler
     strangers: Strangers
     is_known: Callable[[NodeID], bool]
-    """Whether a node validates, or is dialled always."""
+    """Whether a node validates or was found at a tracked address."""
 
 
 class Peer:
-    """The node on the other side, from the end of TLS. `finished` is called after the handshake."""
+    """The node at the other end of a connection with TLS. `finished` is called after the handshake."""
 
     def __init__(
         self,
@@ -73,16 +73,16 @@ class Peer:
         self.gone = asyncio.Event()
         """Set when its place is free for another connection to the same node."""
         self.facts: PeerFacts | None = None
-        """What it said in its handshake."""
+        """The claims of its handshake."""
         self.is_finished = False
-        """Whether the handshake is."""
+        """Whether the handshake is finished."""
         self._certificate = certificate_der
         self._stream = stream
         self._context = context
         self._finished = finished
         self._loop = asyncio.get_running_loop()
         self._used = self._loop.time()
-        """When it sent a chain's message last."""
+        """Time of its last message for a chain."""
         strangers, config = context.strangers, context.config
         self._pace = Pace(config, strangers.crowd, lambda: self.is_stranger, self._used)
         self._incoming = IncomingMessages(
@@ -101,28 +101,28 @@ class Peer:
         )
         self._reason: Exception | None = None
         self.task: asyncio.Task[object] | None = None
-        """What runs it, while it does."""
+        """The task in `run`, None outside of it."""
         self._observed_uptime = 0
         self._connected_at = time.time()
         self._key_checked: bytes | None = None
 
     @property
     def is_stranger(self) -> bool:
-        """Whether it neither validates nor is one that we dial."""
+        """Whether the peer is unknown: it does not validate, and this node does not dial it."""
         return not (self.outbound or self._context.is_known(self.node_id))
 
     @property
     def prefix(self) -> str:
-        """The network that it connects from, as connections are counted."""
+        """The network in which its connections are counted."""
         return prefix_of(self._stream.host)
 
     @property
     def idle(self) -> float:
-        """Seconds since it sent a chain's message, or since it came."""
+        """Seconds since its last message for a chain, or since it connected."""
         return self._loop.time() - self._used
 
     def info(self) -> PeerInfo:
-        """Return what is known of it. The handshake must be finished."""
+        """Return the facts about this peer. The handshake must be finished."""
         assert self.facts is not None
         facts = self.facts
         return PeerInfo(
@@ -143,7 +143,7 @@ class Peer:
         )
 
     def send(self, message: Message | Packed) -> bool:
-        """Send a message, or queue it; False if that cannot be done."""
+        """Send or queue a message; return False if that is impossible."""
         return self.outbox.send(message)
 
     def close(self, reason: Exception) -> None:
@@ -155,7 +155,7 @@ class Peer:
                 self.task.cancel()
 
     async def run(self) -> None:
-        """Talk until the connection ends; always raises why."""
+        """Exchange messages until the connection ends; always raises the reason."""
         self.task = asyncio.current_task()
         timers = self._timers()
         try:
@@ -178,11 +178,11 @@ class Peer:
     async def _converse(self) -> None:
         self.send(Message(handshake=self._context.introductions.handshake()))
         while True:
-            # no name for it here: it would live until the next one comes
+            # not assigned to a variable, which would keep the message alive until the next one arrives
             await self._take(await self._incoming.next())
 
     async def _take(self, held: Held | None) -> None:
-        """Work a message off, or have it worked off. The lease ends with the work."""
+        """Process a message, or start its processing. The lease ends when it is processed."""
         if held is None:
             return
         name, message, lease = held
@@ -196,7 +196,7 @@ class Peer:
             self._context.pool.give_back(lease)
 
     def _answer(self, name: str, message: Message) -> None:
-        """Work off what belongs to the connection."""
+        """Process a message that belongs to the connection."""
         match name:
             case "ping":
                 self._take_ping(message.ping)
@@ -212,7 +212,7 @@ class Peer:
             raise SecondHandshake
         introductions = self._context.introductions
         facts = introductions.check(handshake, self._certificate)
-        # of what is kept for the whole connection, only the filter may be large
+        # only the filter may be large, so it is not kept as long as the connection lasts
         self.facts = replace(facts, known_peers=EMPTY)
         self._key_checked = introductions.key_of(self.node_id)
         introductions.met(self._certificate, facts.claim)
@@ -263,18 +263,18 @@ class Peer:
             self.close(HandshakeTooSlow(self._context.config.handshake_timeout))
 
     def _ping(self) -> None:
-        """Check again what may have changed, then ping."""
+        """Repeat the checks whose results may have changed, then ping."""
         if self.facts is not None:
             try:
                 self._key_checked = self._context.introductions.check_again(
                     self.node_id, self.facts, self._key_checked
                 )
-            except Exception as error:  # whatever is wrong with it, this is its end
+            except Exception as error:  # any failed check ends the connection
                 self.close(error)
                 return
         uptime = self._context.directory.uptime_of(self.node_id)
         self.send(Message(ping=Ping(uptime=min(max(uptime, 0), 100))))
 
     def ask_for_peers(self, request: GetPeerList) -> None:
-        """Ask which addresses it knows."""
+        """Request the addresses that the peer knows."""
         self.send(Message(get_peer_list=request))

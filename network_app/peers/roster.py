@@ -1,6 +1,6 @@
-"""Which connections there are: one to a node, and not too many of strangers (p2p.md 1).
+"""The current connections: one for each node, with a limit on unknown peers (p2p.md 1).
 
-How they come to be is in `listener` and `dialer`.
+`listener` and `dialer` open connections.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,11 +20,11 @@ from network_app.ports import PeerInfo
 from primitives.ids import NodeID
 
 UNFINISHED_SHARE = 10
-"""Without a finished handshake a stranger counts as idle this many times sooner."""
+"""Factor by which an unknown peer's idle time counts more while its handshake is unfinished."""
 
 
 class Connected(Mapping[NodeID, PeerInfo]):
-    """Peers as they were connected at one time; what is known of each is looked up when asked."""
+    """Peers connected at one time; the details of a peer are read when they are accessed."""
 
     def __init__(self, peers: dict[NodeID, Peer]) -> None:
         self._peers = peers
@@ -47,7 +47,7 @@ class Connected(Mapping[NodeID, PeerInfo]):
 
 
 class Roster:
-    """Connections whose TLS is up, by node."""
+    """Connections with a completed TLS handshake, by node."""
 
     def __init__(self, node_id: NodeID, config: NetworkConfig) -> None:
         self._node_id = node_id
@@ -74,10 +74,10 @@ class Roster:
         return Connected(self._finished.copy())
 
     def admit(self, peer: Peer) -> None:
-        """Give a new connection its place.
+        """Register a new connection.
 
         Raises:
-            NotWanted: It is one to ourselves, a second one, or there are too many.
+            NotWanted: The node dialled itself or is already connected, or there are too many.
         """
         if peer.node_id == self._node_id:
             raise SelfConnection
@@ -93,7 +93,7 @@ class Roster:
         self._finished[peer.node_id] = peer
 
     def leave(self, peer: Peer) -> None:
-        """Free a connection's place."""
+        """Remove a connection and free its place."""
         if self._peers.get(peer.node_id) is peer:
             del self._peers[peer.node_id]
         if self._finished.get(peer.node_id) is peer:
@@ -101,7 +101,7 @@ class Roster:
         peer.gone.set()
 
     async def absent(self, node_id: NodeID) -> bool:
-        """Wait until there is no connection to a node; say whether there was one."""
+        """Wait until there is no connection to a node; return whether there was one."""
         present = False
         while (peer := self._peers.get(node_id)) is not None:
             present = True
@@ -109,10 +109,10 @@ class Roster:
         return present
 
     def _choose(self, earlier: Peer, later: Peer) -> None:
-        """Keep one of two connections to a node: the first, unless both nodes dialled at once.
+        """Keep one of two connections to a node: the first, unless both nodes dialled simultaneously.
 
-        Then both sides keep what the node with the smaller ID dialled: if each kept its first one,
-        they might keep none.
+        In that case both sides keep the connection dialled by the node with the smaller ID. If each kept
+        its first connection, both might be closed.
         """
         if earlier.is_finished or self._dialler(later) >= self._dialler(earlier):
             raise AlreadyConnected
@@ -122,7 +122,7 @@ class Roster:
         return self._node_id if peer.outbound else peer.node_id
 
     def _find_place(self, newcomer: Peer) -> None:
-        """Keep the number of strangers, over all and of one network: of many, one that is idle goes."""
+        """Enforce the limits on unknown peers, in total and per network; an idle one may be closed."""
         strangers = [peer for peer in self._peers.values() if peer.is_stranger]
         beside = sum(peer.prefix == newcomer.prefix for peer in strangers)
         if newcomer.prefix != LOOPBACK and beside >= self._config.inbound_per_prefix:
@@ -137,5 +137,5 @@ class Roster:
 
     @staticmethod
     def _idleness(peer: Peer) -> float:
-        """Return for how many seconds a stranger was of no use, as they count."""
+        """Return for how many seconds an unknown peer has been idle, weighted."""
         return peer.idle if peer.is_finished else peer.idle * UNFINISHED_SHARE

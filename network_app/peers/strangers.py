@@ -1,7 +1,7 @@
-"""What all strangers share: how fast they are read, and the bytes that wait to be sent to them.
+"""Limits shared by all unknown peers: their read rate, and the bytes queued for sending to them.
 
-A stranger is a peer that neither validates nor was dialled by this node. However many there are,
-the others are served as if there were few.
+An unknown peer ("stranger") neither validates nor was dialled by this node. However many there are, the
+known peers are served as if there were few.
 """
 
 from collections.abc import Callable, Iterable
@@ -12,36 +12,36 @@ from network_app.peers.errors import NothingTaken
 from network_app.peers.pace import Crowd
 
 LARGE = 64 * 1024
-"""Bytes of a frame above which a peer gets the next one only once this one is sent."""
+"""Size of a frame above which a peer gets the next frame only after this one is sent."""
 PATIENCE = 5.0
-"""Seconds for which a stranger may take nothing while others need the room."""
+"""Seconds for which an unknown peer may stop reading while others need the space."""
 
 
 class Receiver(Protocol):
-    """A peer's outbox, whose bytes wait to be sent."""
+    """A peer's outbox with bytes to send."""
 
     @property
     def is_stranger(self) -> bool:
-        """Whether they count here."""
+        """Whether its bytes count against the limit for unknown peers."""
 
     @property
     def unsent(self) -> int:
-        """How many they are."""
+        """Number of queued bytes."""
 
     @property
     def blocked_since(self) -> float | None:
-        """Since when the peer takes nothing (the loop's time), None while it does."""
+        """When the peer stopped reading (the loop's time), None while it reads."""
 
     @property
     def end(self) -> Callable[[Exception], None]:
-        """Closes the connection."""
+        """Function that closes the connection."""
 
 
 class SendRoom:
-    """The bytes that wait for all strangers together.
+    """The limit on bytes queued for all unknown peers together.
 
-    Unspecified: who has taken nothing for some seconds while the room is full is closed, so that
-    those who read get their answers.
+    Unspecified: if the limit is reached, the peer that has not read for the longest time is closed after some
+    seconds, so that peers that read get their answers.
     """
 
     def __init__(self, most: int, everybody: Callable[[], Iterable[Receiver]]) -> None:
@@ -49,7 +49,7 @@ class SendRoom:
         self._everybody = everybody
 
     def has_room(self, receiver: Receiver, size: int, now: float) -> bool:
-        """Say whether a stranger may be sent a frame of so many bytes."""
+        """Return whether a frame of the given size may be sent to an unknown peer."""
         unsent = receiver.unsent
         if size <= LARGE and not unsent:
             return True
@@ -70,7 +70,7 @@ class SendRoom:
 
 
 class Strangers:
-    """Both, made once for a network."""
+    """Both limits, created once for a network."""
 
     def __init__(self, config: NetworkConfig, everybody: Callable[[], Iterable[Receiver]]) -> None:
         self.crowd = Crowd(config)

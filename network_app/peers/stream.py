@@ -1,9 +1,8 @@
-"""Bytes over TLS over a socket, with back-pressure both ways (p2p.md 1, 2).
+"""A byte stream over TLS over a socket, with back-pressure in both directions (p2p.md 1, 2).
 
-Reading decrypts only what is asked for; while nobody asks, the socket is not read. Writing is done
-while the socket takes it, all frames of one turn of the loop together, and waits in a bounded queue while it
-does not. What the bytes
-mean is read in `peer`.
+A read decrypts only the bytes that are requested, and the socket is read only while a reader waits. Frames are
+written immediately while the socket accepts them, all frames of one iteration of the loop together; otherwise they
+wait in a bounded queue. `peer` interprets the bytes.
 """
 
 import asyncio
@@ -21,23 +20,23 @@ from network_app.peers.errors import ConnectionLost, HttpInsteadOfTls, PeerError
 from primitives.identity import CertificateError
 
 CHUNK = 64 * 1024
-"""Bytes that are read from the socket, and encrypted, at once."""
+"""Bytes that are read from the socket, or encrypted, in one step."""
 RECORD = 16 * 1024
-"""Bytes that TLS encrypts as one piece."""
+"""Size of a TLS record."""
 OVERHEAD = 2048
-"""More than TLS adds to a chunk."""
+"""Upper bound on the bytes that TLS adds to a chunk."""
 HIGH_WATER = 256 * 1024
-"""Bytes that the socket's own queue may hold before frames wait here."""
+"""Bytes that the socket's own queue may hold before frames are queued here."""
 PROGRESS = 16 * 1024
-"""Bytes that a peer must take of what waits for it to be one that takes something."""
+"""Bytes that a peer must read of the queued ones to count as reading."""
 HTTP = b"HTTP/"
 """The first bytes of an HTTP response."""
 MOST_ANSWERED = 64 * 1024
-"""Bytes that TLS may answer to a peer that takes nothing; what it makes by itself is in no queue."""
+"""Limit on TLS's own responses to a peer that does not read, in bytes. They bypass the queue."""
 
 
 class Stream(asyncio.BufferedProtocol):
-    """One connection. `opened` is asked when the socket is there; TLS is made if it says yes."""
+    """One connection. `opened` is called when the socket is open; TLS starts if it returns true."""
 
     def __init__(
         self,
@@ -50,41 +49,41 @@ class Stream(asyncio.BufferedProtocol):
         self._tls: SSL.Connection
         self._config = config
         self._buffer = buffer
-        """What the socket is read into: one for all, since its bytes are moved on at once."""
+        """Read buffer of the socket. All connections share it, because its bytes are copied immediately."""
         self._opened = opened
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._first = b""
-        """The first bytes that came, as many as `HTTP` has."""
+        """The first bytes received, as many as `HTTP` has."""
         self._plain = bytearray()
         self._dry = False
-        """Whether TLS has said that it needs more bytes, and got none since."""
+        """Whether TLS needs more bytes and has received none since it said so."""
         self._reader: asyncio.Future[None] | None = None
         self._resting = False
-        """Whether the socket is not read now."""
+        """Whether reading from the socket is paused."""
         self._fresh = bytearray()
-        """Frames of this turn of the loop, which are encrypted and sent together at its end."""
+        """Frames of this iteration of the loop, which are encrypted and sent together at its end."""
         self._queue: deque[bytes] = deque()
         self._queued = 0
         self._answered = 0
-        """Bytes that TLS made by itself since the socket took what was sent."""
+        """Bytes of TLS's own responses since the socket last accepted all output."""
         self._lost = False
         self._reason: PeerError = ConnectionLost()
-        """Why, as the reader is told."""
+        """The reason why the connection ended, raised to the reader."""
         self._blocked_since: float | None = None
         self._left = 0
-        """Bytes that were in the socket's own queue then."""
+        """Bytes that were in the socket's own queue at that time."""
         self.closed = asyncio.Event()
-        """Set when the socket is gone."""
+        """Set when the socket is closed."""
         self.host = ""
         self._port = 0
 
     @property
     def address(self) -> str:
-        """IP:port of the other side, an IPv6 address in brackets."""
+        """IP:port of the peer, an IPv6 address in brackets."""
         return f"[{self.host}]:{self._port}" if ":" in self.host else f"{self.host}:{self._port}"
 
-    # --- what the transport calls ---
+    # --- callbacks of the transport ---
 
     @override
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -117,7 +116,7 @@ class Stream(asyncio.BufferedProtocol):
 
     @override
     def eof_received(self) -> None:
-        # What waits to be sent to somebody who has left is not waited for.
+        # The peer has left, so its queued output is dropped.
         self.abort()
 
     @override
@@ -141,13 +140,13 @@ class Stream(asyncio.BufferedProtocol):
     # --- TLS ---
 
     async def secure(self) -> bytes:
-        """Bring TLS up and return the DER of the other side's certificate.
+        """Complete the TLS handshake and return the DER encoding of the peer's certificate.
 
         Raises:
-            ConnectionLost: The other side went away.
-            TlsFailed: It does not speak TLS 1.3, or refuses us.
-            HttpInsteadOfTls: It is an HTTP server.
-            CertificateError: Nodes have no such certificate.
+            ConnectionLost: The peer closed the connection.
+            TlsFailed: The peer does not speak TLS 1.3, or rejects this node.
+            HttpInsteadOfTls: The peer is an HTTP server.
+            CertificateError: The certificate is not a valid node certificate.
         """
         while True:
             try:
@@ -160,7 +159,7 @@ class Stream(asyncio.BufferedProtocol):
                     raise HttpInsteadOfTls from None
                 raise tls.failure(error) from None
             except CertificateError:
-                self._flush()  # the alert tells the other side
+                self._flush()  # sends the TLS alert
                 raise
             else:
                 self._flush()
@@ -172,15 +171,15 @@ class Stream(asyncio.BufferedProtocol):
         """Return the next `size` bytes.
 
         Raises:
-            ConnectionLost: The other side went away before.
-            TlsFailed: What came is not the TLS that was agreed on.
+            ConnectionLost: The peer closed the connection before.
+            TlsFailed: The bytes received violate the negotiated TLS.
         """
         while (taken := self.take(size)) is None:
             await self._more()
         return taken
 
     def take(self, size: int) -> bytes | None:
-        """Return the next `size` bytes if they have come. Raises as `read`."""
+        """Return the next `size` bytes, or None if they have not arrived. Raises the errors of `read`."""
         while len(self._plain) < size:
             if not self._decrypt():
                 return None
@@ -189,7 +188,7 @@ class Stream(asyncio.BufferedProtocol):
         return taken
 
     def _decrypt(self) -> bool:
-        """Take one more piece from TLS; False if there is none."""
+        """Decrypt another record; return False if none is available."""
         if self._dry:
             return False
         try:
@@ -230,16 +229,16 @@ class Stream(asyncio.BufferedProtocol):
 
     @property
     def unsent(self) -> int:
-        """Bytes that wait for the socket, none once the connection is over."""
+        """Number of bytes to be sent, 0 after the end of the connection."""
         if self._lost or self._transport is None:
             return 0
         return len(self._fresh) + self._queued + self._in_socket
 
     @property
     def blocked_since(self) -> float | None:
-        """Since when the peer takes nothing (the loop's time), None while nothing waits here.
+        """When the peer stopped reading (the loop's time), None while nothing is queued here.
 
-        Who takes something, however slowly, begins anew each time that this is looked at.
+        If the peer has read something since the last access, however little, the time restarts.
         """
         if self._blocked_since is not None and self._left - self._in_socket >= PROGRESS:
             self._blocked_since = self._loop.time()
@@ -251,7 +250,7 @@ class Stream(asyncio.BufferedProtocol):
         return self._transport.get_write_buffer_size() if self._transport is not None else 0
 
     def has_room(self, size: int = 0) -> bool:
-        """Say whether a frame of so many bytes would be sent or queued."""
+        """Return whether a frame of the given size would be sent or queued."""
         if self._lost or self._transport is None or self._transport.is_closing():
             return False
         return self._blocked_since is None or (
@@ -260,7 +259,7 @@ class Stream(asyncio.BufferedProtocol):
         )
 
     def write(self, frame: bytes) -> bool:
-        """Send a frame, or put it into the queue; False if there is no room or no connection."""
+        """Send or queue a frame; return False if there is no space or no connection."""
         if not self.has_room(len(frame)):
             return False
         if self._blocked_since is not None:
@@ -286,21 +285,21 @@ class Stream(asyncio.BufferedProtocol):
             try:
                 self._tls.sendall(view[start : start + CHUNK])
             except SSL.Error:
-                self.abort()  # the reader is told, and says why
+                self.abort()  # the reader gets the error and reports it
                 return
             self._flush()
         self._left = self._in_socket
 
     def _answer(self) -> None:
-        """Send what TLS itself has to say, while the peer takes it."""
+        """Send TLS's own responses, within a limit while the peer does not read."""
         if self._blocked_since is None:
             self._answered = 0
         self._answered += self._flush()
         if self._answered > MOST_ANSWERED:
-            self.abort()  # it makes TLS answer, and reads nothing
+            self.abort()  # the peer provokes TLS responses and reads nothing
 
     def _flush(self) -> int:
-        """Hand what TLS has made to the socket; return how many bytes that was."""
+        """Write TLS's output to the socket; return the number of bytes."""
         total = 0
         while self._transport is not None and not self._transport.is_closing():
             try:
@@ -310,15 +309,15 @@ class Stream(asyncio.BufferedProtocol):
             self._transport.write(made)
             total += len(made)
             if len(made) < CHUNK + OVERHEAD:
-                break  # that was all
+                break  # no further output
         return total
 
     # --- the end ---
 
     def close(self) -> int:
-        """End the connection; return how many frames were still waiting.
+        """End the connection; return how many frames were still queued.
 
-        What the socket has taken is sent if that can be done at once: nobody waits for a peer
+        Output that the socket can send immediately is still sent. This node does not wait for a peer
         that does not read.
         """
         waiting = len(self._queue)
@@ -336,7 +335,7 @@ class Stream(asyncio.BufferedProtocol):
         return waiting
 
     def abort(self, reason: PeerError | None = None) -> None:
-        """End the connection without a word; who reads from it is told why."""
+        """Close the connection without TLS shutdown; its reader gets the reason as an exception."""
         if reason is not None:
             self._reason = reason
         if self._transport is not None:
@@ -346,5 +345,5 @@ class Stream(asyncio.BufferedProtocol):
         try:
             self._tls.shutdown()
         except SSL.Error:
-            return  # TLS was not up
+            return  # TLS was not established
         self._flush()

@@ -1,6 +1,6 @@
-"""How fast and how much is read from peers (p2p.md 7): reading waits, nothing is dropped.
+"""Rate limits and memory limits for reading from peers (p2p.md 7): reading is delayed, nothing is dropped.
 
-Which connections are let in at all is in `arrivals`.
+`arrivals` decides which connections are accepted.
 """
 
 import asyncio
@@ -14,19 +14,19 @@ from network_app.ports import Directory, ValidatorFacts
 from primitives.ids import NodeID
 
 FRAME_COST = 512
-"""Bytes of the rate that each frame costs besides its own: what small ones cost is time."""
+"""Bytes charged for each frame in addition to its size, because small frames cost time."""
 UNPACKING_SHARE = 8
-"""Bytes that come out of compression for the cost of one that comes over the wire."""
+"""Decompressed bytes that cost as much as one byte received."""
 MESSAGE_COST = 1024
-"""Bytes of the pool that each message in work takes besides its own: objects and a task."""
+"""Bytes of the pool for each message in progress in addition to its size, for objects and a task."""
 ALLOWANCE = 64 * 1024
-"""Bytes in work that every node has to itself: nobody can starve the others."""
+"""Bytes in progress reserved for every node, so that no other node can starve it."""
 STRANGERS_PART = 2
-"""All strangers together have one part in so many of the shared pool: the others are left one."""
+"""Divisor: all unknown peers together may use the shared pool divided by this; known peers keep the rest."""
 
 
 class TokenBucket:
-    """Tokens that come back at a rate. What is taken beyond them is a debt that time pays."""
+    """Tokens that refill at a rate. The balance may become negative; it recovers with time."""
 
     def __init__(self, rate: float, burst: float, now: float) -> None:
         self._rate = rate
@@ -35,13 +35,13 @@ class TokenBucket:
         self._at = now
 
     def take(self, cost: float, now: float) -> float:
-        """Take tokens in any case; return the seconds until the debt is paid."""
+        """Take tokens unconditionally; return the seconds until the balance is no longer negative."""
         self._refill(now)
         self._tokens -= cost
         return max(0.0, -self._tokens / self._rate)
 
     def try_take(self, cost: float, now: float) -> bool:
-        """Take tokens if they are there."""
+        """Take tokens if there are enough."""
         self._refill(now)
         if self._tokens < cost:
             return False
@@ -49,7 +49,7 @@ class TokenBucket:
         return True
 
     def change(self, rate: float, burst: float, now: float) -> None:
-        """Let tokens come back at another rate from now on, and hold so many."""
+        """Change the refill rate and the capacity from now on."""
         if (rate, burst) != (self._rate, self._burst):
             self._refill(now)
             self._rate, self._burst = rate, burst
@@ -62,17 +62,17 @@ class TokenBucket:
 
 
 def frame_cost(size: int) -> int:
-    """Return what reading a frame costs of a peer's rate."""
+    """Return the cost of reading a frame, charged to the peer's rate."""
     return size + FRAME_COST
 
 
 def unpacking_cost(size: int, unpacked: int) -> int:
-    """Return what a message costs of the rate besides its frame, when it is larger than that."""
+    """Return the cost of a compressed message in addition to that of its frame."""
     return max(0, unpacked - size) // UNPACKING_SHARE
 
 
 class Shares:
-    """What each validator has of the validators' pool, by its stake."""
+    """Each validator's share of the validators' pool, by its stake."""
 
     def __init__(self, config: NetworkConfig, directory: Directory) -> None:
         self._pool = config.validator_pool
@@ -81,7 +81,7 @@ class Shares:
         self._total = 0
 
     def of(self, node_id: NodeID) -> int:
-        """Return a node's bytes, 0 if it does not validate."""
+        """Return a node's share in bytes, 0 if it does not validate."""
         validators = self._directory.validators()
         facts = validators.get(node_id)
         if facts is None:
@@ -94,20 +94,20 @@ class Shares:
 
 @dataclass(slots=True, eq=False)
 class Lease:
-    """Bytes of a pool that a message takes until it is worked off."""
+    """Bytes of a pool that are reserved for a message until it is processed."""
 
     node_id: NodeID
     own: int = 0
-    """Of what the peer has to itself."""
+    """Bytes from the peer's own reservation."""
     shared: int = 0
     over: bool = False
-    """It is the one that went beyond the pool."""
+    """Whether this lease exceeds the pool."""
     strange: bool = False
-    """It is of a stranger, and takes of what those may have."""
+    """Whether the peer is unknown, so that the lease counts against the limit for unknown peers."""
 
 
 class Waiting(NamedTuple):
-    """A reader that waits for room."""
+    """A reader that waits for space in the pool."""
 
     lease: Lease
     size: int
@@ -116,12 +116,12 @@ class Waiting(NamedTuple):
 
 
 class BytePool:
-    """Bytes of messages in work, for all peers.
+    """Memory of the messages in progress, for all peers.
 
-    Each peer has some to itself, a validator its share by stake besides. What does not fit into
-    that is taken from the rest, which is shared: one peer takes at most `shared_pool_of_one` of it,
-    and all strangers half. Who comes while there is any room left is let in, whatever the size: so
-    the sum may pass the limit, by one message. Who waits is let in in the order of coming.
+    Each peer has a reservation of its own, and a validator also has its share by stake. Bytes that exceed them
+    are taken from the shared rest, of which one peer may use `shared_pool_of_one` and all unknown peers half. As
+    long as there is any space left, the next message is accepted whatever its size, so the sum may exceed the
+    limit by one message. Waiting readers are served in order of arrival.
     """
 
     def __init__(
@@ -132,29 +132,29 @@ class BytePool:
     ) -> None:
         self._config = config
         self._share_of = share_of
-        """Bytes of the validators' pool that a node has to itself."""
+        """Returns a node's share of the validators' pool in bytes."""
         self._is_known = is_known
-        """Whether a node is no stranger."""
+        """Returns whether a node is known."""
         self._own: Counter[NodeID] = Counter()
         self._shared: Counter[NodeID] = Counter()
         self._in_shared = 0
         self._of_strangers = 0
-        """Of those, what strangers have."""
+        """Bytes of `_in_shared` used by unknown peers."""
         self._over = False
         self._waiting: deque[Waiting] = deque()
 
     @property
     def waiting(self) -> int:
-        """Readers that wait."""
+        """Number of waiting readers."""
         return len(self._waiting)
 
     def try_take(self, node_id: NodeID, size: int) -> Lease | None:
-        """Take room for a message of a peer, if there is any."""
+        """Reserve space for a peer's message; return None if there is none."""
         lease = Lease(node_id, strange=not self._is_known(node_id))
         return lease if self._grant(lease, size) else None
 
     async def take(self, node_id: NodeID, size: int) -> Lease:
-        """Wait until there is room for a message of a peer, and take it."""
+        """Wait until there is space for a peer's message, and reserve it."""
         lease = self.try_take(node_id, size)
         if lease is None:
             lease = Lease(node_id, strange=not self._is_known(node_id))
@@ -162,10 +162,10 @@ class BytePool:
         return lease
 
     def try_extend(self, lease: Lease, size: int) -> bool:
-        """Take more for a message that turned out larger, if there is room.
+        """Reserve more for a message that turned out larger; return False if there is no space.
 
-        One message at a time may go beyond the pool: else those that wait to be extended, with the
-        whole pool in their hands, would wait for each other.
+        One message at a time may exceed the pool. Otherwise messages that hold the whole pool and wait to be
+        extended would wait for each other.
         """
         if self._grant(lease, size):
             return True
@@ -176,11 +176,11 @@ class BytePool:
         return True
 
     async def extend(self, lease: Lease, size: int) -> None:
-        """Wait for what `try_extend` did not give."""
+        """Wait until `try_extend` succeeds."""
         await self._wait(lease, size, self.try_extend)
 
     def give_back(self, lease: Lease) -> None:
-        """Give back what a message had, and let in who waits for it."""
+        """Release a message's bytes, and serve the readers that wait for space."""
         if lease.over:
             self._over = lease.over = False
         self._release(lease, own=lease.own, shared=lease.shared)
@@ -199,7 +199,7 @@ class BytePool:
             raise
 
     def _grant(self, lease: Lease, size: int) -> bool:
-        """Take what the peer has to itself, and the rest of what is shared; all or nothing."""
+        """Take bytes from the peer's own reservation and the rest from the shared pool; all or nothing."""
         node_id = lease.node_id
         free = ALLOWANCE + self._share_of(node_id) - self._own[node_id]
         own = max(0, min(size, free))

@@ -1,6 +1,6 @@
-"""TLS between nodes: both show a certificate, nobody asks an authority (p2p.md 1).
+"""TLS between nodes: both present a certificate, without any certificate authority (p2p.md 1).
 
-Bytes between TLS and the socket are moved by `stream`.
+`stream` moves the bytes between TLS and the socket.
 """
 
 import warnings
@@ -17,12 +17,12 @@ def make_context(identity: NodeIdentity) -> SSL.Context:
     """Return the TLS settings for both directions, with this node's certificate and key."""
     context = SSL.Context(SSL.TLS_METHOD)
     context.set_min_proto_version(SSL.TLS1_3_VERSION)
-    # Nobody takes a session up again: it would be one without a certificate.
+    # Sessions are never resumed: a resumed session has no certificate.
     context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
     context.set_options(SSL.OP_NO_TICKET)
     context.set_verify(SSL.VERIFY_PEER | SSL.VERIFY_FAIL_IF_NO_PEER_CERT, _verify)
     with warnings.catch_warnings():
-        # The other way, through an X.509 library, refuses the serial number 0 of many nodes.
+        # Loading it with an X.509 library fails, because such libraries reject the serial number 0 of many nodes.
         warnings.simplefilter("ignore", DeprecationWarning)
         context.use_certificate(
             crypto.load_certificate(crypto.FILETYPE_ASN1, identity.certificate_der)
@@ -33,28 +33,28 @@ def make_context(identity: NodeIdentity) -> SSL.Context:
 
 
 def accepting(context: SSL.Context) -> SSL.Connection:
-    """Return the listener's side of a new connection, not connected to a socket."""
+    """Return the server side of a new connection, not connected to a socket."""
     connection = SSL.Connection(context, None)
     connection.set_accept_state()
     return connection
 
 
 def dialling(context: SSL.Context) -> SSL.Connection:
-    """Return the dialler's side of a new connection, not connected to a socket."""
+    """Return the client side of a new connection, not connected to a socket."""
     connection = SSL.Connection(context, None)
     connection.set_connect_state()
     return connection
 
 
 def peer_certificate(connection: SSL.Connection) -> bytes:
-    """Return the DER of what the other side showed, once TLS is up."""
+    """Return the DER encoding of the peer's certificate, after the TLS handshake."""
     certificate = connection.get_peer_certificate()
-    assert certificate is not None  # both sides demand one
+    assert certificate is not None  # both sides require one
     return crypto.dump_certificate(crypto.FILETYPE_ASN1, certificate)
 
 
 def failure(error: SSL.Error) -> TlsFailed:
-    """Return what a library's error says."""
+    """Return the error with the message of the TLS library."""
     entries = error.args[0] if error.args and isinstance(error.args[0], list) else []
     reasons = [entry[-1] for entry in entries if entry and entry[-1]]
     return TlsFailed(", ".join(reasons) or "unexpected end")
@@ -63,10 +63,10 @@ def failure(error: SSL.Error) -> TlsFailed:
 def _verify(
     _connection: SSL.Connection, certificate: crypto.X509, _error: int, depth: int, _ok: Any
 ) -> bool:
-    """Judge the leaf only, by its key; whatever the library has against it does not matter.
+    """Check the leaf certificate by its key only; other objections of the library are ignored.
 
     Raises:
-        CertificateError: It is refused. `do_handshake` raises it again.
+        CertificateError: The certificate is rejected. `do_handshake` raises it again.
     """
     if depth == 0:
         check_certificate(crypto.dump_certificate(crypto.FILETYPE_ASN1, certificate))
