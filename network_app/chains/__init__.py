@@ -1,7 +1,8 @@
-"""The chains as the network needs them: `ports.AcceptedChain` made of the proposer VM around each chain's own VM.
+"""The chains for the network: `ports.AcceptedChain`, built from the proposer VM around each chain's own VM.
 
-`outer_blocks` keeps outer blocks as rows, `validators` answers from the P-Chain who may propose, and
-`wrapping` sees to it that all accepted blocks have outer ones. `consensus` decides on them. `chain` is what
-the network sees: it answers from rows, and hands others' blocks to `accepting`, which believes what `trust`
-says. `inner`, `platform` and `cchain` are what else is asked of the chains inside.
+`chain` is the interface for the network. It answers requests from the database and passes blocks of other nodes to
+`accepting`, which relies on the beacons for which blocks the network has accepted. `consensus` decides on new blocks.
+`outer_blocks` stores outer blocks as rows, `validators` reads from the P-Chain which nodes may propose, and
+`wrapping` adds outer blocks to accepted blocks that have none. `backend` is the interface to the inner chains besides
+their VM, `platform` and `cchain` implement it.
 """

@@ -1,6 +1,6 @@
-"""Others' blocks of the past: verified and accepted while bootstrapping, under the lock of who decides on the chain's.
+"""Verify and accept past blocks while bootstrapping, under the lock of the chain's consensus.
 
-That the network has accepted them the beacons say (p2p.md 9); here it is seen that they follow its rules.
+The beacons confirm that the network has accepted the blocks (p2p.md 9); this module checks that they follow its rules.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,35 +28,35 @@ B = TypeVar("B", bound=Block)
 
 @dataclass(frozen=True, slots=True)
 class _Verified(Generic[B]):
-    """A block whose outer rules hold."""
+    """A block whose outer block is valid."""
 
     block: ProposerBlock[B]
     facts: ParentFacts
-    """What its child needs to know of it."""
+    """Facts that are needed to verify its child."""
     now: int
-    """The node's time once it is accepted, Unix seconds."""
+    """The node's time after the block is accepted, Unix seconds."""
 
 
 class _Line(NamedTuple, Generic[B]):
-    """New blocks that follow each other and the last accepted one."""
+    """New blocks, each the child of the one before it, the first of the last accepted block."""
 
     blocks: list[_Verified[B]]
     stopped_by: Exception | None
-    """Why those that were given after them are not among them."""
+    """Why the blocks that were given after them are missing."""
 
 
 def invalid(block: ProposerBlock[B], reason: object, *, spoiled: bool = False) -> InvalidBlock:
-    """Return that a block is refused."""
+    """Return the error for a rejected block."""
     return InvalidBlock(block.block_id, block.height, str(reason), spoiled=spoiled)
 
 
 class Acceptor(Generic[B]):
-    """Takes in blocks of one chain that the network accepted before.
+    """Accepts blocks of one chain that the network has accepted before.
 
     Args:
         rows: The outer blocks of its accepted blocks.
-        inner: The chain without them.
-        consensus: Who decides on its blocks.
+        inner: The inner chain.
+        consensus: Decides on the chain's blocks.
         building: Counts blocks, by the first one's height, as outstanding while they are accepted.
     """
 
@@ -82,7 +82,7 @@ class Acceptor(Generic[B]):
             line = self._verify_outer(vm, raws, now)
             accepted, reason = self._accept_all(vm, line.blocks, now)
             if vm.last.options and raws and self.parse(raws[-1]).block_id == vm.last.outer_id:
-                # Votes have accepted it already: it is written with its option, which has not come.
+                # Consensus has accepted this proposal. It is stored with its option, which is missing.
                 raise NotYet("the option of an accepted proposal is missing")
         if reason is not None or line.stopped_by is not None:
             raise reason or line.stopped_by or AssertionError
@@ -91,10 +91,10 @@ class Acceptor(Generic[B]):
     def _accept_all(
         self, vm: ProposerVM[B], verified: Sequence[_Verified[B]], now: int
     ) -> tuple[Accepted, InvalidBlock | None]:
-        """Accept blocks as far as what is inside of them is right, and say what stops them.
+        """Accept blocks up to the first invalid inner block; return the accepted ones and the reason to stop.
 
         Raises:
-            HeadMoved: Another process has accepted a block meanwhile.
+            HeadMoved: Another process has accepted a block in the meantime.
         """
         if not verified:
             return Accepted(), None
@@ -103,15 +103,15 @@ class Acceptor(Generic[B]):
             return self._accept(vm, verified, now) if verified else Accepted(), refused
 
     def parse(self, raw: bytes) -> ProposerBlock[B]:
-        """Read a block as far as its place goes; what stands behind that may be anything.
+        """Parse a block as far as its height; the rest is not validated.
 
         Raises:
-            InvalidBlock: It is none.
+            InvalidBlock: The bytes are not a block.
         """
         try:
             block = self.consensus.outer.parse(raw)
         except OuterBlockError as error:
-            # A block without its signature hashes to the ID of the whole, which may well be accepted.
+            # A block without its signature has the hash of the whole block, whose ID may well be accepted.
             spoiled = isinstance(error, CutOff)
             raise InvalidBlock(ID(sha256(raw)), None, str(error), spoiled=spoiled) from error
         except self._inner.refused as error:
@@ -121,9 +121,9 @@ class Acceptor(Generic[B]):
         return block
 
     def _verify_outer(self, vm: ProposerVM[B], raws: Sequence[bytes], now: int) -> _Line[B]:
-        """Return the blocks that may be accepted as far as their outer rules go.
+        """Return the blocks whose outer blocks are valid.
 
-        On a local network whose blocks one node makes the clock follows them.
+        On a local network with a single block producer the clock follows the blocks.
         """
         parent, leaps = vm.last, network_clock.follows()
         found: list[_Verified[B]] = []
@@ -142,10 +142,10 @@ class Acceptor(Generic[B]):
         return _Line(found, reason)
 
     def _new(self, vm: ProposerVM[B], raws: Sequence[bytes]) -> Iterator[ProposerBlock[B]]:
-        """Read blocks one after the other, and pass over those that are accepted already.
+        """Parse blocks in order, and skip those that are already accepted.
 
         Raises:
-            InvalidBlock: One is none, or another one is accepted at its height.
+            InvalidBlock: The bytes are not a block, or a different block is accepted at its height.
         """
         for raw in raws:
             block = self.parse(raw)
@@ -159,10 +159,10 @@ class Acceptor(Generic[B]):
     def _verify(
         self, vm: ProposerVM[B], new: Sequence[_Verified[B]]
     ) -> tuple[list[_Verified[B]], InvalidBlock | None]:
-        """Verify what is inside of blocks together, as far as they are right; and say what stops them.
+        """Verify inner blocks together, up to the first invalid one; return the valid ones and the reason to stop.
 
         Raises:
-            HeadMoved: Another process has accepted a block meanwhile.
+            HeadMoved: Another process has accepted a block in the meantime.
         """
         refused: InvalidBlock | None = None
         line: list[_Verified[B]] = []
@@ -186,10 +186,10 @@ class Acceptor(Generic[B]):
         return verified, refused
 
     def _verify_together(self, vm: ProposerVM[B], line: Sequence[_Verified[B]]) -> Exception | None:
-        """Verify what is inside of blocks, all or none; return why they are refused.
+        """Verify inner blocks, all or none; return why they are rejected.
 
         Raises:
-            HeadMoved: Another process has accepted a block meanwhile.
+            HeadMoved: Another process has accepted a block in the meantime.
         """
         last = vm.last.outer_id
         try:
@@ -207,10 +207,10 @@ class Acceptor(Generic[B]):
         return None
 
     def _accept(self, vm: ProposerVM[B], verified: Sequence[_Verified[B]], now: int) -> Accepted:
-        """Accept verified blocks in one transaction, in which the clock follows them.
+        """Accept verified blocks in one transaction, which also moves the clock to their time.
 
         Raises:
-            HeadMoved: Another process has accepted a block meanwhile.
+            HeadMoved: Another process has accepted a block in the meantime.
         """
         last = verified[-1]
 
@@ -228,16 +228,16 @@ class Acceptor(Generic[B]):
 def _facts_of(
     vm: ProposerVM[B], block: ProposerBlock[B], parent: ParentFacts, now: int
 ) -> ParentFacts:
-    """Verify a block's outer rules and return what its child needs to know of it.
+    """Verify an outer block and return the facts that are needed to verify its child.
 
     Raises:
-        InvalidBlock: One is broken.
-        UnknownParent: Blocks are missing before it.
-        NotYet: It may be right later.
+        InvalidBlock: The block breaks a rule.
+        UnknownParent: Blocks before it are missing.
+        NotYet: The block may become valid later.
     """
     if block.height > parent.height + 1:
         raise UnknownParent(block.block_id, block.parent_id)
-    # A block of the P-Chain may name its parent, which is accepted before it.
+    # A P-Chain block may name the height of its parent, which is accepted before it.
     reached = parent.height if vm.chain_id == PRIMARY_NETWORK_ID else 0
     try:
         return vm.verify_outer(block, parent, now=now, bootstrapping=True, reached=reached)
@@ -250,7 +250,7 @@ def _facts_of(
 
 
 def _units(line: Sequence[_Verified[B]]) -> list[list[_Verified[B]]]:
-    """Split blocks into the least that can be accepted: single ones, proposals with their options."""
+    """Split blocks into the smallest units that can be accepted: single blocks, or proposals with their options."""
     units: list[list[_Verified[B]]] = []
     for one in line:
         if units and units[-1][-1].facts.options:

@@ -1,4 +1,4 @@
-"""What the network needs of a chain besides its VM. Blocking: for threads."""
+"""Interface of a chain for the network, besides its VM. Its calls block, so they run in threads."""
 
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
@@ -15,28 +15,28 @@ class ChainBackend(Protocol[B]):
 
     @property
     def refused(self) -> type[Exception]:
-        """The class of the reasons for which a block is refused."""
+        """The base class of the reasons why a block is rejected."""
 
     def blocks(self, first: int, last: int, size: int) -> list[AcceptedBlock]:
         """Return accepted blocks; see `outer_blocks.AcceptedBlocks`."""
 
     def read(self, block: B) -> B:
-        """Read the rest of a block that was parsed, without looking at the state. Raises `refused`."""
+        """Parse the rest of a partially parsed block, without reading the state. Raises `refused`."""
 
     def is_proposal(self, block: B) -> bool:
-        """Say whether a block is accepted with one of its options."""
+        """Return whether a block is accepted together with one of its options."""
 
     def transactions_in(self, block: B) -> int:
-        """Return how many transactions a block has that was read."""
+        """Return the number of transactions in a completely parsed block."""
 
     def waiting(self, limit: int) -> list[ID]:
-        """Return IDs of transactions that wait, newest last."""
+        """Return IDs of pending transactions, newest last."""
 
     def transactions(self, tx_ids: Sequence[ID]) -> list[bytes | None]:
-        """Return waiting transactions' bytes."""
+        """Return the bytes of pending transactions."""
 
     def transaction_id(self, raw: bytes) -> ID:
-        """Return the ID by which a transaction is known."""
+        """Return a transaction's ID."""
 
     def issue(self, raws: Sequence[bytes], *, now: int) -> list[ID | Exception]:
-        """Take transactions in that peers have acknowledged, or say why not."""
+        """Add transactions that peers have accepted to the pool; return each ID or the reason for rejection."""

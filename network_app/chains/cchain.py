@@ -1,4 +1,4 @@
-"""The C-Chain for the network, besides its VM: `inner.ChainBackend` by its own services and rows."""
+"""The C-Chain for the network, besides its VM: `backend.ChainBackend` with the chain's services and rows."""
 
 from collections.abc import Sequence
 
@@ -39,31 +39,31 @@ class EvmBackend:
         self._chain = chain
 
     def blocks(self, first: int, last: int, size: int) -> list[AcceptedBlock]:
-        """Return accepted blocks from a height to another until their bytes pass `size`."""
+        """Return the accepted blocks between two heights until their total size exceeds `size`."""
         return [
             AcceptedBlock(one.number, ID(one.hash), one.timestamp, one.raw)
             for one in accepted.raw_blocks(self._chain, first, last, size)
         ]
 
     def read(self, block: EvmBlock) -> EvmBlock:
-        """Read what stands behind the header. Raises InvalidBlock."""
+        """Parse the block after its header. Raises InvalidBlock."""
         return evm_block(block.candidate())
 
     def is_proposal(self, block: EvmBlock) -> bool:
-        """Say no: no block of an EVM chain is."""
+        """Return False, because an EVM chain has no proposals."""
         del block
         return False
 
     def transactions_in(self, block: EvmBlock) -> int:
-        """Return how many transactions a block has that was read."""
+        """Return the number of transactions in a completely parsed block."""
         return len(block.candidate().transactions)
 
     def waiting(self, limit: int) -> list[ID]:
-        """Return hashes of transactions that wait, newest last."""
+        """Return hashes of pending transactions, newest last."""
         return [ID(one) for one in pool.newest_hashes(self._chain, limit)]
 
     def transactions(self, tx_ids: Sequence[ID]) -> list[bytes | None]:
-        """Return waiting transactions' signed envelopes."""
+        """Return the signed envelopes of pending transactions."""
         found = pool.raws_of(self._chain, [Hash(bytes(tx_id)) for tx_id in tx_ids])
         return [found.get(Hash(bytes(tx_id))) for tx_id in tx_ids]
 
@@ -72,8 +72,8 @@ class EvmBackend:
         return ID(keccak256(raw))
 
     def issue(self, raws: Sequence[bytes], *, now: int) -> list[ID | Exception]:
-        """Take transactions in that other nodes have acknowledged, or say why not."""
-        del now  # the pool asks the clock itself
+        """Add transactions that other nodes have accepted to the pool; return each ID or the reason for rejection."""
+        del now  # the pool reads the clock itself
         return [_outcome(one) for one in transactions.submit(self._chain, raws, gossiped=True)]
 
 

@@ -1,6 +1,6 @@
-"""`ports.AcceptedChain`: a chain of this node behind outer blocks, as the network sees it.
+"""`ports.AcceptedChain`: a chain of this node with its outer blocks, as the network sees it.
 
-Questions are answered from rows and write nothing.
+Requests are answered from the database and write nothing.
 """
 
 import time
@@ -21,9 +21,9 @@ from network_app.store import fetched
 from primitives.ids import ID, NodeID
 
 CHUNK = 128
-"""Blocks that are read together where many are asked for."""
+"""Number of blocks read together when many are requested."""
 SINCE_BYTES = 8 * 1024 * 1024
-"""Of blocks since a height that are read together."""
+"""Bytes of blocks since a height that are read together."""
 
 B = TypeVar("B", bound=Block)
 
@@ -34,8 +34,8 @@ class NetworkChain(Generic[B]):
     Args:
         rows: The outer blocks of its accepted blocks.
         chain_id: Returns its ID, once there is a genesis.
-        inner: The chain without them.
-        acceptor: Takes in others' blocks.
+        inner: The inner chain.
+        acceptor: Accepts blocks of other nodes.
     """
 
     def __init__(
@@ -47,14 +47,14 @@ class NetworkChain(Generic[B]):
     ) -> None:
         self.alias = rows.alias
         self.consensus = acceptor.consensus
-        """Who decides on its blocks."""
+        """Decides on the chain's blocks."""
         self.rows = rows
         """The outer blocks of its accepted blocks."""
         self._chain_id = chain_id
         self._inner = inner
         self._acceptor = acceptor
         self._on_disk = 0
-        """Height up to which blocks are there whatever happens: only of those others are told."""
+        """Height up to which blocks are flushed to disk; peers learn only of blocks up to it."""
 
     @property
     def chain_id(self) -> ID:
@@ -64,7 +64,7 @@ class NetworkChain(Generic[B]):
     def voted(
         self, node: Settings, *, followed: NodeID | None = None
     ) -> VotedChain[ProposerBlock[B]]:
-        """Return the chain for the engine that votes on it, or asks the one whom it follows. Blocking."""
+        """Return the chain for the engine that votes on it, or that queries the followed node. Blocking."""
         return voted_chain(
             Chain(self.alias),
             self.chain_id,
@@ -76,7 +76,7 @@ class NetworkChain(Generic[B]):
         )
 
     def begin(self) -> None:
-        """See that all accepted blocks have outer ones, before anybody asks for them."""
+        """Create missing outer blocks of accepted blocks before the first request for them."""
         self.consensus.begin()
 
     # accepted blocks
@@ -93,7 +93,7 @@ class NetworkChain(Generic[B]):
         return self.rows.ids_at(heights)
 
     def height_of(self, block_ids: Sequence[ID]) -> list[int | None]:
-        """Return the heights of those of these blocks that are accepted."""
+        """Return the heights of these blocks, None for those that are not accepted."""
         return self.rows.heights_of(block_ids)
 
     def block(self, block_id: ID) -> bytes | None:
@@ -102,9 +102,9 @@ class NetworkChain(Generic[B]):
         return genesis.raw if block_id == genesis.block_id else self.rows.raw(block_id)
 
     def ancestors(self, block_id: ID, *, count: int, size: int, seconds: float) -> list[bytes]:
-        """Return an accepted block and those before it, newest first; empty when it is unknown.
+        """Return an accepted block and its ancestors, newest first; empty if the block is unknown.
 
-        Of genesis, which every node has, only whoever asks for itself is told.
+        The genesis block, which every node has, is returned only for a request for that block itself.
         """
         until = time.monotonic() + seconds
         (top,) = self.height_of([block_id])
@@ -128,15 +128,15 @@ class NetworkChain(Generic[B]):
         return [] if top <= height else self.rows.raws(height + 1, top, SINCE_BYTES)
 
     def _flush_up_to(self, height: int) -> None:
-        """See that no loss of power takes a block back that others have."""
+        """Flush the database, so that a power loss cannot undo a block that other nodes know."""
         if height > self._on_disk:
             self.rows.db.flush()
             self._on_disk = height
 
-    # others' blocks
+    # blocks of other nodes
 
     def parse(self, raw: bytes) -> ParsedBlock:
-        """Read a block. Raises InvalidBlock."""
+        """Parse a block. Raises InvalidBlock."""
         block = self._acceptor.parse(raw)
         return ParsedBlock(
             block.block_id,
@@ -158,15 +158,15 @@ class NetworkChain(Generic[B]):
             fetched.keep(self.rows.db, self.alias, blocks)
 
     def fetched(self, above: int, count: int) -> list[bytes]:
-        """Return stored blocks above a height that follow each other."""
+        """Return consecutive stored blocks above a height."""
         return fetched.above(self.rows.db, self.alias, above, count)
 
     def fetched_extent(self) -> tuple[BlockRef, ID] | None:
-        """Return the lowest stored block and its parent."""
+        """Return the lowest stored block and the ID of its parent."""
         return fetched.lowest(self.rows.db, self.alias)
 
     def fetched_bytes(self) -> int:
-        """Return how many bytes the stored blocks have together."""
+        """Return the total size of the stored blocks in bytes."""
         return fetched.size(self.rows.db, self.alias)
 
     def forget_fetched(self, up_to: int | None = None) -> None:
@@ -177,17 +177,17 @@ class NetworkChain(Generic[B]):
     # transactions
 
     def waiting(self, limit: int) -> Sequence[ID]:
-        """Return IDs of transactions that wait, newest last."""
+        """Return IDs of pending transactions, newest last."""
         return self._inner.waiting(limit)
 
     def transactions(self, tx_ids: Sequence[ID]) -> list[bytes | None]:
-        """Return waiting transactions' bytes."""
+        """Return the bytes of pending transactions."""
         return self._inner.transactions(tx_ids)
 
     def transaction_id(self, raw: bytes) -> ID:
-        """Return the ID by which a transaction is known."""
+        """Return a transaction's ID."""
         return self._inner.transaction_id(raw)
 
     def issue(self, raws: Sequence[bytes]) -> list[ID | Exception]:
-        """Take transactions in, or say why not."""
+        """Add transactions to the pool; return each ID or the reason for rejection."""
         return self._inner.issue(raws, now=clock.now())

@@ -1,4 +1,4 @@
-"""Who decides on the blocks of a chain of this node, in their outer ones (`chainvm.consensus`)."""
+"""Consensus on the blocks of a chain, which wraps them in outer blocks (`chainvm.consensus`)."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -14,15 +14,15 @@ B = TypeVar("B", bound=Block)
 
 
 class OuterConsensus(Generic[B]):
-    """This node decides alone on blocks with their outer ones; a `chainvm.consensus.Consensus`.
+    """Consensus of a single node on a chain with outer blocks; a `chainvm.consensus.Consensus`.
 
-    It begins when it is first needed: processes that neither make blocks nor follow them read no keys.
+    It is created on first use, so that processes that neither build nor follow blocks read no keys.
 
     Args:
         vm: The chain.
-        wrap: Puts the proposer VM around it. Keys and genesis are there by then.
+        wrap: Wraps it in the proposer VM. Keys and genesis exist when it is called.
         building: Counts a block, by its height, as outstanding while it is built and accepted.
-        may_produce: Says whether this node makes the chain's blocks, now.
+        may_produce: Returns whether this node currently produces the chain's blocks.
     """
 
     decides_alone = True
@@ -42,7 +42,7 @@ class OuterConsensus(Generic[B]):
         self._begun: tuple[ProposerVM[B], SoleConsensus[ProposerBlock[B]]] | None = None
 
     def begin(self) -> tuple[ProposerVM[B], SoleConsensus[ProposerBlock[B]]]:
-        """Return the chain behind outer blocks, and who decides on those; made now, unless it was before."""
+        """Return the chain in its proposer VM, and the consensus on it; create both on the first call."""
         with self._beginning:
             if self._begun is None:
                 outer = self._wrap(self.vm)
@@ -51,16 +51,16 @@ class OuterConsensus(Generic[B]):
 
     @property
     def outer(self) -> ProposerVM[B]:
-        """The chain behind outer blocks, for whoever holds the lock."""
+        """The chain in its proposer VM; the caller must hold the lock."""
         return self.begin()[0]
 
     @property
     def lock(self) -> FairLock:
-        """Whoever works on the chain's VM holds it."""
+        """The lock that is required for work on the chain's VM."""
         return self.begin()[1].lock
 
     def produce(self, *, now: int, allow_empty: bool = False) -> B | None:
-        """Build a block, where this node may, and accept it with its outer one; return what is inside."""
+        """Build a block, if this node may, accept it with its outer block, and return the inner block."""
         _, sole = self.begin()
         try:
             block = sole.produce(now=now, allow_empty=allow_empty)
@@ -69,11 +69,11 @@ class OuterConsensus(Generic[B]):
         return None if block is None else block.inner
 
     def produce_line(self, times: Sequence[int]) -> Sequence[B]:
-        """Build blocks on each other, with their outer ones, and accept them together; see `SoleConsensus`."""
+        """Build a sequence of blocks with their outer blocks, and accept them together; see `SoleConsensus`."""
         _, sole = self.begin()
         return [block.inner for block in sole.produce_line(times)]
 
     def may_produce(self, height: int, now: int) -> bool:
-        """Say whether this node may make the block at a height now (Unix seconds)."""
-        del height, now  # one node makes all blocks, at any time
+        """Return whether this node may now produce the block at a height (`now` in Unix seconds)."""
+        del height, now  # a single node produces all blocks, at any time
         return self._may_produce()

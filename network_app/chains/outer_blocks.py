@@ -1,4 +1,4 @@
-"""The outer blocks of a chain's accepted blocks as rows have them; what is inside stands in the chain's own."""
+"""The outer blocks of a chain's accepted blocks, stored as rows; the inner blocks are in the chain's own rows."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from network_app.store.outer import Wrapping
 from primitives.ids import ID, NodeID
 
 HIGHEST = (1 << 62) - 1
-"""Of heights that the rows' keys have room for."""
+"""Highest height that fits into the rows' keys."""
 
 
 def _the_beginning() -> int:
@@ -29,27 +29,27 @@ class AcceptedBlock(NamedTuple):
     height: int
     block_id: ID
     time: int
-    """Unix seconds; chain time of blocks that name none."""
+    """Unix seconds; chain time for blocks that have no time of their own."""
     raw: bytes
     is_option: bool = False
-    """A commit or an abort: nobody proposes it, and nobody signs it."""
+    """Whether the block is a commit or an abort, which has no proposer and no signature."""
 
 
 AcceptedBlocks = Callable[[int, int, int], list[AcceptedBlock]]
-"""Returns a chain's accepted blocks from a height to another, also downwards.
+"""Returns a chain's accepted blocks between two heights, also in descending order.
 
-They end before their bytes together pass the third argument; the first is there however large.
+The list ends before the total size exceeds the third argument; the first block is always included.
 """
 
 
 class OuterRows:
-    """`proposervm.ports.OuterBlocks` in this node's database. Threads share it; it never writes when asked.
+    """`proposervm.ports.OuterBlocks` in this node's database. Threads share it; reads never write.
 
     Args:
-        db: Where the blocks inside are, too.
-        alias: Of the chain, "P" or "C".
-        blocks: Reads the blocks inside.
-        first: Says the height of the first block, which is bare: 0, or where a fork goes on from another chain.
+        db: The database, which also has the inner blocks.
+        alias: The chain, "P" or "C".
+        blocks: Reads the inner blocks.
+        first: Returns the height of the first block, which has no outer block: 0, or the fork block of a fork.
     """
 
     def __init__(
@@ -65,15 +65,15 @@ class OuterRows:
         self._first = first
         self._genesis: AcceptedBlock | None = None
         self._last: ParentFacts | None = None
-        """Of the block that was last when somebody asked; facts of a block never change."""
+        """Facts of the last block at the latest access; the facts of a block never change."""
         self._known: set[NodeID] = set()
-        """Whose certificates are stored."""
+        """Nodes whose certificates are stored."""
         self._generation: int | None = None
-        """How often the rows had gone back when somebody asked."""
+        """Number of rollbacks of the rows as of the latest access."""
 
     @property
     def genesis(self) -> AcceptedBlock:
-        """The first block, which is bare."""
+        """The first block, which has no outer block."""
         found = self._genesis
         if found is None:
             first = self._first()
@@ -81,7 +81,7 @@ class OuterRows:
         return found
 
     def went_back(self) -> bool:
-        """Say whether the rows were replaced by earlier ones since the last time; then forget what was read."""
+        """Return whether the rows were rolled back since the last call; if so, discard the cached values."""
         before, self._generation = self._generation, generation.number(self.db)
         if before in (None, self._generation):
             return False
@@ -89,24 +89,24 @@ class OuterRows:
         return True
 
     def place(self) -> BlockRef:
-        """Return where the last accepted block stands. One statement."""
+        """Return height and ID of the last accepted block. One statement."""
         return outer.tip(self.db, self.alias) or BlockRef(
             self.genesis.height, self.genesis.block_id
         )
 
     def last(self) -> ParentFacts:
-        """Return what a child of the last accepted block needs to know of it. Mostly one statement."""
+        """Return the facts of the last accepted block for verifying its child. Usually one statement."""
         place, known = self.place(), self._last
         if known is None or known.outer_id != place.block_id:
             known = self._last = self._facts(place)
         return known
 
     def id_at(self, height: int) -> ID | None:
-        """Return the accepted block at a height; genesis is bare."""
+        """Return the ID of the accepted block at a height; genesis has no outer block."""
         return self.ids_at([height])[0]
 
     def ids_at(self, heights: Sequence[int]) -> list[ID | None]:
-        """Return the accepted blocks at these heights."""
+        """Return the IDs of the accepted blocks at these heights."""
         genesis = self.genesis
         rows = [height for height in heights if genesis.height < height <= HIGHEST]
         found = outer.ids_at(self.db, self.alias, rows)
@@ -115,21 +115,21 @@ class OuterRows:
         ]
 
     def heights_of(self, block_ids: Sequence[ID]) -> list[int | None]:
-        """Return the heights of those of these blocks that are accepted."""
+        """Return the heights of these blocks, None for those that are not accepted."""
         found = outer.heights_of(self.db, self.alias, block_ids)
         found[self.genesis.block_id] = self.genesis.height
         return [found.get(block_id) for block_id in block_ids]
 
     def raw(self, block_id: ID) -> bytes | None:
-        """Return an accepted block's bytes; None where it is not accepted, or genesis."""
+        """Return an accepted block's bytes; None if it is not accepted, or is genesis."""
         (height,) = self.heights_of([block_id])
         bare = height is None or height <= self.genesis.height
         return None if height is None or bare else self.raws(height, height, 1)[0][1]
 
     def raws(self, first: int, last: int, size: int) -> list[tuple[BlockRef, bytes]]:
-        """Return blocks from a height to another, also downwards, as `AcceptedBlocks` does.
+        """Return blocks between two heights, also in descending order, like `AcceptedBlocks`.
 
-        Both are above 0 and not above the last accepted block: genesis is bare.
+        Both heights are above 0, because genesis has no outer block, and at most the last accepted height.
         """
         blocks = self.blocks(first, last, size)
         if not blocks:
@@ -139,20 +139,20 @@ class OuterRows:
         return [(found[one.height].place, self._raw(one, found)) for one in blocks]
 
     def write(self, blocks: Sequence[tuple[OuterBlock, int]]) -> None:
-        """Store blocks with their heights, in the transaction in which the blocks inside are accepted.
+        """Store blocks with their heights, in the transaction in which the inner blocks are accepted.
 
         Raises:
-            HeadMoved: The rows went back after the blocks were built or verified. Their parent may be the
-                head again, but what they have was not there yet.
+            HeadMoved: The rows were rolled back after the blocks were built or verified. Their parent may be
+                the head again, but the data that they build on has been removed.
         """
         if self._generation is not None and self._generation != generation.number(self.db):
             raise HeadMoved
         wrappings = [wrapping_of(block, height) for block, height in blocks]
-        # What this transaction stores itself is not known before it is committed.
+        # Certificates stored by this transaction count as known only after its commit.
         self._known |= outer.add(self.db, self.alias, wrappings, self._known)
 
     def forget_above(self, height: int) -> None:
-        """Delete the blocks above a height, in the transaction in which those inside are deleted."""
+        """Delete the blocks above a height, in the transaction in which their inner blocks are deleted."""
         outer.delete_above(self.db, self.alias, height)
         self._last = None
         if self._genesis is not None and height < self._genesis.height:
@@ -163,7 +163,7 @@ class OuterRows:
             return of_genesis(place.block_id, self.genesis.time, place.height)
         found = outer.between(self.db, self.alias, place.height - 1, place.height)
         last = found[-1]
-        # An option has no time: its proposal, right before it, has.
+        # An option has no time; its proposal, directly before it, has one.
         timed = last if last.time is not None else found[0]
         inner = self.blocks(place.height, place.height, 1)[0]
         return ParentFacts(
@@ -182,7 +182,7 @@ class OuterRows:
 
 
 def wrapping_of(block: OuterBlock, height: int) -> Wrapping:
-    """Return what is stored of an outer block."""
+    """Return the stored fields of an outer block."""
     if not isinstance(block, SignedBlock):
         nothing = (None, None, None, None, None)
         return Wrapping(height, block.outer_id, block.kind, *nothing, None, b"", b"")
@@ -203,7 +203,7 @@ def wrapping_of(block: OuterBlock, height: int) -> Wrapping:
 
 
 def raw_of(wrapping: Wrapping, parent_id: ID, inside: bytes) -> bytes:
-    """Return an outer block's bytes, the very ones that were stored."""
+    """Return an outer block's bytes, exactly as they were before they were stored."""
     if wrapping.time is None:
         return encode_option(parent_id, inside)
     return encode_signed(

@@ -1,4 +1,4 @@
-"""The P-Chain for the network, besides its VM: `inner.ChainBackend` by its own services and rows."""
+"""The P-Chain for the network, besides its VM: `backend.ChainBackend` with the chain's services and rows."""
 
 from collections.abc import Sequence
 
@@ -32,30 +32,30 @@ class PlatformBackend:
         self._chain = chain
 
     def blocks(self, first: int, last: int, size: int) -> list[AcceptedBlock]:
-        """Return accepted blocks from a height to another until their bytes pass `size`."""
+        """Return the accepted blocks between two heights until their total size exceeds `size`."""
         return [
             AcceptedBlock(one.height, one.block_id, one.time, one.raw, is_option=one.is_option)
             for one in accepted.raw_blocks(self._chain, first, last, size)
         ]
 
     def read(self, block: Block) -> Block:
-        """Return the block: all of it was read, since it has 256 KiB at most."""
+        """Return the block, which is already parsed completely, because it has at most 256 KiB."""
         return block
 
     def is_proposal(self, block: Block) -> bool:
-        """Say whether it is a proposal; nothing may follow one of before Banff, which has no time."""
+        """Return whether a block is a proposal with a time. Without one (before Banff), no block may follow it."""
         return isinstance(block, ProposalBlock) and block.time is not None
 
     def transactions_in(self, block: Block) -> int:
-        """Return how many transactions a block has."""
+        """Return the number of transactions in a block."""
         return len(block.txs) + (block.proposal is not None)
 
     def waiting(self, limit: int) -> list[ID]:
-        """Return IDs of transactions that wait, newest last."""
+        """Return IDs of pending transactions, newest last."""
         return waiting.newest(self._chain, limit)
 
     def transactions(self, tx_ids: Sequence[ID]) -> list[bytes | None]:
-        """Return waiting transactions' bytes."""
+        """Return the bytes of pending transactions."""
         found = waiting.raws(self._chain, tx_ids)
         return [found.get(tx_id) for tx_id in tx_ids]
 
@@ -64,7 +64,7 @@ class PlatformBackend:
         return ID(sha256(raw))
 
     def issue(self, raws: Sequence[bytes], *, now: int) -> list[ID | Exception]:
-        """Take transactions in that peers have sent, or say why not."""
+        """Add transactions from peers to the pool; return each ID or the reason for rejection."""
         read = [_read(raw) for raw in raws]
         txs = [one for one in read if isinstance(one, Tx)]
         outcomes = iter(mempool.issue(self._chain, txs, now=now, gossiped=True))

@@ -1,4 +1,4 @@
-"""Who validates, as of the P-Chain's rows: for outer blocks by its heights, for the connections as of now."""
+"""Validators from the P-Chain's rows: by height for outer blocks, and the current ones for connections."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -12,11 +12,11 @@ from platform_app.services import uptime
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 
 LAG = 30
-"""Seconds by which the P-Chain height that blocks name is behind, so that others know it too."""
+"""Age in seconds of the P-Chain height that blocks name, so that other nodes know that height too."""
 
 
 class _Minimum(NamedTuple):
-    """A height, and the times (Unix seconds) for which it is the one to name: from, and before."""
+    """A P-Chain height, and the times in Unix seconds from which and before which blocks name it."""
 
     height: int
     since: int
@@ -24,11 +24,11 @@ class _Minimum(NamedTuple):
 
 
 class PlatformValidators:
-    """Who may propose, by the heights of the P-Chain: a `proposervm.ports.ValidatorState`. Threads share it.
+    """The proposers by P-Chain height: a `proposervm.ports.ValidatorState`. Threads share it.
 
     Args:
         chain: The P-Chain.
-        proposers: Returns the weights of those who may, as of a height.
+        proposers: Returns the weights of the proposers as of a height.
     """
 
     def __init__(self, chain: PlatformChain, proposers: Proposers) -> None:
@@ -41,9 +41,9 @@ class PlatformValidators:
         return self._chain.tip().height
 
     def minimum_height(self, now: int) -> int:
-        """Return a height that every node has by now (Unix seconds): the one that blocks name.
+        """Return the P-Chain height that a block built now names: every node should have reached it.
 
-        It is remembered as long as no later block can be old enough.
+        `now` is in Unix seconds. The height is cached until a later block can be old enough.
         """
         known = self._minimum
         if not known.since <= now < known.until:
@@ -51,26 +51,26 @@ class PlatformValidators:
         return known.height
 
     def height_at(self, time: int) -> int:
-        """Return the height that a block of this time (Unix seconds) names."""
+        """Return the P-Chain height that a block of this time (Unix seconds) names."""
         return accepted.height_at(self._chain, time - LAG) or 0
 
     def proposers(self, height: int) -> Mapping[NodeID, int]:
-        """Return the weights of those who may propose as of a height.
+        """Return the weights of the nodes that may propose as of a height.
 
         Raises:
-            HeightNotReached: It is above the last accepted one.
+            HeightNotReached: The height is above the last accepted one.
         """
         return self._proposers(height)
 
     def _read_minimum(self, now: int) -> _Minimum:
         height = self.height_at(now)
-        # What is accepted from now on is of now, and old enough in half a minute.
+        # A block accepted from now on is old enough only after half a minute.
         following = accepted.block_at(self._chain, height + 1)
         return _Minimum(height, now, LAG + (now if following is None else following.time))
 
 
 class ValidatorDirectory:
-    """The validators in memory, read anew now and then: a `ports.Directory`.
+    """The validators in memory, reread at intervals: a `ports.Directory`.
 
     Args:
         chain: The P-Chain.
@@ -82,7 +82,7 @@ class ValidatorDirectory:
         self._uptimes: Mapping[NodeID, int] = {}
 
     def read(self) -> None:
-        """Read who validates and for how long they were seen. Blocking: for a thread."""
+        """Read the validators and their observed uptimes. Blocking: call it in a thread."""
         now = clock.now()
         present = stakers.current_validators(self._chain, PRIMARY_NETWORK_ID)
         self._validators = {
@@ -103,5 +103,5 @@ class ValidatorDirectory:
         return self._validators
 
     def uptime_of(self, node_id: NodeID) -> int:
-        """Return what a peer is told of its uptime: percent, 0 to 100."""
+        """Return the uptime to report to a peer, in percent from 0 to 100."""
         return self._uptimes.get(node_id, 0)

@@ -1,4 +1,4 @@
-"""Chains whose blocks the validators vote on: what their makers of blocks see of it, and what is voted with."""
+"""Chains with voting by validators: the consensus for block producers, and the chain for the voting engine."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -23,15 +23,15 @@ from primitives.fair_lock import FairLock
 from primitives.ids import ID, NodeID
 
 BLOCKS_WAITING = "consensus.waiting"
-"""Type of the message that there may be something to put into a block of a `chain`."""
+"""Type of the event that a `chain` may have transactions for a block."""
 PLATFORM_DELAY = 1
-"""Seconds between blocks of the P-Chain, as in the reference (p2p.md 11.5); the C-Chain's rules have their own."""
+"""Seconds between blocks of the P-Chain, as in the reference (p2p.md 11.5); the C-Chain has its own rules."""
 
 B = TypeVar("B", bound=Block)
 
 
 class Settings(Parameters, Protocol):
-    """What voting looks at of the node's settings; see `NodeSettings` for what each one means."""
+    """The node's settings that voting reads; see `NodeSettings` for their meanings."""
 
     @property
     def votes(self) -> bool:
@@ -39,26 +39,26 @@ class Settings(Parameters, Protocol):
 
     @property
     def mining(self) -> str:
-        """When blocks of the C-Chain are made."""
+        """When blocks of the C-Chain are built."""
 
     @property
     def block_interval(self) -> float:
-        """Seconds between them where they are made by the clock."""
+        """Seconds between blocks in interval mining."""
 
 
 class VotedConsensus(Generic[B]):
-    """The validators decide; a `chainvm.consensus.Consensus` for makers of blocks, who only tell.
+    """Consensus by the validators, for block producers: a `chainvm.consensus.Consensus` that only sends events.
 
-    Blocks are built where the votes are: in the process that runs the network.
+    Blocks are built where the votes are counted: in the process that runs the network.
 
     Args:
-        alias: Of the chain.
-        pointers: Of this node: by them the network's process is told.
-        outer: The chain in its outer blocks.
-        rows: Those of its accepted blocks.
-        proposers: Returns who may propose, by P-Chain height.
-        chain_id: Returns its ID, once there is a genesis.
-        own: Returns this node, once it is initialised.
+        alias: The chain.
+        pointers: This node's event channel, which the network's process reads.
+        outer: The chain with its outer blocks.
+        rows: The outer blocks of its accepted blocks.
+        proposers: Returns the proposers by P-Chain height.
+        chain_id: Returns the chain's ID, once there is a genesis.
+        own: Returns this node's ID, once the node is initialised.
     """
 
     decides_alone = False
@@ -84,26 +84,26 @@ class VotedConsensus(Generic[B]):
 
     @property
     def lock(self) -> FairLock:
-        """Whoever works on the chain's VM holds it."""
+        """The lock that is required for work on the chain's VM."""
         return self._outer.lock
 
     def produce(self, *, now: int, allow_empty: bool = False) -> None:
-        """Tell that there may be something to put into a block."""
-        del now, allow_empty  # whoever builds has a clock, and knows by it what may be empty
+        """Send an event that there may be transactions for a block."""
+        del now, allow_empty  # the builder has its own clock and its own rule on empty blocks
         self._pointers.send(self._alias, {"type": BLOCKS_WAITING, "chain": str(self._alias)})
 
     def produce_line(self, times: Sequence[int]) -> Sequence[B]:
-        """Make none: the validators decide, and none is made by hand."""
+        """Build nothing: the validators decide, so there is no manual mining."""
         del times
         return ()
 
     def may_produce(self, height: int, now: int) -> bool:
-        """Say whether this node may propose the block at a height now (Unix seconds): its slot has come."""
+        """Return whether it is this node's slot to propose the block at a height (`now` in Unix seconds)."""
         if not self._alias.is_here or not selectors.is_bootstrapped(self._alias):
             return False
         parent = self._rows.last()
         if parent.height + 1 != height:
-            return False  # the head has moved: whoever asks will look again
+            return False  # the head has moved: the caller will check again
         if parent.p_chain_height is None:
             return True
         slot = slot_of(now, parent.time)
@@ -112,14 +112,14 @@ class VotedConsensus(Generic[B]):
 
 
 class _FollowedTime(Generic[B]):
-    """The node's time where blocks are verified and accepted.
+    """The node's time for the verification and acceptance of blocks.
 
-    Where the validators vote it is the wall's: nobody moves the clock. Where one node makes all blocks its
-    clock may have been moved (staking time travel), and others see that by its blocks.
+    If the validators vote, it is the wall clock, which cannot be moved. If a single node produces all blocks,
+    its clock may have been moved (staking time travel), and its followers learn that from its blocks.
 
     Args:
-        consensus: The chain in its outer blocks.
-        followed: Who makes all blocks; None: the validators vote.
+        consensus: The chain with its outer blocks.
+        followed: The node that produces all blocks; None if the validators vote.
     """
 
     def __init__(self, consensus: OuterConsensus[B], followed: NodeID | None) -> None:
@@ -136,20 +136,20 @@ class _FollowedTime(Generic[B]):
         return max(int(self.now()), self._told_by(block))
 
     def follow(self, block_id: ID) -> None:
-        """Move the node's clock to an accepted block's time; in the transaction in which it is stored."""
+        """Move the node's clock to an accepted block's time, in the transaction that stores the block."""
         if self._followed is None:
             return
         block = self._consensus.outer.get_block(block_id)
         told = 0 if block is None else self._told_by(block)
-        if told > clock.now():  # by the row, which the other chain may have moved
+        if told > clock.now():  # the stored clock, which the other chain may have moved
             network_clock.follow(told)
             self._offset = clock.offset()
 
     def _told_by(self, block: ProposerBlock[B]) -> int:
-        """Return a block's time if it may be by whom this node follows, else 0.
+        """Return a block's time if the block may be from the followed node, else 0.
 
-        Its signature is verified later, and nobody signs the first block. Whoever else made one up moves no
-        clock: that happens when a block is accepted, which needs the vote of the one that is followed.
+        The signature is verified later, and the first block has none. A block that another node made up moves no
+        clock, because the clock moves only when a block is accepted, which needs the followed node's vote.
         """
         by_it = self._followed is not None and block.proposer in {None, self._followed}
         return block.outer.time if by_it and isinstance(block.outer, SignedBlock) else 0
@@ -165,18 +165,18 @@ def voted_chain(
     node: Settings,
     followed: NodeID | None,
 ) -> VotedChain[ProposerBlock[B]]:
-    """Return a chain for the engine that votes on it; all of it happens in one thread. Blocking.
+    """Return a chain for the engine that votes on it; all its work runs in one thread. Blocking.
 
-    By interval each block is made so many seconds after the one before it, with nothing in it too.
+    With interval mining, a block is built every interval, even an empty one.
 
     Args:
-        alias: Of the chain.
+        alias: The chain.
         chain_id: Its ID.
-        consensus: The chain in its outer blocks.
-        rows: Those of its accepted blocks.
-        refused: The class of the reasons for which a block is refused.
-        node: When blocks are made.
-        followed: Who makes all blocks, whose vote alone decides; None: the validators vote.
+        consensus: The chain with its outer blocks.
+        rows: The outer blocks of its accepted blocks.
+        refused: The base class of the reasons why a block is rejected.
+        node: Settings, including when blocks are built.
+        followed: The node that produces all blocks and whose vote alone decides; None if the validators vote.
     """
     thread = OneThread(f"consensus-{alias}", consensus.lock)
     time_of = _FollowedTime(consensus, followed)

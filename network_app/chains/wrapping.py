@@ -1,7 +1,7 @@
-"""Outer blocks for accepted blocks that have none: those of before there were any, and of other programs.
+"""Outer blocks for accepted blocks that have none, from older versions or from other programs.
 
-Whoever makes blocks, or follows them, sees to it once when it begins (`consensus`). From then on each
-block has its outer one from the transaction in which it is accepted.
+Processes that build or follow blocks create the missing ones when they start (`consensus`). From then on each outer
+block is stored in the transaction that accepts its inner block.
 """
 
 from collections.abc import Sequence
@@ -25,14 +25,14 @@ _LOCKS = {Chain.P: Lock.PCHAIN, Chain.C: Lock.CCHAIN}
 
 
 class Wrapper:
-    """Puts outer blocks around accepted blocks of one chain.
+    """Adds outer blocks to accepted blocks of one chain.
 
     Args:
-        rows: Where they are kept.
-        validators: Who may propose; where nobody may blocks are not signed.
+        rows: The stored outer blocks.
+        validators: The proposers; without any, blocks are not signed.
         node_id: This node, which signs.
-        signature: With what.
-        upgrades: Which rules hold.
+        signature: The signing key and chain.
+        upgrades: The rules in force.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Wrapper:
         self._upgrades = upgrades
 
     def wrap_missing(self) -> int:
-        """Wrap the accepted blocks above the last outer one; return how many there were."""
+        """Wrap the accepted blocks above the last outer block; return their number."""
         rows, count = self._rows, 0
         while True:
             last = rows.last()
@@ -59,7 +59,9 @@ class Wrapper:
                 return count
             with rows.db.atomic():
                 rows.db.acquire(_LOCKS[Chain(rows.alias)])
-                if rows.place().block_id == last.outer_id:  # else somebody else has wrapped them
+                if (
+                    rows.place().block_id == last.outer_id
+                ):  # otherwise another process has wrapped them
                     self._wrap(blocks, last)
                     count += len(blocks)
 
@@ -85,20 +87,20 @@ class Wrapper:
         )
 
     def _is_signed(self, parent: ParentFacts) -> bool:
-        """Say whether somebody owns the slots after a block."""
+        """Return whether the slots after a block have proposers."""
         return parent.p_chain_height is not None and bool(
             self._validators.proposers(parent.p_chain_height)
         )
 
     def _time(self, one: AcceptedBlock, parent: ParentFacts) -> int:
-        """Return a block's time: its own, or the start of the first slot after it that is ours.
+        """Return a block's time: its own, or the start of the first slot of this node after it.
 
-        Where none has begun it stays its own: others take such a block only while they bootstrap.
-        That are blocks which were made here before the settings named another maker of blocks, or votes.
+        If no such slot has begun, it is the block's own time, and other nodes accept the block only while they
+        bootstrap. Such blocks were built before the settings named another block producer, or voting.
         """
         time = max(one.time, parent.time)
         if parent.p_chain_height is None:
-            return time  # nobody owns the first block
+            return time  # any node may propose the first block
         slot = next_slot(
             self._signature.chain_id,
             one.height,
@@ -110,12 +112,12 @@ class Wrapper:
         return start if time < start <= clock.now() else time
 
     def _p_chain_height(self, one: AcceptedBlock, parent: ParentFacts, p_height: int) -> int:
-        """Return the P-Chain height to name: one that everybody had by the time of the block.
+        """Return the P-Chain height to name: one that every node had reached by the time of the block.
 
         Args:
             one: The block.
-            parent: Its parent, below which it does not go.
-            p_height: The P-Chain's.
+            parent: Its parent, whose P-Chain height is the minimum.
+            p_height: The current height of the P-Chain.
         """
         known = parent.p_chain_height or 0
         most = one.height - 1 if self._rows.alias == Chain.P else p_height

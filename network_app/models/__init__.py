@@ -1,4 +1,4 @@
-"""Rows of the network: peers, what the network's process reports, how far chains are, blocks, decisions."""
+"""Tables of the network: peers, reports of the network's process, sync progress, blocks, decisions."""
 
 from network_app.models.blocks import Certificate, FetchedBlock, OuterBlock, outer_id
 from network_app.models.consensus import BlockDecision, ChainConsensus

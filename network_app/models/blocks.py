@@ -1,4 +1,4 @@
-"""Blocks as peers exchange them: the proposer's wrapping around a chain's own block (p2p.md 11)."""
+"""Blocks as peers exchange them: the proposer's outer block around a chain's own block (p2p.md 11)."""
 
 from django.db import models
 from typing_extensions import override
@@ -7,12 +7,12 @@ from chaindb.fields import BytesField, IDField, NodeIDField, RowIdField
 
 
 def outer_id(chain: str, height: int) -> int:
-    """Return the key of a chain's row at a height: both chains share a table."""
+    """Return the key of a chain's row at a height; both chains share a table."""
     return height << 1 | (chain == "C")
 
 
 class Certificate(models.Model):
-    """One row is the staking certificate of a node that proposed blocks."""
+    """The staking certificate of a node that proposed blocks."""
 
     node_id = NodeIDField(primary_key=True, help_text="The hash of the certificate")
     node = models.CharField(max_length=64, help_text="The node ID as text, for those who query")
@@ -24,9 +24,9 @@ class Certificate(models.Model):
 
 
 class OuterBlock(models.Model):
-    """One row is what an accepted block is wrapped in; what is inside is the chain's own row.
+    """The outer block of an accepted block, without the inner block, which is in the chain's own table.
 
-    It is written in the transaction in which the block inside is accepted. Genesis has none.
+    The row is written in the transaction that accepts the inner block. Genesis has none.
     """
 
     id = RowIdField(primary_key=True, help_text="Twice the height, plus one for the C-Chain")
@@ -45,7 +45,7 @@ class OuterBlock(models.Model):
         Certificate,
         models.PROTECT,
         null=True,
-        db_index=False,  # the one below begins with it
+        db_index=False,  # the composite index below starts with this field
         related_name="blocks",
         help_text="Who signed it",
     )
@@ -55,7 +55,7 @@ class OuterBlock(models.Model):
         ordering = ["-id"]
         indexes = [
             models.Index(fields=["chain", "height"], name="network_outer_by_height"),
-            # What a node proposed, the latest first, as the admin lists it.
+            # Blocks of a proposer, latest first, as the admin lists them.
             models.Index(fields=["proposer", "chain", "id"], name="network_outer_of_proposer"),
         ]
 
@@ -65,7 +65,7 @@ class OuterBlock(models.Model):
 
 
 class FetchedBlock(models.Model):
-    """One row is a block that was fetched while bootstrapping and waits to be executed."""
+    """A block that was fetched while bootstrapping and waits to be executed."""
 
     id = RowIdField(primary_key=True, help_text="Twice the height, plus one for the C-Chain")
     chain = models.CharField(max_length=1, help_text="P or C")

@@ -1,4 +1,4 @@
-"""How the validators decide on each chain's blocks, and what they have decided."""
+"""State of the validators' consensus on each chain, and its latest decisions."""
 
 from django.db import models
 from typing_extensions import override
@@ -7,7 +7,7 @@ from chaindb.fields import IDField
 
 
 class ChainConsensus(models.Model):
-    """One row is how a chain is being decided on, as the network's process says it about once a second."""
+    """The state of the consensus on a chain, as reported by the network's process about once a second."""
 
     chain = models.CharField(max_length=1, primary_key=True, help_text="P or C")
     report = models.JSONField(help_text="As network_app/consensus/texts.py writes it")
@@ -23,14 +23,14 @@ class ChainConsensus(models.Model):
 
 
 class BlockDecision(models.Model):
-    """One row is a block that this node has seen accepted or rejected by votes; the latest are kept."""
+    """A block that this node has seen accepted or rejected by votes; only the latest are kept."""
 
     chain = models.CharField(max_length=1, help_text="P or C")
     height = models.BigIntegerField()
     block_id = IDField(help_text="By which peers know the block")
     parent_id = IDField()
-    # That it is text spares those who query the certificates, which rejected blocks' proposers may not have.
-    proposer = models.CharField(  # noqa: DJ001  null as everywhere: nobody
+    # Stored as text, because the proposers of rejected blocks may have no row in the certificates.
+    proposer = models.CharField(  # noqa: DJ001  null means no proposer, as in the other tables
         max_length=64, null=True, help_text="The node ID, as text, of who signed it"
     )
     accepted = models.BooleanField(help_text="Or rejected, for another block")
@@ -47,7 +47,7 @@ class BlockDecision(models.Model):
             models.Index(fields=["height", "id"], name="network_decision_at"),
             models.Index(fields=["block_id", "id"], name="network_decision_on"),
             models.Index(fields=["proposer", "id"], name="network_decision_for"),
-            # Rejected ones are few.
+            # There are few rejected blocks.
             models.Index(
                 fields=["id"],
                 name="network_decision_against",

@@ -1,4 +1,4 @@
-"""Peers, and what the process that talks to them reports of itself."""
+"""Peers, and the status reports of the process that runs the network."""
 
 from django.db import models
 from typing_extensions import override
@@ -7,7 +7,7 @@ from chaindb.fields import NodeIDField
 
 
 class Peer(models.Model):
-    """One row is a node that was connected once, and what was known of it last."""
+    """A node that has been connected at least once, and the latest facts known about it."""
 
     node_id = NodeIDField(primary_key=True)
     node = models.CharField(max_length=64, help_text="The node ID as text, for those who query")
@@ -35,7 +35,7 @@ class Peer(models.Model):
     class Meta:
         ordering = ["-last_seen"]
         indexes = [
-            # Those who are connected are few; whoever was so once is not forgotten.
+            # Few peers are connected, while the rows of earlier peers are kept.
             models.Index(
                 fields=["node_id"],
                 name="network_peer_connected",
@@ -54,7 +54,7 @@ class Peer(models.Model):
 
 
 class NetworkStatus(models.Model):
-    """The one row is what the network's process says of itself, once a second."""
+    """The single row with the status of the network's process, written once a second."""
 
     id = models.SmallIntegerField(primary_key=True, default=1)
     started_at = models.DateTimeField()

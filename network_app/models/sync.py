@@ -1,4 +1,4 @@
-"""How far each chain is in reaching the network's frontier."""
+"""Progress of each chain towards the network's frontier."""
 
 from django.db import models
 from typing_extensions import override
@@ -16,7 +16,7 @@ class SyncPhase(models.TextChoices):
 
 
 class ChainSync(models.Model):
-    """One row is a chain's way to the frontier since this node's last start."""
+    """A chain's progress towards the frontier since this node's last start."""
 
     chain = models.CharField(max_length=1, primary_key=True, help_text="P or C")
     phase = models.CharField(max_length=16, choices=SyncPhase)
@@ -28,7 +28,7 @@ class ChainSync(models.Model):
         null=True, help_text="Bootstrappers, as long as it waits for more of them"
     )
     beacons_connected = models.IntegerField(null=True, help_text="Those of them that are connected")
-    # That it may be null lets SQLite add it to the table instead of copying that.
+    # Nullable, so that SQLite can add the column without copying the table.
     obstacle = models.TextField(  # noqa: DJ001
         null=True,
         help_text="What keeps it from going on where the network has gone on",
@@ -53,14 +53,14 @@ class ChainSync(models.Model):
 
     @property
     def waiting(self) -> Gathering | None:
-        """For whom it waits before it begins."""
+        """The bootstrappers that the chain waits for before it starts; None if it does not wait."""
         if self.beacons is None or self.beacons_connected is None:
             return None
         return Gathering(self.beacons_connected, needed_of(self.beacons), self.beacons)
 
     @property
     def percent(self) -> int:
-        """How much of this run's way is done, cut off: less than 100 until all is."""
+        """Progress of this run in percent, rounded down: less than 100 until it is complete."""
         if self.phase == SyncPhase.BOOTSTRAPPED:
             return 100
         way = self.target_height - self.start_height
@@ -68,7 +68,7 @@ class ChainSync(models.Model):
 
     @property
     def place(self) -> str:
-        """Where it is, in the words that fit `percent`: both count from where this run began."""
+        """Progress as text that matches `percent`: both count from the start of this run."""
         way = self.target_height - self.start_height
         if self.phase == SyncPhase.BOOTSTRAPPED or way <= 0:
             return f"at height {self.height:,}"

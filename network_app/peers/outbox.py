@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 class Outbox:
-    """Sends what the socket accepts immediately; the rest waits in the stream's queue.
+    """Sends messages immediately while the socket accepts them, and otherwise queues them in the stream.
 
     Args:
         stream: The connection.

@@ -149,7 +149,7 @@ class BytePool:
         return len(self._waiting)
 
     def try_take(self, node_id: NodeID, size: int) -> Lease | None:
-        """Reserve space for a peer's message; return None if there is none."""
+        """Reserve space for a peer's message; return None if the pool has too little."""
         lease = Lease(node_id, strange=not self._is_known(node_id))
         return lease if self._grant(lease, size) else None
 

@@ -1,4 +1,4 @@
-"""Questions that info, health, metrics and the admin ask about the network, answered from rows."""
+"""Queries about the network for info, health, metrics and the admin, answered from rows."""
 
 from network_app.selectors.consensus import Decision, consensus, consensus_now, decisions
 from network_app.selectors.network import (

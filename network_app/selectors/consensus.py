@@ -1,4 +1,4 @@
-"""How the validators decide on the chains' blocks, as the network's process said last."""
+"""State of the validators' consensus on the chains, from the last report of the network's process."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,12 +11,12 @@ Decision = BlockDecision
 
 
 def consensus() -> Mapping[str, ConsensusReport]:
-    """Return what is known of each chain, "P" and "C", however old; none where nobody votes."""
+    """Return the last report on each chain, "P" and "C", whatever its age; empty without voting."""
     return {row.chain: from_json(row.report) for row in ChainConsensus.objects.all()}
 
 
 def consensus_now(alias: str) -> ConsensusReport | None:
-    """Return how a chain is being decided on; None where nobody votes, or nobody reports any more."""
+    """Return the state of a chain's consensus; None without voting, or without a recent report."""
     reported = status()
     if reported is None or not is_fresh(reported):
         return None
@@ -25,5 +25,5 @@ def consensus_now(alias: str) -> ConsensusReport | None:
 
 
 def decisions(alias: str, count: int) -> Sequence[Decision]:
-    """Return the latest decisions on a chain's blocks, the last one first."""
+    """Return the latest decisions on a chain's blocks, newest first."""
     return list(BlockDecision.objects.filter(chain=alias).order_by("-id")[:count])

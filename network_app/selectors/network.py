@@ -1,4 +1,4 @@
-"""The network's process: when it reported last, and what."""
+"""The network's process: its last report, and the time of it."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -12,40 +12,40 @@ from platform_app.selectors import stakers
 from primitives.ids import PRIMARY_NETWORK_ID
 
 HEARTBEAT_TOLERANCE = 15.0
-"""Seconds without a report after which the network's process counts as gone."""
+"""Seconds without a report after which the network's process counts as stopped."""
 
 Status = NetworkStatus
 
 
 def status() -> Status | None:
-    """Return what the network's process reported last, or None when it never ran."""
+    """Return the last report of the network's process, or None if it has never run."""
     return NetworkStatus.objects.first()
 
 
 def is_fresh(reported: Status, tolerance: float = HEARTBEAT_TOLERANCE) -> bool:
-    """Say whether a report is recent enough to be believed: no older than so many seconds."""
+    """Return whether a report is recent enough to be trusted: not older than `tolerance` seconds."""
     age = datetime.now(UTC) - reported.heartbeat_at
     return age.total_seconds() <= tolerance
 
 
 def dial_failures(reported: Status | None) -> Sequence[DialFailure]:
-    """Return why bootstrappers are not connected, as `status` has it; nothing if that report is old or missing."""
+    """Return why bootstrappers are not connected, from `status`; nothing if that report is old or missing."""
     if reported is None or not is_fresh(reported):
         return []
     return [DialFailure(**failure) for failure in reported.dial_failures]
 
 
 def follows() -> bool:
-    """Say whether this node has others to reach: without NODE_BOOTSTRAP there is no way to go."""
+    """Return whether this node has a network to sync with; without NODE_BOOTSTRAP it has none."""
     return bool(settings.NODE.bootstrap)
 
 
 def in_network() -> bool:
-    """Say whether this node belongs together with others, so that none is a reason for concern.
+    """Return whether this node belongs to a network with others, so that it should have peers.
 
-    Unspecified: a node without NODE_BOOTSTRAP that no other validator ever connected to is a network of
-    its own, and healthy without peers, whoever else came and went. The reference has a flag for that
-    (sybil protection off).
+    Unspecified: a node without NODE_BOOTSTRAP to which no other validator has ever connected is a network of
+    its own, and healthy without peers, even if other nodes connected before. The reference has a flag for
+    that (sybil protection off).
     """
     if settings.NODE.bootstrap:
         return True

@@ -1,4 +1,4 @@
-"""What accepted blocks were wrapped in, for who shows them."""
+"""Outer blocks of accepted blocks, for display."""
 
 from chaindb.database import Database
 from network_app.store import outer
@@ -6,7 +6,7 @@ from primitives.ids import NodeID
 
 
 def proposer(db: Database, alias: str, height: int) -> NodeID | None:
-    """Return who signed the block of a chain, "P" or "C", at a height; None: nobody, or it was never wrapped."""
+    """Return the signer of the block of a chain, "P" or "C", at a height; None if unsigned or never wrapped."""
     for one in outer.between(db, alias, height, height):
         return one.proposer
     return None

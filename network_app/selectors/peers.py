@@ -1,4 +1,4 @@
-"""Peers and the stake that they have."""
+"""Peers and their stake."""
 
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
@@ -14,31 +14,31 @@ from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 _ANY_CONNECTED: Final = "SELECT 1 FROM network_app_peer WHERE connected_since IS NOT NULL LIMIT 1"
 
 REWARDING = 80
-"""Percent of uptime that a peer must report for its stake to count as rewarding us."""
+"""Percent of uptime that a peer must report for its stake to count as rewarding this node."""
 
 
 class Stake(NamedTuple):
     """Weights of validators of the Primary Network, in smallest units, delegators included."""
 
     connected: int
-    """This node's own included, if it validates."""
+    """Includes this node's own weight, if it validates."""
     total: int
 
     @property
     def fraction(self) -> float:
-        """The connected part, 1 when nobody validates."""
+        """The connected fraction, 1 if there are no validators."""
         return self.connected / self.total if self.total else 1.0
 
 
 class Uptimes(NamedTuple):
-    """What peers say of this node's uptime, in percent of the stake (pchain.md 8.5)."""
+    """This node's uptime as reported by peers, in percent of the stake (pchain.md 8.5)."""
 
     rewarding_stake: float
     weighted_average: float
 
 
 def peers(node_ids: Collection[NodeID] = ()) -> Sequence[Peer]:
-    """Return connected peers, of these nodes or all; none when the network's process is gone."""
+    """Return connected peers, all or those given; empty if the network's process has stopped."""
     reported = status()
     if reported is None or not is_fresh(reported):
         return []
@@ -47,7 +47,7 @@ def peers(node_ids: Collection[NodeID] = ()) -> Sequence[Peer]:
 
 
 def has_peers() -> bool:
-    """Say whether any peer is connected; in one statement where none is."""
+    """Return whether any peer is connected; needs one statement if there is no peer."""
     found = Database().row(_ANY_CONNECTED)
     return found is not None and bool(connected_ids())
 
@@ -58,17 +58,17 @@ def connected_ids() -> frozenset[NodeID]:
 
 
 def heard_ids(seconds: float) -> frozenset[NodeID]:
-    """Return the connected peers of whom something came within so many seconds."""
+    """Return the connected peers that sent something within the last `seconds`."""
     since = datetime.now(UTC) - timedelta(seconds=seconds)
     found = Peer.objects.filter(connected_since__isnull=False, last_received__gte=since)
     return frozenset(peer.node_id for peer in found.only("node_id"))
 
 
 def connected_stake(connected: Sequence[Peer] | None = None) -> Stake:
-    """Return how much of the Primary Network's stake this node is connected to, itself included.
+    """Return how much of the Primary Network's stake this node is connected to, including its own.
 
     Args:
-        connected: What `peers` returned; None: it is asked.
+        connected: The result of `peers`; None to query it.
     """
     present = stakers.current_validators(platform_chain(), PRIMARY_NETWORK_ID)
     found = peers() if connected is None else connected
@@ -79,12 +79,12 @@ def connected_stake(connected: Sequence[Peer] | None = None) -> Stake:
 
 
 def uptime_of_self(connected: Sequence[Peer] | None = None) -> Uptimes | None:
-    """Return what peers say of this node's uptime; None when it is no validator.
+    """Return this node's uptime as reported by peers; None if it is not a validator.
 
-    Own stake counts with 100 %, that of validators who are not connected with none.
+    This node's own stake counts with 100 %, that of validators that are not connected with 0 %.
 
     Args:
-        connected: What `peers` returned; None: it is asked.
+        connected: The result of `peers`; None to query it.
     """
     present = stakers.current_validators(platform_chain(), PRIMARY_NETWORK_ID)
     weights = {one.node_id: one.weight + one.delegator_weight for one in present.validators}

@@ -1,4 +1,4 @@
-"""How far the chains are in reaching the network's frontier."""
+"""Progress of the chains towards the network's frontier."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ Sync = ChainSync
 
 
 def syncs() -> Mapping[str, Sync]:
-    """Return the chains' rows by alias, "P" and "C"; none before the network ran."""
+    """Return the chains' rows by alias, "P" and "C"; empty if the network has never run."""
     return {row.chain: row for row in ChainSync.objects.all()}
 
 
@@ -32,16 +32,16 @@ def waiting() -> str:
 
 
 def is_bootstrapped(alias: str) -> bool:
-    """Say whether a chain has reached the frontier since this node's start.
+    """Return whether a chain has reached the frontier since this node's start.
 
-    A node that follows nobody has nothing to reach. The others' rows are believed while the network's
-    process reports, and only those of its present run: what an earlier one has reached says nothing of
-    what the network has made since. Two statements at most.
+    A node that follows no network has nothing to reach. For other nodes, rows count only while the network's
+    process reports, and only if they are from its current run, because the network may have built blocks since an
+    earlier run. Needs at most two statements.
 
-    Unspecified: the X-Chain is only a name here (it has no blocks), and is always done. A chain that stands
-    before a block which the network has accepted and the rules here refuse is not, until it goes on:
-    the reference says so by its health alone. One that this node does not
-    take part in never is, as in the reference.
+    Unspecified: the X-Chain is only a name here (it has no blocks), and is always bootstrapped. A chain stuck
+    before a block that the network has accepted and this node rejects is not bootstrapped until it continues;
+    the reference reports that in its health checks only. A chain that this node does not run is never
+    bootstrapped, as in the reference.
     """
     node = settings.NODE
     if alias in set(Chain) - set(present()):

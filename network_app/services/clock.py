@@ -1,4 +1,4 @@
-"""The node's clock in a network: on a local one it follows the blocks' (design 8)."""
+"""The node's clock in a network: on a local network it follows the time of the blocks (design 8)."""
 
 import logging
 
@@ -11,10 +11,10 @@ _log = logging.getLogger(__name__)
 
 
 def follows() -> bool:
-    """Say whether this node's clock follows that of the blocks.
+    """Return whether this node's clock follows the time of the blocks.
 
-    Unspecified: staking time travel is of a whole network. Its producer moves its clock, and whoever
-    follows it sees that by the blocks. On the public ones nobody travels, nor where the validators vote.
+    Unspecified: staking time travel affects a whole network. The block producer moves its clock, and its
+    followers learn that from the blocks. There is no time travel on public networks or if the validators vote.
     """
     return settings.NODE.network_id not in {MAINNET, TESTNET} and not settings.NODE.votes
 
@@ -22,7 +22,7 @@ def follows() -> bool:
 def follow(time: int) -> None:
     """Move the clock forward to an accepted block's time, if it is behind.
 
-    The caller holds the transaction in which the block is accepted.
+    Call this in the transaction in which the block is accepted.
     """
     behind = clock.reach(time)
     if behind:

@@ -1,6 +1,6 @@
-"""An operator's wish that a peer which is not asked any more be asked again.
+"""Pardons: an operator's request to send requests to a benched peer again.
 
-Who is benched is in the memory of the network's process, which may be another one: it is told by a row.
+The bench is in the memory of the network's process, which may be another process, so a pardon is passed as a row.
 """
 
 from chaindb.database import Database
@@ -10,11 +10,11 @@ from primitives.ids import NodeID
 
 
 class PardonRefused(Exception):
-    """A wish that means nothing; the message says why."""
+    """A pardon without effect; the message gives the reason."""
 
 
 class NotBenched(PardonRefused):
-    """The peer is asked as others are, or is not connected."""
+    """The peer is not benched, or is not connected."""
 
     def __init__(self, node_id: NodeID) -> None:
         super().__init__(f"{node_id} is not benched")
@@ -22,20 +22,20 @@ class NotBenched(PardonRefused):
 
 
 class NobodyListens(PardonRefused):
-    """The network's process does not report, and what it had in memory has gone if it ended."""
+    """The network's process does not report; if it has ended, its bench is lost."""
 
     def __init__(self) -> None:
         super().__init__("the network's process is silent, and who is benched is in its memory")
 
 
 def pardon(db: Database, node_id: NodeID) -> None:
-    """Wish that a peer be asked again on all chains; the network's process does so at its next report.
+    """Request that a peer be asked again on all chains; the network's process executes it at its next report.
 
-    If the peer is gone by then, the wish goes with it.
+    If the peer is gone by then, the request is dropped.
 
     Raises:
-        NobodyListens: That process is silent.
-        NotBenched: By its last report the peer is asked, or is not connected.
+        NobodyListens: The network's process does not report.
+        NotBenched: According to its last report the peer is not benched, or is not connected.
     """
     reported = selectors.status()
     if reported is None or not selectors.is_fresh(reported):

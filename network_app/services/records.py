@@ -1,4 +1,4 @@
-"""What the network's process writes down for the other processes: `ports.Records`."""
+"""Reports of the network's process for the other processes: `ports.Records`."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
@@ -11,16 +11,16 @@ from network_app.store import consensus, peers, sync
 from primitives.ids import NodeID
 
 DECISIONS = 10_000
-"""Decisions that are kept where no setting says how many."""
+"""Number of decisions to keep if no setting specifies it."""
 
 
 class DatabaseRecords:
     """Writes to this node's database.
 
     Args:
-        db: Which it is: those who write in the same process take turns with it.
-        ip: host:port at which this node says that it is reached.
-        decisions: So many decisions on blocks are kept.
+        db: The database, whose writers in the same process take turns.
+        ip: host:port that this node advertises.
+        decisions: Number of decisions on blocks to keep.
     """
 
     def __init__(self, db: Database, ip: str, decisions: int = DECISIONS) -> None:
@@ -30,7 +30,7 @@ class DatabaseRecords:
         self._started = datetime.now(UTC)
 
     def begin(self) -> None:
-        """Note that the network's process has begun: nobody is connected, nothing is reached yet."""
+        """Record the start of the network's process: no peer is connected, and no chain is synced."""
         with self._db.atomic(durable=True):
             peers.forget_connections()
             sync.begin_anew()
@@ -44,7 +44,7 @@ class DatabaseRecords:
         known: int,
         failures: Sequence[DialFailure] = (),
     ) -> None:
-        """Store who is connected now, which bootstrappers are not, and the counters."""
+        """Store the connected peers, the bootstrappers that are not connected, and the counters."""
         with self._db.atomic(durable=True):
             now = datetime.now(UTC)
             peers.write_connected(connected, benched, now)
@@ -59,38 +59,38 @@ class DatabaseRecords:
             )
 
     def pardons(self, benched: Collection[NodeID]) -> list[NodeID]:
-        """Return which of the benched peers an operator wishes to be asked again, each once."""
-        # Asked each second while anybody is benched: nobody who writes is to wait for that.
+        """Return the benched peers that an operator has pardoned, each once."""
+        # Called each second while any peer is benched, so it must not make writers wait.
         if not peers.has_pardons(benched):
             return []
         with self._db.atomic(durable=True):
             return peers.take_pardons(benched)
 
     def sync(self, alias: str, state: SyncState) -> None:
-        """Store how far a chain is."""
+        """Store a chain's progress."""
         with self._db.atomic(durable=True):
             sync.write(alias, state, datetime.now(UTC))
 
     def consensus(self, report: ConsensusReport, decided: Sequence[DecidedBlock]) -> None:
-        """Store how a chain is being decided on, and what was decided since the last time."""
+        """Store the state of a chain's consensus, and the decisions since the last call."""
         with self._db.atomic(durable=True):
             consensus.write(report, datetime.now(UTC))
             consensus.add(report.alias, decided, self._decisions)
 
 
 def end(db: Database) -> None:
-    """Note that the network's process ends: nobody is connected any more."""
+    """Record the end of the network's process: no peer is connected any more."""
     with db.atomic(durable=True):
         peers.forget_connections()
 
 
 def prune(db: Database) -> int:
-    """Forget nodes that are gone for good; return how many."""
+    """Delete nodes that have been gone for long; return their number."""
     with db.atomic(durable=True):
         return peers.prune(datetime.now(UTC))
 
 
 def measure(db: Database) -> list[Sync]:
-    """Measure the rate of each chain that is not done; return their rows."""
+    """Measure the rate of each chain that is not done; return the rows of these chains."""
     with db.atomic(durable=True):
         return sync.measure(datetime.now(UTC))

@@ -14,7 +14,7 @@ from chaindb.chains import present
 from network_app import selectors
 
 PERIOD = 0.5
-"""Seconds between looks."""
+"""Seconds between updates."""
 
 
 class Command(BaseCommand):
@@ -43,11 +43,11 @@ class Command(BaseCommand):
 
 
 def _silence() -> str | None:
-    """Say why nobody tells how far the chains are; None while somebody does, or need not."""
+    """Return why there is no report on the chains; None if there is one, or none is needed."""
     node = settings.NODE
     try:
         reported = selectors.status()
-    except DatabaseError:  # its first start makes the tables
+    except DatabaseError:  # the tables are created on the first start
         reported = None
     else:
         if not node.bootstrap:
@@ -63,7 +63,7 @@ def _silence() -> str | None:
 
 
 def _obstacles() -> list[str]:
-    """Return what keeps chains from continuing, and why bootstrappers are not connected."""
+    """Return the obstacles of the chains, and why bootstrappers are not connected."""
     rows = selectors.syncs()
     obstacles = [f"{alias}-Chain: {row.obstacle}" for alias, row in rows.items() if row.obstacle]
     failures = selectors.dial_failures(selectors.status())
@@ -71,7 +71,7 @@ def _obstacles() -> list[str]:
 
 
 def _show(bars: Progress, tasks: dict[str, TaskID]) -> bool:
-    """Bring the bars up to date and say whether all chains are done."""
+    """Update the bars and return whether all chains are done."""
     for alias, row in selectors.syncs().items():
         if alias not in tasks:
             tasks[alias] = bars.add_task(f"{alias}-Chain", total=100, place="")

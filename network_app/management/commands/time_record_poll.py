@@ -1,4 +1,4 @@
-"""`time_record_poll`: what it costs to count a poll's votes, for measurements."""
+"""`time_record_poll`: measure the time that it takes to count a poll's votes."""
 
 import json
 import time
@@ -15,13 +15,13 @@ from network_app.snowman.topological import Topological
 from primitives.ids import ID
 
 ROUNDS = 200
-"""Series of polls, of whose medians one is told."""
+"""Number of series of polls, whose median is printed."""
 TIP, BEFORE = 17, 3
-"""How the 20 votes are divided between the last block and the one that it follows."""
+"""The division of the 20 votes between the last block and its parent."""
 
 
 class Command(BaseCommand):
-    """Prints as JSON how many microseconds a poll takes, with one and with ten blocks processing."""
+    """Prints the microseconds per poll as JSON, with one and with ten processing blocks."""
 
     help = (
         "Count votes in trees of one and of ten processing blocks that follow each other, with the "
@@ -38,7 +38,7 @@ def _microseconds(blocks: int) -> float:
 
 
 def _poll_time(blocks: int) -> float:
-    """Return the seconds of a poll, in a series that decides nothing yet."""
+    """Return the seconds per poll, in a series that is too short to decide anything."""
     parameters = Parameters()
     line = [ID(bytes([number]) * ID.SIZE) for number in range(blocks + 1)]
     tree = Topological(parameters, line[0], 0)
