@@ -1,6 +1,6 @@
-"""The network of nodes: the peer protocol, following and bootstrapping, gossip (p2p.md).
+"""The network of nodes: peer protocol, following and bootstrapping, gossip (p2p.md).
 
-Above both chains: it hands them blocks and transactions through their services. Pure rooms are `wire`,
-`handshake`, `bloom`, `proposervm`, `snowman` and `gossip`; `peers`, `sync` and `consensus` are asyncio without
-Django; rows and doors are the rest. Begin with `ports`: it says who asks whom for what.
+It builds on both chains, and passes blocks and transactions to their services. `wire`, `handshake`, `bloom`,
+`proposervm`, `snowman` and `gossip` are pure; `peers`, `sync` and `consensus` use asyncio without Django. The other
+modules have the rows and the external interfaces. Start reading at `ports`, which has the interfaces between the parts.
 """

@@ -1,4 +1,4 @@
-"""Addresses of nodes as the settings name them and as they are shown: IP:PORT, [IP]:PORT for IPv6."""
+"""Addresses of nodes in the settings and on display: IP:PORT, [IP]:PORT for IPv6."""
 
 from ipaddress import ip_address
 from typing import NamedTuple, Protocol, Self
@@ -7,7 +7,7 @@ from typing_extensions import override
 
 
 class MalformedAddress(Exception):
-    """An address in the settings is none."""
+    """A setting contains an invalid address."""
 
     def __init__(self, setting: str, text: str, wanted: str) -> None:
         super().__init__(f"{setting} has {text!r}, which is not {wanted}")
@@ -15,7 +15,7 @@ class MalformedAddress(Exception):
 
 
 class Settings(Protocol):
-    """What says of a node's settings where it is; see `NodeSettings` for what each one means."""
+    """The node's settings for its addresses; see `NodeSettings` for their meanings."""
 
     @property
     def bootstrap(self) -> tuple[str, ...]:
@@ -23,19 +23,19 @@ class Settings(Protocol):
 
     @property
     def staking_host(self) -> str:
-        """Where it listens."""
+        """The address that it listens on."""
 
     @property
     def staking_port(self) -> int:
-        """On which port."""
+        """The port that it listens on."""
 
     @property
     def public_ip(self) -> str:
-        """What its peers are told, with a port or without; empty: where it listens."""
+        """The address sent to peers, with or without a port; if empty, the address that it listens on."""
 
 
 class Address(NamedTuple):
-    """Where a node is reached by its peers."""
+    """The address at which peers reach a node."""
 
     ip: str
     port: int
@@ -46,10 +46,10 @@ class Address(NamedTuple):
 
     @classmethod
     def parse(cls, setting: str, text: str) -> Self:
-        """Read IP:PORT.
+        """Parse IP:PORT.
 
         Raises:
-            MalformedAddress: It is something else.
+            MalformedAddress: The text has another format.
         """
         host, _, port = text.rpartition(":")
         if not port.isascii() or not port.isdigit() or not 0 < int(port) < 1 << 16:
@@ -62,32 +62,32 @@ class Address(NamedTuple):
 
 
 def bootstrappers(node: Settings) -> list[Address]:
-    """Return the addresses that NODE_BOOTSTRAP names, each once.
+    """Return the addresses in NODE_BOOTSTRAP without duplicates.
 
     Raises:
-        MalformedAddress: One of them is not IP:PORT.
+        MalformedAddress: An entry is not IP:PORT.
     """
     named = (Address.parse("NODE_BOOTSTRAP", text) for text in node.bootstrap)
     return list(dict.fromkeys(named))
 
 
 def listening(node: Settings) -> Address:
-    """Return where a node listens for peers.
+    """Return the address on which a node listens for peers.
 
     Raises:
-        MalformedAddress: NODE_STAKING_HOST is no IP.
+        MalformedAddress: NODE_STAKING_HOST is not an IP.
     """
     return Address(_ip("NODE_STAKING_HOST", node.staking_host, "an IP"), node.staking_port)
 
 
 def advertised(node: Settings) -> Address:
-    """Return the address that a node tells its peers.
+    """Return the address that a node sends to its peers.
 
-    Unspecified: a node that listens on all addresses of its machine and was not told which of them
-    others see tells the loopback one, by which nodes on the same machine reach it.
+    Unspecified: a node that listens on all addresses of its machine, without a setting for its public one,
+    sends the loopback address, at which nodes on the same machine reach it.
 
     Raises:
-        MalformedAddress: NODE_PUBLIC_IP is neither IP nor IP:PORT, or NODE_STAKING_HOST no IP.
+        MalformedAddress: NODE_PUBLIC_IP is neither IP nor IP:PORT, or NODE_STAKING_HOST is not an IP.
     """
     if node.public_ip.count(":") == 1 or "]:" in node.public_ip:
         return Address.parse("NODE_PUBLIC_IP", node.public_ip)

@@ -1,4 +1,4 @@
-"""The network of nodes as a Django app, and this process's node as its network knows it, for the edge."""
+"""The Django app of the network, and this process's `NodeNetwork` for code that does not receive it as argument."""
 
 from typing import TYPE_CHECKING
 
@@ -9,22 +9,22 @@ if TYPE_CHECKING:
 
 
 class NetworkAppConfig(AppConfig):
-    """Name and label of the app, and the node of this process."""
+    """The app's configuration, and the network node of this process."""
 
     name = "network_app"
     verbose_name = "Network"
 
     network: "NodeNetwork"
-    """Set by who puts the process together."""
+    """Set when the process is assembled."""
 
 
 def node_network() -> "NodeNetwork":
-    """Return this process's node as its network knows it, for where nobody passes it on."""
+    """Return this process's network node, for code that does not receive it as an argument."""
     return _config().network
 
 
 def use(network: "NodeNetwork") -> None:
-    """Let this process be a node's from now on."""
+    """Set this process's network node."""
     _config().network = network
 
 

@@ -1,6 +1,6 @@
-"""Bloom filters: what a peer knows already, so that it is not told again (p2p.md 5.3). Pure.
+"""Bloom filters of the claims that a peer already knows, so that it does not receive them again (p2p.md 5.3). Pure.
 
-What is put in, and when a filter is made anew, is the business of `network_app.gossip`.
+`network_app.gossip` decides on the contents of filters and on when to rebuild them.
 
 BloomError
 ├── InvalidHashCount   none, or more than 16
@@ -19,18 +19,18 @@ from primitives.hashing import sha256
 MAX_HASHES = 16
 SEED_SIZE = 8
 SALT_SIZE = 32
-"""Bytes of our own salts; a peer's are at most as long."""
+"""Size of this node's own salts in bytes; a peer's salt must not be longer."""
 
 _ROTATION = 17
 _MASK = (1 << 64) - 1
 
 
 class BloomError(Exception):
-    """Bytes that are no filter."""
+    """Bytes that are not a valid filter; the base class."""
 
 
 class InvalidHashCount(BloomError):
-    """A number of hash functions that no filter has."""
+    """The number of hash functions is out of range."""
 
     def __init__(self, count: int) -> None:
         super().__init__(f"bloom filter has {count} hashes, not 1 to {MAX_HASHES}")
@@ -38,14 +38,14 @@ class InvalidHashCount(BloomError):
 
 
 class TooFewEntries(BloomError):
-    """A filter without a bit."""
+    """The filter has no entries."""
 
     def __init__(self) -> None:
         super().__init__("bloom filter has no entries")
 
 
 class SaltTooLong(BloomError):
-    """A salt of more bytes than peers use."""
+    """The salt is longer than allowed."""
 
     def __init__(self, size: int) -> None:
         super().__init__(f"bloom filter has a salt of {size} bytes, more than {SALT_SIZE}")
@@ -54,20 +54,20 @@ class SaltTooLong(BloomError):
 
 @dataclass(frozen=True, slots=True)
 class BloomFilter:
-    """A finished filter, asked with `key in filter`; `SaltedBloom` is one that grows."""
+    """An immutable filter, queried with `key in filter`; a `SaltedBloom` can grow."""
 
     seeds: tuple[int, ...]
-    """One of 64 bits for each hash function, 1 to 16."""
+    """A 64-bit seed for each hash function, 1 to 16."""
     entries: bytes
     salt: bytes = b""
-    """It travels beside the filter, not in it."""
+    """It is sent next to the filter, not in it."""
 
     @classmethod
     def parse(cls, raw: bytes, salt: bytes = b"") -> Self:
-        """Read a filter as peers send it.
+        """Parse a filter in the format of the wire.
 
         Raises:
-            BloomError: It is none.
+            BloomError: The bytes are not a valid filter.
         """
         if len(salt) > SALT_SIZE:
             raise SaltTooLong(len(salt))
@@ -81,7 +81,7 @@ class BloomFilter:
         return cls(tuple(int.from_bytes(seed, "big") for seed in seeds), raw[entries_at:], salt)
 
     def __bytes__(self) -> bytes:
-        """Return the filter as it is sent."""
+        """Return the filter in the format of the wire."""
         seeds = b"".join(seed.to_bytes(SEED_SIZE, "big") for seed in self.seeds)
         return bytes([len(self.seeds)]) + seeds + self.entries
 
@@ -89,22 +89,22 @@ class BloomFilter:
         return self.contains(key)
 
     def contains(self, key: bytes) -> bool:
-        """Say whether a key may have been added; one that was is never missed."""
+        """Return whether a key may have been added; an added key is always found."""
         return contains_hash(self.entries, self.seeds, key_hash(key, self.salt))
 
 
 def key_hash(key: bytes, salt: bytes) -> int:
-    """Return the 64 bits of a key that the hash functions begin with."""
+    """Return the 64-bit hash of a key, from which the hash functions start."""
     return int.from_bytes(sha256(key + salt)[:8], "big")
 
 
 def contains_hash(entries: bytes | bytearray, seeds: Sequence[int], hashed: int) -> bool:
-    """Say whether all bits of a key's hash are set."""
+    """Return whether all bits of a key's hash are set."""
     return all(entries[at] & mask for at, mask in _bits(len(entries), seeds, hashed))
 
 
 def add_hash(entries: bytearray, seeds: Sequence[int], hashed: int) -> bool:
-    """Set all bits of a key's hash; say whether one of them was not set."""
+    """Set all bits of a key's hash; return whether any of them was unset."""
     changed = False
     for at, mask in _bits(len(entries), seeds, hashed):
         changed = changed or not entries[at] & mask
@@ -113,19 +113,19 @@ def add_hash(entries: bytearray, seeds: Sequence[int], hashed: int) -> bool:
 
 
 EMPTY = BloomFilter(seeds=(0,), entries=bytes(1))
-"""It contains nothing."""
+"""The empty filter."""
 
 
 class Parameters(NamedTuple):
-    """How large a filter is."""
+    """The size of a filter."""
 
     hashes: int
     entries: int
-    """Bytes."""
+    """In bytes."""
 
 
 def optimal_parameters(expected: int, rate: float) -> Parameters:
-    """Return the size of a filter that answers wrongly at this rate once it has as many keys.
+    """Return the size of a filter with this false positive rate at the expected number of keys.
 
     The number of keys is at least 1, the rate between 0 and 1.
     """
@@ -136,7 +136,7 @@ def optimal_parameters(expected: int, rate: float) -> Parameters:
 
 
 def capacity(parameters: Parameters, rate: float) -> int:
-    """Return the largest number of keys at which a filter's rate is not above this one."""
+    """Return the largest number of keys at which a filter's false positive rate is at most `rate`."""
     most_set = rate ** (1 / parameters.hashes)
     unset_by_a_key = parameters.hashes * math.log1p(-1 / (parameters.entries * 8))
     return math.floor(math.log1p(-most_set) / unset_by_a_key)
@@ -144,17 +144,17 @@ def capacity(parameters: Parameters, rate: float) -> int:
 
 @dataclass(slots=True)
 class SaltedBloom:
-    """A filter of our own that grows, with random seeds and salt."""
+    """This node's own filter, which can grow, with random seeds and salt."""
 
     expected: int
-    """How many keys it is made for, at least 1."""
+    """Expected number of keys, at least 1."""
     target_rate: float
-    """How often it may be wrong with that many keys, between 0 and 1."""
+    """False positive rate at that number of keys, between 0 and 1."""
     max_rate: float
-    """How often it may be wrong before it has to be made anew."""
+    """False positive rate above which the filter must be rebuilt."""
     salt: bytes = field(default_factory=lambda: secrets.token_bytes(SALT_SIZE))
     count: int = field(default=0, init=False)
-    """Keys that were added and not in it."""
+    """Number of added keys that were not found before."""
     _seeds: tuple[int, ...] = field(init=False, repr=False)
     _entries: bytearray = field(init=False, repr=False)
     _capacity: int = field(init=False, repr=False)
@@ -167,11 +167,11 @@ class SaltedBloom:
 
     @property
     def full(self) -> bool:
-        """Whether one more key would push the rate above the largest: make another one."""
+        """Whether another key would push the rate above the maximum, so that the filter should be rebuilt."""
         return self.count >= self._capacity
 
     def add(self, key: bytes) -> bool:
-        """Put a key in; say whether it was not in it. A full filter takes keys too."""
+        """Add a key; return whether it was new. A full filter still accepts keys."""
         added = add_hash(self._entries, self._seeds, key_hash(key, self.salt))
         self.count += added
         return added
@@ -180,16 +180,16 @@ class SaltedBloom:
         return contains_hash(self._entries, self._seeds, key_hash(key, self.salt))
 
     def finished(self) -> BloomFilter:
-        """Return the filter as it is now."""
+        """Return an immutable copy of the filter."""
         return BloomFilter(self._seeds, bytes(self._entries), self.salt)
 
     def marshal(self) -> tuple[bytes, bytes]:
-        """Return filter and salt as they are sent."""
+        """Return filter and salt in the format of the wire."""
         return bytes(self.finished()), self.salt
 
 
 def _bits(size: int, seeds: Sequence[int], hashed: int) -> Iterator[tuple[int, int]]:
-    """Return the place and the mask of each of a hash's bits among so many bytes."""
+    """Yield byte index and mask of each bit of a hash in a filter of `size` bytes."""
     for seed in seeds:
         hashed = ((hashed << _ROTATION | hashed >> 64 - _ROTATION) & _MASK) ^ seed
         bit = hashed % (size * 8)

@@ -1,39 +1,39 @@
 """Limits and periods of the peer protocol (p2p.md 2, 4, 5, 6, 7, 8, 9). Pure.
 
-Tests make one with shorter periods; a running node has these, but for what its settings say.
+Tests use shorter periods; a running node uses these defaults except where its settings override them.
 """
 
 from dataclasses import dataclass
 
 MIB = 1024 * 1024
 UPGRADE_TIME = 1_607_144_400
-"""Unix seconds of the latest upgrade, Granite: on this node's networks all are active since
-2020-12-05 05:00 UTC, as on the reference's local one (info.upgrades)."""
+"""Unix seconds of the latest upgrade, Granite: on this node's networks all upgrades are active since
+2020-12-05 05:00 UTC, as on the reference's local network (info.upgrades)."""
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkConfig:
-    """Seconds, bytes and counts."""
+    """Limits in seconds, bytes and counts."""
 
     network_id: int
     upgrade_time: int = 0
-    """Unix seconds of the latest upgrade, as the handshake tells it."""
+    """Unix seconds of the latest upgrade, as sent in the handshake."""
 
     # connections
     handshake_timeout: float = 15.0
-    """For TLS, and then for the peer's handshake."""
+    """For the TLS handshake, and again for the peer's handshake."""
     dial_timeout: float = 30.0
     max_inbound: int = 256
-    """Connections that strangers opened: nodes that neither validate nor bootstrap this one."""
+    """Connections opened by unknown peers, which neither validate nor bootstrap this node."""
     max_half_open: int = 64
-    """Connections whose TLS is not done; of more, one of the oldest is closed."""
+    """Connections without a completed TLS handshake; beyond this limit an old one is closed."""
     inbound_per_prefix: int = 32
-    """Strangers of one /24 (IPv4) or /64 (IPv6), and its hosts that may come in one cooldown."""
+    """Unknown peers from one /24 (IPv4) or /64 (IPv6), and hosts of it that may connect in one cooldown."""
     inbound_per_second: int = 256
     inbound_cooldown: float = 10.0
-    """Seconds before the same address may connect again; loopback may always."""
+    """Seconds before the same address may connect again; loopback is exempt."""
     idle_time: float = 60.0
-    """Seconds without a chain's message after which a stranger gives way when all places are taken."""
+    """Seconds without a chain's message after which an unknown peer may be replaced when all places are taken."""
     dials_per_second: int = 50
     first_retry: float = 1.0
     longest_retry: float = 60.0
@@ -42,34 +42,34 @@ class NetworkConfig:
     ping_interval: float = 22.5
     read_timeout: float = 30.0
     clock_tolerance: int = 60
-    """Seconds by which a peer's clock may differ."""
+    """Seconds by which a peer's clock may differ from this node's."""
 
     dials_private: bool = True
     """Whether private addresses that validators claim are dialled."""
 
     # throttling
     peer_rate: int = 4 * MIB
-    """Bytes a second that are read from a validator, or from whom we dialled. Unspecified: eight
-    times the reference's. Who bootstraps from few nodes waits for little else."""
+    """Bytes per second read from a validator or a peer that this node dialled. Unspecified: eight times
+    the reference's limit, because bootstrapping from few nodes depends mostly on this rate."""
     stranger_rate: int = 512 * 1024
-    """Bytes a second that are read from anybody else; what it was asked for comes besides."""
+    """Bytes per second read from an unknown peer, in addition to the answers that it was asked for."""
     strangers_rate: int = 2 * MIB
-    """Bytes a second that are read from all of those together: each has an equal part at most."""
+    """Bytes per second read from all unknown peers together; each gets at most an equal share."""
     peer_burst: int = 2 * MIB
     peer_messages: int = 1024
-    """Messages of one peer that may wait to be worked off."""
+    """Messages of one peer that may be processed at a time."""
     stranger_messages: int = 8
-    """The same for a stranger."""
+    """The same limit for an unknown peer."""
     shared_pool: int = 6 * MIB
-    """Bytes in work that all share, of which strangers leave half to the others."""
+    """Shared bytes of messages in progress; unknown peers may use half of them."""
     shared_pool_of_one: int = 2 * MIB
     validator_pool: int = 32 * MIB
-    """Bytes in work for validators, divided by stake."""
+    """Bytes of messages in progress for validators, divided by stake."""
     send_queue: int = 8 * MIB
-    """Bytes that wait to be sent to one peer."""
+    """Bytes queued for one peer."""
     send_queue_messages: int = 4096
     strangers_send_queue: int = 32 * MIB
-    """Bytes that wait to be sent to all strangers."""
+    """Bytes queued for all unknown peers together."""
 
     # discovery
     peer_list_interval: float = 2.0
@@ -82,24 +82,24 @@ class NetworkConfig:
     least_request_timeout: float = 2.0
     most_request_timeout: float = 10.0
     most_open_requests: int = 2048
-    """Of one chain; half of them may be blocks that were pushed."""
+    """Open requests of one chain; half of them may be for blocks that were pushed."""
     bench_above: float = 0.5
     bench_below: float = 0.2
     bench_time: float = 300.0
 
     # answers
     answer_bytes: int = 4 * MIB
-    """Bytes a second that a stranger gets as answers: what a peer reads of one it has dialled."""
+    """Bytes per second of answers to an unknown peer, as much as a node reads from a peer that it dialled."""
     strangers_answer_bytes: int = 8 * MIB
-    """The same for all strangers together."""
+    """The same limit for all unknown peers together."""
     answer_time: float = 0.4
-    """Seconds of threads, for each second, that a stranger's questions may cost."""
+    """Thread seconds per second that the requests of an unknown peer may cost."""
     strangers_answer_time: float = 0.6
-    """The same for all strangers together."""
+    """The same limit for all unknown peers together."""
 
     # gossip
     push_interval: float = 0.02
-    """Seconds between pushes of new transactions. The reference waits 0.5; nobody minds less."""
+    """Seconds between pushes of new transactions. The reference uses 0.5; a shorter period does no harm."""
     push_again: float = 30.0
     pull_interval: float = 1.5
     pull_size: int = 20 * 1024
@@ -111,20 +111,20 @@ class NetworkConfig:
     ancestors_bytes: int = 1_677_721
     ancestors_time: float = 0.05
     execute_batch: int = 64
-    """Blocks that are committed together while bootstrapping."""
+    """Blocks committed together while bootstrapping."""
     most_fetched: int = 50_000
-    """Fetched blocks that wait, above which the gap is fetched in pieces."""
+    """Number of waiting fetched blocks above which the gap is fetched in pieces."""
     most_fetched_bytes: int = 4096 * MIB
-    """Of fetched blocks of a chain that wait, above which a round has failed; a piece of
-    `ancestors_count` blocks of the largest size fits. Nobody has verified such blocks, so that a
-    peer that lies could else fill the disk: `most_fetched` of them may be a hundred GB."""
+    """Total size of a chain's waiting fetched blocks above which a round fails. A piece of `ancestors_count`
+    blocks of the largest size fits. Such blocks are not verified, so without this limit a lying peer could
+    fill the disk: `most_fetched` blocks may take a hundred GB."""
     fetch_again: float = 0.5
-    """Seconds before all peers are asked once more for a block that none gave."""
+    """Seconds before all peers are asked again for a block that none of them sent."""
     poll_interval: float = 0.1
-    """Seconds between pull queries to a validator, whether or not blocks come (snowman.md 9)."""
+    """Seconds between pull queries to a validator, whether or not there are blocks (snowman.md 9)."""
     refused_again: float = 60.0
-    """Seconds before the bytes of a block that was refused are tried again, whoever has accepted it."""
+    """Seconds before a rejected block is tried again, whichever peers have accepted it."""
     unnamed_for: float = 300.0
-    """Seconds after which a chain no longer stands before a block that was not refused again since."""
+    """Seconds after which a rejected block that was not rejected again no longer counts as an obstacle."""
     sync_repeat: float = 10.0
-    """Seconds that a failed round of bootstrapping waits at most, and between two bootstraps."""
+    """Longest wait after a failed round of bootstrapping, and the wait between two bootstraps, in seconds."""

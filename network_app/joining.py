@@ -1,8 +1,8 @@
-"""The first start of a node that joins a network: it has no genesis, and asks those it follows for it.
+"""First start of a node that joins a network: it requests the genesis from the nodes that it follows.
 
-What they give is written to files in the data directory, where the chains find it, with whom they named
-for the producer of all blocks (`producer`). Whoever does not want to trust them gives the files and the name:
-NODE_PLATFORM_GENESIS, NODE_GENESIS and NODE_PRODUCER.
+Their answer is written to files in the data directory, where the chains find it, with the producer of all blocks
+that they name (`producer`). Operators who do not want to trust these nodes set NODE_PLATFORM_GENESIS, NODE_GENESIS
+and NODE_PRODUCER instead.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ class NobodyAnswers(Exception):
     """None of the nodes to bootstrap from has sent the network's genesis.
 
     Args:
-        reasons: Why each of them could not be used, as far as that is known.
+        reasons: Known reasons why they could not be used.
     """
 
     def __init__(self, reasons: Sequence[object] = ()) -> None:
@@ -52,7 +52,7 @@ class NobodyAnswers(Exception):
 
 
 class OtherConsensus(Exception):
-    """NODE_CONSENSUS is not what it is on the nodes of the network that this one joins."""
+    """NODE_CONSENSUS differs from that of the network that this node joins."""
 
     def __init__(self, *, votes: bool) -> None:
         words = (
@@ -64,12 +64,12 @@ class OtherConsensus(Exception):
 
 
 def fetch_genesis() -> None:
-    """Fetch the network's genesis, unless it is given, comes with the node, or is there already.
+    """Fetch the network's genesis, unless it is configured, built in, or already stored.
 
     Raises:
-        MalformedAddress: NODE_BOOTSTRAP has something else than IP:PORT.
-        NobodyAnswers: No node has told it.
-        OtherConsensus: By another rule than this node's blocks are decided on there.
+        MalformedAddress: An entry of NODE_BOOTSTRAP is not IP:PORT.
+        NobodyAnswers: No node has sent a usable genesis.
+        OtherConsensus: The network uses another consensus than this node.
     """
     node = settings.NODE
     is_known = node.platform_genesis or node.has_built_in_network
@@ -87,15 +87,15 @@ def fetch_genesis() -> None:
 
 
 def check_genesis(answer: GenesisAnswer, network_id: int, chain_id: int | None) -> None:
-    """See that a node of this network could begin with what another one told.
+    """Check that a node of this network can start with a genesis from another node.
 
     Args:
-        answer: What it told.
+        answer: The other node's answer.
         network_id: The network.
-        chain_id: Of its C-Chain, if that is known.
+        chain_id: The chain ID of its C-Chain, if known.
 
     Raises:
-        UnusableGenesis: It cannot be read, or is another network's.
+        UnusableGenesis: The genesis is malformed, or belongs to another network.
     """
     try:
         platform = parse_genesis(answer.platform)
@@ -114,7 +114,7 @@ def check_genesis(answer: GenesisAnswer, network_id: int, chain_id: int | None) 
 
 
 def _known_chain_id() -> int | None:
-    """Return the chain ID that the settings or the network give; None where it is the genesis' own."""
+    """Return the chain ID from the settings or the network; None if only the genesis specifies it."""
     node = settings.NODE
     if node.genesis or node.chain_id or node.network_id in {MAINNET, TESTNET}:
         return evm_chain().own_genesis.config.chain_id
@@ -122,7 +122,7 @@ def _known_chain_id() -> int | None:
 
 
 class _NobodyKnown:
-    """The validators of a network whose genesis is not known yet."""
+    """Placeholder for the validators of a network whose genesis is not known yet."""
 
     def validators(self) -> Mapping[NodeID, ValidatorFacts]:
         return {}
@@ -133,7 +133,7 @@ class _NobodyKnown:
 
 
 async def _ask() -> GenesisAnswer:
-    """Connect to the bootstrappers and return what the first of them says that can be used."""
+    """Connect to the bootstrappers and return the first usable answer."""
     network_id, chain_id = settings.NODE.network_id, _known_chain_id()
     fetcher = GenesisFetcher(lambda answer: check_genesis(answer, network_id, chain_id))
     network = Network(
@@ -155,7 +155,7 @@ async def _ask() -> GenesisAnswer:
 
 
 def _write(directory: Path, files: Mapping[str, bytes]) -> None:
-    """Write all files or none: a directory of them appears at once."""
+    """Write all files or none, by renaming a complete directory."""
     directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     unfinished = Path(tempfile.mkdtemp(dir=directory.parent))
     try:

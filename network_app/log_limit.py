@@ -1,16 +1,16 @@
-"""Limits how often a log line is repeated. Pure."""
+"""Limit how often a log line is repeated. Pure."""
 
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
 PERIOD = 60.0
-"""Seconds between two log lines about the same thing."""
+"""Seconds between two log lines on the same subject."""
 MOST_KEYS = 1024
 
 
 class LogLimit:
-    """Allows one log line a minute for each key; the keys that are remembered are bounded."""
+    """Allows one log line per minute for each key; the number of remembered keys is limited."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -1,4 +1,4 @@
-"""What a node has of its network besides the connections: its keys, who makes blocks, and its chains' outer blocks."""
+"""A node's part in its network besides the connections: keys, block producer, and the chains' outer blocks."""
 
 from collections.abc import Callable
 from functools import cached_property, partial
@@ -44,11 +44,11 @@ B = TypeVar("B", bound=Block)
 
 
 class Settings(addresses.Settings, producer.Settings, voting.Settings, Protocol):
-    """What the network looks at of the node's settings; see `NodeSettings` for what each one means."""
+    """The node's settings that the network reads; see `NodeSettings` for their meanings."""
 
     @property
     def network_id(self) -> int:
-        """The network's number."""
+        """The network ID."""
 
     @property
     def dials_private(self) -> bool:
@@ -56,25 +56,25 @@ class Settings(addresses.Settings, producer.Settings, voting.Settings, Protocol)
 
     @property
     def chains(self) -> tuple[str, ...]:
-        """The chains that this node takes part in."""
+        """The chains that this node runs."""
 
     @property
     def kept_decisions(self) -> int:
-        """So many decisions on blocks are kept as rows."""
+        """Number of decisions on blocks to keep as rows."""
 
     @property
     def parameters(self) -> str:
-        """Whose amounts, limits and rules the P-Chain has: "avalanchego" are the reference's."""
+        """The P-Chain's set of amounts, limits and rules; "avalanchego" is that of the reference."""
 
 
 class NodeNetwork:
-    """One node of a network. Whatever costs something, or is not there before the first start, is made late.
+    """One node of a network. Parts that are expensive, or impossible before the first start, are created lazily.
 
     Args:
         node: Its settings.
         platform: Its P-Chain.
         evm: Its C-Chain.
-        proposers: Returns who may propose, by P-Chain height; by default who makes this network's blocks.
+        proposers: Returns the proposers by P-Chain height; by default this network's block producers.
     """
 
     def __init__(
@@ -88,10 +88,10 @@ class NodeNetwork:
         self.platform_chain = self._platform = platform
         self.evm_chain = self._evm = evm
         self.producer = Producer(node, platform)
-        """Who makes this network's blocks."""
+        """This network's block producer."""
         local = node.network_id == LOCAL
         self.upgrades = Upgrades(epoch_duration=LOCAL_EPOCH if local else PUBLIC_EPOCH)
-        """Which rules of outer blocks hold: on this node's networks all, from genesis on."""
+        """Rules of outer blocks: on this node's networks all are active from genesis on."""
         self._validators = PlatformValidators(platform, proposers or self.producer.validators_at)
         self.platform = self._chain(
             Chain.P,
@@ -118,26 +118,26 @@ class NodeNetwork:
         """This node's keys, from its files.
 
         Raises:
-            OSError: A file cannot be read: the node has not been initialised.
-            IdentityError: They make no node.
+            OSError: A file cannot be read, because the node has not been initialised.
+            IdentityError: The files contain no valid identity.
         """
         return self._platform.identity.keys
 
     @property
     def pointers(self) -> Pointers:
-        """What tells those who follow its chains."""
+        """The event channel to the followers of its chains."""
         return self._platform.pointers
 
     @property
     def chains(self) -> list[NetworkChain[Any]]:
-        """The chains that this node takes part in."""
+        """The chains that this node runs."""
         both: list[NetworkChain[Any]] = [self.platform, self.evm]
         return [one for one in both if one.alias in self._node.chains]
 
     def decide(self) -> None:
-        """Let the chains' makers of blocks make them with their outer ones, if this node makes them.
+        """Connect the chains' block producers to the consensus on outer blocks.
 
-        Where the validators vote they only tell that there is something to put into one.
+        If the validators vote, the producers only send an event that there are transactions for a block.
         """
         if self._node.votes:
             platform, evm = self._voted(Chain.P, self.platform), self._voted(Chain.C, self.evm)
@@ -147,10 +147,10 @@ class NodeNetwork:
             self._evm.consensus = self.evm.consensus
 
     def parameters(self) -> Parameters:
-        """Return the parameters of voting, as of the validators of now. Blocking.
+        """Return the parameters of voting for the current validators. Blocking.
 
         Raises:
-            InvalidParameters: By these nothing could be decided, or nothing safely.
+            InvalidParameters: With these parameters no block could be decided, or not safely.
         """
         count = len(stakers.current_validators(self._platform, PRIMARY_NETWORK_ID).by_node)
         node = self._node
@@ -158,10 +158,10 @@ class NodeNetwork:
         return parameters_of(self._node, default_alpha(count, local=local))
 
     def take_part(self) -> TakePart | None:
-        """Return what makes this node's part in deciding on each chain; None for the node that decides alone.
+        """Return the factory of this node's part in the consensus on each chain; None for a sole producer.
 
-        Blocking. Where one node makes all blocks the others take part as if it were the only validator: what
-        it has accepted they accept by its vote (`k = 1`), and nobody asks for theirs.
+        Blocking. If a single node produces all blocks, the other nodes take part as if it were the only
+        validator: they accept its accepted blocks by its vote (`k = 1`), and their own votes are not requested.
         """
         producer, node = self.producer.node_id, self._node
         if producer is None:
@@ -227,7 +227,7 @@ class NodeNetwork:
         return NetworkChain(rows, chain_id, inner, acceptor)
 
     def _wrap(self, rows: OuterRows, chain_id: Callable[[], ID], vm: ChainVM[B]) -> ProposerVM[B]:
-        """Put the proposer VM around a chain, once all its accepted blocks have outer ones."""
+        """Wrap a chain in the proposer VM, after adding missing outer blocks to its accepted blocks."""
         own, upgrades = self.identity, self.upgrades
         signature = Signature(chain_id(), own.certificate_der, own.tls_key)
         Wrapper(rows, self._validators, own.node_id, signature, upgrades).wrap_missing()

@@ -1,8 +1,8 @@
-"""Who asks whom for what in the network's process: the seams between its rooms. Pure.
+"""Interfaces between the parts of the network's process. Pure.
 
-`peers.network.Network` is the `PeerNetwork`; `sync.router.ChainRouter` is the `MessageHandler` above it,
-and drives a `AcceptedChain` for each chain, which `chains` make of Django's services and rows. All methods of
-`AcceptedChain` and `Records` are blocking and are called in a thread; those of the others on the event loop.
+`peers.network.Network` is the `PeerNetwork`. `sync.router.ChainRouter` is the `MessageHandler` above it and drives an
+`AcceptedChain` for each chain, which `chains` builds from Django services and rows. All methods of `AcceptedChain` and
+`Records` block and are called in a thread; those of the other interfaces are called on the event loop.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
@@ -18,20 +18,20 @@ from primitives.ids import ID, NodeID
 T = TypeVar("T")
 
 ANCESTOR_OVERHEAD = 4
-"""Bytes that ancestors are reckoned with besides each block's own (p2p.md 9)."""
+"""Bytes added to the size of each block in an ancestors message (p2p.md 9)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PeerInfo:
-    """What is known of a connected peer (its handshake is finished)."""
+    """Facts about a connected peer, whose handshake is finished."""
 
     node_id: NodeID
     ip: str
     """host:port of the connection."""
     public_ip: str
-    """host:port that it signed; it is dialled there."""
+    """host:port that the peer signed, at which it is dialled."""
     version: str
-    """"avalanchego/1.14.2"."""
+    """For example "avalanchego/1.14.2"."""
     upgrade_time: int
     connected_at: float
     """Unix seconds, wall time."""
@@ -39,18 +39,18 @@ class PeerInfo:
     """Unix seconds, wall time."""
     last_received: float
     observed_uptime: int
-    """Percent, 0 to 100: what it says of us."""
+    """This node's uptime as reported by the peer, in percent from 0 to 100."""
     tracked_subnets: tuple[ID, ...] = ()
     supported_acps: tuple[int, ...] = ()
     objected_acps: tuple[int, ...] = ()
     outbound: bool = False
-    """Whether we dialled."""
+    """Whether this node opened the connection."""
     known: bool = False
-    """Whether it validates, or is one that we dial: no stranger."""
+    """Whether the peer validates or is dialled by this node; otherwise it is an unknown peer."""
 
 
 class Totals(NamedTuple):
-    """Counters since the network began."""
+    """Counters since the network started."""
 
     messages_sent: int
     messages_received: int
@@ -76,54 +76,55 @@ class ValidatorFacts(NamedTuple):
 
 
 class Directory(Protocol):
-    """What the network knows of the validators, in memory; somebody else keeps it fresh."""
+    """The network's view of the validators, in memory; another component refreshes it."""
 
     def validators(self) -> Mapping[NodeID, ValidatorFacts]:
         """Return the current validators of the Primary Network."""
 
     def uptime_of(self, node_id: NodeID) -> int:
-        """Return what we tell a peer of its uptime: percent, 0 to 100."""
+        """Return the uptime to report to a peer, in percent from 0 to 100."""
 
 
 class _Done:
-    """What is over already: to wait for it takes no time."""
+    """An awaitable that is already done."""
 
     def __await__(self) -> Generator[Any, Any, None]:
         yield from ()
 
 
 DONE: Final[Awaitable[None]] = _Done()
-"""Work that was done at once."""
+"""Result of work that completed synchronously."""
 
 
 class MessageHandler(Protocol):
-    """What sits above the connections. Called on the event loop."""
+    """The layer above the connections. Its methods are called on the event loop."""
 
     def connected(self, peer: PeerInfo) -> None:
         """Note that a peer's handshake is finished."""
 
     def disconnected(self, node_id: NodeID) -> None:
-        """Note that a connected peer is gone."""
+        """Note that a peer has disconnected."""
 
     def handle(self, node_id: NodeID, message: Message) -> Awaitable[None]:
-        """Work a chain's message off: at once, which is `DONE`, or as long as what is returned takes.
+        """Process a message of a chain.
 
-        So long the message counts as unprocessed.
+        Return `DONE` if it was processed synchronously, else an awaitable. The message counts as in progress
+        until that completes.
         """
 
 
 class PeerNetwork(Protocol):
-    """The connections, as the rooms above see them."""
+    """The connections, as the higher layers see them."""
 
     @property
     def node_id(self) -> NodeID:
-        """This node."""
+        """This node's ID."""
 
     def connected(self) -> Mapping[NodeID, PeerInfo]:
         """Return the peers whose handshake is finished."""
 
     def send(self, node_id: NodeID, message: Message | Packed) -> bool:
-        """Queue a message; False when the peer is not there or its queue is full."""
+        """Queue a message; return False if the peer is not connected or its queue is full."""
 
     def totals(self) -> Totals:
         """Return the counters."""
@@ -133,17 +134,17 @@ class PeerNetwork(Protocol):
 
 
 class RunInThread(Protocol):
-    """How a blocking call gets to a thread."""
+    """Runs a blocking call in a thread."""
 
     def __call__(self, work: Callable[..., T], /, *args: object) -> Awaitable[T]:
-        """Call `work` and return, or raise, what it does."""
+        """Call `work` and return its result, or raise its exception."""
 
 
 class InvalidBlock(Exception):
-    """A block that this chain refuses; the message says why.
+    """A block that this chain rejects; the message gives the reason.
 
-    `spoiled` says that it is for what the block's ID does not cover, its signature, which is wrong or
-    missing: others may have it right, and the bytes say nothing of what was accepted under that ID.
+    `spoiled` means that the reason is the signature, which is wrong or missing and which the block's ID does not
+    cover. Other nodes may have the right signature, so these bytes do not contradict the acceptance of that ID.
     """
 
     def __init__(
@@ -157,23 +158,23 @@ class InvalidBlock(Exception):
 
 
 class NotYet(Exception):
-    """A block cannot be judged yet: its option, or the P-Chain height that it names, is missing."""
+    """A block cannot be verified yet, because its option or the P-Chain height that it names is missing."""
 
 
 class NoRoom(Exception):
-    """A transaction that is not taken in now and may be later: the pool is full, or its sender's part."""
+    """A transaction may be accepted later, but now the pool, or its sender's part of it, is full."""
 
 
 class BlockRef(NamedTuple):
-    """Where a block stands in its chain."""
+    """Height and ID of a block in its chain."""
 
     height: int
     block_id: ID
-    """Of the outer block; of genesis its own."""
+    """ID of the outer block; for genesis, its own."""
 
 
 class ParsedBlock(NamedTuple):
-    """A block as it came over the wire, not verified."""
+    """A parsed block from the network, not verified."""
 
     block_id: ID
     parent_id: ID
@@ -181,19 +182,19 @@ class ParsedBlock(NamedTuple):
     raw: bytes
     """The outer block's bytes."""
     needs_option: bool
-    """It is a proposal: it is accepted together with the option that follows it."""
+    """Whether it is a proposal, which is accepted together with the option that follows it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What became of blocks that were handed to a chain."""
+    """The result of passing blocks to a chain."""
 
     places: tuple[BlockRef, ...] = ()
     transactions: int = 0
 
 
 class AcceptedChain(Protocol):
-    """One chain as the network needs it. Blocks are outer blocks. Blocking: for threads."""
+    """One chain for the network. All blocks are outer blocks. The methods block, so they run in threads."""
 
     @property
     def alias(self) -> str:
@@ -201,47 +202,47 @@ class AcceptedChain(Protocol):
 
     @property
     def chain_id(self) -> ID:
-        """By which messages name it."""
+        """The chain ID used in messages."""
 
     def last_accepted(self) -> BlockRef:
         """Return the last accepted block."""
 
     def parse(self, raw: bytes) -> ParsedBlock:
-        """Read a block as far as its place goes, without looking at the state.
+        """Parse a block as far as its height, without reading the state.
 
         Raises:
-            InvalidBlock: It is none.
+            InvalidBlock: The bytes are not a block.
         """
 
     def accepted_at(self, heights: Sequence[int]) -> list[ID | None]:
         """Return the accepted blocks at these heights."""
 
     def height_of(self, block_ids: Sequence[ID]) -> list[int | None]:
-        """Return the heights of those of these blocks that are accepted."""
+        """Return the heights of these blocks, None for those that are not accepted."""
 
     def block(self, block_id: ID) -> bytes | None:
         """Return an accepted block's bytes."""
 
     def ancestors(self, block_id: ID, *, count: int, size: int, seconds: float) -> list[bytes]:
-        """Return an accepted block and those before it; empty when it is unknown.
+        """Return an accepted block and its ancestors; empty if the block is unknown.
 
-        Ends after `count` blocks, before the sum of (length + 4) passes `size`, after `seconds`.
+        Ends after `count` blocks, after `seconds`, or before the sum of (length + 4) exceeds `size`.
         """
 
     def accepted_since(self, height: int, count: int) -> list[tuple[BlockRef, bytes]]:
-        """Return accepted blocks above a height, in order: what a producer pushes."""
+        """Return accepted blocks above a height, in order, for the producer to push."""
 
     def accept(self, raws: Sequence[bytes]) -> Accepted:
-        """Verify, execute and accept blocks of the past in order; accepted ones are passed over.
+        """Verify, execute and accept past blocks in order; skip those already accepted.
 
-        That the network has accepted them the caller knows. All that can be are committed; proposals only
-        with their options.
+        The caller must know that the network has accepted them. As many blocks as possible are committed;
+        proposals only with their options.
 
         Raises:
-            InvalidBlock: One is refused; those before it are accepted.
-            UnknownParent: The first does not follow the last accepted block (`chainvm.processing`).
-            HeadMoved: Another process has accepted a block meanwhile.
-            NotYet: The next one cannot be judged yet; those before it are accepted.
+            InvalidBlock: A block is rejected; those before it are accepted.
+            UnknownParent: The first is not the child of the last accepted block (`chainvm.processing`).
+            HeadMoved: Another process has accepted a block in the meantime.
+            NotYet: The next block cannot be verified yet; those before it are accepted.
         """
 
     # blocks fetched while bootstrapping; they survive a restart
@@ -250,13 +251,13 @@ class AcceptedChain(Protocol):
         """Store fetched blocks."""
 
     def fetched(self, above: int, count: int) -> list[bytes]:
-        """Return stored blocks above a height that follow each other without a gap, lowest first."""
+        """Return consecutive stored blocks above a height, lowest first."""
 
     def fetched_extent(self) -> tuple[BlockRef, ID] | None:
-        """Return the lowest stored block and its parent, or None: where fetching goes on."""
+        """Return the lowest stored block and its parent's ID, where fetching resumes; None without blocks."""
 
     def fetched_bytes(self) -> int:
-        """Return how many bytes the stored blocks have together."""
+        """Return the total size of the stored blocks in bytes."""
 
     def forget_fetched(self, up_to: int | None = None) -> None:
         """Delete stored blocks up to a height, or all."""
@@ -264,23 +265,23 @@ class AcceptedChain(Protocol):
     # transactions
 
     def waiting(self, limit: int) -> Sequence[ID]:
-        """Return IDs of the newest transactions that wait, newest last."""
+        """Return IDs of the newest pending transactions, newest last."""
 
     def transactions(self, tx_ids: Sequence[ID]) -> list[bytes | None]:
-        """Return waiting transactions' bytes."""
+        """Return the bytes of pending transactions."""
 
     def transaction_id(self, raw: bytes) -> ID:
-        """Return the ID by which a transaction is known."""
+        """Return a transaction's ID."""
 
     def issue(self, raws: Sequence[bytes]) -> list[ID | Exception]:
-        """Check transactions as their issue method does and take them in, or say why not.
+        """Check transactions like the issue method and add them to the pool; return IDs or errors.
 
-        What may be taken in later is a `NoRoom`.
+        The error is a `NoRoom` if the transaction may be accepted later.
         """
 
 
 class Gathering(NamedTuple):
-    """Bootstrappers, as long as too few of them are connected to begin."""
+    """The number of connected bootstrappers, while too few of them are connected to start."""
 
     connected: int
     needed: int
@@ -295,16 +296,16 @@ class Gathering(NamedTuple):
 
 
 class DialFailure(NamedTuple):
-    """Why a bootstrapper is not connected."""
+    """The reason why a bootstrapper is not connected."""
 
     address: str
-    """host:port as it is dialled."""
+    """The dialled host:port."""
     reason: str
     """One word for metrics: "clock", "network_id", "wrong_port", "tls" and so on."""
     message: str
-    """The fault, and how to correct it."""
+    """The fault, and how to fix it."""
     clock_offset: int | None = None
-    """Seconds by which this node's clock is ahead of the bootstrapper's, if it was refused for that."""
+    """Seconds by which this node's clock is ahead of the bootstrapper's, if that is the reason."""
 
     @override
     def __str__(self) -> str:
@@ -312,7 +313,7 @@ class DialFailure(NamedTuple):
 
 
 class SyncState(NamedTuple):
-    """How far a chain is; what `Records.sync` stores."""
+    """A chain's progress, as stored by `Records.sync`."""
 
     bootstrapped: bool
     start_height: int = 0
@@ -325,13 +326,13 @@ class SyncState(NamedTuple):
     oldest_outstanding: float | None = None
     """Unix seconds."""
     waiting: Gathering | None = None
-    """For whom it waits before it begins."""
+    """Bootstrappers that the chain waits for before it starts."""
     obstacle: str | None = None
-    """What keeps it from going on where the network has gone on."""
+    """The reason why the chain cannot continue although the network has."""
 
 
 class Records(Protocol):
-    """What the network's process writes down for the others. Blocking: for threads."""
+    """Reports of the network's process for other processes. The methods block, so they run in threads."""
 
     def peers(
         self,
@@ -341,7 +342,7 @@ class Records(Protocol):
         known: int,
         failures: Sequence[DialFailure] = (),
     ) -> None:
-        """Store who is connected now, and which bootstrappers are not; peers that are gone keep their last values."""
+        """Store the connected peers and the bootstrappers that are not; other peers keep their last values."""
 
     def sync(self, alias: str, state: SyncState) -> None:
-        """Store how far a chain is."""
+        """Store a chain's progress."""

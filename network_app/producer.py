@@ -1,4 +1,4 @@
-"""Who makes blocks of this node's network: one node, or the validators, each in its slots, where they vote."""
+"""Block producers of this node's network: a single node, or the validators in their slots if they vote."""
 
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -13,13 +13,13 @@ from primitives.cb58 import Cb58Error
 from primitives.ids import PRIMARY_NETWORK_ID, IdError, NodeID
 
 VALIDATORS = "all"
-"""Tells a node that joins that the validators vote."""
+"""Value sent to joining nodes if the validators vote."""
 
 _REMEMBERED_HEIGHTS = 64
 
 
 class MalformedProducer(Exception):
-    """NODE_PRODUCER, or what other nodes told for it, is no node ID."""
+    """NODE_PRODUCER, or the producer named by other nodes, is not a node ID."""
 
     def __init__(self, source: str, text: str, reason: Exception) -> None:
         super().__init__(f"{source} is {text!r}, which is no node ID: {reason}")
@@ -27,15 +27,15 @@ class MalformedProducer(Exception):
 
 
 class Settings(Protocol):
-    """What says who makes blocks; see `NodeSettings` for what each one means."""
+    """The node's settings for the block producer; see `NodeSettings` for their meanings."""
 
     @property
     def bootstrap(self) -> tuple[str, ...]:
-        """Whom this node follows."""
+        """The nodes that this node follows."""
 
     @property
     def producer(self) -> str:
-        """Who makes all blocks, by name; empty where it is left open."""
+        """The ID of the node that produces all blocks; empty if not configured."""
 
     @property
     def votes(self) -> bool:
@@ -47,14 +47,14 @@ class Settings(Protocol):
 
     @property
     def genesis_directory(self) -> Path:
-        """Where a genesis is kept that came from other nodes."""
+        """Directory in which a genesis from other nodes is stored."""
 
 
 def named(text: str, source: str = "NODE_PRODUCER") -> NodeID:
-    """Return the node that is named; `source` says where, for the error.
+    """Parse the ID of the producer; `source` is its origin, for the error.
 
     Raises:
-        MalformedProducer: It is no node ID.
+        MalformedProducer: The text is not a node ID.
     """
     try:
         return NodeID.parse(text)
@@ -63,10 +63,10 @@ def named(text: str, source: str = "NODE_PRODUCER") -> NodeID:
 
 
 class Producer:
-    """Who makes the blocks of a node's network.
+    """Determines the block producer of a node's network.
 
     Args:
-        node: Its settings.
+        node: The node's settings.
         chain: Its P-Chain.
     """
 
@@ -77,24 +77,24 @@ class Producer:
 
     @property
     def own(self) -> NodeID:
-        """This node."""
+        """This node's ID."""
         return self._chain.node_id
 
     @property
     def told_path(self) -> Path:
-        """Where it is kept whom other nodes named with the genesis."""
+        """File with the producer that other nodes named with the genesis."""
         return self._node.genesis_directory / "producers"
 
     @cached_property
     def node_id(self) -> NodeID | None:
-        """The node that makes all blocks of this network; None where the validators vote.
+        """The node that produces all blocks of this network; None if the validators vote.
 
-        Unspecified: a node that follows others believes whom they named when they told it the genesis; if
-        it has that from files, it takes the first validator for the producer. One that follows nobody makes
-        the blocks itself.
+        Unspecified: a node that follows others uses the producer that they named with the genesis. If the
+        genesis is from files, it uses the first validator. A node that follows no others produces the blocks
+        itself.
 
         Raises:
-            MalformedProducer: NODE_PRODUCER is no node ID.
+            MalformedProducer: NODE_PRODUCER is not a node ID.
         """
         node = self._node
         if node.votes:
@@ -107,36 +107,36 @@ class Producer:
         return accepted.first_validator(self._chain) if told is None else told
 
     def read_again(self) -> None:
-        """Forget who makes blocks: other nodes have told it."""
+        """Discard the cached producer, after other nodes have named one."""
         self.__dict__.pop("node_id", None)
 
     @property
     def told_to_others(self) -> str:
-        """Who makes the blocks, for nodes that join this network."""
+        """The block producer, as text for nodes that join this network."""
         return VALIDATORS if self.node_id is None else str(self.node_id)
 
     @property
     def is_own(self) -> bool:
-        """Whether this node makes all blocks. It costs no query where no setting names anybody."""
+        """Whether this node produces all blocks. Needs no query if no setting names another node."""
         node = self._node
         if not (node.bootstrap or node.producer or node.votes):
             return True
         return self.node_id == self.own
 
     def validators_at(self, height: int) -> Mapping[NodeID, int]:
-        """Return the weights of those who may propose, as of a height of the P-Chain.
+        """Return the weights of the nodes that may propose as of a P-Chain height.
 
-        A sole producer owns every slot, whether or not it validates. Where the validators vote and there is
-        none, the schedule names nobody, and blocks are not signed (p2p.md 11.3).
+        A sole producer owns every slot, whether or not it validates. If the validators vote and there are no
+        validators, slots have no proposer and blocks are not signed (p2p.md 11.3).
 
         Raises:
-            HeightNotReached: The P-Chain is not so high here.
+            HeightNotReached: This node's P-Chain has not reached the height.
         """
         if self.node_id is not None:
             return {self.node_id: 1}
         found = self._weights.get(height)
         if found is None:
-            # Who validated at a height never changes.
+            # The validators at a height never change.
             found = self._weights[height] = self._weights_at(height)
             if len(self._weights) > _REMEMBERED_HEIGHTS:
                 self._weights.popitem(last=False)
@@ -149,7 +149,7 @@ class Producer:
         return {node_id: member.weight for node_id, member in members.items()}
 
     def _told(self) -> NodeID | None:
-        """Return whom other nodes named with the genesis; None if they did not, or told none."""
+        """Return the producer that other nodes named with the genesis; None if they named none."""
         try:
             return named(self.told_path.read_text().strip(), str(self.told_path))
         except FileNotFoundError:

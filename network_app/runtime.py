@@ -1,7 +1,7 @@
-"""The network of this node, put together from the settings, and its life from start to stop.
+"""The network of this node, assembled from the settings, from its start to its stop.
 
-It lives on one event loop: of a thread in the embedded profile, of the process `runnetwork` in
-production. What it reports is written by `services.records`.
+It runs on one event loop: that of a thread in the embedded profile, that of the process `runnetwork` in production.
+`services.records` stores its reports.
 """
 
 import asyncio
@@ -36,11 +36,11 @@ from primitives.ids import ID, NodeID
 HEARTBEAT = 1.0
 """Seconds between reports of the peers."""
 LONELY_HEARTBEAT = 5.0
-"""The same where there was no peer and there is none: well below what counts as silence."""
+"""Seconds between reports while no peer is connected; well below the time after which reports count as missing."""
 LOOK = 1.0
-"""Seconds between looks at the heads: pointers may be lost."""
+"""Seconds between checks of the heads, because events may be lost."""
 DIRECTORY = 1.0
-"""Seconds between looks at the validators."""
+"""Seconds between reads of the validators."""
 
 T = TypeVar("T")
 
@@ -48,14 +48,14 @@ _log = logging.getLogger(__name__)
 
 
 class RunningNetwork:
-    """The connections, what happens on them, and the reports of it.
+    """The connections, the processing of their messages, and the reports.
 
     Args:
-        node: What the node has of its network besides.
+        node: The node's part in its network besides the connections.
 
     Raises:
-        MalformedProducer: NODE_PRODUCER is no node ID.
-        InvalidParameters: Where the validators vote, by the NODE_SNOW_… settings nothing can be decided.
+        MalformedProducer: NODE_PRODUCER is not a node ID.
+        InvalidParameters: The validators vote, and with the NODE_SNOW_… settings no block can be decided.
     """
 
     def __init__(self, node: NodeNetwork) -> None:
@@ -80,7 +80,7 @@ class RunningNetwork:
         )
         self._reports = _Reports()
         self._warned = False
-        """Whether the log has the warning about missing votes."""
+        """Whether the warning about missing votes has been logged."""
         self._serving = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="serving")
         self._bootstrappers = _Bootstrappers(self._addresses, own.node_id)
         if len(self._addresses) < len(settings.bootstrap):
@@ -104,7 +104,7 @@ class RunningNetwork:
         )
 
     async def run(self, stopping: asyncio.Event) -> None:
-        """Live until `stopping` is set."""
+        """Run until `stopping` is set."""
         await in_thread(_begin, self._records, self._node)
         await in_thread(self._directory.read)
         aliases = [one.alias for one in self._chains]
@@ -128,7 +128,7 @@ class RunningNetwork:
             await in_thread(records.end, self._db)
 
     async def _serve(self, work: Callable[..., T], /, *args: object) -> T:
-        """Do what a peer asks for in a thread of its own kind: no block waits for it."""
+        """Handle a peer's request in the threads reserved for requests, so that blocks do not wait for it."""
 
         def run() -> T:
             try:
@@ -143,7 +143,7 @@ class RunningNetwork:
         return self._bootstrappers.beacons(found, self._network.tracked_peers())
 
     def _told(self, message: dict[str, Any]) -> None:
-        """Take a pointer of this node's own chains."""
+        """Handle an event of this node's own chains."""
         match message["type"]:
             case platform_notifications.HEAD:
                 self._router.blocks_accepted(Chain.P, message["height"])
@@ -157,7 +157,7 @@ class RunningNetwork:
                 self._router.blocks_waiting(message["chain"])
 
     async def _look_at_heads(self) -> None:
-        """Find blocks whose pointer was lost, or that another process made (time travel)."""
+        """Find blocks whose event was lost, or that another process built (time travel)."""
         if self._network.connected():
             for chain in self._chains:
                 self._router.blocks_accepted(chain.alias)
@@ -178,14 +178,14 @@ class RunningNetwork:
         self._reports.done(len(connected), now)
 
     async def _pardon(self) -> None:
-        """Ask benched peers again where an operator wishes that."""
+        """Pardon the benched peers that an operator has selected."""
         benched = self._router.benched()
         for node_id in await in_thread(self._records.pardons, benched.keys()) if benched else ():
             _log.warning("%s is asked again, as was wished in the admin", node_id)
             self._router.pardon(node_id)
 
     def _genesis(self) -> GenesisBytes:
-        """Return what this network began with, for nodes that join it."""
+        """Return the network's genesis, for nodes that join it."""
         node = self._node
         return GenesisBytes(
             accepted.genesis_bytes(node.platform_chain) or b"",
@@ -208,7 +208,7 @@ class RunningNetwork:
 
 
 def _begin(reports: DatabaseRecords, node: NodeNetwork) -> None:
-    """Note that nobody has looked at peers until now, and let the chains be ready for them."""
+    """Reset the records of peers and uptimes, and prepare the chains for requests."""
     node.evm_chain.read_genesis()
     for chain in node.chains:
         chain.begin()
@@ -221,15 +221,15 @@ def _ids(keys: Sequence[bytes]) -> list[ID]:
 
 
 class _Reports:
-    """When the peers are reported: each second where there are any, seldom where nobody comes."""
+    """Schedule of the peer reports: every second while peers are connected, less often otherwise."""
 
     def __init__(self) -> None:
         self._connected: int | None = None
-        """At the last report; None before the first."""
+        """Number of peers at the last report; None before the first."""
         self._at = 0.0
 
     def is_due(self, connected: int, now: float) -> bool:
-        """Say whether to report now."""
+        """Return whether a report is due."""
         alone = connected == 0 == self._connected
         return not alone or now - self._at >= LONELY_HEARTBEAT
 
@@ -239,7 +239,7 @@ class _Reports:
 
 
 class _Bootstrappers:
-    """The nodes behind the addresses of NODE_BOOTSTRAP. Who is behind one is known once it answers."""
+    """The nodes at the addresses of NODE_BOOTSTRAP. Their IDs are known after they have answered."""
 
     def __init__(self, addresses: Sequence[Address], own: NodeID) -> None:
         self._addresses = addresses
@@ -249,7 +249,7 @@ class _Bootstrappers:
     def beacons(
         self, found: Mapping[tuple[str, int], NodeID], connected: Collection[NodeID]
     ) -> Beacons:
-        """Count them, and say in the log which of the addresses do not count."""
+        """Count them, and log the addresses that do not count."""
         first: dict[NodeID, Address] = {}
         for address in self._addresses:
             node_id = found.get(address)
@@ -270,13 +270,13 @@ class _Bootstrappers:
 
 
 async def _repeat(work: Callable[[], Awaitable[None]], seconds: float) -> None:
-    """Do something again and again. A database that is away does not end the network."""
+    """Repeat a task. A temporary failure of the database does not stop the network."""
     failing = False
     while True:
         try:
             await work()
             failing = False
-        except Exception:  # whatever it is, the next time may be better
+        except Exception:  # the next attempt may succeed, whatever the reason
             if not failing:
                 _log.exception("the network's reports fail")
             failing = True
@@ -284,7 +284,7 @@ async def _repeat(work: Callable[[], Awaitable[None]], seconds: float) -> None:
 
 
 async def _end(*tasks: asyncio.Task[Any]) -> None:
-    """Cancel tasks and wait for them; one that failed by itself is the caller's failure."""
+    """Cancel tasks and wait for them; raise the exception of a task that failed before."""
     failed = [one for one in tasks if one.done() and not one.cancelled() and one.exception()]
     for task in tasks:
         task.cancel()

@@ -1,4 +1,4 @@
-"""Celery's door to the network: each task calls a service and says what it did."""
+"""Celery tasks of the network: each calls a service and returns its result."""
 
 import logging
 
@@ -15,10 +15,10 @@ _log = logging.getLogger(__name__)
 
 @shared_task(name="network_app.track_uptime")
 def track_uptime() -> dict[str, int]:
-    """Turn the connections that are there now into the validators' uptime.
+    """Add the current connections to the validators' uptime.
 
-    While nobody looks, since the network's process is gone, nobody is offline; nor is anybody on a
-    network of one, whoever visits it.
+    While the network's process has stopped, connections are not observed and no validator counts as offline.
+    The same holds for a network of a single node, whichever nodes connect to it.
     """
     reported = selectors.status()
     if reported is None or not selectors.is_fresh(reported) or not selectors.in_network():
@@ -30,7 +30,7 @@ def track_uptime() -> dict[str, int]:
 
 @shared_task(name="network_app.measure_bootstrap")
 def measure_bootstrap() -> dict[str, float]:
-    """Measure how fast the chains come nearer to the frontier, and say how long it will take."""
+    """Measure the rate at which the chains approach the frontier, and log the time left."""
     rates: dict[str, float] = {}
     for row in records.measure(platform_chain().db):
         rates[row.chain] = row.blocks_per_second or 0.0
@@ -43,12 +43,12 @@ def measure_bootstrap() -> dict[str, float]:
 
 @shared_task(name="network_app.prune_peers")
 def prune_peers() -> dict[str, int]:
-    """Forget nodes that are gone for good."""
+    """Delete nodes that have been gone for long."""
     return {"forgotten": records.prune(platform_chain().db)}
 
 
 def _pace(row: selectors.Sync) -> str:
-    """Return rate and time left as far as they were measured."""
+    """Return rate and time left as text, as far as they were measured."""
     if row.blocks_per_second is None:
         return ""
     rate = f", {row.blocks_per_second:,.1f} blocks/s"

@@ -1,6 +1,6 @@
-"""Read-only windows on the network's rows, one module for each subject; `dashboard` sums them up.
+"""Read-only admin pages of the network's rows, one module for each subject.
 
-How values look is in `formats` (text) and `display` (HTML), where pages are in `links`.
+`adminkit.formats` formats values as text, `display` as HTML and with links to other pages.
 """
 
 from network_app.admin.blocks import OuterBlockAdmin

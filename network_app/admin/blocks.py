@@ -20,14 +20,14 @@ from platform_app.models import Block as PlatformBlock
 from primitives.ids import ID
 
 _HEIGHT_BITS = 62
-"""Of heights that keys can hold."""
+"""Number of bits of the heights that keys can hold."""
 
 _OPTION = 1
 _CHAINS = tuple(Choice(alias, title, (Q(chain=alias),)) for alias, title in display.CHAINS.items())
 
 
 class OuterBlockList(KeysetChangeList):
-    """Lists without a search go by indexes that there are anyhow: of a chain by height, of all by key."""
+    """The list; without a search it uses existing indexes: by height for one chain, by key for all."""
 
     @override
     def _asked(self) -> tuple[str, list[Branch]]:
@@ -39,7 +39,7 @@ class OuterBlockList(KeysetChangeList):
 
 @admin.register(OuterBlock)
 class OuterBlockAdmin(IdentifierAdmin):
-    """What accepted blocks are wrapped in, the latest first."""
+    """Outer blocks of accepted blocks, latest first."""
 
     list_display = (
         "place", "inside", "short_id", "short_proposer", "moment", "validators_as_of", "era",
@@ -53,7 +53,9 @@ class OuterBlockAdmin(IdentifierAdmin):
         Choice("all", "All", tuple(branch for one in _CHAINS for branch in one.branches)),
     )
     unique_hash = "block_id"
-    found_by = ""  # peers know the block by this ID, the explorer by that of what is inside
+    found_by = (
+        ""  # this is the ID among peers, while the explorer finds blocks by that of the inner block
+    )
     fieldsets = (
         (None, {"fields": ("of_chain", "neighbours", "full_id", "what", "inside")}),
         ("Proposal", {"fields": ("full_proposer", "moment", "validators_as_of", "full_era")}),
@@ -95,7 +97,7 @@ class OuterBlockAdmin(IdentifierAdmin):
     @admin.display(description="Height")
     @asked_once
     def neighbours(self, block: OuterBlock) -> SafeString:
-        """Return the height between links to the neighbours that there are."""
+        """Return the height between links to the previous and the next block, where they exist."""
         before, after = (outer_id(block.chain, block.height + step) for step in (-1, 1))
         found = set(OuterBlock.objects.filter(pk__in=[before, after]).values_list("pk", flat=True))
         return display.line(
@@ -106,7 +108,7 @@ class OuterBlockAdmin(IdentifierAdmin):
 
     @admin.display(description="Kind")
     def what(self, block: OuterBlock) -> str:
-        """Return what kind of wrapping it is."""
+        """Return the kind of the outer block."""
         if block.kind == _OPTION:
             return "option: what a proposal led to, proposed by nobody"
         signed = "signed" if block.proposer_id is not None else "not signed"
@@ -114,32 +116,32 @@ class OuterBlockAdmin(IdentifierAdmin):
 
     @admin.display(description="Own block")
     def inside(self, block: OuterBlock) -> SafeString:
-        """Return the way to the chain's own block."""
+        """Return a link to the chain's own block."""
         page = display.inner_page(block.chain, block.height)
         return display.link(f"{display.CHAINS[block.chain]} {block.height:,} ›", page)
 
     @admin.display(description="Proposer")
     def short_proposer(self, block: Any) -> SafeString:
-        """Return who proposed it, as the way to all that it proposed."""
+        """Return the proposer, as a link to all blocks that it proposed."""
         if block.proposer_id is None:
             return _nobody(block)
         return display.node_link(block.proposer_id, display.proposer_page(block.proposer_id))
 
     @admin.display(description="Proposer")
     def full_proposer(self, block: Any) -> SafeString:
-        """Return who proposed it, with the ways to all that is known of that node."""
+        """Return the proposer, with links to the other pages about that node."""
         if block.proposer_id is None:
             return _nobody(block)
         return display.full_node(block.proposer_id)
 
     @admin.display(description="Time")
     def moment(self, block: OuterBlock) -> SafeString:
-        """Return when it was proposed."""
+        """Return the time of the block."""
         return display.NOTHING if block.time is None else display.moment(block.time)
 
     @admin.display(description="P-Chain height")
     def validators_as_of(self, block: OuterBlock) -> SafeString:
-        """Return the height as of which the next proposer is drawn from the validators."""
+        """Return the P-Chain height whose validators determine the next proposer."""
         return _platform_block(block.p_chain_height)
 
     @admin.display(description="Epoch")
@@ -149,7 +151,7 @@ class OuterBlockAdmin(IdentifierAdmin):
 
     @admin.display(description="Epoch")
     def full_era(self, block: OuterBlock) -> SafeString:
-        """Return the epoch's number, when it began, and its height of the P-Chain."""
+        """Return the epoch's number, its start, and its P-Chain height."""
         if block.epoch_number is None or block.epoch_start is None:
             return display.NOTHING
         return display.line(
@@ -163,7 +165,7 @@ class OuterBlockAdmin(IdentifierAdmin):
     @admin.display(description="Certificate")
     @asked_once
     def signed_by(self, block: OuterBlock) -> SafeString:
-        """Return the certificate of who signed it."""
+        """Return the proposer's certificate."""
         return display.NOTHING if block.proposer is None else display.box(block.proposer.der)
 
     @admin.display(description="Signature")
@@ -184,14 +186,14 @@ def _platform_block(height: int | None) -> SafeString:
 
 
 def _at(height: int) -> list[Q]:
-    """Return the condition for blocks at a height, none for one that no block can have."""
+    """Return the condition for blocks at a height; no condition if the height is impossible."""
     if height >> _HEIGHT_BITS:
         return []
     return [Q(pk__in=[outer_id(alias, height) for alias in display.CHAINS])]
 
 
 def _known_as(wanted: ID) -> list[Q]:
-    """Return the conditions for a block that peers, or its own chain, know by an ID."""
+    """Return the conditions for a block by its ID, either that among peers or that of its own chain."""
     platform = PlatformBlock.objects.filter(block_id=wanted).order_by("block_id")
     cchain = CChainBlock.objects.filter(hash=wanted).order_by("hash")
     heights = (

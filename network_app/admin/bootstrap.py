@@ -1,4 +1,4 @@
-"""How far each chain is on its way to the network's frontier, in the admin, with a bar."""
+"""Progress of each chain towards the network's frontier in the admin, with a bar."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ from network_app.models import ChainSync, SyncPhase
 
 @admin.register(ChainSync)
 class ChainSyncAdmin(IdentifierAdmin):
-    """Both chains since this node's last start."""
+    """Progress of both chains since this node's last start."""
 
     list_display = ("name", "state", "way", "speed", "waiting", "started", "finished")
     ordering = ("-chain",)
@@ -42,51 +42,51 @@ class ChainSyncAdmin(IdentifierAdmin):
 
     @admin.display(description="Chain")
     def name(self, row: ChainSync) -> SafeString:
-        """Return which chain it is."""
+        """Return the chain's name."""
         return display.unbroken(display.CHAINS[row.chain])
 
     @admin.display(description="State")
     def state(self, row: Any) -> SafeString:
-        """Return whether the frontier is reached."""
+        """Return whether the chain has reached the frontier."""
         return display.sync_phase(row, is_fresh=row.is_fresh)
 
     @admin.display(description="Stands before")
     def obstacle(self, row: ChainSync) -> SafeString | str:
-        """Return what keeps the chain from going on."""
+        """Return the obstacle that keeps the chain from continuing."""
         return display.faint("nothing") if row.obstacle is None else row.obstacle
 
     @admin.display(description="Progress")
     def way(self, row: ChainSync) -> SafeString:
-        """Return how much of the way is done, as a bar."""
+        """Return the progress as a bar."""
         return display.progress(row)
 
     @admin.display(description="Rate")
     def speed(self, row: Any) -> SafeString:
-        """Return how fast it goes, or went, and how long it still takes at that rate."""
+        """Return the current or last rate, and the time left at that rate."""
         if row.phase == SyncPhase.BOOTSTRAPPED:
             return display.unbroken(self.rate(row))
         return display.pair(self.rate(row), self.left(row))
 
     @admin.display(description="Rate")
     def rate(self, row: ChainSync) -> SafeString | str:
-        """Return how fast it goes, or went at last."""
+        """Return the current or last rate."""
         return display.format_rate(row.blocks_per_second) or display.NOTHING
 
     @admin.display(description="Time left")
     def left(self, row: Any) -> SafeString | str:
-        """Return how long it still takes at that rate."""
+        """Return the time left at that rate."""
         if row.phase == SyncPhase.BOOTSTRAPPED or not row.is_fresh:
             return display.NOTHING
         return display.format_left(row.seconds_left)
 
     @admin.display(description="Fetched, waiting")
     def waiting(self, row: ChainSync) -> str:
-        """Return how many blocks are there that were not executed yet."""
+        """Return the number of fetched blocks that are not executed yet."""
         return f"{row.fetched:,}"
 
     @admin.display(description="Received, undecided")
     def undecided(self, row: Any) -> SafeString:
-        """Return how many blocks came while following that are not decided, and since when."""
+        """Return the number of blocks received in normal operation and not decided, and the oldest one's age."""
         if not row.outstanding:
             return display.faint("none")
         oldest = display.since(row.oldest_outstanding_at, row.now)
@@ -94,7 +94,7 @@ class ChainSyncAdmin(IdentifierAdmin):
 
     @admin.display(description="Began at")
     def start(self, row: ChainSync) -> str:
-        """Return the height at which this run began."""
+        """Return the height at which this run started."""
         return f"{row.start_height:,}"
 
     @admin.display(description="Is at")
@@ -109,15 +109,15 @@ class ChainSyncAdmin(IdentifierAdmin):
 
     @admin.display(description="Started")
     def started(self, row: Any) -> SafeString:
-        """Return when this run began."""
+        """Return when this run started."""
         return display.since(row.started_at, row.now)
 
     @admin.display(description="Finished")
     def finished(self, row: Any) -> SafeString:
-        """Return when the frontier was reached."""
+        """Return when the chain reached the frontier."""
         return display.since(row.finished_at, row.now)
 
     @admin.display(description="Last report")
     def reported(self, row: Any) -> SafeString:
-        """Return when the network's process wrote this."""
+        """Return when the network's process wrote this report."""
         return display.since(row.updated_at, row.now)

@@ -1,4 +1,4 @@
-"""The page "Consensus": who decides on blocks, and how that goes; and the list of what was decided."""
+"""The page "Consensus" with the state of the consensus on each chain, and the list of decisions."""
 
 import time
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ _CHAINS = tuple(Choice(alias, title, (Q(chain=alias),)) for alias, title in disp
 
 @admin.register(ChainConsensus)
 class ChainConsensusAdmin(IdentifierAdmin):
-    """One page for all chains, in the place of a list."""
+    """One page for all chains instead of a list."""
 
     ordering = ("-chain",)
     fieldsets = ((None, {"fields": ("chain", "updated_at")}),)
@@ -70,14 +70,14 @@ class ChainConsensusAdmin(IdentifierAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """Lead to the page: a row has none of its own."""
+        """Redirect to the page, because a row has no page of its own."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         return HttpResponseRedirect(display.list_page("chainconsensus"))
 
 
 def who_decides() -> SafeString:
-    """Return in one sentence who decides on this network's blocks."""
+    """Return a sentence on who decides on this network's blocks."""
     if settings.NODE.votes:
         return display.line("The validators vote on each block, by their stake (Snowman).")
     try:
@@ -86,7 +86,7 @@ def who_decides() -> SafeString:
         NoGenesis,
         NoFirstValidator,
         OSError,
-    ):  # before the first start has made genesis and certificate
+    ):  # genesis and certificate are created on the first start
         return display.line("Whoever makes the blocks decides on them: nobody votes.")
     if maker is None or maker == own:
         return display.line("This node makes all blocks and decides on them alone: nobody votes.")
@@ -96,7 +96,7 @@ def who_decides() -> SafeString:
 
 @admin.register(BlockDecision)
 class BlockDecisionAdmin(IdentifierAdmin):
-    """Blocks that votes have accepted or rejected, the latest first."""
+    """Blocks that votes have accepted or rejected, latest first."""
 
     absent_because = "This node saw no such decision, or NODE_KEPT_DECISIONS later ones."
     list_display = (
@@ -136,34 +136,34 @@ class BlockDecisionAdmin(IdentifierAdmin):
 
     @admin.display(description="ID among peers")
     def block(self, row: BlockDecision) -> SafeString:
-        """Return the block's ID, as the way to its page if it has one."""
+        """Return the block's ID, as a link to its page if it has one."""
         return voting.block_link(row)
 
     @admin.display(description="ID among peers")
     def full_id(self, row: BlockDecision) -> SafeString:
-        """Return the block's ID in full, with the way to its page if it has one."""
+        """Return the block's ID in full, as a link to its page if it has one."""
         if row.accepted:
             return display.full_link(row.block_id, display.outer_page(row.block_id))
         return display.full(row.block_id)
 
     @admin.display(description="Parent")
     def full_parent(self, row: BlockDecision) -> SafeString:
-        """Return the block's parent in full."""
+        """Return the ID of the block's parent in full."""
         return display.full(row.parent_id)
 
     @admin.display(description="Decision")
     def outcome(self, row: BlockDecision) -> SafeString:
-        """Return what was decided."""
+        """Return the decision."""
         return voting.outcome(row)
 
     @admin.display(description="Proposer")
     def proposed_by(self, row: BlockDecision) -> SafeString:
-        """Return who signed it."""
+        """Return the signer."""
         return voting.proposer_link(row.proposer)
 
     @admin.display(description="Proposer")
     def full_proposer(self, row: BlockDecision) -> SafeString:
-        """Return who signed it in full."""
+        """Return the signer in full."""
         if row.proposer is None:
             return display.faint("nobody")
         return display.full_node(NodeID.parse(row.proposer))
@@ -176,10 +176,10 @@ class BlockDecisionAdmin(IdentifierAdmin):
 
     @admin.display(description="Issued")
     def issued(self, row: BlockDecision) -> SafeString:
-        """Return when votes were first asked for."""
+        """Return when the first votes were requested."""
         return display.clock_time(row.issued_at)
 
     @admin.display(description="Decided")
     def decided(self, row: BlockDecision) -> SafeString:
-        """Return when it was decided."""
+        """Return when the block was decided."""
         return display.clock_time(row.decided_at)

@@ -1,4 +1,4 @@
-"""How the admin shows what the network's process reports as HTML; the rest is `adminkit.display`."""
+"""HTML for the reports of the network's process in the admin; the rest is in `adminkit.display`."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -36,27 +36,27 @@ page, list_page, search_page = _PAGES.page, _PAGES.list_page, _PAGES.search_page
 
 
 def proposer_page(node_id: object) -> str:
-    """Return the address of the list of blocks that a node proposed."""
+    """Return the URL of the list of blocks that a node proposed."""
     return search_page("outerblock", node_id)
 
 
 def validator_page(node_id: object) -> str:
-    """Return the address of the list of all times that a node validated."""
+    """Return the URL of the list of a node's staking periods as a validator."""
     return platform.node_page(node_id)
 
 
 def subnet_page(subnet_id: object) -> str:
-    """Return the address of a subnet's page."""
+    """Return the URL of a subnet's page."""
     return platform.subnet_page(subnet_id)
 
 
 def outer_page(key: object) -> str:
-    """Return the address of an outer block's page by its key or ID."""
+    """Return the URL of an outer block's page by its key or ID."""
     return page("outerblock", key)
 
 
 def inner_page(chain: str, height: int) -> str:
-    """Return the address of the page of a chain's own block."""
+    """Return the URL of the page of a chain's own block."""
     return cchain.block_page(height) if chain == "C" else platform.block_page(height)
 
 
@@ -67,7 +67,7 @@ _UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 def format_bytes(count: int) -> str:
-    """Return a number of bytes as a person reads it: 12.3 MiB."""
+    """Return a human-readable number of bytes: 12.3 MiB."""
     if count < _STEP:
         return f"{count} byte{'' if count == 1 else 's'}"
     size = float(count)
@@ -84,24 +84,24 @@ def format_rate(blocks_per_second: float | None) -> str | None:
 
 
 def format_left(seconds: float | None) -> str:
-    """Return how long something still takes."""
+    """Return the time left as text."""
     return "time unknown" if seconds is None else f"{format_age(int(seconds))} left"
 
 
 def format_share(fraction: float) -> str:
-    """Return a part of one as percent with a decimal, cut off: 99.9 % is not all."""
+    """Return a fraction as percent with one decimal, rounded down, so that 99.99 % does not become 100 %."""
     tenths = int(fraction * 1_000)
     return f"{tenths // 10}.{tenths % 10} %"
 
 
 def format_known(count: int) -> str:
-    """Return how many addresses this node keeps: not those of peers that are just connected."""
+    """Return the number of known addresses as text; connected peers that are neither kind do not count."""
     kept = f"{count:,} address{'' if count == 1 else 'es'} known"
     return f"{kept} of validators and bootstrappers"
 
 
 def age_of(moment: datetime, now: datetime) -> str:
-    """Return how long ago something was: 3 min ago."""
+    """Return the age of a time: 3 min ago."""
     return f"{format_age(int((now - moment).total_seconds()))} ago"
 
 
@@ -114,12 +114,12 @@ __all__ = [
 
 
 def node_link(node_id: NodeID, page: str) -> SafeString:
-    """Return a node's ID, shortened, that leads to a page."""
+    """Return a node's ID, shortened, as a link to a page."""
     return short_link(node_id, page, keep=NODE)
 
 
 def full_node(node_id: NodeID) -> SafeString:
-    """Return a node's ID in full, with the ways to all that is known of it."""
+    """Return a node's ID in full, with links to its other pages."""
     return stack(
         full(node_id),
         line(
@@ -136,33 +136,33 @@ def chain(alias: str) -> SafeString:
 
 
 def clock_time(at: datetime | None) -> SafeString:
-    """Return a moment by the wall's clock."""
+    """Return a time of the wall clock."""
     return NOTHING if at is None else moment(floor(at.timestamp()))
 
 
 def pair(value: object, remark: object) -> SafeString:
-    """Return a value with a remark under it, neither of them broken."""
+    """Return a value with a remark below it, both without line breaks."""
     return stack(unbroken(value), format_html('<span class="nd-amount nd-faint">{}</span>', remark))
 
 
 def unbroken(value: object) -> SafeString:
-    """Return a value that stands in one line."""
+    """Return a value without line breaks."""
     return format_html('<span class="nd-amount">{}</span>', value)
 
 
 def since(at: datetime | None, now: datetime) -> SafeString:
-    """Return how long ago something was, with the moment."""
+    """Return the age of a time, with the time itself."""
     return NOTHING if at is None else pair(age_of(at, now), clock_time(at))
 
 
 def names(values: Iterable[object]) -> SafeString:
-    """Return some values side by side."""
+    """Return values side by side."""
     found = [badge(str(value)) for value in values]
     return line(*found) if found else NOTHING
 
 
 def share(fraction: float) -> SafeString:
-    """Return a part of one with a bar beside it."""
+    """Return a fraction with a bar beside it."""
     thick = format_html('<span class="nd-way">{}</span>', bar(int(100 * fraction)))
     return line(format_share(fraction), thick)
 
@@ -171,7 +171,7 @@ NOBODY_TO_FOLLOW = "no node to bootstrap from: NODE_BOOTSTRAP is empty"
 
 
 def progress(row: ChainSync) -> SafeString:
-    """Return how far a chain is: a bar under the share that is done and the blocks; of no way, that."""
+    """Return a chain's progress: percent and blocks above a bar, or that there is no network to sync with."""
     if not selectors.follows():
         return faint(NOBODY_TO_FOLLOW)
     return format_html(
@@ -181,7 +181,7 @@ def progress(row: ChainSync) -> SafeString:
 
 
 def progress_bar(row: ChainSync) -> SafeString:
-    """Return a bar that is full so far as a chain is."""
+    """Return a bar for a chain's progress."""
     kind = "good" if row.phase == SyncPhase.BOOTSTRAPPED else "plain"
     return format_html(
         '<span class="nd-way" role="progressbar" aria-label="{} bootstrap" aria-valuemin="0" '
@@ -191,7 +191,7 @@ def progress_bar(row: ChainSync) -> SafeString:
 
 
 def sync_phase(row: ChainSync, *, is_fresh: bool) -> SafeString:
-    """Return a chain's state; nothing goes on where the network's process is silent."""
+    """Return a chain's state; bootstrapping counts as interrupted if the network's process does not report."""
     if row.obstacle is not None:
         return badge("stands still", "bad")
     if not selectors.follows():

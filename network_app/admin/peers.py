@@ -1,4 +1,4 @@
-"""Peers in the admin: who is connected, how well, and what stake it has."""
+"""Peers in the admin: their connections, uptimes and stakes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,17 +32,17 @@ from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of one peer; None where the question does not arise."""
+    """Facts about one peer; None where they do not apply."""
 
     now: datetime
     reported: bool
-    """Whether the network's process lives: else nobody knows who is connected."""
+    """Whether the network's process reports; otherwise it is unknown which peers are connected."""
     stake: int | None = None
-    """Of a current validator, its delegators' included, in smallest units."""
+    """Stake of a current validator including its delegators, in smallest units."""
     uptime: float | None = None
-    """The part of its time that a current validator was online, as this node saw it; None: it never did."""
+    """Fraction of its time that a current validator was online, as observed by this node; None if never."""
     validating: bool = False
-    """Whether this node is a current validator: else nobody has seen an uptime of it."""
+    """Whether this node is a current validator; otherwise no peer has observed its uptime."""
 
 
 def read(found: Sequence[Peer]) -> list[Facts]:
@@ -63,7 +63,7 @@ def read(found: Sequence[Peer]) -> list[Facts]:
 def _is_ours(stakes: Mapping[NodeID, int]) -> bool:
     try:
         return platform_chain().node_id in stakes
-    except OSError:  # before the first start has made the certificate
+    except OSError:  # the certificate is created on the first start
         return False
 
 
@@ -87,7 +87,7 @@ def _uptimes(nodes: Sequence[NodeID]) -> dict[NodeID, float]:
 
 
 _REWARDING = 80
-"""Percent of uptime from which on a peer speaks for our reward."""
+"""Percent of uptime from which a peer supports this node's reward."""
 
 _VALIDATING = Validator.objects.filter(
     subnet_id=PRIMARY_NETWORK_ID, phase__lt=Phase.PAST, phase=Phase.CURRENT, is_delegator=False
@@ -99,7 +99,7 @@ def _cannot_be_asked(peer: Peer) -> str:
 
 
 def _ask_again(peer: Peer) -> str:
-    """Wish that a benched peer be asked again."""
+    """Request that a benched peer be asked again."""
     try:
         pardons.pardon(platform_chain().db, peer.node_id)
     except PardonRefused as error:
@@ -109,7 +109,7 @@ def _ask_again(peer: Peer) -> str:
 
 @admin.register(Peer)
 class PeerAdmin(IdentifierAdmin):
-    """Nodes that were connected once, by node ID."""
+    """Nodes that have been connected at least once, by node ID."""
 
     absent_because = "It was never connected, or has been gone for so long that it was forgotten."
     list_display = (
@@ -167,7 +167,7 @@ class PeerAdmin(IdentifierAdmin):
 
     @admin.display(description="Node")
     def full_node(self, peer: Peer) -> SafeString:
-        """Return the node in full, with the ways to its stakes and its blocks."""
+        """Return the node in full, with links to its stakes and its blocks."""
         return display.stack(
             display.full(peer.node_id),
             display.line(
@@ -178,13 +178,13 @@ class PeerAdmin(IdentifierAdmin):
 
     @admin.display(description="State")
     def state(self, peer: Any) -> SafeString:
-        """Return whether it is connected and since when; else when it was last."""
+        """Return whether the peer is connected and since when, or when it was last connected."""
         facts: Facts = peer.facts
         if peer.connected_since is None:
             last = display.age_of(peer.last_seen, facts.now)
             return display.pair(display.badge("not connected"), f"last {last}")
         if not facts.reported:
-            # The process that would know is gone: this is what it said last.
+            # The network's process has stopped, so this is its last report.
             last = display.age_of(peer.last_seen, facts.now)
             return display.pair(display.badge("unknown", "wait"), f"seen {last}")
         began = display.age_of(peer.connected_since, facts.now).removesuffix(" ago")
@@ -192,7 +192,7 @@ class PeerAdmin(IdentifierAdmin):
 
     @admin.display(description="State")
     def listed_state(self, peer: Any) -> SafeString:
-        """Return the state for the list, with the chains on which it is not asked."""
+        """Return the state for the list, with the chains on which the peer is benched."""
         if not peer.benched:
             return self.state(peer)
         benched = display.line(display.faint("benched on"), self.bench(peer))
@@ -200,74 +200,74 @@ class PeerAdmin(IdentifierAdmin):
 
     @admin.display(description="Connected since")
     def connected(self, peer: Any) -> SafeString:
-        """Return when the connection began that is there now."""
+        """Return when the current connection started."""
         return display.since(peer.connected_since, peer.facts.now)
 
     @admin.display(description="First seen")
     def first(self, peer: Any) -> SafeString:
-        """Return when it was connected first."""
+        """Return when the peer was first connected."""
         return display.since(peer.first_seen, peer.facts.now)
 
     @admin.display(description="Last seen")
     def last(self, peer: Any) -> SafeString:
-        """Return when it was connected last."""
+        """Return when the peer was last connected."""
         return display.since(peer.last_seen, peer.facts.now)
 
     @admin.display(description="Last sent to")
     def sent(self, peer: Any) -> SafeString:
-        """Return when the last message went to it."""
+        """Return when the last message was sent to the peer."""
         return display.since(peer.last_sent, peer.facts.now)
 
     @admin.display(description="Last received from")
     def received(self, peer: Any) -> SafeString:
-        """Return when the last message came from it."""
+        """Return when the last message from the peer arrived."""
         return display.since(peer.last_received, peer.facts.now)
 
     @admin.display(description="Times connected")
     def times(self, peer: Peer) -> str:
-        """Return how often it was connected."""
+        """Return how often the peer was connected."""
         return f"{peer.times_connected:,}"
 
     @admin.display(description="Address")
     def address(self, peer: Peer) -> SafeString:
-        """Return where the connection leads, and who opened it."""
+        """Return the connection's address, and which side opened it."""
         return display.pair(peer.ip, "outbound" if peer.outbound else "inbound")
 
     @admin.display(description="Connection")
     def connection(self, peer: Peer) -> str:
-        """Return where the connection leads."""
+        """Return the connection's address."""
         return peer.ip
 
     @admin.display(description="Direction")
     def direction(self, peer: Peer) -> str:
-        """Return who opened the connection."""
+        """Return which side opened the connection."""
         return "outbound: this node dialled" if peer.outbound else "inbound: it dialled this node"
 
     @admin.display(description="Address that it signed")
     def signed_address(self, peer: Peer) -> str:
-        """Return where it says that it is reached."""
+        """Return the address that the peer claims."""
         return peer.public_ip
 
     @admin.display(description="Version")
     def release(self, peer: Peer) -> str:
-        """Return what it runs."""
+        """Return the peer's software version."""
         return peer.version
 
     @admin.display(description="Stake")
     def stake(self, peer: Any) -> SafeString:
-        """Return what it has staked, delegators included; nothing of one that does not validate."""
+        """Return the peer's stake including delegators; nothing if it does not validate."""
         return display.amount(peer.facts.stake)
 
     @admin.display(description="Stake")
     def full_stake(self, peer: Any) -> SafeString:
-        """Return what it has staked to the smallest unit."""
+        """Return the peer's stake to the smallest unit."""
         if peer.facts.stake is None:
             return display.faint("does not validate")
         return display.full_amount(peer.facts.stake)
 
     @admin.display(description="Its uptime")
     def measured(self, peer: Any) -> SafeString:
-        """Return how much of its time as a validator it was online, as this node saw it."""
+        """Return the fraction of its time as a validator that the peer was online, as observed by this node."""
         fraction = peer.facts.uptime
         if fraction is None:
             unseen = peer.facts.stake is not None
@@ -277,7 +277,7 @@ class PeerAdmin(IdentifierAdmin):
 
     @admin.display(description="Our uptime, it says")
     def observed(self, peer: Any) -> SafeString:
-        """Return what it says of this node's uptime; nothing while this node does not validate."""
+        """Return this node's uptime as reported by the peer; nothing while this node does not validate."""
         if not peer.facts.validating:
             return display.NOTHING
         share = peer.observed_uptime
@@ -285,34 +285,34 @@ class PeerAdmin(IdentifierAdmin):
 
     @admin.display(description="Benched on")
     def bench(self, peer: Peer) -> SafeString:
-        """Return the chains on which it is not asked since it did not answer."""
+        """Return the chains on which the peer is benched because it did not answer."""
         found = [display.badge(display.CHAINS.get(one, one), "bad") for one in peer.benched]
         return display.line(*found) if found else display.NOTHING
 
     @admin.display(description="Latest upgrade")
     def upgrade(self, peer: Peer) -> SafeString:
-        """Return when the latest upgrade that it knows begins; 0 says that it knows of none."""
+        """Return the start of the latest upgrade that the peer knows; 0 means that it knows of none."""
         return display.moment(peer.upgrade_time) if peer.upgrade_time else display.NOTHING
 
     @admin.display(description="Subnets that it follows")
     def subnets(self, peer: Peer) -> SafeString:
-        """Return the subnets that it follows besides the Primary Network."""
+        """Return the subnets that the peer tracks besides the Primary Network."""
         found = [display.full_link(one, display.subnet_page(one)) for one in peer.tracked_subnets]
         return display.stack(*found) if found else display.NOTHING
 
     @admin.display(description="Supports ACPs")
     def supported(self, peer: Peer) -> SafeString:
-        """Return the proposals of changes that it supports."""
+        """Return the ACPs that the peer supports."""
         return display.names(peer.supported_acps)
 
     @admin.display(description="Objects to ACPs")
     def objected(self, peer: Peer) -> SafeString:
-        """Return the proposals of changes that it objects to."""
+        """Return the ACPs that the peer objects to."""
         return display.names(peer.objected_acps)
 
 
 def _at(text: str) -> Q:
-    """Return the condition for peers at an address: at any port of an IP, or at exactly IP:port."""
+    """Return the condition for peers at an address: any port of an IP, or exactly IP:port."""
     host = text.removeprefix("[").removesuffix("]")
     try:
         ip = ip_address(host)

@@ -1,4 +1,4 @@
-"""What the network's process says of itself, in the admin and on its first page: one row, once a second."""
+"""The status of the network's process in the admin and on its start page: one row, updated once a second."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -23,7 +23,7 @@ from platform_app.chain import NoGenesis
 
 @admin.register(NetworkStatus)
 class NetworkStatusAdmin(IdentifierAdmin):
-    """The one report there is: the last."""
+    """The last report, which is the only one."""
 
     list_display = ("own_address", "heartbeat", "peers", "out", "into", "failures", "age")
     ordering = ("id",)
@@ -44,38 +44,38 @@ class NetworkStatusAdmin(IdentifierAdmin):
 
     @admin.display(description="Address")
     def own_address(self, row: NetworkStatus) -> str:
-        """Return where this node says that it is reached."""
+        """Return the address that this node advertises."""
         return row.ip
 
     @admin.display(description="Heartbeat")
     def heartbeat(self, row: Any) -> SafeString:
-        """Return whether the network's process lives."""
+        """Return whether the network's process is running."""
         return display.pair(alive(row), f"reported {display.age_of(row.heartbeat_at, row.now)}")
 
     @admin.display(description="Last report")
     def reported(self, row: NetworkStatus) -> SafeString:
-        """Return when the network's process wrote this."""
+        """Return when the network's process wrote this report."""
         return display.clock_time(row.heartbeat_at)
 
     @admin.display(description="Started")
     def age(self, row: Any) -> SafeString:
-        """Return how long ago the network's process began."""
+        """Return how long ago the network's process started."""
         return display.unbroken(display.age_of(row.started_at, row.now))
 
     @admin.display(description="Started")
     def started(self, row: Any) -> SafeString:
-        """Return when the network's process began."""
+        """Return when the network's process started."""
         return display.since(row.started_at, row.now)
 
     @admin.display(description="Peers")
     def peers(self, row: NetworkStatus) -> SafeString:
-        """Return how many are connected, and how many addresses are kept, whoever is connected."""
-        known = display.faint(display.format_known(row.known))  # may be broken: it is long
+        """Return the number of connected peers, and the number of known addresses whether connected or not."""
+        known = display.faint(display.format_known(row.known))  # long, so line breaks are allowed
         return display.stack(display.unbroken(f"{row.connected:,} connected"), known)
 
     @admin.display(description="Bootstrappers not connected")
     def not_connected(self, row: NetworkStatus) -> SafeString:
-        """Return why bootstrappers are not connected, a line for each."""
+        """Return why bootstrappers are not connected, one line each."""
         failures = [DialFailure(**failure) for failure in row.dial_failures]
         if not failures:
             return display.faint("none")
@@ -83,22 +83,22 @@ class NetworkStatusAdmin(IdentifierAdmin):
 
     @admin.display(description="Connections so far")
     def came(self, row: NetworkStatus) -> str:
-        """Return how often a peer came."""
+        """Return the number of connections so far."""
         return f"{row.times_connected:,}"
 
     @admin.display(description="Of them ended")
     def went(self, row: NetworkStatus) -> str:
-        """Return how often a peer went."""
+        """Return the number of connections that have ended."""
         return f"{row.times_disconnected:,}"
 
     @admin.display(description="Sent")
     def out(self, row: NetworkStatus) -> SafeString:
-        """Return what was sent since the process began."""
+        """Return the messages and bytes sent since the process started."""
         return _traffic(row.messages_sent, row.bytes_sent)
 
     @admin.display(description="Received")
     def into(self, row: NetworkStatus) -> SafeString:
-        """Return what was received since the process began."""
+        """Return the messages and bytes received since the process started."""
         return _traffic(row.messages_received, row.bytes_received)
 
     @admin.display(description="Last sent")
@@ -113,13 +113,13 @@ class NetworkStatusAdmin(IdentifierAdmin):
 
     @admin.display(description="Not sent")
     def failures(self, row: NetworkStatus) -> SafeString:
-        """Return how many messages could not be sent, and which part of the latest."""
+        """Return the number of messages that could not be sent, and the share among the latest."""
         share = display.format_share(row.send_fail_rate)
         return display.pair(f"{row.send_failures:,}", f"{share} of the latest")
 
 
 def alive(row: NetworkStatus) -> SafeString:
-    """Return whether the network's process lives, by its last report."""
+    """Return whether the network's process is running, by its last report."""
     if selectors.is_fresh(row):
         return display.badge("alive", "good")
     return display.badge("silent", "bad")
@@ -130,7 +130,7 @@ def _traffic(messages: int, size: int) -> SafeString:
 
 
 def overview() -> Overview | None:
-    """Return the state of the network, or None when its process never ran."""
+    """Return the state of the network, or None if its process has never run."""
     status = selectors.status()
     if status is None:
         return None
@@ -149,7 +149,7 @@ def overview() -> Overview | None:
 
 
 def _peers_card(status: NetworkStatus, *, is_fresh: bool) -> Card:
-    # Whoever was connected when the process was killed is not any more.
+    # If the process was killed, its connections have ended.
     count = status.connected if is_fresh else 0
     page = display.list_page("peer")
     return Card(
@@ -163,7 +163,7 @@ def _stake_cards() -> tuple[Card, ...]:
     try:
         found = selectors.peers()
         stake, seen = selectors.connected_stake(found), selectors.uptime_of_self(found)
-    except (NoGenesis, OSError):  # before the first start has made genesis and certificate
+    except (NoGenesis, OSError):  # genesis and certificate are created on the first start
         return ()
     connected = Card(
         "Stake connected",
@@ -211,7 +211,7 @@ def _bootstrap_card(row: ChainSync, *, is_fresh: bool) -> Card:
 
 
 def _behind(row: ChainSync) -> str:
-    """Return how far the chain is behind its peers, as far as the network's process has said it."""
+    """Return how far the chain is behind its peers, according to the network's process."""
     if row.phase != SyncPhase.BOOTSTRAPPED:
         return f"{max(0, row.target_height - row.height):,} behind peers"
     if not row.outstanding:

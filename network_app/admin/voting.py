@@ -1,4 +1,4 @@
-"""How one chain is being decided on, as figures and tables of the page "Consensus"."""
+"""The consensus on one chain, as cards and tables of the page "Consensus"."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -17,16 +17,16 @@ from platform_app.admin.display import round_coins
 from primitives.ids import ID, NodeID
 
 LATEST = 10
-"""Decisions that are shown."""
+"""Number of decisions shown."""
 _DEEPEST = 8
-"""Steps by which a block of the tree stands to the right at most."""
+"""Maximal indentation of a block in the tree, in steps."""
 
 
 def overview(report: ConsensusReport, now: float, *, is_fresh: bool) -> Overview:
     """Return a chain's summary.
 
     Args:
-        report: The last one of the network's process.
+        report: The last report of the network's process.
         now: Unix seconds.
         is_fresh: Whether that process still reports.
     """
@@ -52,19 +52,19 @@ def overview(report: ConsensusReport, now: float, *, is_fresh: bool) -> Overview
 
 
 def outcome(row: BlockDecision) -> SafeString:
-    """Return what was decided."""
+    """Return the decision as a badge."""
     return display.badge("accepted", "good") if row.accepted else display.badge("rejected", "bad")
 
 
 def block_link(row: BlockDecision) -> SafeString:
-    """Return a block's ID, as the way to its page if it was accepted: rejected ones have none."""
+    """Return a block's ID, as a link to its page if it was accepted; rejected blocks have no page."""
     if not row.accepted:
         return short(row.block_id)
     return display.short_link(row.block_id, display.outer_page(row.block_id))
 
 
 def proposer_link(proposer: object) -> SafeString:
-    """Return who signed a block, as the way to all that it proposed."""
+    """Return the signer of a block, as a link to all blocks that it proposed."""
     if proposer is None:
         return display.faint("nobody")
     node_id = NodeID.parse(str(proposer))
@@ -77,7 +77,7 @@ def format_seconds(seconds: float) -> str:
     return f"{max(seconds, 0.0):,.{decimals}f} s"
 
 
-# --- figures
+# --- cards
 
 
 def _part_card(report: ConsensusReport, *, is_fresh: bool) -> Card:
@@ -174,7 +174,7 @@ def _processing(report: ConsensusReport, now: float) -> SafeString:
 
 
 def _tree(blocks: Sequence[ProcessingBlock]) -> Iterator[tuple[ProcessingBlock, int]]:
-    """Walk blocks with their depth, each behind its parent; siblings in the order in which they came."""
+    """Yield blocks with their depth, each after its parent; siblings in the order of arrival."""
     here = {one.block_id for one in blocks}
     children: dict[ID | None, list[ProcessingBlock]] = {}
     for one in blocks:
@@ -188,7 +188,7 @@ def _tree(blocks: Sequence[ProcessingBlock]) -> Iterator[tuple[ProcessingBlock, 
 
 
 def _branch(height: int, depth: int) -> SafeString:
-    """Return a height that stands as far to the right as there are blocks before it in the tree."""
+    """Return a height, indented by its block's depth in the tree."""
     return format_html(
         '<span class="nd-branch" style="padding-left:{}rem">{}{}</span>',
         0.75 * min(depth, _DEEPEST), "└ " if depth else "", f"{height:,}",
@@ -267,7 +267,7 @@ def _decisions(alias: str) -> SafeString:
 
 
 def _followed(shown: SafeString, remark: SafeString) -> SafeString:
-    """Return a table with a line beneath, which leaves it room to scroll in."""
+    """Return a table with a line of text below it, outside of its scroll area."""
     return format_html('{}<div class="nd-beneath">{}</div>', shown, remark)
 
 
