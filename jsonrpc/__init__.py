@@ -1,6 +1,6 @@
-"""JSON-RPC 2.0, once, for every interface of the node: bytes in, bytes out. Knows no chain.
+"""JSON-RPC 2.0 for every interface of the node: bytes in, bytes out. It knows no chain.
 
-Read in this order: `envelope` (what a request is), `registry` and `params` (what a method is),
-`dialects` (two families of servers: `geth`, `gorilla`), `dispatch` (body to answer), then the doors:
-`gate` and `http` (what both HTTP doors share), `asgi`, `ninja_door`, and `hub`, `websocket`.
+Suggested reading order: `envelope` (requests), `registry` and `params` (methods), `dialects` (two families of servers:
+`geth`, `gorilla`), `dispatch` (from a body to its answer), then the transports: `gate` and `http` (shared by HTTP),
+`asgi`, `direct`, and `hub`, `session`, `websocket`.
 """

@@ -1,12 +1,12 @@
 """The code table of JSON-RPC, and the one exception that becomes an error object.
 
-Which code a domain error gets is decided by the chain that raises it (`registry.MethodRegistry`).
+The chain that raises a domain error determines its code (`registry.MethodRegistry`).
 
-    JsonRpcError            an error object on its way to the client
-    InvalidParam            one argument could not be read (named by its place later)
+    JsonRpcError            an error object for the client
+    InvalidParam            an argument could not be read (its position is added later)
     RegistrationError       a method was registered in a way that cannot work
     Overloaded              too many calls wait for a worker
-    TooManyConnections      the process holds as many sockets as it may
+    TooManyConnections      the process has as many sockets as allowed
 """
 
 from typing import Final
@@ -48,7 +48,7 @@ class JsonRpcError(Exception):
 
 
 class InvalidParam(Exception):
-    """One argument could not be read; `text` says why, the dialect adds which one."""
+    """An argument could not be read; `text` gives the reason, the dialect adds the position."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -64,61 +64,62 @@ class Overloaded(Exception):
 
 
 class TooManyConnections(Exception):
-    """This process holds as many sockets as it may."""
+    """This process has as many sockets as allowed."""
 
 
 def parse_error(reason: str = "") -> JsonRpcError:
-    """The body is no JSON text; `reason` is added where it is more than bad syntax."""
+    """Return the error for a body that is not JSON; `reason` is added if it is more than a syntax error."""
     return JsonRpcError(PARSE_ERROR, f"parse error: {reason}" if reason else "parse error")
 
 
 def invalid_request(text: str = "invalid request") -> JsonRpcError:
-    """The body is JSON but no request."""
+    """Return the error for a body that is JSON but not a request."""
     return JsonRpcError(INVALID_REQUEST, text)
 
 
 def invalid_params(text: str) -> JsonRpcError:
-    """The arguments do not fit the method."""
+    """Return the error for arguments that do not fit the method."""
     return JsonRpcError(INVALID_PARAMS, text)
 
 
 def handler_crashed() -> JsonRpcError:
-    """Something unexpected happened inside a method; its insides stay in the log."""
+    """Return the error for an unexpected failure of a method; its details are only logged."""
     return JsonRpcError(INTERNAL_ERROR, "method handler crashed")
 
 
 def unavailable(words: str) -> JsonRpcError:
-    """The database is busy or full, or a server that the method needs does not answer, as the words say.
+    """Return the error for an unavailable database or server; `words` gives the reason.
 
+    The database may be busy or full, or a server that the method needs does not answer.
     Unspecified: the code is geth's for failures without a code of their own.
     """
     return JsonRpcError(SERVER_ERROR, words)
 
 
 def notifications_not_supported() -> JsonRpcError:
-    """A subscription was asked for over a door that cannot send anything later."""
+    """Return the error for a subscription over a transport that cannot send anything later."""
     return JsonRpcError(METHOD_NOT_FOUND, "notifications not supported")
 
 
 def request_timed_out() -> JsonRpcError:
-    """The call was not done within the time limit."""
+    """Return the error for a call that was not done within the time limit."""
     return JsonRpcError(TIMED_OUT, "request timed out")
 
 
 def response_too_large() -> JsonRpcError:
-    """The answers before this one filled the room that a batch has."""
+    """Return the error for a call of a batch whose earlier answers have reached the size limit."""
     return JsonRpcError(TOO_LARGE, "response too large")
 
 
 def rate_limit_exceeded() -> JsonRpcError:
-    """The client asked more often than it may."""
+    """Return the error for a client beyond its rate limit."""
     return JsonRpcError(LIMIT_EXCEEDED, "rate limit exceeded")
 
 
 def server_busy() -> JsonRpcError:
-    """Too many calls wait already.
+    """Return the error for too many waiting calls.
 
-    Unspecified: geth has no such limit. The code is the one of the rate limit, since clients
-    that know it wait and try again.
+    Unspecified: geth has no such limit. The code is that of the rate limit, since clients that know it
+    wait and try again.
     """
     return JsonRpcError(LIMIT_EXCEEDED, "server is busy")

@@ -116,8 +116,8 @@ class NetworkConfig:
     """Number of waiting fetched blocks above which the gap is fetched in pieces."""
     most_fetched_bytes: int = 4096 * MIB
     """Total size of a chain's waiting fetched blocks above which a round fails. A piece of `ancestors_count`
-    blocks of the largest size fits. Such blocks are not verified, so without this limit a lying peer could
-    fill the disk: `most_fetched` blocks may take a hundred GB."""
+    blocks of the largest size fits. The limit stops a lying peer from filling the disk, because these blocks
+    are not verified: `most_fetched` of them may take a hundred GB."""
     fetch_again: float = 0.5
     """Seconds before all peers are asked again for a block that none of them sent."""
     poll_interval: float = 0.1

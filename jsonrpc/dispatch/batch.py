@@ -1,7 +1,7 @@
-"""A batch: many calls in one body, with one room for answers and one time limit for all of them.
+"""A batch: many calls in one body, with one size limit for the answers and one time limit for all of them.
 
-Answers stand in the order of the requests. Consecutive calls of one vectorized method are one
-piece of work. Rules: geth's `handleBatch`.
+Answers have the order of the requests. Consecutive calls of one vectorized method are executed together.
+Rules: geth's `handleBatch`.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,10 +15,10 @@ from jsonrpc.errors import JsonRpcError
 
 
 class Batch:
-    """One batch on its way.
+    """The execution of one batch.
 
-    `room` is the number of bytes of results after which no more calls are made; `expired` tells
-    whether the time limit has passed. Exceptions in `passing` travel on to the caller.
+    `room` is the number of bytes of results after which no more calls are executed; `expired` returns
+    whether the time limit has passed. Exceptions in `passing` are raised to the caller.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Batch:
         return b"[%b]" % b",".join(answers) if answers else None
 
     def run_each(self) -> list[bytes | None]:
-        """Execute all calls and return the answer to each, None where there is none."""
+        """Execute all calls and return the answer to each, None for calls without an answer."""
         position = 0
         while position < len(self._calls):
             stopped = self._stopped()
@@ -61,7 +61,7 @@ class Batch:
         return errors.request_timed_out() if self._expired() else None
 
     def _step(self, position: int) -> int:
-        """Execute the next piece of work; returns the position after it."""
+        """Execute the next call, or the next vectorized calls; return the position after them."""
         call = self._calls[position]
         executor = self._executor
         try:
@@ -81,9 +81,9 @@ class Batch:
         return position + 1
 
     def _run_vector(self, method: Method, start: int) -> int:
-        """Execute consecutive calls of one vectorized method; returns the position after them.
+        """Execute consecutive calls of one vectorized method; return the position after them.
 
-        An argument that cannot be read, or an id that is none, spoils its own call only.
+        An unreadable argument or an invalid id affects only its own call.
         """
         executor = self._executor
         bound: list[tuple[int, bytes]] = []
@@ -116,7 +116,7 @@ class Batch:
     def _place(
         self, bound: list[tuple[int, bytes]], outcomes: Sequence[bytes | JsonRpcError]
     ) -> None:
-        """Put the outcomes of vectorized calls where their calls stand, while there is room."""
+        """Store the outcomes of vectorized calls at the positions of their calls, within the size limit."""
         executor = self._executor
         success = executor.dialect.success
         room = self._room
@@ -134,7 +134,7 @@ class Batch:
         self._room = room
 
     def _refuse_from(self, position: int, error: JsonRpcError) -> None:
-        """Answer the calls that are left with one error, without executing them."""
+        """Answer the remaining calls with one error, without executing them."""
         for index in range(position, len(self._calls)):
             call = self._calls[index]
             try:

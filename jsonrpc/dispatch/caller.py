@@ -10,7 +10,7 @@ from ipaddress import IPv6Address, ip_address
 from typing import Any, Final, NamedTuple
 
 MAX_ORIGIN: Final = 512
-"""Bytes of the longest origin: a scheme, a host and a port with room to spare."""
+"""Bytes of the longest origin: a scheme, a host and a port, with a margin."""
 
 _FORWARDED: Final = frozenset(
     {
@@ -43,7 +43,7 @@ class Caller(NamedTuple):
 INTERNAL_CALLER: Final = Caller(b"", is_remote=False)
 """This process itself."""
 UNKNOWN_CALLER: Final = Caller(b"null", is_remote=True)
-"""A sender of which nothing is known."""
+"""A sender about which nothing is known."""
 
 Guard = Callable[[Caller, Sequence[Any]], None]
 """Takes a caller and the arguments of a call. Raises `JsonRpcError` if this caller may not make this call."""
@@ -55,7 +55,7 @@ def caller_of(headers: Mapping[bytes, bytes], peer: str) -> Caller:
     Unspecified: only loopback addresses count as this machine, and only where no proxy has left a header.
 
     Args:
-        headers: The request's, with names in lower case.
+        headers: The request's headers, with names in lower case.
         peer: The address at the other end of the socket; empty where it is not known.
     """
     is_remote = not is_loopback(peer) or not _FORWARDED.isdisjoint(headers)
@@ -73,7 +73,7 @@ def is_match(origin: str, patterns: Sequence[str]) -> bool:
 def is_named(origin: bytes, patterns: Sequence[str]) -> bool:
     """Return whether a pattern names the host of an origin.
 
-    `*`, `null`, `https://*` and `https://example.*` name no host: anybody can have a page with a matching origin.
+    `*`, `null`, `https://*` and `https://example.*` name no host: anyone can have a page with a matching origin.
     """
     if len(origin) > MAX_ORIGIN:
         return False

@@ -1,7 +1,7 @@
-"""Executes calls: looks the method up, binds, runs the handler, renders the answer.
+"""Execution of calls: look up the method, bind arguments, run the handler, render the answer.
 
-One call, or several calls of a vectorized method at once. What a body is, and what a batch may
-cost, is in `dispatch` and `batch`.
+It executes one call, or several calls of a vectorized method together. `dispatch` reads bodies, and `batch` enforces
+the limits of a batch.
 """
 
 import logging
@@ -23,38 +23,38 @@ from jsonrpc.limits.interpreter import Interpreter
 
 
 class Observer(Protocol):
-    """Told of executed calls."""
+    """Receives executed calls."""
 
     def __call__(self, method: str, seconds: float, code: int = 0, count: int = 1, /) -> None:
-        """Count calls of a method that took so long each; code of the error (0 for a result)."""
+        """Count calls of a method with the seconds that each took; `code` is that of the error, 0 for a result."""
 
 
 Announcer = Callable[[str, int], None]
-"""Told the name of a method, and of how many calls, before they are executed in a thread, once they were on
-the event loop. Of a method that does not exist, too."""
+"""Receives the name of a method and a number of calls: before they are executed in a thread, or after they were
+executed on the event loop. Unknown methods are included."""
 
 Outage = Callable[[BaseException], str]
-"""Returns why the database or a server cannot serve at the moment if that is the cause of an error, else nothing."""
+"""Returns why the database or a server is unavailable, if that is the cause of an error, else an empty text."""
 
 UNKNOWN: Final = "unknown"
-"""What the observer gets as the name of a method that does not exist."""
+"""The name under which the observer gets calls of an unknown method."""
 
 REFUSED: Final = "refused"
-"""Likewise of what cannot be read, or may not be asked like that."""
+"""The same for unreadable calls, and for those that are not allowed."""
 LIMITED: Final = "limited"
-"""Of what was asked too often."""
+"""The same for calls beyond the rate limit."""
 OVERLOADED: Final = "overloaded"
-"""Of what found no room to wait for a thread."""
+"""The same for calls that found no place in the queue for threads."""
 LATE: Final = "late"
-"""Of what was not executed, or not answered, in time."""
+"""The same for calls that were not executed, or not answered, in time."""
 ABANDONED: Final = "abandoned"
-"""Of a body that was not executed, or not to its end, since its client had hung up."""
+"""The same for a body that was not executed completely because its client had disconnected."""
 
 NOT_EXECUTED: Final = frozenset({UNKNOWN, REFUSED, LIMITED, OVERLOADED, LATE, ABANDONED})
-"""All of these; no method has such a name."""
+"""All of these names; methods cannot have them."""
 
 _log: Final = logging.getLogger("jsonrpc")
-# A panic in a native extension is no `Exception`, but a crashed handler all the same.
+# A panic in a native extension is not an `Exception`, but it is treated as a crashed handler.
 STOP: Final = (KeyboardInterrupt, SystemExit, GeneratorExit)
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -85,10 +85,10 @@ class Executor:
         self._interpreter = interpreter
 
     def find(self, call: Call) -> Method:
-        """The method that is called.
+        """Return the called method.
 
         Raises:
-            JsonRpcError: it is no call, or there is no such method.
+            JsonRpcError: the request is not a call, or the method is unknown.
         """
         name = call.method
         if call.jsonrpc != "2.0" or not name:
@@ -103,7 +103,7 @@ class Executor:
         return method
 
     def reject(self, call: Call, error: JsonRpcError, method: str = UNKNOWN) -> bytes | None:
-        """The answer to a call that is not executed; None for a notification."""
+        """Return the answer to a call that is not executed; None for a notification."""
         identifier = self.dialect.identifier(call)
         if identifier is None:
             error = errors.invalid_request()
@@ -112,18 +112,18 @@ class Executor:
         return self.refuse(identifier or NULL, error, method)
 
     def refuse(self, identifier: bytes, error: JsonRpcError, method: str = REFUSED) -> bytes:
-        """The answer to something that is not executed, a call or a whole body."""
+        """Return the answer to a call, or a whole body, that is not executed."""
         if self._observer is not None:
             self._observer(method, 0.0, error.code)
         return self.dialect.failure(identifier, error)
 
     def abandon(self) -> None:
-        """Leave what is left of a body: nobody waits for the answer, so there is none."""
+        """Count a body whose remaining calls are not executed, because its client has disconnected."""
         if self._observer is not None:
             self._observer(ABANDONED, 0.0, 0)
 
     def tell(self, names: str | dict[str, int], seconds: float) -> None:
-        """Tell of calls that were answered without these methods: of one, or of several by name."""
+        """Report calls that were answered without these methods: one by name, or several with their numbers."""
         counts = {names: 1} if isinstance(names, str) else names
         share = seconds / sum(counts.values())
         for name, count in counts.items():
@@ -134,7 +134,7 @@ class Executor:
     def run_hot(
         self, method: Method, call: Call, connection: object, passing: tuple[type[Exception], ...]
     ) -> bytes | None:
-        """Execute on the event loop; exceptions in `passing` travel on to the caller."""
+        """Execute a call on the event loop; exceptions in `passing` are raised to the caller."""
         observer = self._observer
         started = self._clock() if observer is not None else 0.0
         identifier = self.dialect.identifier(call)
@@ -160,7 +160,7 @@ class Executor:
         return answer if identifier else None
 
     def run(self, method: Method, call: Call, connection: object) -> bytes | None:
-        """Execute in a worker thread: the call is entered as running."""
+        """Execute a call in a worker thread, and register it as running."""
         self._announce(method.name)
         with self._running(method), self._turn(method):
             return self.run_hot(method, call, connection, ())
@@ -168,7 +168,7 @@ class Executor:
     def run_vector(
         self, method: Method, arguments: list[tuple[Any, ...]], passing: tuple[type[Exception], ...]
     ) -> list[bytes | JsonRpcError]:
-        """Execute calls of a vectorized method as one: an encoded result or error for each."""
+        """Execute calls of a vectorized method together; return an encoded result or an error for each."""
         assert method.vectorized is not None
         if not passing:
             self._announce(method.name, len(arguments))
@@ -201,7 +201,7 @@ class Executor:
         return answers
 
     def explain(self, error: BaseException, method: str) -> JsonRpcError:
-        """The error object of an exception; one that nobody expected goes to the log, once."""
+        """Return the error object of an exception; log an unexpected one once."""
         if isinstance(error, JsonRpcError):
             return error
         mapped = self._map_error(error) if isinstance(error, Exception) else None
@@ -214,7 +214,7 @@ class Executor:
         return mapped
 
     def unbound(self, error: Exception, method: str) -> JsonRpcError:
-        """The error object of a call of a vectorized method whose arguments cannot be read."""
+        """Return the error object of a call of a vectorized method whose arguments are unreadable."""
         failure = self.explain(error, method)
         if self._observer is not None:
             self._observer(method, 0.0, failure.code)
@@ -242,11 +242,11 @@ class Executor:
             self._announcer(method, count)
 
     def _running(self, method: Method) -> AbstractContextManager[None]:
-        """Enter a call in a thread while it runs."""
+        """Return a context in which a call in a thread is registered as running."""
         return nullcontext() if self._inflight is None else self._inflight.running(method.name)
 
     def _turn(self, method: Method) -> AbstractContextManager[None]:
-        """Let what never waits take turns, and everything else have its own beside the event loop."""
+        """Return a context in which computing methods take turns, and others get pauses of the event loop."""
         return self._interpreter.turn() if method.computes else self._interpreter.needed()
 
     def _encoded(self, outcome: object, method: str) -> bytes | JsonRpcError:
@@ -258,7 +258,7 @@ class Executor:
             return self.explain(error, method)
 
     def failure(self, identifier: bytes, error: JsonRpcError) -> bytes:
-        """Render an error whose message or data may not be fit for JSON."""
+        """Render an error whose message or data may not be valid JSON values."""
         try:
             return self.dialect.failure(identifier, error)
         except (TypeError, ValueError, RecursionError):
@@ -267,7 +267,7 @@ class Executor:
 
 
 def _caller_of(connection: object) -> Caller:
-    """Return the sender of a call; calls without a connection come from this process."""
+    """Return the sender of a call; a call without a connection comes from this process."""
     if connection is None:
         return INTERNAL_CALLER
     caller: Caller = getattr(connection, "caller", UNKNOWN_CALLER)

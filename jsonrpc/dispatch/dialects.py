@@ -1,7 +1,7 @@
-"""Two families of JSON-RPC servers and their exact words: geth's and avalanchego's (gorilla).
+"""Two families of JSON-RPC servers and their exact messages: geth's and avalanchego's (gorilla).
 
-A dialect reads bodies, binds params, words the errors of the wire and renders answers. Both are
-served by the same dispatcher; nothing else differs between an `eth_` and a `platform.` interface.
+A dialect reads bodies, binds params, words protocol errors and renders answers. Both are served by the same
+dispatcher; there is no other difference between an `eth_` and a `platform.` interface.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ __all__ = ["GETH", "GORILLA", "Dialect"]
 
 
 class Dialect(Protocol):
-    """What differs between the two families."""
+    """The differences between the two families."""
 
     @property
     def probes(self) -> bool:
@@ -25,41 +25,41 @@ class Dialect(Protocol):
 
     @property
     def content_types(self) -> frozenset[bytes]:
-        """The types of body that are read."""
+        """The accepted content types of bodies."""
 
     @property
     def headers(self) -> tuple[tuple[bytes, bytes], ...]:
-        """Headers of every answer that is JSON."""
+        """Headers of every JSON answer."""
 
     def read(self, body: bytes, most: int, /) -> Call | list[Call]:
-        """One call, or several, of which no more than `most` are wanted.
+        """Read a body: one call, or several, of which at most `most` are needed.
 
-        Raises a `JsonRpcError` for what is neither.
+        Raises a `JsonRpcError` for anything else.
         """
 
     def identifier(self, call: Call) -> bytes | None:
-        """The id to echo as JSON text, empty where there is none; None for one that cannot be."""
+        """Return the id to echo as JSON text, empty if there is no id; None for an invalid one."""
 
     def is_notification(self, call: Call) -> bool:
-        """Whether a call is not answered, whatever becomes of it."""
+        """Return whether a call gets no answer, whatever its outcome."""
 
     def bind(self, params: Sequence[Param], raw: Raw) -> Sequence[Any]:
-        """Arguments from the raw `params` member, which is empty if there was none."""
+        """Return arguments from the raw `params` member, which is empty if it is missing."""
 
     def invalid_call(self, call: Call) -> JsonRpcError:
-        """The words for a request of another version, or without a method."""
+        """Return the error for a request of another version, or without a method."""
 
     def unknown_method(self, name: str, known: Mapping[str, object]) -> JsonRpcError:
-        """The words for a method that is not among the known ones."""
+        """Return the error for a method that is not among the known ones."""
 
     def success(self, identifier: bytes, result: bytes) -> bytes:
-        """An answer with a result that is encoded already."""
+        """Return an answer with an already encoded result."""
 
     def failure(self, identifier: bytes, error: JsonRpcError) -> bytes:
-        """An answer with an error object."""
+        """Return an answer with an error object."""
 
     def wrong_http_method(self, method: str) -> str:
-        """The text of a 405."""
+        """Return the text of a 405."""
 
     def wrong_content_type(self, content_type: str) -> str:
-        """The text of a 415."""
+        """Return the text of a 415."""

@@ -1,7 +1,7 @@
-"""From a body to its answer: a plain function from bytes to bytes, for every door.
+"""From a body to its answer: a plain function from bytes to bytes, for every transport.
 
-`answer_hot` tries on the event loop what costs no waiting, `answer` runs in a worker thread.
-Limits of a body and of a batch are here; HTTP and WebSocket are not.
+`answer_hot` tries to answer on the event loop without waiting, `answer` runs in a worker thread. The limits of a body
+and of a batch are here; HTTP and WebSocket are not.
 """
 
 import logging
@@ -36,31 +36,31 @@ class Miss(Enum):
 MISS: Final = Miss.MISS
 
 HotAnswer = bytes | None | Literal[Miss.MISS]
-"""An answer, nothing to answer, or `MISS`."""
+"""An answer, None for no answer, or `MISS`."""
 
 ShortcutAnswer = tuple[bytes, str | dict[str, int] | None]
-"""The answer to a body, and the name of its method; of a batch the number of calls by name. Without a name there is no
-answer: it takes too long for the event loop."""
+"""The answer to a body, and the name of its method; for a batch, the numbers of calls by name. If the name is None,
+there is no answer, because it would take too long on the event loop."""
 
 Shortcut = Callable[[bytes, int, int], ShortcutAnswer | None]
-"""Answers a body as the methods would whose names it gives, if it can; it has counted and announced nothing. Takes
-the limits of a batch, in calls and in bytes of results: what is beyond them it leaves to the dispatcher."""
+"""Answers a body like the methods whose names it returns, if it can, without counting or announcing the calls. Its
+arguments include the limits of a batch, in calls and in bytes of results; the dispatcher handles what exceeds them."""
 
 BY_SHORTCUT: Final = "calls"
-"""As what is entered that the shortcut for threads answers."""
+"""Name under which calls answered by the thread shortcut appear among the calls in flight."""
 
 SMALL_BODY: Final = 1024
-"""Bytes of a body that is read on the event loop even in a turn that is spent: it takes hardly more
-than receiving it, and simple questions must not wait for a thread behind those that spent it."""
+"""Bytes of a body that is read on the event loop even if the time of the turn is used up: reading it takes hardly
+longer than receiving it, and simple calls must not wait for a thread behind the expensive ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one body may cost.
+    """The limits of one body.
 
     `batch` calls; `response` bytes of results in a batch; `seconds` for a call or a batch;
-    `hot_body` bytes, `hot_values` values and `hot_batch` calls up to which the event loop tries by
-    itself: to read a value, or what is none, takes it up to two microseconds.
+    `hot_body` bytes, `hot_values` values and `hot_batch` calls up to which the event loop answers: it needs up to
+    two microseconds to read a value or to find that it is invalid.
     """
 
     batch: int = 1000
@@ -75,13 +75,13 @@ _log: Final = logging.getLogger("jsonrpc")
 
 
 class _TooLong(Exception):
-    """A batch holds up the event loop."""
+    """A batch takes too long on the event loop."""
 
 
 class Dispatcher:
     """Answers the bodies of one interface. It has no state of calls and may run in any thread.
 
-    Who asks several things about a body hands a `Body` in, which is read once for all of them.
+    A caller of several methods for one body passes a `Body`, which is read only once.
     """
 
     def __init__(
@@ -102,23 +102,23 @@ class Dispatcher:
         shortcut: Shortcut | None = None,
         thread_shortcut: Shortcut | None = None,
     ) -> None:
-        """Put an interface together.
+        """Assemble an interface.
 
         Args:
             registry: its methods.
-            dialect: its words.
-            limits: what one body may cost.
-            would_block: exceptions by which a hot handler says that it would have to wait.
-            one_request: entered around the calls of a batch that are tried on the event loop,
-                where all of them have to share what one request may take.
-            observer: told of every executed call.
-            announcer: told the name of each method that is called.
-            inflight: where calls in worker threads are entered while they run.
-            outage: returns why the database or a server cannot serve, if that made a method fail.
-            clock: seconds, rising.
-            turn: what may be taken of a turn of the event loop, when others take of it as well.
-            interpreter: what threads may take of the interpreter, likewise.
-            shortcut: answers what it can before a body is read here.
+            dialect: its protocol messages.
+            limits: the limits of one body.
+            would_block: exceptions that a hot handler raises when it would have to wait.
+            one_request: context around the calls of a batch that are tried on the event loop, in which
+                they share the limits of one request.
+            observer: receives every executed call.
+            announcer: receives the name of each called method.
+            inflight: registers calls in worker threads while they run.
+            outage: returns why the database or a server is unavailable, if that made a method fail.
+            clock: seconds, monotonic.
+            turn: the time of the event loop's turn, if it is shared with others.
+            interpreter: the use of the interpreter by threads, if it is shared with others.
+            shortcut: answers the bodies it can before they are read here.
             thread_shortcut: the same in worker threads.
         """
         self.registry = registry
@@ -148,11 +148,11 @@ class Dispatcher:
     def answer_hot(
         self, body: bytes | Body, connection: object = None, *, by_methods: bool = False
     ) -> HotAnswer:
-        """Answer on the event loop, or return `MISS`; `by_methods`: the shortcut was asked already.
+        """Answer on the event loop, or return `MISS`; `by_methods` skips the shortcut, which was tried before.
 
-        Nothing is executed unless every method in the body is hot. A batch in which a later call
-        would block has executed the earlier ones: hot methods must be free to run twice.
-        In a turn of the loop that is spent only small single calls are answered.
+        Nothing is executed unless every method in the body is hot. If a later call of a batch would block,
+        the earlier ones have been executed and will be again, so hot methods must be safe to repeat.
+        If the time of the loop's turn is used up, only small single calls are answered.
         """
         asked = body if isinstance(body, Body) else Body(body)
         if len(asked.text) > self._small and self._is_for_a_thread(asked.text):
@@ -168,11 +168,11 @@ class Dispatcher:
         return self._hot_call(request, connection)
 
     def tell(self, names: str | dict[str, int], seconds: float) -> None:
-        """Tell of calls that were answered elsewhere as the shortcut would have: of one, or of several by name."""
+        """Report calls that were answered elsewhere, like the shortcut's: one by name, or several with numbers."""
         self._executor.tell(names, seconds)
 
     def answer_by_shortcut(self, text: bytes) -> bytes | Literal[Miss.MISS] | None:
-        """Return what the shortcut says to a body, on the event loop; None if it leaves it to the methods."""
+        """Return the shortcut's answer to a body, on the event loop; None if the methods have to answer it."""
         return self._ask(self._shortcut, text)
 
     def _ask(self, shortcut: Shortcut | None, text: bytes) -> bytes | Literal[Miss.MISS] | None:
@@ -184,7 +184,7 @@ class Dispatcher:
         except STOP:
             raise
         except BaseException as error:
-            if not self._outage(error):  # the method fails likewise, and logs it
+            if not self._outage(error):  # the method fails for the same reason, and logs it
                 _log.exception("the shortcut failed")
             return None
         if found is None:
@@ -196,10 +196,10 @@ class Dispatcher:
         return answer
 
     def answer(self, body: bytes | Body, connection: object = None) -> bytes | None:
-        """Answer in a worker thread; None if there is nothing to answer. Never raises.
+        """Answer in a worker thread; return None if there is no answer. Never raises.
 
-        Unspecified: a client that has hung up gets no call executed any more. geth too ends a batch
-        then, between two calls; a call that is alone it has begun as soon as it came.
+        Unspecified: after a client has disconnected, none of its calls are executed. geth also ends a batch then,
+        between two calls; a single call it has started as soon as it arrived.
         """
         try:
             return self._answer(body, connection)
@@ -214,7 +214,7 @@ class Dispatcher:
                 found = self._ask(self._thread_shortcut, _text(body))
             if isinstance(found, bytes):
                 return found
-        # A thread that reads does not let go of the interpreter: several are not faster, but
+        # A thread that reads does not release the interpreter: several threads would not be faster, but
         # the event loop would have to wait for each of them in turn.
         with self._reading if len(_text(body)) > self._small else nullcontext():
             waiting.is_over()
@@ -235,12 +235,12 @@ class Dispatcher:
         return answer
 
     def is_long(self, body: bytes | Body) -> bool:
-        """Whether a body takes longer to read than the event loop should be held up."""
+        """Return whether reading a body would block the event loop for too long."""
         text, limits = _text(body), self.limits
         return len(text) > limits.hot_body or may_hold_more(text, limits.hot_values)
 
     def gathered_as(self, body: bytes | Body) -> str | None:
-        """Return the method of a body that is one call which is best worked off together with others of it; else None."""
+        """Return the method of a single call that is best executed together with others of it; else None."""
         text = _text(body)
         if not text.startswith(b"{") or (len(text) > self._small and self._is_for_a_thread(text)):
             return None
@@ -256,8 +256,8 @@ class Dispatcher:
     def answer_together(self, bodies: Sequence[bytes | Body]) -> list[bytes | None]:
         """Answer bodies that are `gathered_as` one method, in a worker thread. Never raises.
 
-        Consecutive calls of one vectorized method are one piece of work, as in a batch; but each
-        body has an answer, and room for it, of its own.
+        Consecutive calls of one vectorized method are executed together, as in a batch, but each body has its
+        own answer and its own size limit.
         """
         waiting = self._waiting(None)
         calls = [call for call in map(self._read, bodies) if isinstance(call, Call)]
@@ -271,9 +271,9 @@ class Dispatcher:
         return batch.run_each()
 
     def count(self, body: bytes | Body) -> int:
-        """The number of calls that a body counts for: what a rate limit charges.
+        """Return the number of calls in a body, as charged by a rate limit.
 
-        A batch that will be refused for its length, and a body that is none, count as one.
+        A batch that is too long and an invalid body count as one.
         """
         if not _text(body).lstrip().startswith(b"["):
             return 1
@@ -283,9 +283,9 @@ class Dispatcher:
         return max(1, len(request))
 
     def refuse(self, body: bytes | Body, error: JsonRpcError, why: str = REFUSED) -> bytes:
-        """One error object for a whole body that is not executed; the observer hears why.
+        """Return one error object for a whole body that is not executed; the observer gets the reason.
 
-        It has the id of a single call; a batch, and a body too long to be read for that, has none.
+        It has the id of a single call; it has none for a batch, or for a body too long to be read for it.
         """
         identifier = None
         if not self.is_long(body):
@@ -294,7 +294,7 @@ class Dispatcher:
         return self._executor.refuse(identifier or NULL, error, why)
 
     def give_up(self, body: bytes | Body) -> bytes | None:
-        """The answer to a body whose work has not come back in time: each call timed out."""
+        """Return the answer to a body that was not executed in time: each call timed out."""
         request = self._read(body)
         if isinstance(request, JsonRpcError):
             return self._executor.refuse(NULL, request)
@@ -319,13 +319,13 @@ class Dispatcher:
         return asked.says(self.dialect.read, self.limits.batch)
 
     def _running(self) -> AbstractContextManager[None]:
-        """Enter a body that the shortcut for threads is asked about while it is."""
+        """Return a context that registers a body as running while the thread shortcut tries it."""
         if self._inflight is None or self._thread_shortcut is None:
             return nullcontext()
         return self._inflight.running(BY_SHORTCUT)
 
     def _is_for_a_thread(self, body: bytes) -> bool:
-        """Whether not even reading a body that is not small is for the event loop now."""
+        """Return whether a body that is not small should not even be read on the event loop now."""
         return self.is_long(body) or self._turn.is_spent()
 
     def _hot_call(self, call: Call, connection: object) -> HotAnswer:
@@ -383,7 +383,7 @@ class Dispatcher:
         return batch.run()
 
     def _unfit(self, calls: list[Call]) -> bytes | None:
-        """The answer to a batch that is too short or too long."""
+        """Return the error for a batch that is empty or too long, else None."""
         if not calls:
             return self._executor.refuse(NULL, errors.invalid_request("empty batch"))
         if len(calls) <= self.limits.batch:

@@ -1,7 +1,7 @@
-"""What a JSON-RPC body is: read into calls, and the pieces of an answer spliced together.
+"""The JSON-RPC envelope: read a body into calls, and assemble answers.
 
-Ids and params stay raw JSON text here, so that an id is echoed digit for digit. Methods, arguments
-and error codes of methods are elsewhere. Rules: JSON-RPC 2.0, as geth's server reads it.
+Ids and params stay raw JSON text here, so that an id is echoed digit for digit. Methods, their arguments and their
+error codes are elsewhere. Rules: JSON-RPC 2.0, as geth's server reads it.
 """
 
 from collections.abc import Callable
@@ -32,25 +32,25 @@ __all__ = [
 ]
 
 MAX_METHOD_LENGTH: Final = 2048
-"""Characters of the longest method name that is looked up at all."""
+"""Characters of the longest method name that is looked up."""
 
 NULL: Final = b"null"
-"""The id of an answer to something that had no readable id."""
+"""The id of an answer to a request without a readable id."""
 
 _ABSENT: Final = Raw()
 _SPACE: Final = b" \t\r\n"
 
-# The decoder needs 32 bytes of C stack for each level that it skips, so this many brackets are
-# harmless in any order and the exact count can wait until the calls are known.
+# The decoder needs 32 bytes of C stack for each level that it skips, so this many brackets are harmless in any order,
+# and the exact count can wait until the calls are known.
 _HARMLESS_BRACKETS: Final = 10_000
 
 _HARMLESS_CALLS: Final = 8
-"""Objects for each call that is wanted: so many are made before they are counted. Most calls have
-one or two, and to count them first would take longer than to read them."""
+"""Objects per requested call that are decoded before they are counted. Most calls have one or two, and counting them
+first would take longer than decoding them."""
 
 
 class Call(msgspec.Struct, gc=False):
-    """A request object: an empty `id` means a notification, an empty `method` no call at all."""
+    """A request object: an empty `id` means a notification, an empty `method` means that it is not a call."""
 
     jsonrpc: str = ""
     method: str = ""
@@ -59,15 +59,15 @@ class Call(msgspec.Struct, gc=False):
 
 
 Said = Call | list[Call] | errors.JsonRpcError
-"""What a body says: one call, those of a batch, or why it is neither."""
+"""The content of a body: one call, the calls of a batch, or the error if it is neither."""
 
 
 class Body:
-    """A body that is read once, however many ask what it says.
+    """A body that is read once, however often its content is needed.
 
-    The doors ask what it is charged for, whether it can be answered at once or together with
-    others, and at last for the answer. Belongs to one interface. Of threads that ask at once each
-    may read it, which does no harm.
+    A transport needs it for the charge, for the decision whether to answer immediately or together with others, and
+    for the answer. It belongs to one interface. If several threads need it simultaneously, each of them may
+    read it, which does no harm.
     """
 
     __slots__ = ("_said", "text")
@@ -78,21 +78,21 @@ class Body:
 
     @property
     def read(self) -> Said | None:
-        """The result of `says`, if it was called already."""
+        """The result of `says`, if it was called before."""
         return self._said
 
     def says(self, read: Callable[[bytes, int], Call | list[Call]], most: int) -> Said:
-        """Return what `read` makes of it; of a batch with more calls than `most` only a few more."""
+        """Return the content according to `read`; for a batch with more than `most` calls only a few more."""
         if self._said is None:
             try:
                 self._said = read(self.text, most)
             except errors.JsonRpcError as error:
-                self._said = error.with_traceback(None)  # which would keep its frames
+                self._said = error.with_traceback(None)  # the traceback would keep its frames alive
         return self._said
 
 
 class _AnyMembers(msgspec.Struct, gc=False):
-    """A request object whose members have any type: read when `Call` does not fit."""
+    """A request object with members of any type, decoded if `Call` does not fit."""
 
     id: Raw = _ABSENT
 
@@ -107,8 +107,8 @@ _anything: Final = msgspec.json.Decoder(Raw)
 def read(body: bytes, most: int = MAX_VALUES) -> Call | list[Call]:
     """Read a body: one call, or the calls of a batch.
 
-    A JSON value that is no request comes back as a `Call` without a method. Of two members with
-    one name the last one counts. Of a batch with more calls than `most` only a few more are read.
+    A JSON value that is not a request is returned as a `Call` without a method. If a member occurs twice, the last
+    one counts. If a batch has more than `most` calls, only a few more are read.
 
     Raises:
         JsonRpcError: -32700, the body is not JSON, not UTF-8, or nested deeper than `MAX_DEPTH`;
@@ -148,11 +148,11 @@ def _read_batch(body: bytes, brackets: int, most: int) -> list[Call]:
     except msgspec.ValidationError:
         if brackets > MAX_DEPTH:
             _check_depth(body)
-        # The decoder has stopped at the first element that is no call: nobody knows yet how many.
+        # The decoder has stopped at the first element that is not a call, so their number is still unknown.
         elements = _elements.decode(bounded(body, most, MAX_DEPTH))
         return [_read_object(raw) if bytes(raw).startswith(b"{") else Call() for raw in elements]
     if brackets > MAX_DEPTH:
-        # Each call opens an object, and a container if it has params; only the others can nest.
+        # Each call has an object, and another container if it has params; only the remaining brackets can nest.
         containers = sum(bytes(call.params).startswith((b"[", b"{")) for call in calls)
         if brackets - len(calls) - containers > MAX_DEPTH - 2:
             _check_depth(body)
@@ -160,7 +160,7 @@ def _read_batch(body: bytes, brackets: int, most: int) -> list[Call]:
 
 
 def _read_object(text: bytes | Raw) -> Call:
-    """Read one request object; what is no object, or has members of wrong types, has no method."""
+    """Read one request object; any other value, and members of wrong types, give a call without a method."""
     try:
         return _call.decode(text)
     except msgspec.ValidationError:
@@ -182,16 +182,16 @@ def _too_deep() -> errors.JsonRpcError:
 
 
 def valid_id(call: Call) -> bytes | None:
-    """The id to echo as JSON text: a number, a string or a literal; None if it is a container.
+    """Return the id to echo as JSON text: a number, a string or a literal; None if it is a container.
 
-    It is empty where there was no `id` member.
+    It is empty if there is no `id` member.
     """
     identifier = bytes(call.id)
     return None if identifier.startswith((b"{", b"[")) else identifier
 
 
 def notification(method: str, subscription: str, result: bytes) -> bytes:
-    """A message from the server that answers no call: one event of a subscription."""
+    """Return a message from the server that answers no call: one event of a subscription."""
     return b'{"jsonrpc":"2.0","method":"%b","params":{"subscription":"%b","result":%b}}' % (
         method.encode(),
         subscription.encode(),

@@ -1,7 +1,7 @@
-"""Who may knock: hosts, methods, sizes, content types and origins, for every door.
+"""Checks of requests for every transport: hosts, methods, sizes, content types and origins.
 
-Values in, decisions out; no framework and no settings. Whether a client asks too often is in
-`throttle`, which address is the client's in `client_address`.
+Values in, decisions out; no framework and no settings. `throttle` has the rate limits, `client_address` determines
+the client's address.
 """
 
 import re
@@ -24,7 +24,7 @@ _TEXT = (b"content-type", b"text/plain; charset=utf-8")
 
 _HOST: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{0,5})?")
 """`host[:port]` (RFC 9110 7.2): an IPv6 address in brackets, or a name or IPv4 address; no user, no
-path, nothing behind the bracket but the port."""
+path, and only the port after the bracket."""
 
 _NAME: Final = re.compile(r"(?:[a-z0-9_-]+\.)*[a-z0-9_-]+\.?")
 """A name as clients send it: no label is empty."""
@@ -33,14 +33,14 @@ _ORIGIN: Final = re.compile(r"[a-z*][a-z0-9+.*-]*://[a-z0-9._:*\[\]-]+")
 _WITH_DEFAULT_PORT: Final = re.compile(r"http://.*:80|https://.*:443")
 """Origins that no client sends: it leaves out the default port of the scheme."""
 
-# Longer values mean nothing, and none of them is remembered.
+# Longer values are invalid, and none of them is cached.
 _MAX_HOST: Final = 262
 """Bytes of the longest host: a name of 253, and a port."""
 _MAX_CONTENT_TYPE: Final = 256
 
 
 class RequestHead(NamedTuple):
-    """A request before its body: header names in lower case, `peer` the socket's other end."""
+    """A request without its body: header names in lower case; `peer` is the other end of the socket."""
 
     method: str
     headers: Mapping[bytes, bytes]
@@ -49,7 +49,7 @@ class RequestHead(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What goes back: `content-length` is left to the door."""
+    """A reply; the transport adds `content-length`."""
 
     status: int
     headers: tuple[Header, ...]
@@ -58,10 +58,10 @@ class Reply(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GateConfig:
-    """The operator's choices.
+    """The operator's settings.
 
     `allowed_hosts`: names in the Host header, `*` for any; IP addresses are always served.
-    `host_hint`: what whoever used another name should know.
+    `host_hint`: hint for clients that use another name.
     `cors_origins`: origins of web pages, `*` for any, or with one `*` inside.
     `max_body` in bytes. `node_id` is sent in a header of its own.
     """
@@ -78,7 +78,7 @@ class GateConfig:
 
 
 class Gate:
-    """The decisions of one configuration, in one dialect's words."""
+    """The decisions of one configuration, with the messages of one dialect."""
 
     def __init__(self, config: GateConfig, dialect: Dialect) -> None:
         self.config = config
@@ -87,20 +87,19 @@ class Gate:
             ((b"node-id", config.node_id.encode()),) if config.node_id else ()
         )
         self.wrong_host = ": ".join(filter(None, ("invalid host specified", config.host_hint)))
-        """The words for a host that is not allowed."""
-        # The same few values come again and again; a bounded memory of them, all short, saves the
-        # parsing.
+        """The message for a host that is not allowed."""
+        # The same few values recur, so caches of limited size, with short values, save the parsing.
         self._known_host_allowed = lru_cache(maxsize=1024)(self._host_allowed)
         self._headers = lru_cache(maxsize=1024)(self._headers_for)
         self._json_headers = lru_cache(maxsize=1024)(self._json_headers_for)
         self._is_json = lru_cache(maxsize=1024)(self._is_read)
 
     def host_allowed(self, host: bytes) -> bool:
-        """Whether a Host header is one of this node's."""
+        """Return whether a Host header is allowed."""
         return len(host) <= _MAX_HOST and self._known_host_allowed(host)
 
     def screen(self, head: RequestHead) -> Reply | None:
-        """The reply to a request that is decided by its head; None if its body is to be read."""
+        """Return the reply to a request that its head decides; None if its body must be read."""
         headers = head.headers
         if not self.host_allowed(headers.get(b"host", b"")):
             return self.refuse(HTTPStatus.FORBIDDEN, self.wrong_host, head)
@@ -116,7 +115,7 @@ class Gate:
         return None
 
     def preflight(self, head: RequestHead) -> Reply:
-        """The reply to OPTIONS: what a page of that origin may do. No origin, no permission."""
+        """Return the reply to OPTIONS with the permissions of that origin; without an origin there are none."""
         headers = self._headers(_origin(head))
         if any(name == b"access-control-allow-origin" for name, _ in headers):
             asked = head.headers.get(b"access-control-request-headers", b"content-type")
@@ -128,42 +127,42 @@ class Gate:
         return Reply(HTTPStatus.NO_CONTENT, headers, b"")
 
     def origin_headers(self, head: RequestHead) -> tuple[Header, ...]:
-        """The headers of every answer to a page of that origin, for doors with replies of their own."""
+        """Return the headers of every answer to a page of that origin, for transports with their own replies."""
         return self._headers(_origin(head))
 
     def accept(self, head: RequestHead, answer: bytes, status: int = HTTPStatus.OK) -> Reply:
-        """A reply with JSON in it."""
+        """Return a reply with JSON as its body."""
         return Reply(status, self._json_headers(_origin(head)), answer)
 
     def refuse(self, status: HTTPStatus, text: str, head: RequestHead, *extra: Header) -> Reply:
-        """A reply that is no JSON-RPC: a line of text."""
+        """Return a reply with a line of text instead of JSON-RPC."""
         headers = self._headers(_origin(head))
         nosniff = (b"x-content-type-options", b"nosniff")
         return Reply(status, (_TEXT, nosniff, *extra, *headers), f"{text}\n".encode())
 
     def too_large(self, head: RequestHead, most: int | None = None) -> Reply:
-        """The reply to a body over the limit, declared or seen."""
+        """Return the reply to a body over the limit, by its declared or its real size."""
         most = self.config.max_body if most is None else most
         text = f"content length too large (more than {most} bytes)"
         return self.refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text, head)
 
     def too_slow(self, head: RequestHead) -> Reply:
-        """The reply to a body that did not arrive in time."""
+        """Return the reply to a body that did not arrive in time."""
         return self.refuse(HTTPStatus.REQUEST_TIMEOUT, "request body did not arrive in time", head)
 
     def client(self, head: RequestHead) -> str:
-        """The key under which the client is counted."""
+        """Return the key under which the client is counted."""
         forwarded_for = head.headers.get(b"x-forwarded-for", b"")
         return client_key(head.peer, forwarded_for, self.config.proxies)
 
     def websocket_origin_allowed(self, origin: bytes) -> bool:
-        """Whether a page of that origin may open a WebSocket; a client without one always may."""
+        """Return whether a page of that origin may open a WebSocket; a client without an origin always may."""
         return not origin or is_match(
             origin.decode("latin-1").lower(), self.config.websocket_origins
         )
 
     def _without_body(self, head: RequestHead) -> Reply:
-        """GET is a load balancer's probe in geth's words, an error in gorilla's.
+        """Reply to a request other than POST: GET is a load balancer's probe for geth, an error for gorilla.
 
         Unspecified: geth executes a GET that carries a JSON body; here it is a 405.
         """
@@ -183,9 +182,9 @@ class Gate:
             return False
 
     def _host_allowed(self, host: bytes) -> bool:
-        """A name must be on the list: else a page could bind its own name to this node's address.
+        """Return whether a name is on the list; the list keeps pages from using their own name for this node.
 
-        What is no host at all is never served, not even where any name is.
+        An invalid host is never served, not even if any name is allowed.
         """
         if not host:
             return True
@@ -206,7 +205,7 @@ class Gate:
         return self._dialect.headers + self._headers_for(origin)
 
     def _headers_for(self, origin: bytes) -> tuple[Header, ...]:
-        """The headers of every answer to that origin, whatever is in it."""
+        """Return the headers of every answer to that origin, independent of its content."""
         config = self.config
         headers = self._extra
         anyone = "*" in config.cors_origins
@@ -240,7 +239,7 @@ def is_possible_origin(entry: str) -> bool:
 
 
 def _origin(head: RequestHead) -> bytes:
-    """The origin of a page; what is too long to be one is none, so it gets no permission."""
+    """Return the origin of a page; one that is too long counts as missing, so it gets no permission."""
     origin = head.headers.get(b"origin", b"")
     return origin if len(origin) <= MAX_ORIGIN else b""
 
@@ -254,10 +253,9 @@ def _is_address(text: str, kind: type[IPv4Address | IPv6Address]) -> bool:
 
 
 class HttpConnection:
-    """What may be known of the connection of a request over HTTP: whose it is, and if it is still there.
+    """The HTTP connection of a request: its client, and whether the client is still connected.
 
-    Nothing can be sent on it but the answer. `is_gone` says whether its client has hung up; it is
-    asked in any thread.
+    Only the answer can be sent on it. `is_gone` returns whether the client has disconnected, in any thread.
     """
 
     __slots__ = ("_gate", "_head", "is_gone")

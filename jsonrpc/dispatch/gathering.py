@@ -1,7 +1,7 @@
-"""Calls that arrive one by one and are worked off together, in one thread and one piece of work.
+"""Calls that arrive separately and are executed together in one thread.
 
-A transaction of the database costs the same for one submission as for fifty; so does the way to a
-thread and back. While one piece of work runs, what arrives waits, and is the next piece.
+A database transaction costs the same for one submission as for fifty, and so does the switch to a thread and back.
+Calls that arrive while a group is executed wait, and form the next group.
 """
 
 import asyncio
@@ -13,22 +13,22 @@ from jsonrpc.dispatch.workers import Workers
 from jsonrpc.errors import Overloaded
 
 MOST_TOGETHER: Final = 256
-"""Bodies in one piece of work."""
+"""Maximal number of bodies in one group."""
 
 LINGER_SECONDS: Final = 0.005
-"""For so long at most those are waited for who were answered together before."""
+"""Maximal seconds to wait for further bodies after a group, because its clients may send the next ones."""
 
 GRACE_SECONDS: Final = 1.0
-"""How much longer a door waits than the dispatcher's own limit, for answers that are ready."""
+"""Seconds by which a transport waits longer than the dispatcher's own limit, for answers that are ready."""
 
 MOST_WAITING: Final = 8192
-"""Bodies that may wait; more are refused as overload."""
+"""Maximal number of waiting bodies; more are refused as overload."""
 
 _Waiting = tuple[bytes | Body, "asyncio.Future[bytes | None]"]
 
 
 class Gatherer:
-    """Gathers single calls of a method that is vectorized. Belongs to one event loop."""
+    """Gathers single calls of a vectorized method. Belongs to one event loop."""
 
     def __init__(self, dispatcher: Dispatcher, workers: Workers, seconds: float) -> None:
         self._dispatcher = dispatcher
@@ -37,15 +37,15 @@ class Gatherer:
         self._waiting: list[_Waiting] = []
         self._task: asyncio.Task[None] | None = None
         self._expected = 0
-        """So many bodies are waited for by who lingers."""
+        """Number of waiting bodies after which lingering ends."""
         self._all_there: asyncio.Future[None] | None = None
 
     async def answer(self, body: bytes | Body) -> bytes | None:
         """Wait for the answer to a body.
 
         Raises:
-            Overloaded: too many wait already, here or for a thread.
-            TimeoutError: the piece of work took too long; it continues.
+            Overloaded: too many bodies wait already, here or for a thread.
+            TimeoutError: the group took too long; its execution continues.
         """
         if len(self._waiting) >= MOST_WAITING:
             raise Overloaded
@@ -59,7 +59,7 @@ class Gatherer:
         return await future
 
     async def _work(self) -> None:
-        """Work off what waits, piece by piece, until nothing does."""
+        """Execute the waiting bodies, group by group, until none is left."""
         try:
             while self._waiting:
                 piece = self._waiting[:MOST_TOGETHER]
@@ -70,7 +70,7 @@ class Gatherer:
             self._task = None
 
     async def _linger(self, last: int) -> None:
-        """Wait for as many bodies as were in the last piece, if those were several."""
+        """Wait for as many bodies as were in the last group, if it had several."""
         if last == 1 or len(self._waiting) >= last:
             return
         loop = asyncio.get_running_loop()
@@ -88,13 +88,13 @@ class Gatherer:
             answers = await self._workers.run(
                 self._seconds, self._dispatcher.answer_together, bodies
             )
-        except Exception as error:  # each waiting request is told
+        except Exception as error:  # raised to each waiting request
             for _, future in piece:
                 if not future.done():
                     future.set_exception(error)
             return
         for (_, future), answer in zip(piece, answers, strict=True):
-            if not future.done():  # its client may have gone away
+            if not future.done():  # its client may have disconnected
                 future.set_result(answer)
 
 
@@ -104,10 +104,9 @@ def _wake(future: asyncio.Future[None]) -> None:
 
 
 class Gatherers:
-    """The gatherer of each method of each interface, for all doors of a process. Belongs to one event loop.
+    """The gatherers by interface and method, for all transports of a process. Belongs to one event loop.
 
-    What comes in by one door is worked off together with what came in by the others. Calls of one method do not wait
-    for those of another.
+    Calls from different transports are executed together. Calls of one method do not wait for those of another.
     """
 
     def __init__(self, workers: Workers) -> None:

@@ -1,4 +1,4 @@
-"""How a body over HTTP is answered that may have to wait: on the event loop, in a thread, or gathered with others."""
+"""Answer HTTP bodies that may have to wait: on the event loop, in a thread, or gathered with other calls."""
 
 import asyncio
 import logging
@@ -19,11 +19,11 @@ _CLOSE: Final = ((b"connection", b"close"),)
 
 
 class Answering:
-    """Answers bodies, for the direct door and the raw one.
+    """Answers bodies for the fast path (`direct`) and the ASGI application (`asgi`).
 
     Args:
-        workers: the threads for calls that may wait.
-        gatherers: those of the process.
+        workers: The threads for calls that may wait.
+        gatherers: The gatherers of the process.
     """
 
     def __init__(self, workers: Workers, gatherers: Gatherers) -> None:
@@ -39,14 +39,14 @@ class Answering:
         *,
         missed: bool,
     ) -> Reply:
-        """Return the reply to a body; whatever fails is a reply too.
+        """Return the reply to a body; failures are replies too.
 
         Args:
-            endpoint: Whose interface is asked.
-            head: Of the request.
-            body: Its body.
-            connection: Whose it is.
-            missed: Whether it is known that the event loop cannot answer it.
+            endpoint: The interface.
+            head: The request's head.
+            body: The request's body.
+            connection: The client's connection.
+            missed: Whether it is known that the event loop cannot answer the body.
         """
         dispatcher = endpoint.dispatcher
         try:
@@ -70,7 +70,7 @@ class Answering:
     async def _answer_in_thread(
         self, endpoint: Endpoint, head: RequestHead, body: Body, connection: HttpConnection
     ) -> Reply:
-        """Answer, and compress, away from the event loop."""
+        """Answer, and compress, in a worker thread."""
         dispatcher = endpoint.dispatcher
         method = dispatcher.gathered_as(body)
         if method is not None:
@@ -83,15 +83,15 @@ class Answering:
 
 
 def time_limit(dispatcher: Dispatcher, body: Body) -> TimeLimit:
-    """Return how long a worker's answer to a body is waited for."""
+    """Return how long to wait for a worker's answer to a body."""
     seconds = dispatcher.limits.seconds + GRACE_SECONDS
     return TimeLimit(seconds, partial(dispatcher.is_untimed, body))
 
 
 async def give_up(dispatcher: Dispatcher, body: Body) -> bytes | None:
-    """The answer to a body whose work has not come back in time. A long body is read in a thread.
+    """Return the answer to a body that was not answered in time. A long body is read in a thread.
 
-    Not in one of the workers: they are what it waited for.
+    The thread is not one of the workers, because they may be the reason for the delay.
     """
     if dispatcher.is_long(body):
         return await asyncio.to_thread(dispatcher.give_up, body)
@@ -99,10 +99,10 @@ async def give_up(dispatcher: Dispatcher, body: Body) -> bytes | None:
 
 
 async def charge(endpoint: Endpoint, workers: Workers, head: RequestHead, body: Body) -> float:
-    """Charge the client for a body: 0, or the seconds to wait. A long body is counted in a thread.
+    """Charge the client for a body; return 0, or the seconds to wait. A long body is counted in a thread.
 
     Raises:
-        Overloaded: no thread is free for that.
+        Overloaded: no thread is free for counting.
     """
     dispatcher = endpoint.dispatcher
     if dispatcher.is_long(body):
@@ -114,5 +114,5 @@ async def charge(endpoint: Endpoint, workers: Workers, head: RequestHead, body: 
 
 
 def closing(reply: Reply) -> Reply:
-    """Return a reply after which nothing can follow on its connection: the rest of a body is not read, say."""
+    """Return a reply that closes its connection, for example because the rest of a body was not read."""
     return reply._replace(headers=reply.headers + _CLOSE)

@@ -1,6 +1,6 @@
-"""The raw door: POST on the RPC paths straight from ASGI to the dispatcher, no framework between.
+"""The ASGI application for RPC: POST on the RPC paths goes to the dispatcher directly, without a framework.
 
-Every other path, and everything that is not HTTP, goes on to the application behind it.
+All other paths and protocols are passed to the application behind it.
 """
 
 import asyncio
@@ -28,22 +28,22 @@ Receive = Callable[[], Coroutine[Any, Any, Message]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 READ_BEFORE: Final = "jsonrpc.body"
-"""Where a scope's state has the `Body` of a request that a door before this one has read already."""
+"""Key in a scope's state for the `Body` of a request that the fast path has already read."""
 
 _log: Final = logging.getLogger("jsonrpc")
 
 _JOINED: Final = frozenset({b"x-forwarded-for", b"host", b"origin", b"content-length"})
 
 _DIGITS: Final = 18
-"""Of a length that is looked at: of more digits none is small."""
+"""Maximal digits of a content length that is parsed; a longer number is too large anyway."""
 
 
 class _Disconnected(Exception):
-    """The client went away before its request was complete."""
+    """The client disconnected before its request was complete."""
 
 
 class _BodyTooLarge(Exception):
-    """More came than a body may have."""
+    """The body is longer than allowed."""
 
 
 class RawDoor:
@@ -51,18 +51,18 @@ class RawDoor:
 
     Args:
         endpoints: by exact path (see `http.by_path`).
-        fallback: the application for all that is not here.
+        fallback: the application for everything else.
         workers: the threads for calls that may wait.
-        gatherers: those of the process, where there are other doors; else the door's own.
-        gate: guards all other paths, if given: it answers CORS preflights, and refuses hosts.
-        replies: counts what that gate says.
+        gatherers: those of the process if it has other transports; otherwise this application has its own.
+        gate: guards all other paths, if given: it answers CORS preflights, and rejects hosts.
+        replies: counts the replies of that gate.
         body_seconds: how long a client may take to send its body.
-        memory: of the process, where there are other doors; else the door's own.
-        takes_body: whether somebody at another path reads a body; where nobody does none is read.
-        other_body: bytes of a body at another path, or says how many of that path.
+        memory: that of the process if it has other transports; otherwise this application has its own.
+        takes_body: returns whether another path accepts a body; otherwise the body is not read.
+        other_body: maximal bytes of a body at another path, or a function from the path to that limit.
         stall_seconds: how long a client may take for each part of a long answer.
         pages: paths of interfaces at which the other application has a page, for GET and HEAD.
-        load_others: is awaited before another path is asked for; what it raises is a 503. Only with a gate.
+        load_others: awaited before a request to another path; if it raises, the reply is a 503. Only with a gate.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class RawDoor:
         self._stall = stall_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one connection's request."""
+        """Serve one request."""
         if scope["type"] != "http":
             return await self._fallback(scope, receive, send)
         endpoint = self._endpoints.get(scope["path"])
@@ -133,12 +133,12 @@ class RawDoor:
         *,
         before: Body | None,
     ) -> Reply:
-        """Read the body and answer it. What is long of either is counted until it is given back."""
+        """Read the body and answer it. The bytes of long bodies and answers are counted until `share` is released."""
         gate = endpoint.gate
         try:
             text = await self._read(receive, gate.config.max_body, share)
             body = before if before is not None and before.text == text else Body(text)
-            # The direct door has found that it cannot be answered at once.
+            # The fast path has found that the event loop cannot answer this body.
             missed = body is before
             reply = await self._answering.answer(endpoint, head, body, connection, missed=missed)
             if len(reply.body) > SMALL:
@@ -152,7 +152,7 @@ class RawDoor:
         return reply
 
     async def _elsewhere(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer for another path what needs no application there; it gets no body but a whole one."""
+        """Serve another path; the other application gets only acceptable requests with complete bodies."""
         gate = self._gate
         if gate is None:
             return await self._fallback(scope, receive, send)
@@ -176,7 +176,7 @@ class RawDoor:
         return await _send(send, reply, with_body=scope["method"] != "HEAD")
 
     async def _loaded(self, gate: Gate, head: RequestHead) -> Reply | None:
-        """Wait until the other application is there; return what is said where it cannot be loaded."""
+        """Wait until the other application is loaded; return the reply if that fails."""
         if self._load_others is None:
             return None
         try:
@@ -189,7 +189,7 @@ class RawDoor:
     async def _read_other(
         self, gate: Gate, head: RequestHead, path: str, receive: Receive, share: Share
     ) -> bytes | Reply:
-        """The whole body, or why it is not read."""
+        """Return the whole body, or the reply if it must not be read."""
         limit = self._other_body
         most = limit if isinstance(limit, int) else limit(path)
         if not self._takes_body(path):
@@ -207,7 +207,7 @@ class RawDoor:
             return _later(gate, head)
 
     async def _read(self, receive: Receive, most: int, share: Share) -> bytes:
-        """The whole body; it is mostly there already, and then no timer is set."""
+        """Return the whole body. Usually it has already arrived, and then no timer is set."""
         first = delivery.start(receive())
         if not isinstance(first, delivery.Paused) and not first.get("more_body"):
             part = _part(first, most)
@@ -227,9 +227,9 @@ class RawDoor:
 
 
 def read_head(scope: Scope) -> RequestHead:
-    """The head of a request; several lines of one name count as one where that decides something.
+    """Return the head of a request; repeated headers are joined if they decide something.
 
-    Two `Host` lines are no host then, whichever of them a proxy in front has looked at.
+    For example, two `Host` headers are an invalid host, whichever of them a proxy in front has used.
     """
     lines = scope["headers"]
     headers = dict(lines)
@@ -251,8 +251,8 @@ def _read_before(scope: Scope) -> Body | None:
 
 
 def _guard(gate: Gate, head: RequestHead) -> Reply | None:
-    """The reply to a request that is not for whoever answers the other paths."""
-    # Browsers ask before they call any path; the answer is the same for all of them.
+    """Return the reply to a request that must not reach the other application, else None."""
+    # Browsers send a preflight before they call any path; the answer is the same for all paths.
     if head.method == "OPTIONS" and b"access-control-request-method" in head.headers:
         return gate.preflight(head)
     if not gate.host_allowed(head.headers.get(b"host", b"")):
@@ -271,7 +271,7 @@ def _has_body(head: RequestHead) -> bool:
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """Hand out a body that was read already, then whatever comes after it."""
+    """Return a `receive` that yields an already read body first, then later messages."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_again() -> Message:
@@ -295,7 +295,7 @@ async def _send(send: Send, reply: Reply, *, with_body: bool = True) -> None:
 
 
 async def _send_long(send: Send, reply: Reply, stall: float) -> None:
-    """Send what waits at the server if it is not read; who does not read on is cut off."""
+    """Send a reply in parts, since the server would keep all of it; cut off a client that stops reading."""
     try:
         await send_in_parts(_start(reply), send, stall)
         await send_in_parts({"type": "http.response.body", "body": reply.body}, send, stall)

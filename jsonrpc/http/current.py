@@ -1,14 +1,17 @@
-"""What the doors ask before a request where other processes answer as well."""
+"""Check before a request whether this process has caught up with other processes that answer requests."""
 
 from collections.abc import Callable
 from typing import Protocol
 
 
 class Current(Protocol):
-    """Says whether this process knows what others have told their clients. Used on the event loop."""
+    """Knows whether this process has caught up with the events other processes announced to clients.
+
+    Its methods are called on the event loop.
+    """
 
     def is_current(self) -> bool:
-        """Return whether it knows all that was told by now."""
+        """Return whether this process knows all events announced so far."""
 
     def when_current(self, then: Callable[[bool], None]) -> None:
-        """Learn what was told by now, and then call; with whether that was possible. Never within this call."""
+        """Catch up with the announced events, then call `then` with whether that succeeded; never synchronously."""

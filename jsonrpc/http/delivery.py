@@ -1,7 +1,7 @@
-"""How answers and messages are sent: at once where nothing has to pause, what is long in parts.
+"""Sending of answers and messages: immediately if no pause is needed, long ones in parts.
 
-A server takes a message of any length at once and keeps it until it is read. In parts it is asked
-before each one whether the client has taken the last.
+A server accepts a message of any length and keeps it until it is read. When a message is sent in parts, each part
+waits until the client has read the previous one.
 """
 
 import asyncio
@@ -19,18 +19,18 @@ Send = Callable[[Message], Coroutine[Any, Any, None]]
 PART: Final = 65_536
 """Bytes that are sent at a time."""
 STALL_SECONDS: Final = 10.0
-"""So long a client may take for each part."""
+"""Seconds that a client may take for each part."""
 
 
 class NotRead(Exception):
-    """A client that does not read on is to be cut off."""
+    """The client has stopped reading and must be cut off."""
 
 
 async def send_in_parts(message: Message, send: Send, stall: float = STALL_SECONDS) -> None:
     """Send a message in parts.
 
     Raises:
-        NotRead: the client does not read on.
+        NotRead: the client has stopped reading.
     """
     try:
         for part in _parts(message):
@@ -41,18 +41,18 @@ async def send_in_parts(message: Message, send: Send, stall: float = STALL_SECON
 
 
 async def abandon(send: Send) -> None:
-    """Cut a client off that reads nothing: a polite end would wait behind what it does not read.
+    """Cut off a client that reads nothing; a clean close would wait behind the unread data.
 
-    A server that does not show its transport ends what returns unfinished.
+    A server that does not expose its transport ends a response that the application leaves unfinished.
     """
     transport = transport_of(send)
     if transport is not None:
         transport.abort()
-        await asyncio.sleep(0)  # the server has to hear of it first
+        await asyncio.sleep(0)  # the server has to notice first
 
 
 def _parts(message: Message) -> list[Message]:
-    """Cut the body of a message, so that a slow client is seen to read."""
+    """Split the body of a message, so that a slow client can be recognized as reading."""
     body = message.get("body", b"")
     if len(body) <= PART:
         return [message]
@@ -68,7 +68,7 @@ T = TypeVar("T")
 
 
 class Paused(Generic[T]):
-    """The rest of a coroutine that has paused; await it, once, to run it to its end."""
+    """The rest of a coroutine that has paused. Await it once to run it to its end."""
 
     __slots__ = ("_coroutine", "_waits_for")
 
@@ -77,7 +77,7 @@ class Paused(Generic[T]):
         self._waits_for = waits_for
 
     def __await__(self) -> Generator[Any, Any, T]:
-        """Hand on whatever the coroutine waits for, and whatever comes back."""
+        """Pass on whatever the coroutine waits for, and the results."""
         coroutine, waits_for = self._coroutine, self._waits_for
         try:
             while True:
@@ -93,9 +93,9 @@ class Paused(Generic[T]):
 
 
 def start(coroutine: Coroutine[Any, Any, T]) -> T | Paused[T]:
-    """Run to the first pause; returns the result, or what is left to await.
+    """Run a coroutine to its first pause; return its result, or the rest to await.
 
-    The coroutine must not ask for the current task before it pauses.
+    The coroutine must not access the current task before it pauses.
     """
     try:
         waits_for = coroutine.send(None)
@@ -106,18 +106,18 @@ def start(coroutine: Coroutine[Any, Any, T]) -> T | Paused[T]:
 
 
 DirectWrite = Callable[[bytes], bool]
-"""Writes frames now; False if their messages have to go through the server's `send`."""
+"""Writes frames immediately; returns False if their messages must go through the server's `send`."""
 
 _TEXT = b"\x81"
 
 
 def text_frame(text: bytes) -> bytes:
-    """An unfragmented text frame as a server sends it: without a mask (RFC 6455, 5.2)."""
+    """Return an unfragmented text frame as a server sends it: without a mask (RFC 6455, 5.2)."""
     return _frame_head(len(text)) + text
 
 
 def text_frames(begin: bytes, middles: Iterable[bytes | memoryview], end: bytes) -> bytes:
-    """The same of several texts that begin and end alike, one after the other: each is copied once."""
+    """Return the concatenated frames of texts with a common beginning and end; each text is copied once."""
     around = len(begin) + len(end)
     begins: dict[int, bytes] = {}
     parts: list[bytes | memoryview] = []
@@ -139,7 +139,7 @@ def _frame_head(length: int) -> bytes:
 
 
 def direct_write(send: Any) -> DirectWrite | None:
-    """The shorter way for an accepted socket, if its server and its extensions have one."""
+    """Return a function that writes to an accepted socket directly, if its server and its extensions permit it."""
     protocol = getattr(send, "__self__", None)
     if not isinstance(protocol, WebSocketsSansIOProtocol) or protocol.conn.extensions:
         return None
@@ -155,6 +155,6 @@ def direct_write(send: Any) -> DirectWrite | None:
 
 
 def writable(send: Any) -> asyncio.Event | None:
-    """What is set while the peer keeps up with what the server has for it, if the server tells."""
+    """Return an event that is set while the peer keeps up with the server's output; None if the server has none."""
     protocol = getattr(send, "__self__", None)
     return protocol.writable if isinstance(protocol, WebSocketsSansIOProtocol) else None

@@ -1,9 +1,9 @@
-"""The direct door: requests as clients write them are answered where uvicorn receives the bytes.
+"""The fast path: common requests are answered where uvicorn receives the bytes.
 
-A request that came whole, in one piece, on an idle connection needs no ASGI: not where its answer is in memory, and
-not where it has to wait for a thread. Its head is read strictly, and once for all requests that share it
-(`plain_heads`); whatever is unusual in any way goes on to uvicorn, unread and unchanged, and from there to the raw
-door. Both answer the same bytes. Knows uvicorn 0.54's `HttpToolsProtocol`; look at it again when that moves.
+A request that arrives complete, in one piece, on an idle connection bypasses ASGI, whether its answer is in memory or
+has to wait for a thread. Its head is parsed strictly, and once for all requests that share it (`plain_heads`). Any
+unusual request is passed on to uvicorn unchanged, and from there to the ASGI application (`asgi`). Both give the same
+bytes as answers. This module depends on uvicorn 0.54's `HttpToolsProtocol`; check it when uvicorn is upgraded.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ from jsonrpc.limits.memory import SMALL, RequestMemory, Share
 from jsonrpc.limits.turn import LoopTurn
 
 MAX_HEAD: Final = 2048
-"""Bytes of a head that is read here."""
+"""Maximal bytes of a head on the fast path."""
 
 _log: Final = logging.getLogger("jsonrpc")
 
@@ -42,44 +42,44 @@ _END: Final = b"\r\n\r\n"
 
 
 class Pages(Protocol):
-    """Pages for GET that can be shown at once."""
+    """Pages for GET that are available immediately."""
 
     def get(self, head: bytes) -> Reply | None:
-        """Return what a request gets, by its head without the empty line; None for any that is not plain."""
+        """Return the reply to a request by its head without the empty line; None for any unusual request."""
 
 
 class DirectProtocol(GuardedProtocol):
-    """uvicorn's protocol with the direct door before it. `heads` is set by a subclass."""
+    """uvicorn's protocol with the fast path in front of it. A subclass sets `heads`."""
 
     heads: RequestHeads
     whole: WholeRequests | None = None
-    """Is asked first, for requests whose heads were read here before."""
+    """Tried first, for requests whose heads were parsed here before."""
     pooled: Pooled | None = None
-    """Waits for what its other threads find; None: they are not asked. What they do not find is for `answering`."""
+    """Waits for the results of other threads; None disables them. Requests they cannot answer go to `answering`."""
     answering: Answering | None = None
-    """Gives the answers that have to wait; None: such requests go on to uvicorn."""
+    """Answers requests that have to wait; None: such requests are passed on to uvicorn."""
     pages: Pages | None = None
-    """What is answered to GET here, if anything."""
+    """Pages for GET requests, if any."""
     memory: RequestMemory | None = None
-    """Counts long answers that are not read yet, if that is limited."""
+    """Counts long answers that are not read yet, if they are limited."""
     stall_seconds = STALL_SECONDS
-    """So long a client may take for each part of a long answer that had to wait."""
+    """Seconds that a client may take for each part of a long answer that had to wait."""
     turn: LoopTurn | None = None
-    """Hears of each connection."""
+    """Is notified of each connection."""
     interpreter: Interpreter | None = None
-    """Hears of each answer that was given at once."""
+    """Is notified of each immediate answer."""
     current: Current | None = None
-    """Is asked before requests where other processes may have told of something; None: there are none."""
+    """Checked before requests if other processes may have announced events; None if there are none."""
     untold_paths: Container[bytes] = frozenset()
-    """Where requests come that ask for nothing of what they tell."""
+    """Paths whose requests do not depend on the events of other processes."""
     _all: ClassVar[Collection[object] | None] = None
     """The server's own set of its connections, HTTP and WebSocket."""
 
     @classmethod
     def open_connections(cls) -> int | None:
-        """Return how many HTTP connections this process has; None where none ever came to this door.
+        """Return the number of HTTP connections of this process; None if this protocol has had none.
 
-        May be called from any thread.
+        Can be called from any thread.
         """
         if cls._all is None:
             return None
@@ -89,19 +89,19 @@ class DirectProtocol(GuardedProtocol):
         super().__init__(*arguments, **options)
         DirectProtocol._all = self.connections
         self._http: HttpConnection | None = None
-        """The connection as of the last request."""
+        """The connection with the head of the last request."""
         self._known: Known | None = None
         """The head of that request."""
         self._before: Body | None = None
-        """The body of the request that is handed on, as long as that takes."""
+        """The body of the request that is passed on, while it is passed on."""
         self._is_awaited = False
-        """Whether an answer is on its way that has to wait; what comes behind its request waits for it."""
+        """Whether an answer is pending; later requests on the connection wait for it."""
         self._answered_at = 0.0
-        """When an answer was given here, by the loop's clock."""
+        """Time of the last answer given here, by the loop's clock."""
         self._number = 0 if self.pooled is None else self.pooled.number()
-        """By which native code tells it from other connections."""
+        """The number by which native code identifies this connection."""
         self._unread: Share | None = None
-        """What a long answer holds until it is read."""
+        """The memory share of a long answer until it is read."""
 
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -119,9 +119,9 @@ class DirectProtocol(GuardedProtocol):
             current.when_current(partial(self._go_on_at_head, data))
 
     def _waits(self, data: bytes) -> bool:
-        """Return whether a request begins that others may have told something for.
+        """Return whether the data starts a request that depends on events announced by other processes.
 
-        What a page shows at once, liveness for one, waits for nobody, and neither do interfaces of other things.
+        Pages that are available immediately, such as liveness, do not wait, and neither do unrelated interfaces.
         """
         if not self._is_at_rest():
             return False
@@ -131,7 +131,7 @@ class DirectProtocol(GuardedProtocol):
         return path not in self.untold_paths
 
     def _go_on_at_head(self, data: bytes, _is_current: bool) -> None:  # noqa: FBT001  # as it is called
-        """Take up what has waited until this process was where another one is."""
+        """Process the data that waited until this process had caught up with another one."""
         self._is_awaited = False
         if self.transport.is_closing():
             return
@@ -141,7 +141,7 @@ class DirectProtocol(GuardedProtocol):
             if self._is_at_rest():
                 self._go_on_after_answer()
             elif ends and not self._is_awaited:
-                super().shutdown()  # again: there was no request yet that it could be told to be the last
+                super().shutdown()  # repeated, because before there was no request to mark as the last one
         except STOP:
             raise
         except BaseException:
@@ -150,12 +150,12 @@ class DirectProtocol(GuardedProtocol):
             self.transport.abort()
 
     def _decide(self, data: bytes) -> None:
-        """Have a request answered whole, or take in what came."""
+        """Have a request answered as a whole, or process the data here."""
         if self.whole is None or not self._is_served(data, self.whole):
             self._receive(data)
 
     def _receive(self, data: bytes) -> None:
-        """Take in what was not answered whole."""
+        """Process data that was not answered as a whole."""
         if self._is_awaited:
             self._let_wait(data)
             return
@@ -170,7 +170,7 @@ class DirectProtocol(GuardedProtocol):
         self._pass_on(data)
 
     def _respond(self, data: bytes, known: Known, body: Body) -> None:
-        """Answer a whole request, now or later; one that is long uvicorn takes in as its client sends it."""
+        """Answer a complete request, now or later; a long body is passed on to uvicorn."""
         if self._answer(known, body):
             return
         if self.answering is None or len(body.text) > SMALL:
@@ -179,10 +179,10 @@ class DirectProtocol(GuardedProtocol):
             self._answer_later(self.answering, known, body)
 
     def _answer_later(self, answering: Answering, known: Known, body: Body) -> None:
-        """Begin an answer that has to wait."""
+        """Start an answer that has to wait."""
         self._is_awaited = True
         task = self.loop.create_task(self._see_to_answer(answering, known, body))
-        self.tasks.add(task)  # the server ends after them
+        self.tasks.add(task)  # the server waits for them before it ends
         task.add_done_callback(self.tasks.discard)
 
     async def _see_to_answer(self, answering: Answering, known: Known, body: Body) -> None:
@@ -191,13 +191,13 @@ class DirectProtocol(GuardedProtocol):
         except STOP:
             raise
         except BaseException:
-            # A native extension that panics raises no `Exception`. Nothing can follow on a connection that waits for
-            # an answer that does not come.
+            # A panic in a native extension is not an `Exception`. The connection is closed, because later requests
+            # would wait for an answer that never arrives.
             _log.exception("the direct door failed")
             self.transport.abort()
 
     async def _answer_in_time(self, answering: Answering, known: Known, body: Body) -> None:
-        """Wait for an answer and write it, unless the client has left; take up what came behind its request."""
+        """Wait for an answer and write it, unless the client has left; then continue with later requests."""
         connection = self._know(known)
         endpoint = known.endpoint
         reply = await answering.answer(endpoint, known.head, body, connection, missed=True)
@@ -211,7 +211,7 @@ class DirectProtocol(GuardedProtocol):
         self._go_on_after_answer()
 
     def _go_on_after_answer(self) -> None:
-        """Close after the last answer, or take up what came behind its request."""
+        """Close after the last answer, or continue with the requests that have arrived since."""
         if self.transport.is_closing():
             return
         if not self._keep_alive:
@@ -220,7 +220,7 @@ class DirectProtocol(GuardedProtocol):
             self._take_up()
 
     async def _write_in_parts(self, reply: Reply) -> None:
-        """Write a reply; who takes a part of a long one for too long is cut off."""
+        """Write a reply; cut off a client that takes too long for a part of it."""
         held, self._unread = self._unread, None
         start_of = head_of(reply, self.server_state.default_headers)
         part = b"%b%d\r\n\r\n%b" % (start_of, len(reply.body), reply.body[:PART])
@@ -241,12 +241,12 @@ class DirectProtocol(GuardedProtocol):
         self._wrote()
 
     def _let_wait(self, data: bytes) -> None:
-        """Take nothing more from the client until what came is taken up."""
+        """Stop reading from the client until the received data is processed."""
         self.flow.waiting = bytes(self.flow.waiting) + data
         self.flow.pause_reading()
 
     def _take_up(self) -> None:
-        """Take up what waited for an answer before it."""
+        """Process the data that waited for an earlier answer."""
         if not self.transport.is_closing():
             self.data_received(self._no_longer_waiting())
 
@@ -256,7 +256,7 @@ class DirectProtocol(GuardedProtocol):
         return waiting
 
     def _pass_on(self, data: bytes, body: Body | None = None) -> None:
-        """Leave bytes to uvicorn; with them goes the body of a whole request that was read here."""
+        """Pass bytes on to uvicorn, with the body of a complete request that was read here."""
         self._before = body
         super().data_received(data)
         self._before = None
@@ -284,7 +284,7 @@ class DirectProtocol(GuardedProtocol):
     @override
     def shutdown(self) -> None:
         if self._is_awaited:
-            # The last request that was read is the last that is answered.
+            # The last request that was read gets the last answer.
             self._keep_alive = False
             self.flow.waiting = b""
         else:
@@ -292,7 +292,7 @@ class DirectProtocol(GuardedProtocol):
 
     @override
     def timeout_keep_alive_handler(self) -> None:
-        """Close what is at rest for too long; answers that were given here did not move this timer."""
+        """Close an idle connection after the timeout. Answers given here do not restart uvicorn's timer."""
         if self._is_awaited:
             self._wait_for_request(self.timeout_keep_alive)
             return
@@ -303,7 +303,7 @@ class DirectProtocol(GuardedProtocol):
             super().timeout_keep_alive_handler()
 
     def _is_served(self, data: bytes, whole: WholeRequests) -> bool:
-        """Have a request answered without a look at it here; whether it was."""
+        """Have a request answered as a whole, without parsing it here; return whether that was possible."""
         if not self._is_at_rest():
             return False
         try:
@@ -311,7 +311,7 @@ class DirectProtocol(GuardedProtocol):
         except STOP:
             raise
         except BaseException:
-            # A native extension that panics raises no `Exception`.
+            # A panic in a native extension is not an `Exception`.
             _log.exception("the direct door failed")
             return False
         if response is None:
@@ -324,7 +324,7 @@ class DirectProtocol(GuardedProtocol):
         return True
 
     def _finish(self, data: bytes, response: bytes | None) -> None:
-        """Take what other threads have come to for a request: its response, or nothing."""
+        """Handle the result of other threads for a request: its response, or None."""
         self._is_awaited = False
         try:
             if self.transport.is_closing():
@@ -343,7 +343,7 @@ class DirectProtocol(GuardedProtocol):
             self.transport.abort()
 
     def _answer(self, known: Known, body: Body) -> bool:
-        """Answer a body if that can be done at once; whether it was."""
+        """Answer a body if that is possible immediately; return whether it was."""
         connection = self._know(known)
         endpoint = known.endpoint
         try:
@@ -356,7 +356,7 @@ class DirectProtocol(GuardedProtocol):
             else:
                 start_of, content = known.start(self.server_state.default_headers), answer
         except Exception:
-            # Who answers later meets it too, and has an answer even then.
+            # The later answer meets the same error, and has a reply even then.
             _log.exception("the direct door failed")
             return False
         if not self._has_room(len(content), connection):
@@ -366,7 +366,7 @@ class DirectProtocol(GuardedProtocol):
         return True
 
     def _show(self, data: bytes) -> bool:
-        """Answer with a page; say whether that was possible at once."""
+        """Answer with a page; return whether that was possible immediately."""
         whole = data.endswith(_END) and len(data) <= MAX_HEAD and data.count(_END) == 1
         if self.pages is None or not whole or not self._is_at_rest():
             return False
@@ -378,7 +378,7 @@ class DirectProtocol(GuardedProtocol):
         return True
 
     def _has_room(self, size: int, connection: HttpConnection) -> bool:
-        """Count an answer if it is long; False where it does not fit."""
+        """Count an answer if it is long; return False if it exceeds the memory limit."""
         if size <= SMALL or self.memory is None:
             return True
         share = Share(self.memory, lambda: connection.client)
@@ -397,7 +397,7 @@ class DirectProtocol(GuardedProtocol):
     def _know(self, known: Known) -> HttpConnection:
         """Return the connection with a request's own head: a browser sends requests of several pages on one.
 
-        Heads are remembered for all connections alike. None of them has an X-Forwarded-For header.
+        Heads are cached for all connections. None of them has an X-Forwarded-For header.
         """
         if self._http is not None and self._known is known:
             return self._http
@@ -409,7 +409,7 @@ class DirectProtocol(GuardedProtocol):
         return self._http
 
     def _is_at_rest(self) -> bool:
-        """Return whether nothing is being read or answered, or waits to be written."""
+        """Return whether no request is being read or answered, and no output is queued."""
         cycle: RequestResponseCycle | None = self.cycle  # None until the first one
         return (
             not self._reading
@@ -420,7 +420,7 @@ class DirectProtocol(GuardedProtocol):
         )
 
     def _write(self, response: bytes) -> None:
-        """Write a response, and wait for the next request: nothing lingers, and nothing waits behind it."""
+        """Write a response, and wait for the next request: no body and no later request is pending."""
         self.transport.write(response)
         if not self.flow.write_paused:
             self._was_read()

@@ -1,6 +1,6 @@
-"""Whose request is this? The key under which a rate limit counts a client.
+"""The key under which a rate limit counts a client.
 
-Addresses from headers are believed only as far as the operator's own proxies wrote them.
+Addresses in headers are trusted only as far as the operator's own proxies wrote them.
 """
 
 import ipaddress
@@ -13,15 +13,15 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _CLIENT_PREFIX_V6 = 64
-"""A customer gets at least this much of IPv6, so all of it is one client."""
+"""A customer gets at least this prefix of IPv6, so all of it counts as one client."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrustedProxies:
     """The proxies in front of the node.
 
-    Either `networks` (addresses or CIDR blocks of proxies), or `hops`: the number of proxies that
-    every request passes. With neither, the peer is the client.
+    Either `networks` (addresses or CIDR blocks of proxies), or `hops`: the number of proxies that every request
+    passes through. Without either, the peer is the client.
     """
 
     networks: tuple[Network, ...] = ()
@@ -29,33 +29,33 @@ class TrustedProxies:
 
     @classmethod
     def of(cls, *addresses: str, hops: int = 0) -> "TrustedProxies":
-        """From text, as settings have it: `10.0.0.0/8`, `192.0.2.7`."""
+        """Parse addresses and networks as in the settings: `10.0.0.0/8`, `192.0.2.7`."""
         return cls(tuple(ipaddress.ip_network(text, strict=False) for text in addresses), hops)
 
 
 _WITH_PORT: Final = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\](?::[0-9]{1,5})?|([0-9.]+):[0-9]{1,5})")
-"""An address in brackets, or an IPv4 address and a port; all others stand alone."""
+"""An address in brackets, or an IPv4 address with a port; other addresses have no port."""
 
 NO_PROXIES = TrustedProxies()
 
 
 _MAX_FORWARDED_FOR: Final = 1024
-"""Bytes at the end of an `X-Forwarded-For` that are read: proxies append, so theirs are the last."""
+"""Bytes at the end of `X-Forwarded-For` that are read. Proxies append, so their entries are the last."""
 
 
 def client_key(peer: str, forwarded_for: bytes, proxies: TrustedProxies) -> str:
-    """The client's address, or its /64 network where it is IPv6.
+    """Return the client's address, or its /64 network for IPv6.
 
     Args:
         peer: the address at the other end of the socket; may be empty (Unix socket).
-        forwarded_for: the `X-Forwarded-For` header, empty if there is none.
-        proxies: whose word is taken.
+        forwarded_for: the `X-Forwarded-For` header, empty if missing.
+        proxies: the trusted proxies.
     """
-    # What is remembered is short, and where nobody's word is taken nobody chooses it.
+    # The cached values are short, and without trusted proxies the client cannot choose them.
     if not (proxies.hops or proxies.networks):
         forwarded_for = b""
     elif len(forwarded_for) > _MAX_FORWARDED_FOR:
-        # The first address may be cut in two, so it is none.
+        # The first address may be cut off, so it is ignored.
         forwarded_for = forwarded_for[-_MAX_FORWARDED_FOR:].partition(b",")[2]
     return _client_key(peer, forwarded_for, proxies)
 
@@ -73,7 +73,7 @@ def _client_key(peer: str, forwarded_for: bytes, proxies: TrustedProxies) -> str
 
 
 def is_proxy(peer: str, proxies: TrustedProxies) -> bool:
-    """Whether a peer is one of the operator's proxies, so that it stands for many clients."""
+    """Return whether a peer is one of the operator's proxies, so that it stands for many clients."""
     return bool(proxies.networks) and _trusted(peer, proxies.networks)
 
 
@@ -83,9 +83,9 @@ def _trusted(text: str, networks: tuple[Network, ...]) -> bool:
 
 
 def _parse(text: str) -> Address | None:
-    """An address, with or without a port; IPv4 inside IPv6 counts as IPv4.
+    """Parse an address, with or without a port; an IPv4 address inside IPv6 counts as IPv4.
 
-    Strictly: `[::1].example` would else be taken for the proxy at `::1`.
+    Parsing is strict: otherwise `[::1].example` would be taken for the proxy at `::1`.
     """
     match = _WITH_PORT.fullmatch(text)
     try:
@@ -102,7 +102,7 @@ def _parse(text: str) -> Address | None:
 
 
 def _group(text: str) -> str:
-    """Unspecified: text that is no address is its own group, so it cannot escape the limit."""
+    """Unspecified: text that is not an address is its own group, so it cannot escape the limit."""
     address = _parse(text)
     if address is None:
         return text[:64]

@@ -1,7 +1,7 @@
-"""How many connections a process holds, in all and from one address, and who makes room when it is full.
+"""Limits on the connections of a process, in total and per address, and how a full process accepts new ones.
 
-A connection too many costs the oldest that waits for nothing; only where all are busy the new one is
-refused. Whoever holds connections belongs to the event loop's thread.
+For a connection beyond the limit, the oldest idle one is closed; if all are busy, the new one is refused. Everything
+here runs in the event loop's thread.
 """
 
 import logging
@@ -15,7 +15,7 @@ from jsonrpc.limits.client_address import NO_PROXIES, TrustedProxies, client_key
 from jsonrpc.limits.recurring import RecurringWarning
 
 MOST_LOOKED_AT: Final = 32
-"""Connections that are asked whether they are idle before a new one is refused."""
+"""Connections that are checked for being idle before a new one is refused."""
 
 _MAKES_ROOM: Final = "for a new one the oldest idle one is closed, or it is refused"
 
@@ -23,10 +23,10 @@ _log: Final = logging.getLogger("jsonrpc")
 
 
 class Held(Protocol):
-    """A connection as it is counted."""
+    """A counted connection."""
 
     def is_idle(self) -> bool:
-        """Whether nothing is lost when it is closed: it has no request on its way."""
+        """Return whether closing it loses nothing, because it has no request in progress."""
 
     def make_room(self) -> None:
         """Close now."""
@@ -34,14 +34,14 @@ class Held(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """Connections of a process, and how many of them one address may have."""
+    """Maximal number of connections of a process, and of one address."""
 
     most: int = 16_384
     of_address: int = 12_288
 
 
 class Connections:
-    """The connections of one process. A proxy that is trusted has no limit of its own: it brings many."""
+    """The connections of one process. A trusted proxy has no limit of its own, because it serves many clients."""
 
     def __init__(
         self,
@@ -52,21 +52,21 @@ class Connections:
         self.limits = limits
         self._proxies = proxies
         self._keys: dict[Held, str] = {}
-        """All of them, oldest first."""
+        """All connections, oldest first."""
         self._of: dict[str, dict[Held, None]] = {}
-        """Those of each address likewise. Text that is no address (a Unix socket) is not counted,
-        nor is a trusted proxy."""
+        """The connections of each address, oldest first. Unix sockets, which have no address, are not counted,
+        nor are trusted proxies."""
         self._flood = RecurringWarning(_log, clock)
 
     def __len__(self) -> int:
         return len(self._keys)
 
     def of(self, peer: str) -> int:
-        """Return how many an address has; of IPv6 its /64."""
+        """Return the number of connections of an address, for IPv6 of its /64."""
         return len(self._of.get(client_key(peer, b"", NO_PROXIES), ()))
 
     def enter(self, connection: Held, peer: str) -> bool:
-        """Count a new connection; False where there is no room and nobody to make it."""
+        """Count a new connection; return False if there is no place and no idle connection to close."""
         counted = peer and not is_proxy(peer, self._proxies)
         key = client_key(peer, b"", NO_PROXIES) if counted else ""
         own = self._of.get(key, {})
@@ -92,7 +92,7 @@ class Connections:
         return True
 
     def replace(self, old: Held, new: Held) -> None:
-        """Count another object for the same connection: it speaks another protocol now."""
+        """Replace the object of a connection, after a change of its protocol."""
         key = self._keys.get(old)
         if key is not None:
             self.leave(old)
@@ -100,7 +100,7 @@ class Connections:
             self._of.setdefault(key, {})[new] = None
 
     def leave(self, connection: Held) -> None:
-        """A connection has ended. It may do so twice."""
+        """Note that a connection has ended. Can be called twice."""
         key = self._keys.pop(connection, None)
         if key is None:
             return
@@ -110,7 +110,7 @@ class Connections:
             del self._of[key]
 
     def _make_room(self, candidates: dict[Held, None] | dict[Held, str]) -> bool:
-        """Close the oldest idle one of those that are looked at; the others go to the end."""
+        """Close the oldest idle connection among those checked; move the others to the end."""
         for connection in tuple(islice(candidates, MOST_LOOKED_AT)):
             if connection.is_idle():
                 self.leave(connection)

@@ -1,7 +1,7 @@
-"""The outbound side of one WebSocket: written at once when the peer keeps up, else queued.
+"""The outbound side of one WebSocket: messages are written immediately if the peer keeps up, else queued.
 
-The queue is bounded, and so is what waits at all sockets together; a peer that is too slow is closed
-with a reason and holds up nobody else. All of it belongs to the event loop's thread.
+The queue is bounded, and so is the total of all sockets. A peer that is too slow is closed with a reason and delays
+no other peer. Everything here runs in the event loop's thread.
 """
 
 import asyncio
@@ -19,19 +19,19 @@ from jsonrpc.limits.memory import UnreadMemory
 Send = Callable[[MutableMapping[str, Any]], Coroutine[Any, Any, None]]
 
 TRY_AGAIN_LATER: Final = 1013
-"""The close code for a reader that is too slow: clients connect again and resubscribe."""
+"""The close code for a slow reader, after which clients reconnect and resubscribe."""
 
 _TOO_SLOW: Final = "too slow: messages wait for too long"
 
 _MESSAGE_COST: Final = 64
-"""Bytes of memory that each message that waits needs besides its text."""
+"""Bytes of memory for each queued message in addition to its text."""
 
 _log: Final = logging.getLogger("jsonrpc")
 
 
 @dataclass(frozen=True, slots=True)
 class OutboundLimits:
-    """What may wait for one peer: messages, their bytes, and the seconds that one write may take."""
+    """Limits of one peer's queue: messages, their bytes, and the seconds that one write may take."""
 
     messages: int = 10_000
     bytes: int = 16_000_000
@@ -41,8 +41,8 @@ class OutboundLimits:
 class Connection:
     """Writes to one socket.
 
-    `send` is the server's; `abandon` is called when the socket cannot even be closed politely.
-    What waits is counted in `unread`, for the client that has the socket once it is open.
+    `send` is that of the server; `abandon` is called if the socket cannot be closed cleanly. Queued bytes are
+    counted in `unread`, for the client that owns the open socket.
     """
 
     def __init__(
@@ -60,43 +60,43 @@ class Connection:
         self._queue: deque[bytes] = deque()
         self._queued = 0
         self._in_hand = 0
-        """Bytes of the message that the server has to wait with."""
+        """Bytes of the message that the server is waiting to send."""
         self._at_server = 0
-        """Bytes that the server has written and the peer has not read, where there are too many."""
+        """Bytes that the server has written and the peer has not read, if there are too many of them."""
         self._writer: asyncio.Task[None] | None = None
         self._closed = False
         self._direct: DirectWrite | None = None
 
     def accepted(self, client: str = "") -> None:
-        """A client's socket is open: from now on the shorter way to its peer is known."""
+        """Note that a client's socket is open: from now on frames can be written directly."""
         self._client = client
         self._direct = direct_write(self._send)
 
     @property
     def closed(self) -> bool:
-        """Whether nothing more will be sent."""
+        """Whether nothing more is sent."""
         return self._closed
 
     def is_gone(self) -> bool:
-        """Whether nobody waits for answers: the peer has hung up, or was. May be asked in any thread."""
+        """Return whether the peer has disconnected or was closed. Can be called in any thread."""
         return self._closed or peer.is_gone(self._send)
 
     @property
     def writes_at_once(self) -> bool:
-        """Whether a frame can be written now: the peer keeps up, and the shorter way to it is known."""
+        """Whether a frame can be written immediately: the peer keeps up, and direct writing is possible."""
         return self._direct is not None and self._writer is None and not self._closed
 
     def write(self, frame: bytes) -> bool:
-        """Write a frame if it can be written now; whether it was."""
+        """Write a frame if that is possible immediately; return whether it was written."""
         return self.writes_at_once and self._direct is not None and self._direct(frame)
 
     @property
     def backlog(self) -> int:
-        """Messages that wait."""
+        """Number of queued messages."""
         return len(self._queue)
 
     def push(self, text: bytes) -> None:
-        """Send a text message: at once if the peer keeps up, else after those that wait."""
+        """Send a text message: immediately if the peer keeps up, else after the queued ones."""
         if self._closed:
             return
         if self._writer is not None:
@@ -107,7 +107,7 @@ class Connection:
         try:
             rest = delivery.start(self._send(_message(text)))
         except Exception:
-            # The server says so itself: its disconnect message is on the way.
+            # The server reports this itself, with a disconnect message.
             self._drop()
         else:
             if isinstance(rest, delivery.Paused):
@@ -115,7 +115,7 @@ class Connection:
                 self._writer = asyncio.get_running_loop().create_task(self._write(rest))
 
     def push_all(self, begin: bytes, middles: Sequence[bytes | memoryview], end: bytes) -> None:
-        """Send text messages that begin and end alike, in one piece if the peer keeps up."""
+        """Send text messages with a common beginning and end, in one write if the peer keeps up."""
         direct = self._direct
         around = len(middles) * (len(begin) + len(end))
         is_much = around + sum(map(len, middles)) > self._limits.bytes
@@ -128,15 +128,15 @@ class Connection:
                 self.push(b"".join((begin, middle, end)))
 
     async def drained(self) -> None:
-        """Return when nothing waits any more, or nothing will be sent."""
+        """Wait until the queue is empty or the connection is closed."""
         writer = self._writer
         if writer is not None and not self._closed:
             await asyncio.wait((writer,))
 
     async def flushed(self) -> None:
-        """Return when the peer has read nearly all, or nothing will be sent.
+        """Wait until the peer has read nearly everything, or the connection is closed.
 
-        A message of any length waits at the server as one, where the server does not tell of it.
+        If the server does not report this, a message of any length may still be in its buffer.
         """
         await self.drained()
         event = writable(self._send)
@@ -144,7 +144,7 @@ class Connection:
             await event.wait()
 
     async def close(self, code: int, reason: str) -> None:
-        """Close after what was sent already; what waits is dropped."""
+        """Close after the messages already sent; queued ones are dropped."""
         if self._closed:
             return
         self._drop()
@@ -155,19 +155,19 @@ class Connection:
         await self._say_goodbye(code, reason)
 
     def lose(self) -> None:
-        """The peer is gone: whatever waits is dropped."""
-        self._in_hand = 0  # a writer that has not begun cannot say so
+        """Note that the peer is gone; queued messages are dropped."""
+        self._in_hand = 0  # a writer that has not started cannot reset it
         self._drop()
         if self._writer is not None:
             self._writer.cancel()
 
     def wait_at_server(self, size: int) -> None:
-        """So much that the server has written waits for the peer, which is too much; or nothing any more."""
+        """Note that too many bytes wait at the server for the peer, or, with 0, none any more."""
         self._at_server = size
         self._count()
 
     def shed(self) -> int:
-        """Close the peer as one that is too slow, or cut it off where nothing is queued; return what waits on."""
+        """Close a peer that is too slow, or cut it off if its queue is empty; return the bytes still held."""
         _log.info("websocket closed: too much waits for slow readers, for this one most")
         if not self._queue:
             self._in_hand = self._at_server = 0
@@ -176,14 +176,14 @@ class Connection:
         return self._count()
 
     def _count(self) -> int:
-        """Have all that waits counted; return it."""
+        """Update the count of waiting bytes; return it."""
         queued = self._queued + _MESSAGE_COST * len(self._queue)
         size = queued + self._in_hand + self._at_server
         self._unread.count(self, self._client, size)
         return size
 
     def _hold(self, size: int) -> None:
-        """Count a message of so many bytes that the server has to wait with; or none any more."""
+        """Count the size of a message that the server is waiting to send; 0 for none."""
         self._in_hand = size
         self._count()
 
@@ -199,7 +199,7 @@ class Connection:
         self._count()
 
     async def _write(self, rest: delivery.Paused[None]) -> None:
-        """Finish a paused write and those that came after it; close the peer if it is too slow."""
+        """Finish a paused write and the queued messages; close the peer if it is too slow."""
         try:
             await self._within_limit(rest)
             self._hold(0)
@@ -220,14 +220,14 @@ class Connection:
             self._hold(0)
 
     async def _write_next(self) -> None:
-        """Have the server write the next message that waits, when it can."""
+        """Send the next queued message through the server."""
         text = self._next()
         self._hold(len(text))
         await self._within_limit(self._send(_message(text)))
         self._hold(0)
 
     def _write_waiting(self) -> bool:
-        """Write as many of the messages that wait as go in one piece, if the peer takes them now; whether it does."""
+        """Write queued messages in one piece, if the peer accepts them now; return whether it does."""
         event = writable(self._send)
         if self._direct is None or event is None or not event.is_set():
             return False
@@ -236,7 +236,7 @@ class Connection:
         texts = list(islice(self._queue, count))
         if not self._direct(delivery.text_frames(b"", texts, b"")):
             return False
-        # It may be closed by now: what was written may have been too much for the process.
+        # The connection may be closed by now, if this write exceeded the limit of the process.
         if not self._closed:
             for _ in texts:
                 self._next()
@@ -244,7 +244,7 @@ class Connection:
         return True
 
     def _next(self) -> bytes:
-        """Take the next message that waits."""
+        """Remove and return the next queued message."""
         text = self._queue.popleft()
         self._queued -= len(text)
         return text
@@ -254,7 +254,7 @@ class Connection:
             await write
 
     async def _say_goodbye(self, code: int, reason: str) -> None:
-        """Close; without a code where the server does not let us have it (daphne knows 1000)."""
+        """Close; without a code if the server does not accept ours (daphne knows 1000)."""
         close = {"type": "websocket.close"}
         for message in ({**close, "code": code, "reason": reason}, close):
             try:
@@ -274,5 +274,5 @@ class Connection:
 
 
 def _message(text: bytes) -> dict[str, Any]:
-    """Return what a server is given to send; text it wants decoded."""
+    """Return the ASGI message for a text, which the server expects decoded."""
     return {"type": "websocket.send", "text": text.decode()}
