@@ -17,7 +17,7 @@ from jsonrpc.errors import JsonRpcError
 class Batch:
     """The execution of one batch.
 
-    `room` is the number of bytes of results after which no more calls are executed; `expired` returns
+    `room` is the number of bytes of results after which no further calls are executed; `expired` returns
     whether the time limit has passed. Exceptions in `passing` are raised to the caller.
     """
 

@@ -1,4 +1,4 @@
-"""The words of go-ethereum's JSON-RPC server: what the C-Chain speaks."""
+"""The dialect of go-ethereum's JSON-RPC server, used by the C-Chain."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -17,7 +17,7 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class Geth:
-    """go-ethereum's server: positional params, an object is refused."""
+    """go-ethereum's server: positional params; an object is an error."""
 
     probes: Final = True
     content_types: Final = frozenset(
@@ -25,19 +25,19 @@ class Geth:
     )
     headers: Final = ((b"content-type", b"application/json"),)
 
-    # Not methods of their own: each call goes through these two.
+    # Aliases instead of methods, because each call goes through these two.
     read = staticmethod(envelope.read)
     identifier = staticmethod(envelope.valid_id)
 
     def is_notification(self, call: Call) -> bool:
-        """Whether a call wants no answer: it has no id, but is a call all the same."""
+        """Return whether a call gets no answer: it is a valid call without an id."""
         return not bytes(call.id) and call.jsonrpc == "2.0" and bool(call.method)
 
     def bind(self, params: Sequence[Param], raw: Raw) -> Sequence[Any]:
-        """Arguments from a JSON array; absent, null and `[]` are the same.
+        """Return arguments from a JSON array; absent, null and `[]` are the same.
 
         Raises:
-            JsonRpcError: -32602, in geth's words.
+            JsonRpcError: -32602, with geth's message.
         """
         values = None
         if raw:
@@ -52,37 +52,37 @@ class Geth:
         return bind_positional(params, values)
 
     def invalid_call(self, _call: Call) -> JsonRpcError:
-        """The words for a request without a method, or of another version."""
+        """Return the error for a request without a method, or of another version."""
         return errors.invalid_request()
 
     def unknown_method(self, name: str, _known: Mapping[str, object]) -> JsonRpcError:
-        """The text that client libraries look for."""
+        """Return the error for an unknown method, with the text that client libraries look for."""
         text = f"the method {name} does not exist/is not available"
         return JsonRpcError(errors.METHOD_NOT_FOUND, text)
 
     def success(self, identifier: bytes, result: bytes) -> bytes:
-        """An answer with a result."""
-        # Not by a format, which copies a long result several times.
+        """Return an answer with a result."""
+        # Joined, because formatting copies a long result several times.
         return b"".join((b'{"jsonrpc":"2.0","id":', identifier, b',"result":', result, b"}"))
 
     def failure(self, identifier: bytes, error: JsonRpcError) -> bytes:
-        """An answer with an error; `data` only where there is some."""
+        """Return an answer with an error; `data` is present only if there is any."""
         body: dict[str, object] = {"code": error.code, "message": error.message}
         if error.data is not errors.NO_DATA:
             body["data"] = error.data
         return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (identifier, _encode(body))
 
     def wrong_http_method(self, _method: str) -> str:
-        """The text of a 405."""
+        """Return the text of a 405."""
         return "method not allowed"
 
     def wrong_content_type(self, _content_type: str) -> str:
-        """The text of a 415."""
+        """Return the text of a 415."""
         return "invalid content type, only application/json is supported"
 
 
 def _out_of_range(raw: Raw) -> JsonRpcError:
-    """Name the argument that holds a number which no machine number can hold."""
+    """Return an error that names the argument with a number out of range."""
     if not bytes(raw).startswith(b"["):
         return errors.invalid_params("non-array args")
     readable = map(_is_readable, _raw_values.decode(raw))

@@ -1,6 +1,6 @@
-"""The words of avalanchego's JSON-RPC server: gorilla's json2 codec with the reference's own rules.
+"""The dialect of avalanchego's JSON-RPC server: gorilla's json2 codec with the reference's own rules.
 
-One call a body, params by name, and every error of a method has code -32000 (pchain.md 8.1).
+A body has one call, params are by name, and every error of a method has code -32000 (pchain.md 8.1).
 """
 
 import re
@@ -17,13 +17,13 @@ from jsonrpc.errors import JsonRpcError
 
 _SPACE: Final = b" \t\r\n"
 _TRAILING: Final = re.compile(r"trailing characters \(byte (\d+)\)")
-"""How the decoder says that a value has ended and something else follows; it counts from 1."""
+"""Matches the decoder's error for data after the first value; its byte position counts from 1."""
 
 _LONGEST_ECHO: Final = 16_384
-"""Bytes of the longest id, and of what else of a request, that come back: escaped they may be six times as many."""
+"""Bytes of the longest id, and of the rest of a request, that errors echo; escaping can make them six times as long."""
 
 _MOST_COLONS: Final = 64
-"""In a request whose names are looked at in any case: something is made of each of its members."""
+"""Maximal colons of a request whose names are matched in any case, because each member is decoded for that."""
 
 _NAMES: Final = ("jsonrpc", "method", "id", "params")
 _KINDS: Final = {b'"': "string", b"[": "array", b"{": "object", b"t": "bool", b"f": "bool"}
@@ -45,10 +45,10 @@ _encode: Final = msgspec.json.Encoder().encode
 class Gorilla:
     """avalanchego's server.
 
-    Unspecified: a batch is no request object and gets a parse error, as in the reference. An id that
-    is longer than anybody needs makes an invalid request, and long requests are not shown in errors.
-    Names of members are read in any case, as Go does, unless a request has a great many; of two that differ in case alone the one in lower
-    case counts, and there the last one.
+    Unspecified: a batch is not a request object and gets a parse error, as in the reference. An id longer than
+    the limit makes a request invalid, and errors do not show long requests. Names of members match in any case,
+    as in Go, unless a request has very many members. If two names differ only in case, the one in lower case
+    counts, and of several equal names the last one.
     """
 
     probes: Final = False
@@ -62,7 +62,7 @@ class Gorilla:
         """Read the first JSON value of a body: one call.
 
         Raises:
-            JsonRpcError: -32700, it is no request object; its data shows an empty one.
+            JsonRpcError: -32700, it is not a request object; the error's data shows an empty one.
         """
         first = body.lstrip(_SPACE)[:1]
         if first == b"[":
@@ -81,21 +81,21 @@ class Gorilla:
         return call
 
     def identifier(self, call: Call) -> bytes | None:
-        """The id to echo, of any JSON type; empty where there was none, or null; None for one that is too long."""
+        """Return the id to echo, of any JSON type; empty if missing or null; None if it is too long."""
         identifier = bytes(call.id)
         if len(identifier) > _LONGEST_ECHO:
             return None
         return b"" if identifier == envelope.NULL else identifier
 
     def is_notification(self, call: Call) -> bool:
-        """Whether a call wants no answer: without an id nothing is answered, not even errors."""
+        """Return whether a call gets no answer: without an id there is no answer, not even an error."""
         return self.identifier(call) == b""
 
     def bind(self, params: Sequence[Param], raw: Raw) -> Sequence[Any]:
-        """Arguments from a JSON object, or from an array that begins with one.
+        """Return arguments from a JSON object, or from an array that begins with one.
 
         Raises:
-            JsonRpcError: -32000, in avalanchego's words.
+            JsonRpcError: -32000, with avalanchego's message.
         """
         if not raw:
             return bind_named(params, {})
@@ -112,14 +112,14 @@ class Gorilla:
         return bind_named(params, members)
 
     def invalid_call(self, call: Call) -> JsonRpcError:
-        """The words for another version, or a request without a method."""
+        """Return the error for another version, or for a request without a method."""
         if call.jsonrpc == "2.0":
             return _ill_formed("")
         text = "jsonrpc must be 2.0"
         return JsonRpcError(errors.INVALID_REQUEST, text, _request_object(call))
 
     def unknown_method(self, name: str, known: Mapping[str, object]) -> JsonRpcError:
-        """The words of gorilla's registry; services and methods are named as in Go there."""
+        """Return the error of gorilla's registry, which shows services and methods with their Go names."""
         service, dot, method = name.partition(".")
         if dot and method[:1] != method[:1].lower():
             return _server_error("method must start with a non-uppercase letter")
@@ -130,26 +130,26 @@ class Gorilla:
         return _server_error(f"rpc: can't find {missing} {_quoted(shown)}")
 
     def success(self, identifier: bytes, result: bytes) -> bytes:
-        """An answer with a result; never an `error` member, not even null."""
+        """Return an answer with a result; it has no `error` member, not even null."""
         return _escaped(b'{"jsonrpc":"2.0","result":%b,"id":%b}\n' % (result, identifier))
 
     def failure(self, identifier: bytes, error: JsonRpcError) -> bytes:
-        """An answer with an error; `data` is always there, and null when there is none."""
+        """Return an answer with an error; `data` is always present, and null if the error has no data."""
         data = None if error.data is errors.NO_DATA else error.data
         body = _encode({"code": error.code, "message": error.message, "data": data})
         return _escaped(b'{"jsonrpc":"2.0","error":%b,"id":%b}\n' % (body, identifier))
 
     def wrong_http_method(self, method: str) -> str:
-        """The text of a 405."""
+        """Return the text of a 405."""
         return f"rpc: POST method required, received {method}"
 
     def wrong_content_type(self, content_type: str) -> str:
-        """The text of a 415; parameters of the type are not shown."""
+        """Return the text of a 415; parameters of the type are not shown."""
         return f"rpc: unrecognized Content-Type: {content_type.partition(';')[0]}"
 
 
 def _read_first(body: bytes) -> tuple[Call, bytes]:
-    """Read the first value of a body, and return its text too; what follows it is nobody's business."""
+    """Read the first value of a body, and return its text too; the rest of the body is ignored."""
     try:
         return _read_object(body), body
     except JsonRpcError as error:
@@ -167,7 +167,7 @@ def _read_object(text: bytes) -> Call:
 
 
 def _lacks_member(call: Call, text: bytes) -> bool:
-    """Return whether a call may have a member that was not seen for the case of its name; most calls have all."""
+    """Return whether a call may have a member whose name was not matched because of its case."""
     if text.count(b":") > _MOST_COLONS:
         return False
     if not (call.jsonrpc and call.method and call.id):
@@ -176,7 +176,7 @@ def _lacks_member(call: Call, text: bytes) -> bool:
 
 
 def _in_lower_case(text: bytes) -> bytes:
-    """Return a request object with the names of its members in lower case; anything else as it is."""
+    """Return a request object with the names of its members in lower case; anything else unchanged."""
     try:
         members = _any_members.decode(text)
     except msgspec.DecodeError:
@@ -186,7 +186,7 @@ def _in_lower_case(text: bytes) -> bytes:
 
 
 def _words_of(error: JsonRpcError, first: bytes) -> str:
-    """Return what the decoder says of a body; of one that ends too early in Go's words."""
+    """Return the decoder's error message for a body; for a truncated one that of Go."""
     if not isinstance(error.__cause__, msgspec.DecodeError):
         return error.message
     text = str(error.__cause__)
@@ -196,15 +196,15 @@ def _words_of(error: JsonRpcError, first: bytes) -> str:
 
 
 def _check_members(body: bytes) -> None:
-    """Find the member that kept a request object from being one, if there is any.
+    """Raise an error for the member that makes a request object invalid, if there is one.
 
     Raises:
-        JsonRpcError: -32700, version or method is no text.
+        JsonRpcError: -32700, the version or the method is not a string.
     """
     try:
         members = _members.decode(body)
     except msgspec.DecodeError:
-        return  # null, or a value with something behind it
+        return  # null, or a value followed by other data
     for name in ("jsonrpc", "method"):
         value = bytes(getattr(members, name))
         if value and value[:1] not in {b'"', b"n"}:
@@ -225,7 +225,7 @@ def _parse_error(text: str) -> JsonRpcError:
 
 
 def _request_object(call: Call) -> dict[str, object]:
-    """Return a request as the server shows it in errors about it; a long one as if it were empty."""
+    """Return a request as shown in the data of errors; a long one as if it were empty."""
     if len(call.jsonrpc) + len(call.method) + len(bytes(call.params)) > _LONGEST_ECHO:
         call = Call(id=call.id)
     null = Raw(envelope.NULL)
@@ -250,7 +250,7 @@ def _quoted(text: str) -> str:
 
 
 def _escaped(text: bytes) -> bytes:
-    r"""Write `<`, `>` and `&` as \u003c, \u003e and \u0026, which stand in strings only."""
+    r"""Write `<`, `>` and `&` as \u003c, \u003e and \u0026; in JSON they occur only inside strings."""
     for sign, escape in ((b"<", rb"\u003c"), (b">", rb"\u003e"), (b"&", rb"\u0026")):
         if sign in text:
             text = text.replace(sign, escape)

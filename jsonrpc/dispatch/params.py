@@ -1,6 +1,6 @@
-"""What a method takes: named parameters, each read by its own function, bound to arguments.
+"""Parameters of methods: named, each read by its own function, and bound to arguments.
 
-The grammar of single values (quantities, addresses) belongs to the chains.
+The chains define how single values (quantities, addresses) are parsed.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from jsonrpc.errors import INVALID_PARAMS, SERVER_ERROR, InvalidParam, JsonRpcEr
 
 
 class _Required:
-    """The type of `REQUIRED`: there is no default, not even None."""
+    """The type of `REQUIRED`: the parameter has no default, not even None."""
 
     @override
     def __repr__(self) -> str:
@@ -43,10 +43,10 @@ class Param:
 
 
 def bind_positional(params: Sequence[Param], values: Sequence[Any]) -> list[Any]:
-    """Arguments from a JSON array, checked from left to right as geth does.
+    """Bind a JSON array to arguments, checked from left to right as in geth.
 
     Raises:
-        JsonRpcError: -32602 with the place of the argument, counted from 0.
+        JsonRpcError: -32602 with the position of the argument, counted from 0.
     """
     arguments: list[Any] = []
     try:
@@ -71,10 +71,10 @@ def bind_positional(params: Sequence[Param], values: Sequence[Any]) -> list[Any]
 
 
 def bind_named(params: Sequence[Param], members: dict[str, Any]) -> list[Any]:
-    """Arguments from a JSON object: letter case is ignored, so are unknown names; null is absent.
+    """Bind a JSON object to arguments, ignoring letter case and unknown names; null counts as absent.
 
     Raises:
-        JsonRpcError: -32000; an argument that cannot be read is not named (pchain.md 8.1).
+        JsonRpcError: -32000; an unreadable argument is not named (pchain.md 8.1).
     """
     given = {name.lower(): value for name, value in members.items() if value is not None}
     arguments = []
@@ -93,7 +93,7 @@ def bind_named(params: Sequence[Param], members: dict[str, Any]) -> list[Any]:
 
 
 def unreadable_argument() -> JsonRpcError:
-    """The reference's one sentence for everything that is wrong with the form of params."""
+    """Return the reference's only error message for params of the wrong form."""
     return JsonRpcError(
         SERVER_ERROR,
         "couldn't unmarshal an argument. Ensure arguments are valid and properly formatted. "

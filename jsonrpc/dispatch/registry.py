@@ -1,7 +1,6 @@
-"""The table of contents of an interface: which methods there are, and what each one takes.
+"""The methods of an interface, with their parameters and options.
 
-Also the place where the errors of a chain become error objects: each registry has one function
-for that. How a call is executed is in `calls`.
+Each registry also has one function that turns the errors of its chain into error objects. `calls` executes calls.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,26 +13,26 @@ from jsonrpc.dispatch.params import Param
 from jsonrpc.errors import JsonRpcError, RegistrationError
 
 Handler = Callable[..., object]
-"""Takes the bound arguments, returns a value for JSON (or `Raw`), or raises."""
+"""Takes the bound arguments; returns a value for JSON (or `Raw`), or raises."""
 
 VectorHandler = Callable[[list[tuple[Any, ...]]], Sequence[object]]
-"""Takes the bound arguments of several calls, returns a result or an exception for each."""
+"""Takes the bound arguments of several calls; returns a result or an exception for each."""
 
 Gathers = Callable[[bytes], bool]
-"""Says by a call's params, as they came, whether it is worked off together with others that arrive meanwhile."""
+"""Returns, by a call's raw params, whether it is executed together with others that arrive meanwhile."""
 
 ErrorMapper = Callable[[Exception], JsonRpcError | None]
-"""Turns an error of the chain into an error object; None for one that nobody expected."""
+"""Turns an error of the chain into an error object; returns None for an unexpected error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One row of the table.
+    """One method of the interface.
 
-    `handler` answers one call, `vectorized` many at once; at least one of them is there.
-    `hot` methods may be tried on the event loop, `computes`: nothing but Python; `connection` methods take the connection first,
-    `client` methods the client's key; `gathers`: which calls wait for others of the method; `guard` refuses callers;
-    `untimed` methods have no time limit.
+    `handler` answers one call, `vectorized` several calls together; at least one of them is set.
+    `hot` methods may be tried on the event loop; `computes` marks those that only run Python code. `connection`
+    methods take the connection first, `client` methods the client's key. `gathers`: which calls wait for others of
+    the method; `guard` refuses callers; `untimed` methods have no time limit.
     """
 
     name: str
@@ -51,7 +50,7 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class MethodDescription:
-    """What a reader of the documentation wants to know of a method."""
+    """The description of a method for documentation."""
 
     name: str
     required: tuple[str, ...]
@@ -91,22 +90,22 @@ class MethodRegistry:
         """Add a method.
 
         Args:
-            name: as it stands in requests.
+            name: the name in requests.
             handler: called with one argument for each parameter.
             params: in their order; a required one may follow an optional one.
             hot: the handler may be tried on the event loop, where it raises one of the
                 dispatcher's `would_block` exceptions instead of waiting.
-            vectorized: answers consecutive calls of this method in a batch as one piece of work.
-            connection: the handler gets the connection as its first argument; over a door
+            vectorized: answers consecutive calls of this method in a batch together.
+            connection: the handler gets the connection as its first argument; over a transport
                 without one the method answers that notifications are not supported.
             client: the handler gets the key under which the client is counted as its first
-                argument (see `client_address`); "" where nobody knows it.
-            computes: the handler waits for nothing, nor lets go of the interpreter, so that only few
-                threads run such ones at once.
-            gathers: which calls, each a body of its own, are worked off together; else all of a method that is
-                vectorized and not hot, and none of another.
+                argument (see `client_address`); "" if it is unknown.
+            computes: the handler neither waits nor releases the interpreter, so that only few
+                threads run such handlers simultaneously.
+            gathers: which calls, each in its own body, are executed together; by default all calls of a method
+                that is vectorized and not hot, and none of other methods.
             guard: refuses callers that may not call the method. Calls that are answered together, or from memory
-                on the event loop, have no caller, so such methods cannot have one.
+                on the event loop, have no caller, so such methods cannot have a guard.
             untimed: a body with such a call has no time limit, because the call cannot be stopped. For methods of
                 development chains.
 
@@ -146,13 +145,13 @@ class MethodRegistry:
         params: Sequence[Param],
         vectorized: VectorHandler | None = None,
     ) -> None:
-        """Let other handlers, with parameters of their own, answer a method that is there."""
+        """Replace the handlers and parameters of an existing method."""
         self._methods[name] = replace(
             self._methods[name], handler=handler, params=tuple(params), vectorized=vectorized
         )
 
     def include(self, other: "MethodRegistry") -> None:
-        """Add every method of another registry; its error table is not taken over.
+        """Add every method of another registry, without its error function.
 
         Raises:
             RegistrationError: a name is taken already.
@@ -164,7 +163,7 @@ class MethodRegistry:
 
     @property
     def methods(self) -> Mapping[str, Method]:
-        """A live, read-only view of the table."""
+        """A live, read-only view of the methods."""
         return MappingProxyType(self._methods)
 
     def __iter__(self) -> Iterator[Method]:
@@ -177,7 +176,7 @@ class MethodRegistry:
         return len(self._methods)
 
     def describe(self) -> tuple[MethodDescription, ...]:
-        """One description for each method: for documentation, and for tests that walk the table."""
+        """Return a description of each method, for documentation and for tests."""
         return tuple(_description(method) for method in self)
 
 

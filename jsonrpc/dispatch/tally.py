@@ -1,7 +1,7 @@
-"""Counts pieces of work by name: how many, how long they took, which errors they ended with.
+"""Counters of pieces of work by name: their number, durations, and errors.
 
-It is told of every call, tens of thousands a second, so each thread counts in lists of its own and
-no lock is taken. Whoever wants to know adds them up with `read`; how figures are shown is elsewhere.
+Tens of thousands of calls are counted per second, so each thread counts in its own lists without a lock. `read` adds
+them up; the figures are displayed elsewhere.
 """
 
 import math
@@ -13,51 +13,51 @@ from typing import Final, NamedTuple, Protocol
 BOUNDS: Final = (
     0.00005, 0.0002, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5, 10.0,
 )  # fmt: skip
-"""Upper bounds of the ranges in which durations are counted, in seconds; one more is above all."""
+"""Upper bounds of the ranges of durations in seconds; an additional range is above all of them."""
 
 
 Code = int | str
-"""What an error is known by; 0 stands for no error."""
+"""The code of an error; 0 means no error."""
 
 
 class Durations(NamedTuple):
-    """How long the pieces of work of one name took."""
+    """Durations of the pieces of work with one name."""
 
     counts: tuple[int, ...]
-    """How many in each range: up to the first bound, the second, …, and above the last one."""
+    """Number in each range: up to the first bound, the second, …, and above the last one."""
     seconds: float
-    """Of all together."""
+    """Sum of all durations."""
 
     @property
     def number(self) -> int:
-        """How many there were."""
+        """Number of all pieces of work."""
         return sum(self.counts)
 
 
 class Totals(NamedTuple):
-    """What was counted."""
+    """The counts of all threads."""
 
     durations: dict[str, Durations]
     errors: dict[tuple[str, Code], int]
-    """How many ended with an error, by name and code."""
+    """Number of errors, by name and code."""
 
 
 class Observe(Protocol):
-    """What a tally is told by."""
+    """The function that counts in a tally."""
 
     def __call__(self, name: str, seconds: float, code: Code = 0, count: int = 1, /) -> None:
-        """Count pieces of work that are over, each so long; a code that is not 0 or empty counts as an error."""
+        """Count pieces of work with the duration of each; a code that is not 0 or empty counts as an error."""
 
 
 class _Table:
-    """What one thread has counted; written by that thread only."""
+    """The counts of one thread, which only that thread writes."""
 
     __slots__ = ("errors", "rows", "thread")
 
     def __init__(self, thread: threading.Thread | None = None) -> None:
         self.thread = thread
         self.rows: dict[str, list[float]] = {}
-        """By name: how many in each range, and the seconds of all."""
+        """By name: the numbers in each range, and the sum of durations."""
         self.errors: dict[tuple[str, Code], int] = {}
 
     def add(self, other: "_Table") -> None:
@@ -74,7 +74,7 @@ class _Table:
 
 
 class _Own(threading.local):
-    """The present thread's table, taken apart: each thread that comes by gets its own."""
+    """The current thread's table, unpacked; each thread gets its own."""
 
     def __init__(self, enrol: Callable[[], _Table]) -> None:
         table = enrol()
@@ -83,7 +83,7 @@ class _Own(threading.local):
 
 
 class Tally:
-    """Counts from any thread. Names and codes must be few: each one is kept for ever."""
+    """Counts from any thread. Names and codes must be few, because none is ever removed."""
 
     def __init__(self, bounds: Sequence[float] = BOUNDS) -> None:
         self.bounds: Final = tuple(map(float, bounds))
@@ -94,7 +94,7 @@ class Tally:
         """Counts a piece of work, in a fifth of a microsecond."""
 
     def read(self) -> Totals:
-        """Return what all threads have counted so far."""
+        """Return the counts of all threads so far."""
         with self._lock:
             self._retire()
             total = _Table()
@@ -107,13 +107,13 @@ class Tally:
         return Totals(durations, total.errors)
 
     def reset(self) -> None:
-        """Begin anew, in a process that was forked: its parent shows what was counted before."""
-        self._lock = threading.Lock()  # a thread that is not here may have held the old one
+        """Restart from zero in a forked process, because its parent reports the earlier counts."""
+        self._lock = threading.Lock()  # a thread of the parent may have held the old one
         for table in (self._retired, *self._tables):
             table.clear()
 
     def _observer(self) -> Observe:
-        """Return a function that has at hand all that it needs: looking things up would double its time."""
+        """Return a function with everything it needs in its closure, because lookups would double its time."""
         own = _Own(self._enrol)
         bounds = self.bounds
         first = bounds[0] if bounds else math.inf
@@ -140,7 +140,7 @@ class Tally:
         return table
 
     def _retire(self) -> None:
-        """Keep what threads counted that have ended, but not their tables."""
+        """Keep the counts of threads that have ended, but not their tables."""
         for table in self._tables.copy():
             if table.thread is not None and not table.thread.is_alive():
                 self._retired.add(table)

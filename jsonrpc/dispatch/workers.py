@@ -1,4 +1,4 @@
-"""Threads for calls that may wait: bounded in number, in what waits for them, and to who still waits."""
+"""Threads for calls that may wait, with limits on their number and their queue; abandoned jobs are dropped."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ def _nothing() -> None:
 
 
 class _Job(NamedTuple):
-    """What runs in a thread, and whom its result is for."""
+    """A job for a thread, and the future for its result."""
 
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
@@ -31,24 +31,23 @@ class _Job(NamedTuple):
 
 
 class TimeLimit(NamedTuple):
-    """A time limit that the work may lift after it has begun."""
+    """A time limit that the work may lift after it has started."""
 
     seconds: float
     is_lifted: Callable[[], bool]
-    """Asked when the time has passed."""
+    """Called when the time has passed."""
 
     def expire(self, future: "asyncio.Future[Any]") -> None:
-        """Raise `TimeoutError` for the waiter, unless the limit is lifted."""
+        """Raise `TimeoutError` for the waiting caller, unless the limit is lifted."""
         if not self.is_lifted():
             _settle(future, None, TimeoutError())
 
 
 class Workers:
-    """A thread pool that all doors of a process share.
+    """A thread pool shared by all transports of a process.
 
-    `threads` run at once and `queue` more may wait; `after` is called in the thread after each
-    job, where a framework puts its database connections in order. A job for which nobody waits any
-    more before it has begun is forgotten.
+    `threads` jobs run simultaneously and `queue` more may wait. `after` is called in the thread after each job, for
+    example to clean up database connections. A job whose caller stops waiting before it has started is dropped.
     """
 
     def __init__(
@@ -58,23 +57,23 @@ class Workers:
         self._threads = threads
         self._most = threads + queue
         self._busy = 0
-        """Threads that run jobs, or are about to."""
+        """Threads that run jobs, or are about to start one."""
         self._waiting: OrderedDict[int, _Job] = OrderedDict()
-        """Jobs that have not begun, oldest first."""
+        """Jobs that have not started, oldest first."""
         self._after = after
         self._tickets = itertools.count()
         self._pending: dict[int, float] = {}
-        """When each job came, by the monotonic clock, oldest first."""
+        """Arrival times of the jobs by the monotonic clock, oldest first."""
         self._lock = threading.Lock()
         self._is_closed = False
 
     @property
     def pending(self) -> int:
-        """Jobs that run or wait."""
+        """Number of jobs that run or wait."""
         return len(self._pending)
 
     def longest_seconds(self) -> float:
-        """For how long the oldest job has been running or waiting; 0 when there is none."""
+        """Return for how long the oldest job has been running or waiting; 0 without jobs."""
         with self._lock:
             oldest = next(iter(self._pending.values()), None)
         return 0.0 if oldest is None else time.monotonic() - oldest
@@ -89,12 +88,12 @@ class Workers:
         """Run a job in a thread and wait for its result.
 
         Raises:
-            Overloaded: too many jobs wait already, or the threads are to end.
-            TimeoutError: the result did not come within the limit, in seconds; a job that has begun
+            Overloaded: too many jobs wait already, or the pool is closed.
+            TimeoutError: the result did not arrive within the limit, in seconds; a job that has started
                 continues.
         """
         loop = asyncio.get_running_loop()
-        # A bare future and a bare timer: this is the way of every call that is not hot.
+        # A bare future and a bare timer, because every call that is not hot takes this path.
         future: asyncio.Future[T] = loop.create_future()
         ticket = self._enter(_Job(loop, future, partial(job, *args, **kwargs)))
         timer = None
@@ -112,7 +111,7 @@ class Workers:
                 timer.cancel()
 
     def _enter(self, job: _Job) -> int:
-        """Let a job wait for its turn; returns its ticket."""
+        """Queue a job; return its ticket."""
         with self._lock:
             if self._is_closed or len(self._pending) >= self._most:
                 raise Overloaded
@@ -126,13 +125,13 @@ class Workers:
         return ticket
 
     def _withdraw(self, ticket: int) -> None:
-        """Forget a job that has not begun, and all that it holds."""
+        """Drop a job that has not started, and everything that it holds."""
         with self._lock:
             if self._waiting.pop(ticket, None) is not None:
                 del self._pending[ticket]
 
     def _work_off(self) -> None:
-        """Run jobs, the oldest first, until none waits."""
+        """Run jobs, oldest first, until none waits."""
         while (taken := self._take()) is not None:
             ticket, job = taken
             result: Any = None
@@ -156,7 +155,7 @@ class Workers:
             return None
 
     def close(self) -> None:
-        """Take no more jobs; those that wait are refused, those that run are left to end."""
+        """Accept no further jobs; refuse waiting ones, and let running ones finish."""
         with self._lock:
             self._is_closed = True
             refused = list(self._waiting.values())
@@ -169,13 +168,13 @@ class Workers:
 
 
 def _tell(job: _Job, result: object, failure: BaseException | None) -> None:
-    """Wake a job's waiter, from any thread. A loop that was closed meanwhile has nobody who waits."""
+    """Wake a job's caller, from any thread. If its event loop is closed, there is no caller to wake."""
     with contextlib.suppress(RuntimeError):
         job.loop.call_soon_threadsafe(_settle, job.future, result, failure)
 
 
 def _settle(future: asyncio.Future[Any], result: object, failure: BaseException | None) -> None:
-    """Wake the waiter, unless it has given up."""
+    """Set the result for the caller, unless it has given up."""
     if future.done():
         return
     if failure is None:
@@ -185,17 +184,17 @@ def _settle(future: asyncio.Future[Any], result: object, failure: BaseException 
 
 
 LOOK_SECONDS: Final = 0.005
-"""So often at most the client is looked for: that costs as much as a small call."""
+"""Minimal seconds between checks of the client's connection, because a check costs as much as a small call."""
 
 
 class Gone(Exception):
-    """The client has hung up."""
+    """The client has disconnected."""
 
 
 class Waiting:
-    """A client that waits for an answer until a time by the clock.
+    """A client that waits for an answer until a deadline of the clock.
 
-    Whether it has hung up its connection says, if it can (see `HttpConnection`).
+    Its connection tells whether it has disconnected, if the connection can (see `HttpConnection`).
     """
 
     def __init__(self, connection: object, end: float, clock: Callable[[], float]) -> None:
@@ -205,10 +204,10 @@ class Waiting:
         self._next_look = -math.inf
 
     def is_over(self) -> bool:
-        """Return whether the time has passed.
+        """Return whether the deadline has passed.
 
         Raises:
-            Gone: the client has hung up.
+            Gone: the client has disconnected.
         """
         now = self._clock()
         if self._is_gone is not None and now >= self._next_look:
@@ -218,9 +217,9 @@ class Waiting:
         return now > self._end
 
     def lift(self) -> None:
-        """Wait for any time from now on."""
+        """Remove the deadline."""
         self._end = math.inf
 
     def is_late(self) -> bool:
-        """Return whether the time has passed for an answer that is ready."""
+        """Return whether the deadline has passed, for an answer that is ready."""
         return self._clock() > self._end

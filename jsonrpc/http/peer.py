@@ -1,6 +1,6 @@
-"""Who is behind a server's `send`: whether the peer has hung up, and what to cut it off by.
+"""The peer behind a server's `send`: whether it has disconnected, and how to cut it off.
 
-uvicorn's `send` is a method of what has the transport. Of another server's peers nothing is known.
+uvicorn's `send` is a method of the object with the transport. For other servers nothing is known about the peer.
 """
 
 import asyncio
@@ -9,30 +9,30 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 _HUNG_UP: Final = getattr(select, "POLLRDHUP", 0)
-"""A peer that sends no more, which Linux tells though there is something left to read. Elsewhere only
-a connection that is over in both directions is told."""
+"""Flag for a peer that has stopped sending, which Linux reports even if there is unread data. Other systems report
+only a connection that has ended in both directions."""
 
 
 def transport_of(send: Any) -> Any:
-    """Return the transport by which a server sends; None if it does not show it."""
+    """Return the transport by which a server sends; None if the server does not expose it."""
     return getattr(getattr(send, "__self__", None), "transport", None)
 
 
 def is_gone(send: Any) -> bool:
-    """Return whether the peer has hung up, so that nobody waits for an answer. In any thread.
+    """Return whether the peer has disconnected. Can be called in any thread.
 
-    The kernel is asked: the event loop hears of it only when it has read what came before.
+    It asks the kernel, because the event loop notices only after it has read the earlier data.
     """
     transport = transport_of(send)
     return transport is not None and has_hung_up(transport)
 
 
 def has_hung_up(transport: Any) -> bool:
-    """Return whether the peer of a transport has, as `is_gone` does.
+    """Return whether the peer of a transport has disconnected, like `is_gone`.
 
-    Unspecified: a client that ends its side of the connection after a request, and waits for the answer,
-    is taken for one that has hung up. Go's server answers it. No system can tell the two apart before
-    something is written, and then calls would be executed to the end for everybody who has left.
+    Unspecified: a client that closes its sending side after a request, and waits for the answer, counts as
+    disconnected. Go's server answers it. No system can distinguish the two cases before something is written, and
+    otherwise calls would be executed to the end for every client that has left.
     """
     if transport.is_closing():
         return True
@@ -43,15 +43,15 @@ def has_hung_up(transport: Any) -> bool:
     try:
         poll.register(socket, _HUNG_UP)
     except ValueError:
-        return True  # it was closed since
+        return True  # it was closed in the meantime
     return bool(poll.poll(0))
 
 
 @dataclass(frozen=True, slots=True)
 class LeastRate:
-    """A peer takes `rate` bytes a second of what waits for it, over each `seconds`.
+    """A peer must read at least `rate` bytes per second of the queued output, on average over `seconds`.
 
-    The slowest line that anybody has is several times as fast.
+    The slowest network connections in use are several times as fast.
     """
 
     rate: int = 1_024
@@ -59,7 +59,7 @@ class LeastRate:
 
 
 class WriteWatch:
-    """Looks after one connection while more waits for its peer than should."""
+    """Watches one connection while too much output is queued for its peer."""
 
     def __init__(self, transport: asyncio.Transport, least: LeastRate) -> None:
         self._transport = transport
@@ -67,20 +67,20 @@ class WriteWatch:
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
-        """Begin a span of time, in which nothing else may be written."""
+        """Start an interval in which nothing else may be written."""
         least = self._least
         waiting = self._transport.get_write_buffer_size()
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(least.seconds, self._look, waiting)
 
     def stop(self) -> None:
-        """The peer has read on, or is gone."""
+        """Stop, because the peer has read on or is gone."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def _look(self, before: int) -> None:
-        """Cut the connection off if its peer has taken too little."""
+        """Cut off the connection if its peer has read too little."""
         taken = before - self._transport.get_write_buffer_size()
         if taken < max(1, self._least.rate * self._least.seconds):
             self._transport.abort()

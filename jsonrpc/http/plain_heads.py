@@ -1,6 +1,6 @@
-"""Heads of requests as clients write them: read strictly, and once for all requests that share one.
+"""Strict parsing of common request heads, once for all requests that share one.
 
-Whatever is unusual in a head in any way is for a whole parser to judge.
+A head that is unusual in any way is left to a complete parser.
 """
 
 import re
@@ -14,29 +14,29 @@ from jsonrpc.dispatch.gate import Reply, RequestHead
 from jsonrpc.http.replies import Endpoint
 
 _HEADS: Final = 4096
-"""Heads that are remembered: clients repeat theirs, but for the length of the body."""
+"""Number of cached heads. Clients repeat theirs, except for the length of the body."""
 
 _HEADER: Final = re.compile(rb"([A-Za-z0-9-]+): ?([\x21-\x7e]+(?: [\x21-\x7e]+)*)")
-"""A header as clients write it."""
+"""A header in the usual format."""
 
 CHANGING: Final = frozenset({b"transfer-encoding", b"expect", b"upgrade", b"connection"})
-"""Headers that change what follows; a `connection` that is kept alive does not."""
+"""Headers that change the meaning of the following bytes, except for a `connection` that is kept alive."""
 
 _REFUSED: Final = CHANGING | {b"x-forwarded-for"}
-"""These, and what may stand more than once."""
+"""Those headers, and one that may occur several times."""
 
 Headers = Sequence[tuple[bytes, bytes]]
 """Names and values."""
 
 
 class Known:
-    """What a head says, and with what answers to it begin.
+    """A parsed head, and the beginning of the answers to it.
 
     Args:
-        text: It, as it came.
-        endpoint: Which interface is asked.
+        text: The bytes of the head.
+        endpoint: The requested interface.
         head: The request without its peer.
-        length: Bytes of the body.
+        length: Number of bytes of the body.
     """
 
     __slots__ = ("_defaults", "_start", "_text", "endpoint", "head", "length")
@@ -50,10 +50,10 @@ class Known:
         self._start = b""
 
     def start(self, defaults: Headers) -> bytes:
-        """Return the beginning of an answer that is JSON, up to the number of its bytes.
+        """Return the beginning of a JSON answer, up to its content length.
 
         Args:
-            defaults: The server's own headers: the same object as long as they are the same.
+            defaults: The server's own headers; the same object as long as they do not change.
         """
         if self._defaults is not defaults:
             reply = self.endpoint.gate.accept(self.head, b"")
@@ -68,10 +68,10 @@ class Known:
 
 
 class RequestHeads:
-    """Reads heads for the endpoints at their paths."""
+    """Parses heads for endpoints by their paths."""
 
     def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
-        # A limit of requests must be asked for each one, which can take time: not here.
+        # Endpoints with a rate limit are excluded, because checking it may have to wait.
         self._endpoints = {
             path.encode(): endpoint
             for path, endpoint in endpoints.items()
@@ -80,7 +80,7 @@ class RequestHeads:
         self.read = lru_cache(maxsize=_HEADS)(self._read)
 
     def _read(self, text: bytes) -> Known | None:
-        """Read a head without its empty line; None for anything that is not plain."""
+        """Parse a head without its empty line; return None for anything unusual."""
         line, *lines = text.split(b"\r\n")
         method, _, rest = line.partition(b" ")
         path, _, version = rest.partition(b" ")
@@ -98,7 +98,7 @@ class RequestHeads:
 
 
 def head_of(reply: Reply, defaults: Headers) -> bytes:
-    """Return a reply's head as uvicorn writes the raw door's, up to the number of its bytes."""
+    """Return a reply's head exactly as uvicorn writes it, up to the content length."""
     content = [STATUS_LINE[reply.status]]
     for name, value in (*defaults, *reply.headers):
         content += (name, b": ", value, b"\r\n")
@@ -106,14 +106,14 @@ def head_of(reply: Reply, defaults: Headers) -> bytes:
 
 
 def ending(response: bytes) -> bytes:
-    """Return a whole response as one after which nothing follows on its connection."""
+    """Return a complete response with the header that closes its connection."""
     return response.replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n", 1)
 
 
 def read_headers(
     lines: Iterable[bytes], refused: Collection[bytes] = _REFUSED
 ) -> dict[bytes, bytes] | None:
-    """Return headers by their names in lower case; None where one is not plain, is double, or is refused."""
+    """Return headers by their names in lower case; None if one is unusual, repeated, or refused."""
     headers: dict[bytes, bytes] = {}
     for one in lines:
         match = _HEADER.fullmatch(one)

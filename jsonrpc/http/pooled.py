@@ -1,4 +1,4 @@
-"""Requests whose responses native code finds in threads of its own, and the connections that wait for them."""
+"""Requests that native code answers in its own threads, and the connections that wait for the responses."""
 
 import asyncio
 import itertools
@@ -11,50 +11,50 @@ from jsonrpc.http.replies import WholeRequests
 _log: Final = logging.getLogger("jsonrpc")
 
 Take = Callable[[bytes | None], None]
-"""Takes a response, or hears that there is none."""
+"""Receives a response, or None if there is no response."""
 
 
 class Pooled:
-    """Who waits for responses of one interface. Belongs to one event loop at a time.
+    """The connections that wait for responses of one interface. Belongs to one event loop at a time.
 
     Args:
-        whole: Has them.
+        whole: Provides the responses.
     """
 
     def __init__(self, whole: WholeRequests) -> None:
         self._whole = whole
         self._numbers = itertools.count(1)
         self._loop: asyncio.AbstractEventLoop | None = None
-        """The one that hears of them."""
+        """The event loop that is notified of responses."""
         self._waiting: dict[int, Take] = {}
 
     def number(self) -> int:
-        """Return the number of another connection."""
+        """Return a new connection number."""
         return next(self._numbers)
 
     def wait(self, loop: asyncio.AbstractEventLoop, connection: int, take: Take) -> None:
-        """Have a response taken that was asked for just now.
+        """Register a connection for the response to the request that it has just made.
 
         Args:
-            loop: The running one.
-            connection: The number under which it was asked for.
-            take: Is called on the loop.
+            loop: The running event loop.
+            connection: The number used in the request.
+            take: Called on the loop with the response.
         """
         if self._loop is not loop:
             number = self._whole.fileno()
             assert number is not None, "something was asked for"
             loop.add_reader(number, self._hand_out)
             self._loop = loop
-            self._waiting.clear()  # nobody runs the loop of those any more
+            self._waiting.clear()  # their event loop no longer runs
         self._waiting[connection] = take
 
     def _hand_out(self) -> None:
         for connection, response in self._whole.finished():
-            # What a loop before this one has left nobody waits for.
+            # There may be responses for connections of an earlier event loop, which no longer wait.
             take = self._waiting.pop(connection, None)
             try:
                 if take is not None:
                     take(response)
             except Exception:
-                # Others wait for what was found with it, and will not be told again.
+                # The remaining responses must still be delivered, because there is no second notification.
                 _log.exception("a response that was found was not taken")

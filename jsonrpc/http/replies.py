@@ -1,7 +1,7 @@
-"""What a request over HTTP gets, as values: shared by every HTTP door.
+"""Replies to HTTP requests as values, shared by every HTTP transport.
 
-A door reads the head, asks `screen`, reads the body, asks `charge`, has the body answered and
-hands out what `reply` says. ASGI is in `asgi`, Django in `ninja_door`.
+A transport reads the head, calls `screen`, reads the body, calls `charge`, has the body answered and sends the
+result of `reply`. `asgi` is the ASGI transport; `respond` serves Django.
 """
 
 import logging
@@ -32,63 +32,62 @@ _DEFAULTS = GateConfig()
 _GZIP_WANTED = re.compile(rb"\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))")
 
 _LONG = 65_536
-"""Bytes of an answer that takes longer to compress, 10 ns each, than the event loop should be held up."""
+"""Bytes of an answer whose compression, at 10 ns per byte, would block the event loop for too long."""
 
 _GZIP = 31
 """The window size that makes zlib write the gzip format."""
 
 GZIPPED = ((b"content-encoding", b"gzip"), (b"vary", b"accept-encoding"))
-"""Headers of a body that is compressed so."""
+"""Headers of a compressed body."""
 
 
 class WholeRequests(Protocol):
-    """Answers requests that came whole, head and body, if it can; it counts and tells of what it has answered."""
+    """Answers complete requests, head and body, if it can, and counts and reports them."""
 
     def keep_head(
         self, head: bytes, length: int, longest: int, start: bytes, defaults: object
     ) -> None:
-        """Remember a head without its empty line.
+        """Cache a head without its empty line.
 
         Args:
-            head: As it came.
-            length: Bytes of its body.
-            longest: Bytes of an answer that needs no thought: it is neither compressed nor counted.
-            start: How such an answer begins, up to the number of its bytes.
-            defaults: The server's own headers; it is true as long as they are this object.
+            head: The bytes of the head.
+            length: Number of bytes of its body.
+            longest: Bytes of the longest answer that is neither compressed nor counted.
+            start: The beginning of such an answer, up to its content length.
+            defaults: The server's own headers. The head is valid as long as they are the same object.
         """
 
     def serve(self, data: bytes, defaults: object, connection: int) -> bytes | None:
-        """Return the whole response to a request, None for all that it does not know.
+        """Return the complete response to a request, or None for an unknown one.
 
-        An empty one: another thread finds it, and `finished` has it when there is something to read from `fileno`.
+        An empty response means that another thread computes it; `finished` returns it when `fileno` is readable.
 
         Args:
             data: The request.
             defaults: The server's own headers.
-            connection: The number of the one on which it came; 0: where nobody waits for other threads.
+            connection: The number of its connection; 0 if the caller does not wait for other threads.
         """
 
     def fileno(self) -> int | None:
-        """Return what can be read from when `finished` has something; None before the first empty response."""
+        """Return the file descriptor that is readable when `finished` has results; None before it is needed."""
 
     def finished(self) -> Sequence[tuple[int, bytes | None]]:
-        """Return what other threads have come to, by connection: the response, None where they do not know it."""
+        """Return the results of other threads by connection: the response, or None for an unknown request."""
 
 
 class WholeFrames(Protocol):
-    """Answers frames of WebSockets that are whole messages, if it can; it tells of what it has answered."""
+    """Answers WebSocket frames that are complete messages, if it can, and reports them."""
 
     def serve(self, data: bytes) -> bytes | None:
-        """Return the frame that answers one that came alone, None for all that it does not know."""
+        """Return the frame that answers a single frame, or None for an unknown message."""
 
 
 class Endpoint:
     """One interface at its paths: a dispatcher behind a gate.
 
-    `paths` are exact; each is also served with a slash at its end. Answers longer than
-    `gzip_from` bytes are compressed for clients that accept it (0: never). Doors count in `replies`.
-    `whole` answers requests at the direct door whose heads that has read before, `frames` messages
-    of WebSockets where they arrive.
+    `paths` are exact; each is also served with a trailing slash. Answers longer than `gzip_from` bytes are
+    compressed for clients that accept it (0: never). Transports count in `replies`. `whole` answers requests on the
+    fast path if their heads are cached; `frames` answers WebSocket messages where they arrive.
     """
 
     def __init__(
@@ -114,49 +113,49 @@ class Endpoint:
         self._gzip_from = gzip_from
 
     def charge_now(self, head: RequestHead, calls: int) -> float | None:
-        """Charge the client for its calls: 0, the seconds to wait, or None to await `charge`."""
+        """Charge the client for its calls; return 0, the seconds to wait, or None to await `charge`."""
         if self.throttle is None:
             return 0.0
         return self.throttle.take_now(self.gate.client(head), calls)
 
     async def charge(self, head: RequestHead, calls: int) -> float:
-        """Charge the client for its calls, asking whoever keeps the buckets."""
+        """Charge the client for its calls in the shared buckets; return 0 or the seconds to wait."""
         if self.throttle is None:
             return 0.0
         return await self.throttle.take(self.gate.client(head), calls)
 
     def limited(self, head: RequestHead, body: Body, wait: float) -> Reply:
-        """The reply to a client that asks too often. `Retry-After` has whole seconds."""
+        """Return the reply to a client beyond its rate limit. `Retry-After` has whole seconds."""
         seconds = max(1, math.ceil(wait))
         text = self.dispatcher.refuse(body, rate_limit_exceeded(), LIMITED)
         return self._later(head, text, HTTPStatus.TOO_MANY_REQUESTS, seconds)
 
     def busy(self, head: RequestHead, body: bytes | Body) -> Reply:
-        """The reply while too many calls wait for a worker.
+        """Return the reply while too many calls wait for a worker.
 
-        Unspecified: geth queues without a limit. A 503 with `Retry-After` is what clients retry.
+        Unspecified: geth queues without a limit. Clients retry after a 503 with `Retry-After`.
         """
         text = self.dispatcher.refuse(body, server_busy(), OVERLOADED)
         return self._later(head, text, HTTPStatus.SERVICE_UNAVAILABLE, 1)
 
     def reply(self, head: RequestHead, answer: bytes | None) -> Reply:
-        """The reply with an answer; a body of notifications only gets an empty one."""
+        """Return the reply with an answer; a body of notifications only gets an empty one."""
         if answer is None:
             return self.gate.accept(head, b"")
         reply = self.gate.accept(head, answer)
         return _compressed(reply) if self.is_compressed(head, answer) else reply
 
     def longest_plain(self, head: RequestHead) -> int:
-        """Bytes of the longest answer that is neither compressed for this client nor counted until it is read."""
+        """Return the size of the longest answer that is neither compressed for this client nor counted as unread."""
         compressed = self._gzip_from and accepts_gzip(head)
         return min(self._gzip_from, SMALL) if compressed else SMALL
 
     def is_compressed(self, head: RequestHead, answer: bytes) -> bool:
-        """Whether an answer is long, and its client takes it compressed."""
+        """Return whether an answer is long, and its client accepts compression."""
         return 0 < self._gzip_from < len(answer) and accepts_gzip(head)
 
     def compresses_long(self, head: RequestHead, answer: bytes | None) -> bool:
-        """Whether an answer is best rendered in a thread: it is long, and is compressed for this client."""
+        """Return whether an answer should be rendered in a thread, because it is long and must be compressed."""
         long = answer is not None and self._gzip_from and len(answer) > _LONG
         return bool(long) and accepts_gzip(head)
 
@@ -167,7 +166,7 @@ class Endpoint:
 
 
 def by_path(endpoints: Iterable[Endpoint]) -> dict[str, Endpoint]:
-    """All endpoints by every path that leads to them."""
+    """Return all endpoints by all of their paths."""
     table = {}
     for endpoint in endpoints:
         for path in endpoint.paths:
@@ -179,18 +178,18 @@ def by_path(endpoints: Iterable[Endpoint]) -> dict[str, Endpoint]:
 
 
 def accepts_gzip(head: RequestHead) -> bool:
-    """Return whether the client takes an answer that is compressed so."""
+    """Return whether the client accepts gzip."""
     return _GZIP_WANTED.search(head.headers.get(b"accept-encoding", b"")) is not None
 
 
 def _compressed(reply: Reply) -> Reply:
-    """The fastest level: it halves JSON with hex in it and costs about 10 ns a byte."""
+    """Compress with the fastest level, which halves JSON with hex in it and costs about 10 ns per byte."""
     body = zlib.compress(reply.body, 1, _GZIP)
     return Reply(reply.status, reply.headers + GZIPPED, body)
 
 
 def respond(request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
-    """Answer a request as the raw door does, byte for byte."""
+    """Answer a request with exactly the bytes of the ASGI transport."""
     head = read_head(request)
     reply = _reply(request, endpoint, head)
     endpoint.replies.count(head.method, reply.status)
@@ -202,7 +201,7 @@ def _reply(request: HttpRequest, endpoint: Endpoint, head: RequestHead) -> Reply
     reply = gate.screen(head)
     if reply is not None:
         return reply
-    # Not `request.body`: Django's own limit would answer with a page of its own.
+    # Not `request.body`, whose limit in Django has an HTML page as its answer.
     text = request.read(gate.config.max_body + 1)
     if len(text) > gate.config.max_body:
         return gate.too_large(head)
@@ -217,7 +216,7 @@ def _reply(request: HttpRequest, endpoint: Endpoint, head: RequestHead) -> Reply
 
 
 def read_head(request: HttpRequest) -> RequestHead:
-    """Return the head of a request as the gate reads it."""
+    """Return the head of a request in the gate's format."""
     headers = {
         name.lower().encode("latin-1"): value.encode("latin-1")
         for name, value in request.headers.items()
@@ -229,7 +228,7 @@ def read_head(request: HttpRequest) -> RequestHead:
 
 
 def to_response(reply: Reply) -> HttpResponse:
-    """Return a reply as Django sends it: with the reply's own headers only."""
+    """Return a reply as a Django response, with the reply's own headers only."""
     response = HttpResponse(reply.body, status=reply.status)
     del response.headers["Content-Type"]
     for name, value in reply.headers:

@@ -1,7 +1,6 @@
-"""What a request's head may say: rules beside those of the parser, over what the parser found.
+"""Rules for request heads in addition to those of the parser, applied to the parser's result.
 
-llhttp refuses by itself two lengths, a length beside a transfer coding, line ends and spaces that are
-none.
+llhttp itself rejects two lengths, a length together with a transfer coding, and invalid line ends and spaces.
 """
 
 from collections.abc import Container, Sequence
@@ -9,17 +8,17 @@ from http import HTTPStatus
 from typing import Final
 
 Headers = Sequence[tuple[bytes, bytes]]
-"""Names in lower case, and values, in their order."""
+"""Names in lower case, and values, in order."""
 
 _WEBSOCKET_LINE: Final = 8_000
 _WEBSOCKET_LINES: Final = 120
-"""What the WebSocket library takes of a head: bytes of a line, and lines."""
+"""Limits of the WebSocket library for a head: bytes of a line, and number of lines."""
 
 _TOO_LARGE: Final = "request head too large"
 
 
 class Refused(Exception):
-    """A head that is not served."""
+    """A head that is refused."""
 
     def __init__(self, status: HTTPStatus, text: str) -> None:
         super().__init__(text)
@@ -28,12 +27,12 @@ class Refused(Exception):
 
 
 def check(version: str, target: bytes, headers: Headers, most: int | None) -> None:
-    """Refuse what two readers could understand differently, and what is larger than `most` bytes.
+    """Refuse heads that two parsers could interpret differently, and heads larger than `most` bytes.
 
-    Each request that is not answered by the direct door comes here.
+    Each request outside of the fast path is checked here.
 
     Raises:
-        Refused: it is not served.
+        Refused: the head is refused.
     """
     if version not in {"1.0", "1.1"}:
         raise Refused(HTTPStatus.HTTP_VERSION_NOT_SUPPORTED, "HTTP/1.1 is spoken here")
@@ -54,17 +53,17 @@ def check(version: str, target: bytes, headers: Headers, most: int | None) -> No
 def opens_websocket(
     method: str, version: str, target: bytes, headers: Headers, paths: Container[str] | None
 ) -> bool:
-    """Return whether a head that asks for a WebSocket is one's opening (RFC 6455, 4.1).
+    """Return whether a head that requests a WebSocket is a valid opening handshake (RFC 6455, 4.1).
 
     Args:
-        method: of the request.
-        version: likewise.
-        target: likewise.
-        headers: likewise.
-        paths: where there are WebSockets; None for everywhere.
+        method: the request's method.
+        version: its HTTP version.
+        target: its target.
+        headers: its headers.
+        paths: the paths with WebSockets; None for all.
 
     Raises:
-        Refused: it is larger than the WebSocket library takes.
+        Refused: the head is larger than the WebSocket library accepts.
     """
     names = {name for name, _ in headers}
     fits = method == "GET" and version == "1.1" and target.isascii()
@@ -79,7 +78,7 @@ def opens_websocket(
 
 
 def without_upgrade(method: bytes, version: str, target: bytes, headers: Headers) -> bytes:
-    """Return a head again, without the header that asks for another protocol."""
+    """Return a head without the header that requests another protocol."""
     lines = [b"%b %b HTTP/%b" % (method, target, version.encode())]
     lines += [b"%b: %b" % header for header in headers if header[0] != b"upgrade"]
     return b"\r\n".join((*lines, b"", b""))

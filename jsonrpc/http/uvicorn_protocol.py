@@ -1,8 +1,8 @@
-"""uvicorn's HTTP protocol for strangers: bounded heads, bounded waits, and no upgrade but a WebSocket's.
+"""uvicorn's HTTP protocol for untrusted clients: limited heads, limited waits, and upgrades only to WebSocket.
 
-Whatever is not a plain request is settled here, before any application hears of it. Knows uvicorn
-0.54's `HttpToolsProtocol`, and that httptools takes a message whose head asks for an upgrade to have
-no body; look at both again when they move.
+Anything that is not a plain request is handled here, before an application sees it. This module depends on uvicorn
+0.54's `HttpToolsProtocol`, and on httptools treating a message whose head requests an upgrade as one without a body;
+check both when they are upgraded.
 """
 
 import asyncio
@@ -27,25 +27,25 @@ from jsonrpc.http.request_head import Refused, opens_websocket, without_upgrade
 from jsonrpc.limits.connections import Connections
 
 LINGER_SECONDS: Final = 0.5
-"""A refused client may go on sending for so long: closed at once it would see a reset, not the reply."""
+"""Seconds that a refused client may continue to send. An immediate close would hide the reply behind a reset."""
 LINGER_BYTES: Final = 262_144
-"""So much of it is taken and dropped."""
+"""Bytes that are received and dropped in that time."""
 
 _FREE_OVERHEAD: Final = 65_536
-"""Bytes of a body's transfer coding (chunk sizes, extensions, trailers) beyond those of its content."""
+"""Bytes of a body's transfer coding (chunk sizes, extensions, trailers) in addition to those of its content."""
 
 _SLICE: Final = 4_096
-"""Bytes that are parsed in one go: of as many requests as fit into them each costs memory at once."""
+"""Bytes that are parsed in one step, because all requests in one step are in memory simultaneously."""
 
 _INVALID: Final = "Invalid HTTP request received."
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """What a connection may cost while it is no request yet, or no longer.
+    """Limits of a connection outside of requests.
 
-    `head` bytes and `head_seconds` for a request's head, from its first byte on; `least_rate`: how
-    fast a peer takes what waits for it.
+    `head` bytes and `head_seconds` for a request's head, from its first byte on; `least_rate`: how fast a peer must
+    read queued output.
     """
 
     head: int = 65_536
@@ -54,7 +54,7 @@ class Patience:
 
 
 class _Responses:
-    """The transport as the responses see it: how it is closed is the protocol's matter."""
+    """The transport for responses; the protocol decides how to close it."""
 
     def __init__(self, protocol: "GuardedProtocol") -> None:
         self._protocol = protocol
@@ -63,7 +63,7 @@ class _Responses:
         self.get_extra_info = protocol.transport.get_extra_info
 
     def write(self, data: bytes) -> None:
-        """Write, unless the peer has left: uvicorn tells only the newest of its requests about that."""
+        """Write, unless the peer has left, which uvicorn reports only to its newest request."""
         if not self.is_closing():
             self._protocol.transport.write(data)
 
@@ -73,10 +73,10 @@ class _Responses:
 
 
 class _Flow(FlowControl):
-    """Takes nothing more from the peer while bytes of it wait to be parsed, whoever asks for more."""
+    """Keeps reading paused while received bytes wait to be parsed, whichever code resumes it."""
 
     waiting: bytes | memoryview = b""
-    """What is not parsed: requests behind those that are not answered."""
+    """Unparsed bytes: requests after those that are not answered yet."""
 
     @override
     def resume_reading(self) -> None:
@@ -85,33 +85,33 @@ class _Flow(FlowControl):
 
 
 class GuardedProtocol(HttpToolsProtocol):
-    """uvicorn's protocol with its limits. A subclass gives the limits and the WebSockets' paths."""
+    """uvicorn's protocol with limits. A subclass provides the limits and the WebSocket paths."""
 
     patience = Patience()
     held: Connections | None = None
     """Counts the connections of the process, if they are limited."""
     websocket_paths: Container[str] | None = None
-    """Where an upgrade to a WebSocket is one; None for all paths."""
+    """Paths that accept an upgrade to a WebSocket; None for all paths."""
 
     flow: _Flow
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._answered: RequestResponseCycle | None = None
-        """The request that is being answered, or was last; `cycle` is the one that was read last."""
+        """The request that is being answered, or the last one answered; `cycle` is the last one read."""
         self._reading = False
-        """Whether a request has begun that has not ended: then the bytes are its."""
+        """Whether a request has started and not ended, so that the next bytes belong to it."""
         self._in_body = False
-        """Whether its head has ended."""
+        """Whether that request's head has ended."""
         self._begun = False
         self._ended = False
-        """Whether a request has begun, or ended, in the bytes that are being read."""
+        """Whether a request has started (`_begun`) or ended in the bytes that are being read."""
         self._head_size = 0
-        """Bytes of a head that has not ended."""
+        """Bytes of an incomplete head."""
         self._fed = 0
-        """The same with those that are being read."""
+        """The same, including the bytes that are being read."""
         self._spans = False
-        """Whether a head began in bytes of which it is not known how many are its."""
+        """Whether a head began in bytes of which an unknown part belongs to it."""
         self._overhead = 0
         self._keep_alive = True
         self._head_timer: asyncio.TimerHandle | None = None
@@ -157,7 +157,7 @@ class GuardedProtocol(HttpToolsProtocol):
         )
 
     def make_room(self) -> None:
-        """Close for another connection's sake."""
+        """Close in favour of another connection."""
         self.transport.abort()
 
     @override
@@ -173,7 +173,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def _read(self, rest: memoryview) -> None:
         """Parse bytes, in slices, until there is a request that cannot be answered yet.
 
-        Else all of a stranger's pipeline would be in memory as requests, thousands in one piece.
+        Otherwise a client's whole pipeline would be in memory as requests, thousands in one piece.
         """
         while rest and not self.pipeline and self._is_open():
             self._take(rest[:_SLICE])
@@ -183,7 +183,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self.flow.pause_reading()
 
     def _is_open(self) -> bool:
-        """Return whether bytes of the peer are for this protocol, and for an answer."""
+        """Return whether received bytes still belong to this protocol and can be answered."""
         return (
             self._linger_timer is None
             and not self.transport.is_closing()
@@ -191,7 +191,7 @@ class GuardedProtocol(HttpToolsProtocol):
         )
 
     def _take(self, data: memoryview) -> None:
-        """Have a slice parsed."""
+        """Parse a slice."""
         self._unset_keepalive_if_required()
         self._begun = self._ended = False
         self._fed = self._head_size + len(data)
@@ -213,7 +213,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._judge(len(data))
 
     def _feed(self, data: memoryview) -> None:
-        """Have bytes parsed; an upgrade that is none is read again as what it is without the word.
+        """Parse bytes; a request with an unsupported upgrade is parsed again without that header.
 
         RFC 9110 7.8: a server may ignore `Upgrade`, and then the request is an ordinary one.
         """
@@ -225,7 +225,7 @@ class GuardedProtocol(HttpToolsProtocol):
                 return
             head = version, self.url, self.headers
             cycle: RequestResponseCycle | None = self.cycle
-            # Behind a request that is still being answered it could not be answered in its turn.
+            # While an earlier request is being answered, a WebSocket could not be opened in order.
             free = cycle is None or cycle.response_complete
             wanted = free and self._should_upgrade()
             if wanted and opens_websocket(method, *head, self.websocket_paths):
@@ -238,7 +238,7 @@ class GuardedProtocol(HttpToolsProtocol):
             rest = rest[end:]
 
     def _open_websocket(self) -> None:
-        """Hand the connection on to the protocol of WebSockets."""
+        """Pass the connection on to the WebSocket protocol."""
         self._stop_timers()
         self.handle_websocket_upgrade()
         opened: Any = self.transport.get_protocol()
@@ -246,7 +246,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self.held.replace(self, opened)
 
     def _end_of_upgrade(self, data: memoryview) -> int | None:
-        """Have bytes parsed; returns where a head ends that asks for an upgrade, None without one."""
+        """Parse bytes; return the end of a head that requests an upgrade, or None without one."""
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as pause:
@@ -255,14 +255,14 @@ class GuardedProtocol(HttpToolsProtocol):
         return None
 
     def _judge(self, size: int) -> None:
-        """See what the bytes have left behind: a head without an end, or a body that is mostly coding."""
+        """Check the parser's state: refuse a head that is too long, or a body that is mostly coding."""
         if self._in_body:
             if self._overhead > _FREE_OVERHEAD:
                 self._refuse(HTTPStatus.BAD_REQUEST, "too much around too little in a chunked body")
             return
         if not self._reading and (self._begun or self._ended):
             return
-        # Which of the bytes are the head's is not known where a request has ended in them.
+        # If a request has ended in these bytes, it is unknown which of them belong to the next head.
         if self._ended:
             self._spans = True
         else:
@@ -270,7 +270,7 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._head_size > self.patience.head:
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "request head too large")
         elif self._head_timer is None:
-            self._reading = True  # if only line ends before a request, then these
+            self._reading = True  # so far there may be only line ends before a request
             self._head_timer = self.loop.call_later(self.patience.head_seconds, self._head_too_slow)
 
     @override
@@ -285,7 +285,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self.scope["method"] = self.parser.get_method().decode("ascii")
             self.scope["http_version"] = self.parser.get_http_version()
             return
-        # Only what came in more bytes than a head may have can be such a head.
+        # Only a head that arrived in more bytes than the limit can be too long.
         suspect = self._spans or self._fed > self.patience.head
         most = self.patience.head if suspect else None
         request_head.check(self.parser.get_http_version(), self.url, self.headers, most)
@@ -294,9 +294,9 @@ class GuardedProtocol(HttpToolsProtocol):
         self._head_size = self._overhead = 0
         self._stop_head_timer()
         super().on_headers_complete()
-        # Trailers say nothing about a request that is being answered (RFC 9110 6.5.1).
+        # Trailers do not change a request that is being answered (RFC 9110 6.5.1).
         self.headers = []
-        # Until its body has come a request may be answered, but nothing can follow it.
+        # A request may be answered before its body is complete, but then the connection must be closed.
         self._keep_alive, self.cycle.keep_alive = self.cycle.keep_alive, False
         self.cycle.transport = self._responses  # type: ignore[assignment]
 
@@ -345,25 +345,25 @@ class GuardedProtocol(HttpToolsProtocol):
     def shutdown(self) -> None:
         self._keep_alive = False
         if not self._reading:
-            self.flow.waiting = b""  # the last request that was read is the last that is answered
+            self.flow.waiting = b""  # the last request that was read gets the last answer
         super().shutdown()
 
     def end(self) -> None:
-        """Close; where a body is still on its way, let its sender read the response first."""
+        """Close; if a body is still being received, let its sender read the response first."""
         if self._reading and not self.transport.is_closing():
             self._linger()
         else:
             self.transport.close()
 
     def _refuse(self, status: HTTPStatus, text: str) -> None:
-        """Answer by ourselves, and end the connection."""
+        """Reply without an application, and end the connection."""
         self._stop_timers()
         self._unset_keepalive_if_required()
         cycle: RequestResponseCycle | None = self.cycle
         if cycle is not None and not cycle.response_complete:
             cycle.disconnected = True
             cycle.message_event.set()
-            # What is refused may be a later request: its refusal would pass for this one's answer.
+            # The refused request may be a later one, whose refusal would be taken for this one's answer.
             if cycle.response_started or not self._in_body or self.pipeline:
                 self.transport.close()
                 return
@@ -371,7 +371,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._linger()
 
     def _reply(self, status: HTTPStatus, text: str) -> bytes:
-        """Return a whole response, after which the connection ends."""
+        """Return a complete response that closes the connection."""
         content = [STATUS_LINE[status]]
         for name, value in self.server_state.default_headers:
             content += (name, b": ", value, b"\r\n")
@@ -384,7 +384,7 @@ class GuardedProtocol(HttpToolsProtocol):
         return b"".join(content)
 
     def _linger(self) -> None:
-        """Say that nothing more comes, and close when the peer has had time to read what came."""
+        """Close the sending side, and close completely after the peer had time to read the reply."""
         if self.transport.can_write_eof():
             self.transport.write_eof()
         self._unset_keepalive_if_required()
@@ -403,11 +403,11 @@ class GuardedProtocol(HttpToolsProtocol):
         if self.transport.is_closing() or self._linger_timer is not None:
             return
         cycle: RequestResponseCycle | None = self.cycle
-        if self.flow.read_paused:  # not by its own fault
+        if self.flow.read_paused:  # the delay is not the client's fault
             seconds = self.patience.head_seconds
             self._head_timer = self.loop.call_later(seconds, self._head_too_slow)
         elif cycle is not None and not cycle.response_complete:
-            # The request before it is still being answered: it ends the connection when it is.
+            # An earlier request is still being answered; the connection ends after that answer.
             cycle.keep_alive = False
         else:
             self._refuse(HTTPStatus.REQUEST_TIMEOUT, "request head did not arrive in time")

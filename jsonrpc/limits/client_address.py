@@ -73,7 +73,7 @@ def _client_key(peer: str, forwarded_for: bytes, proxies: TrustedProxies) -> str
 
 
 def is_proxy(peer: str, proxies: TrustedProxies) -> bool:
-    """Return whether a peer is one of the operator's proxies, so that it stands for many clients."""
+    """Return whether a peer is one of the operator's proxies, through which many clients connect."""
     return bool(proxies.networks) and _trusted(peer, proxies.networks)
 
 

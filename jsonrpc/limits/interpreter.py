@@ -1,11 +1,11 @@
-"""How threads and an event loop take turns at the one interpreter of Python.
+"""How threads and an event loop share the Python interpreter.
 
-Threads that compute are few at once: none of them gets on faster beside others, but the loop, which may go on
-after each write only when its turn has come, waits for all of them.
+Only a few threads may compute simultaneously. More of them would not be faster, but the loop, which needs the
+interpreter again after each write, would have to wait for all of them.
 
-A thread that waits for a database, or leaves work to native code, lets go of the interpreter each time, and beside
-a loop that answers from memory without a pause it gets it back only after a switch interval: a transaction needs
-dozens of such times. So the loop makes a pause now and then while there is such a thread.
+A thread that waits for a database, or calls native code, releases the interpreter each time. If the loop answers from
+memory without a pause, the thread gets the interpreter back only after a switch interval, and a transaction needs it
+dozens of times. Therefore the loop pauses now and then while there is such a thread.
 """
 
 import asyncio
@@ -16,29 +16,29 @@ from contextlib import contextmanager
 from typing import Final
 
 AT_ONCE: Final = 2
-"""Threads that compute."""
+"""Threads that may compute simultaneously."""
 
 PATIENCE_SECONDS: Final = 0.02
-"""So long a thread waits for its turn at most, in case that what was not to wait does so all the same."""
+"""Maximal seconds that a thread waits for its turn, in case that a computing thread blocks after all."""
 
 WORK_SECONDS: Final = 0.0005
-"""So long a loop answers between two pauses."""
+"""Seconds that a loop answers between two pauses."""
 
 PAUSE_SECONDS: Final = 0.00005
-"""A pause; the kernel makes about twice as much of it."""
+"""Duration of a pause in seconds; in practice the kernel doubles it."""
 
 NEEDED_SECONDS: Final = 0.1
-"""For so long after a thread has begun the loop makes pauses. Most need less; one that waits for something else, for a
-block or for upstream, would have everybody else served slower for nothing."""
+"""Seconds for which the loop pauses after a thread has started. Most threads need less. For a thread that waits for
+something else, such as a block or an upstream server, longer pauses would slow down all other requests for nothing."""
 
 
 class Interpreter:
-    """Who may compute, and for whom the event loop makes pauses. One for all dispatchers of a process.
+    """Shares the interpreter between threads and the event loop. One for all dispatchers of a process.
 
     Args:
-        at_once: Threads that may compute.
-        patience: Seconds for which one waits to be among them.
-        clock: Tells seconds.
+        at_once: Threads that may compute simultaneously.
+        patience: Maximal seconds that a thread waits for its turn.
+        clock: Returns seconds.
         sleep: Makes the loop's pause.
     """
 
@@ -56,17 +56,17 @@ class Interpreter:
         self._sleep = sleep
         self._counting = threading.Lock()
         self.needed_by = 0
-        """Threads that need it again and again: while there is one, `give_way` is to be called."""
+        """Number of threads that need the interpreter repeatedly; if there are any, call `give_way`."""
         self._needed_until = 0.0
-        """By the clock, of the thread that has begun last."""
+        """End of the pauses by the clock, counted from the start of the last such thread."""
         self._pauses: asyncio.AbstractEventLoop | None = None
-        """The loop that makes a pause soon."""
+        """The loop for which a pause is scheduled."""
         self._next_pause = 0.0
-        """Before that time it makes none."""
+        """Earliest time of the next pause."""
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Compute in the body, when it is this thread's turn or it has waited for long."""
+        """Run the body when it is this thread's turn, or when it has waited for the maximal time."""
         entered = self._places.acquire(timeout=self._patience)
         try:
             yield
@@ -76,9 +76,9 @@ class Interpreter:
 
     @contextmanager
     def needed(self) -> Iterator[None]:
-        """Have the event loop make pauses while the body runs, which lets go of the interpreter again and again.
+        """Make the event loop pause while the body runs, which releases the interpreter repeatedly.
 
-        For NEEDED_SECONDS at most, from when the last such body began.
+        The pauses end NEEDED_SECONDS after the start of the last such body.
         """
         with self._counting:
             self.needed_by += 1
@@ -90,9 +90,9 @@ class Interpreter:
                 self.needed_by -= 1
 
     def give_way(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Make a pause if a thread needs one, when what the loop has answered in this turn is on its way.
+        """Schedule a pause if a thread needs one, after the answers of this turn of the loop are written.
 
-        For the loop's thread, after each request that it has answered.
+        Call it in the loop's thread, after each answered request.
         """
         if self._pauses is loop or not self.needed_by:
             return

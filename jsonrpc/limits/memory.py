@@ -1,8 +1,8 @@
-"""The memory that the requests of a process may hold together, and what waits to be sent to its sockets.
+"""Limits on the memory of a process's requests, and on the output that is queued for its sockets.
 
-Requests are bodies that are read, decoded, answered: what does not fit is refused as overload. Small
-bodies are not counted: what they need is bounded by the number of connections. For what waits to be
-sent it is too late to refuse anything: who reads slowest is closed.
+Bodies count while they are read, decoded and answered; a body that exceeds the limit is refused as overload. Small
+bodies do not count, because the number of connections limits them. Queued output cannot be refused any more, so the
+slowest readers are closed instead.
 """
 
 import heapq
@@ -13,36 +13,36 @@ from typing import Final, Protocol
 from jsonrpc.errors import Overloaded
 
 SMALL: Final = 16_384
-"""Bytes of a body that nobody counts."""
+"""Bytes up to which a body is not counted."""
 
 _PART_TO_FREE: Final = 8
-"""One part in so many is free again after slow readers were closed: they are not looked for with every message."""
+"""After slow readers were closed, this fraction of the limit is free, so that not every message has to look for them."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryLimits:
-    """Bytes of all bodies together, and of those of one client; as many may wait to be sent."""
+    """Bytes of all bodies together, and of the bodies of one client; the same limits hold for queued output."""
 
     most: int = 128 * 1024 * 1024
     of_client: int = 40 * 1024 * 1024
 
 
 class RequestMemory:
-    """What bodies hold now, by client. Belongs to the event loop's thread."""
+    """Memory of the current bodies, by client. Must be used in the event loop's thread."""
 
     def __init__(self, limits: MemoryLimits = MemoryLimits()) -> None:
         self._limits = limits
         self._of: dict[str, int] = {}
         self.held = 0
-        """Bytes in all."""
+        """Bytes in total."""
         self.unread = UnreadMemory(limits)
-        """What waits to be sent: a bound of its own, so that who does not read keeps no request out."""
+        """Queued output. It has a limit of its own, so that slow readers do not block requests."""
 
     def take(self, client: str, size: int) -> None:
         """Count bytes of a client.
 
         Raises:
-            Overloaded: they do not fit; nothing is counted.
+            Overloaded: they exceed the limit; nothing is counted.
         """
         own = self._of.get(client, 0) + size
         if own > self._limits.of_client or self.held + size > self._limits.most:
@@ -51,7 +51,7 @@ class RequestMemory:
         self.held += size
 
     def give_back(self, client: str, size: int) -> None:
-        """Count them no longer."""
+        """Release bytes of a client."""
         own = self._of.pop(client) - size
         if own:
             self._of[client] = own
@@ -59,21 +59,21 @@ class RequestMemory:
 
 
 class Share:
-    """What one body holds of the memory; given back once it is answered."""
+    """The memory of one body; released after its answer."""
 
     __slots__ = ("_client", "_client_of", "_memory", "_size")
 
     def __init__(self, memory: RequestMemory, client: Callable[[], str]) -> None:
         self._memory = memory
-        self._client_of = client  # asked only for what is not small
+        self._client_of = client  # called only for a body that is counted
         self._client = ""
         self._size = 0
 
     def grow(self, size: int) -> None:
-        """Hold so many bytes, if they are more than before.
+        """Increase the memory to `size` bytes, if it is less.
 
         Raises:
-            Overloaded: they do not fit.
+            Overloaded: they exceed the limit.
         """
         if size > SMALL and size > self._size:
             self._client = self._client or self._client_of()
@@ -81,24 +81,24 @@ class Share:
             self._size = size
 
     def give_back(self) -> None:
-        """Hold nothing any more."""
+        """Release the memory."""
         if self._size:
             self._memory.give_back(self._client, self._size)
             self._size = 0
 
 
 class Reader(Protocol):
-    """A connection for whose peer something waits."""
+    """A connection with queued output."""
 
     def shed(self) -> int:
-        """Let go of what waits, for the sake of all the others.
+        """Drop queued output in favour of the other connections.
 
-        Returns how many bytes could not be let go of; asked again, it lets go of those as well.
+        Returns the number of bytes that could not be dropped; another call drops them as well.
         """
 
 
 class _Readers:
-    """What waits for each of some readers."""
+    """The queued bytes of some readers."""
 
     __slots__ = ("held", "of")
 
@@ -107,7 +107,7 @@ class _Readers:
         self.held = 0
 
     def set(self, reader: Reader, size: int) -> None:
-        """Count so many bytes for a reader from now on."""
+        """Set the queued bytes of a reader."""
         self.held += size - self.of.get(reader, 0)
         if size:
             self.of[reader] = size
@@ -116,9 +116,9 @@ class _Readers:
 
 
 class UnreadMemory:
-    """What waits to be sent at all connections of a process, by client. Belongs to the event loop's thread.
+    """The queued output of all connections of a process, by client. Must be used in the event loop's thread.
 
-    Only who reads too slowly is counted, so that nobody else pays for it.
+    Only slow readers are counted, so that others are not affected.
     """
 
     def __init__(self, limits: MemoryLimits = MemoryLimits()) -> None:
@@ -128,13 +128,13 @@ class UnreadMemory:
 
     @property
     def held(self) -> int:
-        """Bytes in all."""
+        """Bytes in total."""
         return self._all.held
 
     def count(self, reader: Reader, client: str, size: int) -> None:
-        """So many bytes wait for a reader now; where that is too much, those for whom most waits are closed.
+        """Set a reader's queued bytes; if that exceeds a limit, close the readers with the longest queues.
 
-        A client without a name (of a Unix socket) counts only among all.
+        A client without a name (a Unix socket) counts only in the total.
         """
         own = self._of.setdefault(client, _Readers())
         is_more = size > own.of.get(reader, 0)
@@ -149,7 +149,7 @@ class UnreadMemory:
 
 
 def _relieve(readers: _Readers, most: int) -> None:
-    """Where more waits than may, have readers shed it, who has most first, until some of the room is free."""
+    """If readers exceed the limit, make those with most bytes drop them, until part of the limit is free."""
     if readers.held <= most:
         return
     slowest = [(-size, place, reader) for place, (reader, size) in enumerate(readers.of.items())]

@@ -1,4 +1,4 @@
-"""A warning about an event that strangers can repeat as often as they like."""
+"""A warning about an event that any client can repeat as often as it likes."""
 
 import logging
 import time
@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import Final
 
 SILENCE_SECONDS: Final = 60.0
-"""Between two lines of the log about the same kind of event."""
+"""Seconds between two log lines about the same kind of event."""
 
 
 class RecurringWarning:
-    """Logs the first event, then one line a minute with the number of events since the last line.
+    """Logs the first event, then one line per minute with the number of events since the last line.
 
     Args:
-        log: Where to.
-        clock: Seconds, rising.
+        log: The logger.
+        clock: Seconds, monotonic.
     """
 
     def __init__(self, log: logging.Logger, clock: Callable[[], float] = time.monotonic) -> None:

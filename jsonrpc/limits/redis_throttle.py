@@ -1,6 +1,6 @@
 """Buckets in Redis, shared by all processes of a node; the arithmetic is that of `throttle.Rate`.
 
-While Redis is away each process counts by itself.
+While Redis is unavailable, each process counts separately.
 """
 
 import logging
@@ -16,10 +16,10 @@ from jsonrpc.limits.throttle import LocalThrottle, Rate
 _log: Final = logging.getLogger("jsonrpc")
 
 _RETRY_SECONDS: Final = 5.0
-"""After a failure Redis is left alone for so long: a dead host costs a time-out for each try."""
+"""Seconds without requests to Redis after a failure, because each attempt costs a timeout if its host is down."""
 
-# One script is one step for Redis, so two processes cannot spend the same token. Time is that of
-# the Redis host. A bucket that is full again is forgotten.
+# Redis executes a script atomically, so two processes cannot spend the same token. The time is that of the Redis host.
+# A bucket that is full again is deleted.
 _TAKE: Final = """
 local per_second, burst, cost = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local clock = redis.call('TIME')
@@ -41,7 +41,7 @@ return string.format('%.9f', wait)
 
 
 class RedisThrottle:
-    """A limit that holds across processes. `prefix` keeps its keys apart from others'."""
+    """A limit shared by several processes. `prefix` separates its keys from others."""
 
     def __init__(
         self,
@@ -60,11 +60,11 @@ class RedisThrottle:
         self._away_until: float | None = None
 
     def take_now(self, key: str, cost: float) -> float | None:
-        """None while Redis is there, since it has to be asked."""
+        """Return None while Redis is available, because it has to be asked."""
         return self._local.take_now(key, cost) if self._is_away() else None
 
     async def take(self, key: str, cost: float) -> float:
-        """0 if the client may go on, else the seconds to wait before it tries again."""
+        """Return 0 if the client may continue, else the seconds to wait before it tries again."""
         if self._is_away():
             return self._local.take_now(key, cost)
         arguments = [self.rate.per_second, self.rate.burst, cost]
@@ -81,7 +81,7 @@ class RedisThrottle:
         return float(wait)
 
     async def close(self) -> None:
-        """Close the connections; the buckets stay for the other processes."""
+        """Close the connections; the buckets stay available to the other processes."""
         await self._redis.aclose()
 
     def _is_away(self) -> bool:

@@ -1,7 +1,6 @@
-"""How often a client may ask: a bucket of tokens for each, refilled smoothly.
+"""Rate limits: a token bucket for each client, refilled continuously.
 
-Whose bucket it is says `client_address`; buckets that several processes share are in
-`redis_throttle`.
+`client_address` determines the client; `redis_throttle` has buckets shared by several processes.
 """
 
 import threading
@@ -12,23 +11,23 @@ from typing import NamedTuple, Protocol
 
 
 class Bucket(NamedTuple):
-    """Tokens left (below zero: a debt) at a time of the clock."""
+    """The tokens left (negative for a debt) at a time of the clock."""
 
     tokens: float
     at: float
 
 
 class Rate(NamedTuple):
-    """`per_second` tokens come back each second, up to `burst` of them."""
+    """`per_second` tokens are added each second, up to `burst` of them."""
 
     per_second: float
     burst: float
 
     def take(self, bucket: Bucket, now: float, cost: float) -> tuple[Bucket, float]:
-        """Take `cost` tokens: the bucket afterwards, and 0 or the seconds to wait.
+        """Take `cost` tokens; return the bucket afterwards, and 0 or the seconds to wait.
 
-        A refused request takes nothing. One that costs more than a whole bucket is let through
-        when the bucket is full, and leaves a debt: refusing it would be refusing it for ever.
+        A refused request takes nothing. A request that costs more than a whole bucket is accepted when the
+        bucket is full, and leaves a debt; otherwise it would always be refused.
         """
         elapsed = max(0.0, now - bucket.at)
         tokens = min(self.burst, bucket.tokens + elapsed * self.per_second)
@@ -42,13 +41,13 @@ class Throttle(Protocol):
     """A limit for many clients."""
 
     def take_now(self, key: str, cost: float) -> float | None:
-        """Like `take`, without waiting for anybody; None if that cannot be said at once."""
+        """Take tokens without waiting, like `take`; return None if that is impossible."""
 
     async def take(self, key: str, cost: float) -> float:
-        """0 if the client may go on, else the seconds to wait before it tries again."""
+        """Return 0 if the client may continue, else the seconds to wait before it tries again."""
 
     async def close(self) -> None:
-        """Forget the clients that this process keeps, and close the connections to those who keep them."""
+        """Forget the clients in this process, and close the connections to shared storage."""
 
 
 class LocalThrottle:
@@ -73,7 +72,7 @@ class LocalThrottle:
         return len(self._buckets)
 
     def take_now(self, key: str, cost: float) -> float:
-        """0 if the client may go on, else the seconds to wait before it tries again."""
+        """Return 0 if the client may continue, else the seconds to wait before it tries again."""
         with self._lock:
             now = self._clock()
             bucket = self._buckets.pop(key, None) or Bucket(self.rate.burst, now)
@@ -83,7 +82,7 @@ class LocalThrottle:
             return wait
 
     async def take(self, key: str, cost: float) -> float:
-        """The same as `take_now`."""
+        """Do the same as `take_now`."""
         return self.take_now(key, cost)
 
     async def close(self) -> None:

@@ -1,6 +1,6 @@
-"""The WebSocket door as a Channels consumer, to be routed like any other.
+"""WebSockets as a Channels consumer, to be routed like any other.
 
-What happens on a socket is in `session`.
+`session` processes the messages of a socket.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ from jsonrpc.websocket.session import Session, SocketLimits
 
 
 class JsonRpcConsumer(AsyncWebsocketConsumer):
-    """One socket. Made by `as_asgi(endpoint=…, hub=…, workers=…, gatherers=…)`."""
+    """One socket. Created by `as_asgi(endpoint=…, hub=…, workers=…, gatherers=…)`."""
 
     def __init__(
         self,
@@ -41,8 +41,8 @@ class JsonRpcConsumer(AsyncWebsocketConsumer):
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve the socket from its opening to its end.
 
-        Channels' own loop asks the channel layer, and a thread that minds the database, before
-        each message. This door needs neither: the hub is its layer, the workers mind theirs.
+        Channels' own loop uses the channel layer, and a thread for database connections, before each message.
+        Neither is needed here: the hub replaces the layer, and the workers manage their own connections.
         """
         session = Session(
             self._endpoint,

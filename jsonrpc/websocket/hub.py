@@ -1,7 +1,7 @@
-"""Who in this process listens to what: topics, subscriptions, and one event to all of them.
+"""Subscriptions of this process: topics, their subscribers, and the delivery of events.
 
-An event is encoded once; only the subscription's id differs between sockets. Which events match
-a subscription's filter is the chain's work, how a message is written is in `connection`.
+An event is encoded once; only the subscription's id differs between sockets. The chain decides which events match
+a subscription's filter; `connection` writes the messages.
 """
 
 import asyncio
@@ -16,17 +16,17 @@ from jsonrpc.dispatch.caller import UNKNOWN_CALLER, Caller
 from jsonrpc.errors import LIMIT_EXCEEDED, JsonRpcError, TooManyConnections
 
 WORK_AT_ONCE: Final = 8_192
-"""Notifications that are written one after the other while everybody else waits: some two milliseconds."""
+"""Notifications written before other work gets a turn: about two milliseconds."""
 
 WORK_OF_FIRST_PIECE: Final = 512
-"""Notifications that a socket is handed first of many: its client reads them while the next ones, twice as many each
-time, are made."""
+"""Notifications in the first of many pieces for a socket: its client reads them while the next pieces, each twice as
+large, are prepared."""
 
 WORK_OF_PUSH: Final = 32
-"""As many notifications take as long as to hand a socket some."""
+"""Cost of one write to a socket, in notifications."""
 
 BYTES_OF_WORK: Final = 256
-"""So many bytes more of a notification, which are copied some times, take as long as another one."""
+"""Bytes of a notification that cost as much as another notification, because they are copied a few times."""
 
 
 Result = bytes | memoryview
@@ -40,18 +40,18 @@ class Sink(Protocol):
         """Send a text message, or queue it; never waits."""
 
     def push_all(self, begin: bytes, middles: Sequence[Result], end: bytes) -> None:
-        """Send text messages that begin and end alike, in one piece where that can be; never waits."""
+        """Send text messages with a common beginning and end, in one write if possible; never waits."""
 
     def is_gone(self) -> bool:
-        """Whether its peer has hung up. May be asked in any thread."""
+        """Return whether its peer has disconnected. Can be called in any thread."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subscription:
     """One subscription of one connection.
 
-    `payload` belongs to the chain (a filter, a flag); `prefix` is the notification's text up to
-    its result.
+    `payload` belongs to the chain (a filter, a flag); `prefix` is the notification's text before its
+    result.
     """
 
     id: str
@@ -63,10 +63,10 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class HubLimits:
-    """Connections of a process, subscriptions of each, and connections of one client.
+    """Limits: connections of a process, subscriptions of each, and connections of one client.
 
-    `together`: subscriptions of all connections, which take half a kilobyte each; one client has as
-    large a part of them as it may have of the connections.
+    `together` limits the subscriptions of all connections, which take half a kilobyte each; one client may have
+    the same share of them as of the connections.
     """
 
     connections: int = 10_000
@@ -76,14 +76,14 @@ class HubLimits:
 
 
 def random_id() -> str:
-    """128 random bits as a quantity."""
+    """Return 128 random bits as a quantity."""
     return hex(secrets.randbits(128))
 
 
 class Hub:
-    """The listeners of this process.
+    """The subscribers of this process.
 
-    `publish` and `send` belong to the event loop's thread; everything else may be called from any thread.
+    `publish` and `send` must be called in the event loop's thread; everything else in any thread.
     """
 
     def __init__(
@@ -100,22 +100,22 @@ class Hub:
         self._topics: dict[str, dict[str, Subscription]] = {}
         self._clients: dict[Sink, str] = {}
         self._of: Counter[str] = Counter()
-        """Connections of each client that has some."""
+        """Number of connections by client."""
         self._subscribed: Counter[str] = Counter()
-        """Subscriptions likewise."""
+        """Number of subscriptions by client."""
         self._together = 0
-        """All subscriptions."""
+        """Number of all subscriptions."""
 
     @property
     def connections(self) -> int:
-        """Open sockets."""
+        """Number of open sockets."""
         return len(self._connections)
 
     def connect(self, sink: Sink, client: str = "") -> None:
-        """A socket was opened; one without a client's name (of a Unix socket) counts only among all.
+        """Register an open socket; one without a client's name (a Unix socket) counts only in the total.
 
         Raises:
-            TooManyConnections: the process is full, or this client has its part of it.
+            TooManyConnections: the process is full, or this client has reached its limit.
         """
         with self._lock:
             if len(self._connections) >= self._limits.connections:
@@ -127,7 +127,7 @@ class Hub:
             self._of[client] += 1
 
     def disconnect(self, sink: Sink) -> None:
-        """A socket is gone, and all its subscriptions with it."""
+        """Remove a closed socket with all its subscriptions."""
         with self._lock:
             for subscription in self._connections.pop(sink, {}).values():
                 self._forget(subscription)
@@ -138,7 +138,7 @@ class Hub:
                     del self._of[client]
 
     def open(self, sink: Sink, topic: str, payload: object = None) -> Subscription:
-        """Make a subscription that hears nothing until it is activated."""
+        """Create a subscription that receives nothing until it is activated."""
         identifier = self._new_id()
         prefix = (
             f'{{"jsonrpc":"2.0","method":"{self._method}",'
@@ -147,7 +147,7 @@ class Hub:
         return Subscription(identifier, topic, payload, sink, prefix.encode())
 
     def room(self, sink: Sink) -> int:
-        """How many more subscriptions a connection may have."""
+        """Return how many more subscriptions a connection may have."""
         limits = self._limits
         with self._lock:
             own = limits.subscriptions - len(self._connections.get(sink, ()))
@@ -159,7 +159,7 @@ class Hub:
             return min(own, among_all, part - self._subscribed[client])
 
     def activate(self, subscription: Subscription) -> None:
-        """From now on it hears its topic; nothing happens if its socket is gone."""
+        """Start the delivery of a topic's events to a subscription; does nothing if its socket is gone."""
         with self._lock:
             own = self._connections.get(subscription.sink)
             if own is not None:
@@ -169,7 +169,7 @@ class Hub:
                 self._together += 1
 
     def close(self, sink: Sink, identifier: str) -> bool:
-        """End a subscription; False if that connection has none of that id."""
+        """End a subscription; return False if that connection has none with that id."""
         with self._lock:
             subscription = self._connections.get(sink, {}).pop(identifier, None)
             if subscription is None:
@@ -178,24 +178,24 @@ class Hub:
             return True
 
     def subscriptions(self, topic: str) -> list[Subscription]:
-        """All that listen to a topic now, oldest first."""
+        """Return all subscriptions to a topic, oldest first."""
         with self._lock:
             return list(self._topics.get(topic, {}).values())
 
     def counts(self) -> dict[str, int]:
-        """How many listen to each topic now."""
+        """Return the number of subscriptions by topic."""
         with self._lock:
             return {topic: len(listeners) for topic, listeners in self._topics.items()}
 
     async def publish(self, topic: str, result: bytes) -> int:
-        """Send one encoded result to all that listen to a topic; returns to how many. Others get their turns between."""
+        """Send one encoded result to all subscribers of a topic; return their number. Yields to other tasks."""
         return await self.send(self.subscriptions(topic), (result,))
 
     async def send(self, subscriptions: Iterable[Subscription], results: Iterable[Result]) -> int:
-        """Send encoded results to each of some subscriptions, unless it has ended; returns to how many.
+        """Send encoded results to each of some subscriptions, unless it has ended; return the number reached.
 
-        Many results go in pieces, each to all before the next one. Between two pieces, and after `WORK_AT_ONCE`, the
-        event loop has a turn, in which subscriptions may end.
+        Many results are sent in pieces, each to all subscriptions before the next one. Between two pieces, and after
+        `WORK_AT_ONCE`, the event loop gets a turn, in which subscriptions may end.
         """
         members = list(subscriptions)
         reached = done = 0
@@ -230,7 +230,7 @@ class Hub:
 
 
 def _pieces(results: Iterable[Result]) -> Iterator[tuple[list[Result], int]]:
-    """Give results in the pieces that are written at once, and what work each is."""
+    """Yield results in pieces that are written together, each with its cost."""
     most = WORK_OF_FIRST_PIECE
     piece: list[Result] = []
     work = 0
@@ -254,10 +254,10 @@ def _push(subscription: Subscription, results: Sequence[Result]) -> None:
 
 
 class Exchange:
-    """What a handler gets as the connection: one message's view of its socket, and whose that is.
+    """The connection as seen by a handler: one message's view of its socket, and its client.
 
-    Subscriptions made here are activated by `confirm`, after the answer with their ids was sent:
-    so no notification can overtake its confirmation.
+    Subscriptions made here are activated by `confirm`, after the answer with their ids has been sent, so that no
+    notification arrives before its confirmation.
     """
 
     __slots__ = ("_hub", "_opened", "_sink", "caller", "client")
@@ -272,16 +272,16 @@ class Exchange:
         self.caller = caller
 
     def is_gone(self) -> bool:
-        """Whether nobody is there any more who waits for an answer. May be asked in any thread."""
+        """Return whether the client has disconnected. Can be called in any thread."""
         return self._sink.is_gone()
 
     def subscribe(self, topic: str, payload: object = None) -> str:
-        """Subscribe the socket; returns the id for the answer.
+        """Subscribe the socket; return the id for the answer.
 
-        Unspecified: geth has no limit of subscriptions; here the code is -32005.
+        Unspecified: geth has no limit on subscriptions; here the code is -32005.
 
         Raises:
-            JsonRpcError: the socket has too many subscriptions, or its client, or all together.
+            JsonRpcError: the socket, its client, or the process has too many subscriptions.
         """
         if self._hub.room(self._sink) <= len(self._opened):
             raise JsonRpcError(LIMIT_EXCEEDED, "too many subscriptions")
@@ -290,12 +290,12 @@ class Exchange:
         return subscription.id
 
     def unsubscribe(self, identifier: str) -> bool:
-        """End a subscription of this socket; False if it has none of that id."""
+        """End a subscription of this socket; return False if it has none with that id."""
         opened = self._opened.pop(identifier, None)
         return opened is not None or self._hub.close(self._sink, identifier)
 
     def confirm(self) -> None:
-        """The answer is on its way: what was subscribed in it begins to hear."""
+        """Activate the subscriptions made in this message, because its answer is on its way."""
         for subscription in self._opened.values():
             self._hub.activate(subscription)
         self._opened.clear()

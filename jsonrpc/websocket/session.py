@@ -1,8 +1,8 @@
 """One WebSocket from its opening to its end, over plain ASGI: messages in, answers out.
 
-One message is one body. What can be answered at once is, the rest goes to the workers, some of it
-together with what came by other sockets and over HTTP; so answers may come in any order. Writing is
-in `connection`, subscriptions in `hub`, Channels in `websocket`.
+One message is one body. It is answered immediately if possible; the rest goes to the workers, partly together with
+calls from other sockets and from HTTP. Therefore answers may arrive in any order. `connection` writes, `hub` has the
+subscriptions, `websocket` connects to Channels.
 """
 
 import asyncio
@@ -45,12 +45,12 @@ _MOST_SHOWN: Final = 100
 """Bytes of a header that are logged."""
 
 _PATIENCE: Final = 6
-"""Parts more that a peer has time for: what it was sent before goes first."""
+"""Additional parts for which a peer gets time, because messages sent before come first."""
 
 
 @dataclass(frozen=True, slots=True)
 class SocketLimits:
-    """Bytes of one message, calls of one socket that may wait for workers, and what may queue.
+    """Limits: bytes of one message, calls of one socket that may wait for workers, and the output queue.
 
     `stall`: seconds that a peer may take for each part of a long answer.
     """
@@ -86,10 +86,10 @@ class Session:
         self._tasks: set[asyncio.Task[None]] = set()
         self._connection = Connection(send, limits.outbound, self._abandon, memory.unread)
         self._client = ""
-        """By which name the client is counted."""
+        """The key under which the client is counted."""
         self._caller = UNKNOWN_CALLER
         self._tried: tuple[bytes, Literal[Miss.MISS] | None] | None = None
-        """The message for which the shortcut was asked where it arrived, and what it had to say."""
+        """The message for which the shortcut was tried where it arrived, and the result."""
         self._main: asyncio.Task[Any] | None = None
         self._abandoned = False
         failure = self._dispatcher.dialect.failure(NULL, parse_error())
@@ -130,7 +130,7 @@ class Session:
     def _answer_where_it_arrives(
         self, answer: AnswerAtOnce | None, answer_frame: AnswerAtOnce | None
     ) -> None:
-        """Have the server ask for messages where they arrive, if it can and nobody must be charged."""
+        """Have the server pass on messages where they arrive, if it can and there is no rate limit."""
         protocol = getattr(self._send, "__self__", None)
         if isinstance(protocol, GuardedWebSocket) and self._endpoint.throttle is None:
             protocol.answer_at_once = answer
@@ -138,13 +138,13 @@ class Session:
                 protocol.answer_frame = answer_frame
 
     def _hear_what_waits(self) -> None:
-        """Have the server tell the connection of what its peer does not read, if it can."""
+        """Have the server report unread output to the connection, if it can."""
         protocol = getattr(self._send, "__self__", None)
         if isinstance(protocol, GuardedWebSocket):
             protocol.unread_changed = self._connection.wait_at_server
 
     def _frame_at_once(self, data: bytes) -> bool:
-        """Answer a message by its frame, if nothing is to be waited or counted for; whether it was."""
+        """Answer a message by its frame, if nothing must wait or be counted; return whether it was answered."""
         frames, connection = self._endpoint.frames, self._connection
         if frames is None or not connection.writes_at_once or self._is_full():
             return False
@@ -153,17 +153,17 @@ class Session:
         except STOP:
             raise
         except BaseException:
-            # A native extension that panics raises no `Exception`.
+            # A panic in a native extension is not an `Exception`.
             _log.exception("a frame could not be answered")
             return False
         return response is not None and connection.write(response)
 
     def _is_full(self) -> bool:
-        """Return whether as many calls of this socket are under way as may be."""
+        """Return whether this socket has the maximal number of calls in progress."""
         return len(self._tasks) >= self._limits.pending
 
     def _at_once(self, text: bytes) -> bool:
-        """Answer a message that the shortcut of the dispatcher can answer; whether it was one."""
+        """Answer a message with the dispatcher's shortcut; return whether that was possible."""
         if self._connection.closed or self._is_full():
             return False
         answer = self._dispatcher.answer_by_shortcut(text)
@@ -180,7 +180,7 @@ class Session:
         return True
 
     def _refusal(self, head: RequestHead) -> tuple[HTTPStatus, str] | None:
-        """Why the socket is not opened, if so."""
+        """Return the reason to refuse the socket, if there is one."""
         gate = self._endpoint.gate
         if not gate.host_allowed(head.headers.get(b"host", b"")):
             return HTTPStatus.FORBIDDEN, gate.wrong_host
@@ -189,9 +189,9 @@ class Session:
         return None
 
     async def _refuse(self, scope: Scope, head: RequestHead, status: HTTPStatus, text: str) -> None:
-        """Refuse with a status where the server can; else a close before opening, which is a 403.
+        """Refuse with a status if the server can send one; else by a close before opening, which is a 403.
 
-        A full process must be told from a refusal, so there the socket is opened first.
+        Clients must be able to distinguish a full process, so in that case the socket is opened first.
         """
         self._endpoint.replies.count("GET", status)
         self._endpoint.refused_sockets.log(
@@ -215,10 +215,10 @@ class Session:
         await self._connection.close(TRY_AGAIN_LATER, text)
 
     async def _serve(self, head: RequestHead, receive: Receive) -> None:
-        """Take messages one by one; none is taken while the peer does not read its answers."""
+        """Process messages one by one; none is taken while the peer does not read its answers."""
         while (message := await receive())["type"] != "websocket.disconnect":
             body = _body_of(message)
-            del message  # else what one message needed is held until the next one comes
+            del message  # otherwise its memory is held until the next message arrives
             if self._connection.closed:
                 continue
             if len(body.text) > self._limits.message:
@@ -229,7 +229,7 @@ class Session:
             await self._connection.drained()
 
     async def _handle(self, head: RequestHead, body: Body) -> None:
-        """Answer at once, or let a worker do it; the client's calls under way are bounded."""
+        """Answer immediately, or let a worker answer, within the limit of the socket's calls in progress."""
         exchange = Exchange(self._hub, self._connection, self._client, self._caller)
         share = Share(self._memory, lambda: self._client)
         try:
@@ -257,14 +257,14 @@ class Session:
                 share.give_back()
 
     def _answer_hot(self, exchange: Exchange, body: Body) -> HotAnswer:
-        """Answer on the event loop if that can be; the shortcut is not asked twice."""
+        """Answer on the event loop if possible; the shortcut is not tried twice."""
         tried, self._tried = self._tried, None
         if tried is None or tried[0] != body.text:
             return self._dispatcher.answer_hot(body, exchange)
         return tried[1] or self._dispatcher.answer_hot(body, exchange, by_methods=True)
 
     async def _charge(self, head: RequestHead, body: Body) -> bytes | None:
-        """Charge the client; the answer if it may not go on. Its socket stays open."""
+        """Charge the client; return the error answer if it is beyond its limit. Its socket stays open."""
         refuse = self._dispatcher.refuse
         try:
             wait = await charge(self._endpoint, self._workers, head, body)
@@ -283,7 +283,7 @@ class Session:
         await self._deliver(exchange, answer, body)
 
     async def _answer(self, exchange: Exchange, body: Body) -> bytes | None:
-        """Have a worker answer. Methods that are gathered know nothing of the connection."""
+        """Have a worker answer. Gathered methods do not know the connection."""
         dispatcher = self._dispatcher
         method = dispatcher.gathered_as(body)
         if method is not None:
@@ -294,10 +294,10 @@ class Session:
     async def _deliver(
         self, exchange: Exchange, answer: bytes | None, body: bytes | Body = b""
     ) -> None:
-        """Send the answer, then let the subscriptions made in it begin.
+        """Send the answer, then activate the subscriptions made in it.
 
-        A long one is counted until it is read; what does not fit is refused, and what was subscribed
-        in it with it.
+        A long answer is counted until it is read. One that exceeds the memory limit is refused, along with its
+        subscriptions.
         """
         if answer is None or len(answer) <= SMALL:
             await self._push(exchange, answer)
@@ -333,13 +333,13 @@ class Session:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        task.add_done_callback(lambda _: share.give_back())  # whether it ever ran or not
+        task.add_done_callback(lambda _: share.give_back())  # whether or not it ever ran
 
     def _abandon(self) -> None:
-        """Cut the socket off: its peer does not even read the close frame.
+        """Cut off the socket, because its peer does not even read the close frame.
 
-        That frame waits behind the data that is not read, and so would the server's shutdown.
-        With a server that does not show its transport ending the application has to do.
+        That frame waits behind the unread data, and so would the server's shutdown. If the server does not
+        expose its transport, the application ends instead.
         """
         transport = transport_of(self._send)
         if transport is not None:

@@ -1,7 +1,7 @@
-"""uvicorn's WebSocket protocol for strangers: bounded memory and time for a message that is not whole yet.
+"""uvicorn's WebSocket protocol for untrusted clients: limited memory and time for incomplete messages.
 
-Knows uvicorn 0.54's `WebSocketsSansIOProtocol` and the reader of websockets 17 behind it; look at
-them again when they move.
+This module depends on uvicorn 0.54's `WebSocketsSansIOProtocol` and on the reader of websockets 17 behind it; check
+them when they are upgraded.
 """
 
 import asyncio
@@ -26,101 +26,101 @@ from jsonrpc.limits.interpreter import Interpreter
 from jsonrpc.limits.memory import RequestMemory, Share
 
 FRAGMENT_COST: Final = 64
-"""Bytes of memory that each fragment needs besides its content."""
+"""Bytes of memory for each fragment in addition to its content."""
 
 AnswerAtOnce = Callable[[bytes], bool]
-"""Answers a message, or the frame that one is, if it can; whether it has."""
+"""Answers a message, or a frame that contains one, if it can; returns whether it has."""
 
 _WHOLE_TEXT: Final = 0x81
-"""The first byte of a frame of text that is a whole message."""
+"""The first byte of a text frame that is a complete message."""
 _MASK_BIT: Final = 0x80
 _IN_TWO_BYTES: Final = 126
 _IN_EIGHT_BYTES: Final = 127
-"""Lengths that stand for where the length is."""
+"""Values of the length field that announce a length in the following bytes."""
 _LONG: Final = 65_536
-"""Bytes of the shortest message whose length needs eight bytes."""
+"""Bytes of the shortest message whose length field has eight bytes."""
 _MASKED: Final = 6
-"""Bytes of the shortest masked frame's head."""
+"""Bytes of the shortest head of a masked frame."""
 _NEVER: Final = 1 << 62
-"""More than all frames of a connection have."""
+"""More bytes than all frames of a connection can have."""
 _SHORT: Final = 1_024
 """Bytes of the longest frame that is answered where it arrives."""
 
 _SLICE: Final = 4_096
-"""Bytes that are parsed in one go: of the smallest frames they hold hundreds, each parsed in Python."""
+"""Bytes that are parsed in one step. They may hold hundreds of small frames, each parsed in Python."""
 
 _IDLE_FRAMES: Final = 1_000
-"""Frames that say nothing, of which a peer may send so many between two messages ..."""
+"""Frames without content, such as pings, that a peer may send between two messages ..."""
 _IDLE_SECONDS: Final = 10.0
-"""... and in so long. Who only listens is pinged, and may ping, for days."""
+"""... and in this many seconds. A client that only listens is pinged, and may ping, for days."""
 
 
 class GuardedWebSocket(WebSocketsSansIOProtocol):
-    """uvicorn's protocol with its limits, which a subclass gives.
+    """uvicorn's protocol with limits, which a subclass provides.
 
-    Messages go to the application as bytes: text is checked where it is decoded, in a thread.
+    The application gets messages as bytes: text is validated where it is decoded, in a thread.
     """
 
     held: Connections | None = None
     """Counts the connections of the process, if they are limited."""
     memory = RequestMemory()
     message_seconds = 30.0
-    """So long a message may take from its first byte to its last."""
+    """Seconds that a message may take from its first byte to its last."""
     least_rate = LeastRate()
-    """How fast a peer takes what waits for it."""
+    """How fast a peer must read queued output."""
     client: Any
     client_of: Callable[[RequestHead], str] = staticmethod(lambda head: head.peer)
-    """By which name the client is counted."""
+    """Returns the key under which the client is counted."""
     answer_at_once: AnswerAtOnce | None = None
-    """Is asked for short messages that came whole, in one piece, while nothing else is under way. The
+    """Called for short messages that arrive complete, in one piece, while nothing else is in progress. The
     session sets it while its socket is open."""
 
     answer_frame: AnswerAtOnce | None = None
-    """Is asked before it, for their frames."""
+    """Called before `answer_at_once`, with the frames of such messages."""
 
     unread_changed: Callable[[int], object] | None = None
-    """Hears how many bytes wait for the peer when they have become too many, and 0 when they no longer are. The
-    session sets it; it outlasts that, as what waits does."""
+    """Called with the number of unread bytes when they exceed the limit, and with 0 when they no longer do. The
+    session sets it; it stays set after the session, as long as bytes are unread."""
 
     interpreter: Interpreter | None = None
-    """Hears of each message that was answered at once."""
+    """Is notified of each immediate answer."""
 
     current: Current | None = None
-    """Is asked before messages where other processes may have told of something; None: there are none."""
+    """Checked before messages if other processes may have announced events; None if there are none."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._fragments = 0
         self._share = Share(self.memory, self._client)
-        """For the message that comes."""
+        """Memory of the incoming message."""
         self._unparsed = 0
-        """Bytes that were parsed and are of no whole frame; rather more of them than there are."""
+        """Parsed bytes that belong to no complete frame; an upper bound."""
         self._ends_head = False
-        """Whether what is parsed ends as an opening ends."""
+        """Whether the parsed bytes end like an opening handshake."""
         self._queued = 0
-        """Bytes of whole messages that the application has not taken."""
+        """Bytes of complete messages that the application has not taken."""
         self._queued_share = Share(self.memory, self._client)
         self._idle_frames = 0
         self._idle_since = 0.0
         self._eventful = False
-        """Whether there was a frame in the bytes that were parsed last."""
+        """Whether the bytes parsed last contained a frame."""
         self._waiting: bytes | memoryview = b""
-        """What is not parsed; while there is something, nothing more is read."""
+        """Unparsed bytes; while there are any, reading is paused."""
         self._waits_to_be_current = False
-        """Whether what waits does so until this process knows what others have told."""
+        """Whether those bytes wait until this process has caught up with the others' events."""
         self._turn: asyncio.Handle | None = None
         self._lingers = False
-        """Whether it was refused, and has a moment to read why."""
+        """Whether the client was refused, and has a moment to read the reason."""
         self._dropped = 0
-        """Bytes that came since."""
+        """Bytes received since then."""
         self._message_timer: asyncio.TimerHandle | None = None
 
     def is_idle(self) -> bool:
-        """Return that an open socket is never idle: it may wait for events for days."""
+        """Return False: an open socket is never idle, because it may wait for events for days."""
         return False
 
     def make_room(self) -> None:
-        """Close for another connection's sake."""
+        """Close in favour of another connection."""
         self.transport.abort()
 
     @override
@@ -151,9 +151,9 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
             self._go_on()
 
     def _is_answered(self, data: bytes, answer: AnswerAtOnce) -> bool:
-        """Have a message answered that is one frame (RFC 6455, 5.2), and nothing else; whether it was.
+        """Have a message answered that arrives as exactly one frame (RFC 6455, 5.2); return whether it was.
 
-        Anything else is for the parser.
+        Anything else is left to the parser.
         """
         if data[0] != _WHOLE_TEXT or not _MASKED < len(data) <= _SHORT or not self._is_at_rest():
             return False
@@ -166,7 +166,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         return True
 
     def _is_at_rest(self) -> bool:
-        """Return whether no message is coming or waits, and the peer has taken what was written."""
+        """Return whether no message is incomplete or queued, and the peer has read all output."""
         return not (
             self.read_paused
             or self._fragments
@@ -178,7 +178,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         )
 
     def _parse(self, rest: memoryview) -> None:
-        """Parse bytes in slices; after frames others have their turn, after a message the application."""
+        """Parse bytes in slices; yield to other tasks after frames, and to the application after a message."""
         self._eventful = False
         while rest and not self._eventful and not self._is_over():
             self._take(rest[:_SLICE])
@@ -189,7 +189,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
             self._go_on()
 
     def _go_on(self) -> None:
-        """Parse what waits in the loop's next turn, if the peer's messages and replies are taken."""
+        """Parse the waiting bytes in the loop's next turn, if earlier messages and replies are taken."""
         if self._waiting and self._turn is None and self._takes():
             self._turn = self.loop.call_soon(self._next_turn)
 
@@ -203,14 +203,14 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
             self.transport.resume_reading()
 
     def _takes(self) -> bool:
-        """Return whether the application has taken the messages, and the peer what was written; and nothing else waits."""
+        """Return whether the application has taken all messages, the peer has read all output, and nothing waits."""
         return not (self._waits_to_be_current or self.read_paused) and self.writable.is_set()
 
     def _take(self, data: memoryview) -> None:
-        """Have a slice parsed, and count what it leaves of a message that is not whole."""
+        """Parse a slice, and count the rest that belongs to an incomplete message."""
         self._unparsed += len(data)
         self._ends_head = bytes(data[-4:]) == b"\r\n\r\n"
-        super().data_received(data)  # type: ignore[arg-type]  # it is only added to a bytearray
+        super().data_received(data)  # type: ignore[arg-type]  # it is only appended to a bytearray
         size = self._fragments + len(self.conn.reader.buffer)
         if not size:
             self._forget_message()
@@ -225,7 +225,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         super().handle_events()
 
     def _count_parsed(self, event: Event) -> None:
-        """Take a frame's bytes from those that are of no whole one; the opening's, if nothing came with it."""
+        """Subtract a frame's bytes from the unparsed ones; for the opening, all if nothing else arrived with it."""
         if isinstance(event, Frame):
             size = len(event.data)
             length = 0 if size < _IN_TWO_BYTES else 2 if size < _LONG else 8
@@ -246,7 +246,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
             self._count_idle()
 
     def _count_idle(self) -> None:
-        """Count a frame that says nothing; who sends nothing else has to go."""
+        """Count a frame without content; close the connection of a peer that sends nothing else."""
         now = self.loop.time()
         if now - self._idle_since > _IDLE_SECONDS:
             self._idle_since, self._idle_frames = now, 0
@@ -284,13 +284,13 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
             else:
                 self._queued += size
         self.curr_msg_data_type = "bytes"
-        super().send_receive_event_to_app()  # which drops it where a close was sent
+        super().send_receive_event_to_app()  # which drops the message if a close was sent
 
     @override
     async def receive(self) -> ASGIReceiveEvent:
         message = await super().receive()
         if message["type"] == "websocket.receive":
-            # The application counts what it takes; what stays in the queue is less than before.
+            # The application accounts for the messages that it takes, so the queue's share shrinks.
             self._queued = max(0, self._queued - len(message.get("bytes") or b""))
             self._queued_share.give_back()
             self._queued_share.grow(self._queued)
@@ -301,12 +301,12 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
     async def send(self, message: ASGISendEvent) -> None:
         await super().send(message)
         if self.initial_response is not None and self.close_sent:
-            # A refusal that was sent as a response. uvicorn logs an error for each as long as this is unset.
+            # A refusal was sent as a response. uvicorn would log an error for each while this is unset.
             self.handshake_complete = True
-        self._hold_back()  # after a close uvicorn reads on
+        self._hold_back()  # uvicorn resumes reading after a close
 
     def _hold_back(self) -> None:
-        """Parse what waits before more is read, where uvicorn has begun to read again."""
+        """Pause reading again until the waiting bytes are parsed, if uvicorn has resumed it."""
         if self._waiting and not self.read_paused and not self.transport.is_closing():
             self.transport.pause_reading()
             self._go_on()
@@ -328,7 +328,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
     @override
     def pause_writing(self) -> None:
         super().pause_writing()
-        # Every ping is answered: who sends them and does not read would fill the memory.
+        # Every ping is answered, so a peer that sends pings and does not read could fill the memory.
         self.transport.pause_reading()
         self._write_watch.begin()
         self._tell_unread(self.transport.get_write_buffer_size())
@@ -348,7 +348,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
             self.unread_changed(size)
 
     def _hold(self, size: int) -> None:
-        """Count a message that has begun: its bytes and its time."""
+        """Count the bytes and the time of an incomplete message."""
         if self._message_timer is None:
             self._message_timer = self.loop.call_later(self.message_seconds, self._too_slow)
         try:
@@ -357,14 +357,14 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
             self._give_up(CloseCode.TRY_AGAIN_LATER, "server is busy")
 
     def _too_slow(self) -> None:
-        """Close who has not sent a message's end, unless it may wait where it is not read."""
+        """Close a peer whose message is incomplete for too long, unless reading is paused on this side."""
         if self._waiting or not self._takes():
             self._message_timer = self.loop.call_later(self.message_seconds, self._too_slow)
         else:
             self._give_up(CloseCode.POLICY_VIOLATION, "message did not arrive in time")
 
     def _client(self) -> str:
-        """By which name the peer is counted."""
+        """Return the key under which the client is counted."""
         return self.client_of(read_head({**self.scope}))
 
     def _forget_message(self) -> None:
@@ -390,9 +390,9 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         self._linger(self.conn.close_sent.code)
 
     def _linger(self, code: int) -> None:
-        """End the application, and close when the peer has had time to read why.
+        """End the application, and close after the peer had time to read the reason.
 
-        Closed at once, while it sends, it would see a reset in place of the reason.
+        With an immediate close, a peer that is sending would see a reset instead of the reason.
         """
         self._lingers = self.disconnected = True
         self._waiting, self.frames = b"", []
@@ -406,12 +406,12 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
             self.transport.pause_reading()
 
     def _is_over(self) -> bool:
-        """Return whether nothing more of the peer is for anybody."""
+        """Return whether further bytes of the peer are ignored."""
         return self._lingers or self.transport.is_closing()
 
 
 def _is_message_answered(data: bytes, answer: AnswerAtOnce) -> bool:
-    """Have the message in a short frame of text answered, unless there is more or less of it; whether it was."""
+    """Have the message of a short text frame answered, if the data is exactly one frame; return whether it was."""
     size, start = data[1] - _MASK_BIT, 2
     if size == _IN_EIGHT_BYTES:
         return False
