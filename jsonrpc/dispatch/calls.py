@@ -258,7 +258,7 @@ class Executor:
             return self.explain(error, method)
 
     def failure(self, identifier: bytes, error: JsonRpcError) -> bytes:
-        """Render an error whose message or data may not be valid JSON values."""
+        """Render an error, even if its message or data cannot be encoded as JSON."""
         try:
             return self.dialect.failure(identifier, error)
         except (TypeError, ValueError, RecursionError):

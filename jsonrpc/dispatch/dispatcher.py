@@ -199,7 +199,7 @@ class Dispatcher:
         """Answer in a worker thread; return None if there is no answer. Never raises.
 
         Unspecified: after a client has disconnected, none of its calls are executed. geth also ends a batch then,
-        between two calls; a single call it has started as soon as it arrived.
+        between two calls; it starts a single call as soon as it arrives.
         """
         try:
             return self._answer(body, connection)

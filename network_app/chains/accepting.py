@@ -111,7 +111,7 @@ class Acceptor(Generic[B]):
         try:
             block = self.consensus.outer.parse(raw)
         except OuterBlockError as error:
-            # A block without its signature has the hash of the whole block, whose ID may well be accepted.
+            # A block cut off before its signature still hashes to the ID of the whole block, which may be accepted.
             spoiled = isinstance(error, CutOff)
             raise InvalidBlock(ID(sha256(raw)), None, str(error), spoiled=spoiled) from error
         except self._inner.refused as error:
