@@ -16,7 +16,7 @@ SMALL: Final = 16_384
 """Bytes up to which a body is not counted."""
 
 _PART_TO_FREE: Final = 8
-"""After slow readers were closed, this fraction of the limit is free, so that the next messages need no search."""
+"""Divisor: after slow readers were closed, the limit divided by this is free, so that later messages need no search."""
 
 
 @dataclass(frozen=True, slots=True)
