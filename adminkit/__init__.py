@@ -1,8 +1,7 @@
-"""Read-only pages of the admin for rows of any length. Knows no chain.
+"""Read-only admin pages for tables of any size. Independent of any chain.
 
-`read_only` is where to begin: a page's class. `changelist` has the lists' paging, `terms` and
-`identifiers` what a search box takes, `display` and `formats` how values look, `exports` lists as
-files, `refusals` what is said where there is nothing to show, `overview` what the first page says of an app, `charts` its rates, `deeds` what may be
-done, `links` where
-the pages are.
+Start with `read_only`, the base class of the pages. `changelist` has the paging of lists, `terms` and
+`identifiers` parse search terms, `display` and `formats` render values, `exports` writes lists as CSV files,
+`refusals` has the messages for missing rows and unknown filters, `overview` describes an app's part of the
+first page, `charts` draws its rates, `deeds` defines the available actions, `links` the addresses of the pages.
 """

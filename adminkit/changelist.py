@@ -1,8 +1,8 @@
-"""Lists of the admin that are fast at any length: no count, no offset, no sort.
+"""Admin lists that are fast at any length: no count, no offset, no sort.
 
-A page begins behind a key (`next`) or ends before one (`previous`), and reads one row more than it
-shows to know whether there are others. A search is a union of branches; each is answered by one index.
-So is a part of the list that a person chooses (`Choice`), and a search within that part.
+A page begins after a key (`next`) or ends before one (`previous`), and reads one row more than it
+shows to find out whether more rows follow. A search is a union of branches, each answered by one index.
+A selectable part of the list (`Choice`), and a search within that part, work the same way.
 """
 
 from collections.abc import Iterator
@@ -22,18 +22,18 @@ NEXT = "next"
 PREVIOUS = "previous"
 SHOW = "show"
 WALKED = 500
-"""Rows of a page where nobody looks at single ones."""
+"""Rows of a page when the whole list is read, as for an export."""
 
 
 class Cursor(NamedTuple):
-    """Where a page is: behind a key or before it; without one, at the start of the list."""
+    """A page's position: after a key or before it; without a key, the start of the list."""
 
     key: str | None = None
     backwards: bool = False
 
 
 class Elsewhere(NamedTuple):
-    """A branch through another table: the rows whose keys stand there, in the order of its index."""
+    """A branch through another table: the rows whose keys that table holds, in the order of its index."""
 
     rows: QuerySet[Any]
     name: str
@@ -44,7 +44,7 @@ Branch = Q | Elsewhere
 
 
 class Choice(NamedTuple):
-    """A part of a list that can be chosen: its name in the address, its title, and its branches."""
+    """A selectable part of a list: its name in the address, its title, and its branches."""
 
     name: str
     title: str
@@ -52,7 +52,7 @@ class Choice(NamedTuple):
 
 
 class Tab(NamedTuple):
-    """A choice as the page offers it."""
+    """A choice as the page shows it."""
 
     title: str
     url: str
@@ -60,10 +60,10 @@ class Tab(NamedTuple):
 
 
 class KeysetChangeList(ChangeList):
-    """The page of a `ReadOnlyModelAdmin` list, found by key."""
+    """The page of a `ReadOnlyModelAdmin` list, located by key."""
 
     model_admin: Any
-    """A `ReadOnlyModelAdmin`, which knows this class: naming its type here would close a circle."""
+    """A `ReadOnlyModelAdmin`, whose module imports this one: its type here would be a circular import."""
     cursor: Cursor
     choice: Choice | None
     tabs: list[Tab]
@@ -81,14 +81,14 @@ class KeysetChangeList(ChangeList):
     def get_queryset(
         self, request: HttpRequest, exclude_parameters: list[str | None] | None = None
     ) -> QuerySet[Any]:
-        """Return all rows as a list shows them; the search comes in `get_results`."""
+        """Return all rows with the columns of the list; `get_results` applies the search."""
         self.cursor = self._take_cursor()
         chosen = self.filter_params.pop(SHOW, None)
         self.choice = self._find_choice()
-        # Refuses every lookup: what may be asked goes through the search.
+        # Refuses every lookup: the search is the only filter.
         self.filter_specs, self.has_filters, *_, self.has_active_filters = self.get_filters(request)
         if chosen is not None:
-            self.filter_params[SHOW] = chosen  # from which links are made
+            self.filter_params[SHOW] = chosen  # links are made from these
         self.clear_all_filters_qs = self.get_query_string()
         rows: QuerySet[Any] = self.apply_select_related(self.root_queryset)
         return rows.defer(*self.model_admin.list_defer)
@@ -106,7 +106,7 @@ class KeysetChangeList(ChangeList):
         self._set_what_templates_ask(found)
 
     def walk(self) -> Iterator[list[Any]]:
-        """Yield all that the list shows, from its start, in larger pages; each is prepared."""
+        """Yield all rows of the list from its start, in larger pages, each prepared."""
         self.list_per_page = WALKED
         self.cursor = Cursor()
         order, branches = self._asked()
@@ -117,12 +117,12 @@ class KeysetChangeList(ChangeList):
             self.cursor = Cursor(str(getattr(found[-1], key)))
 
     def _asked(self) -> tuple[str, list[Branch]]:
-        """Return the order and the branches of what is searched for in the chosen part of the list."""
+        """Return the order and the branches of the search within the chosen part of the list."""
         term = self.model_admin.read_term(self.query)
         order: str = self.model_admin.order_for(term)
         branches: list[Branch] = self.model_admin.branches(term) if self.query else [Q()]
         if self.choice is not None:
-            # What another table knows of is no part of a list that has parts.
+            # A list with choices cannot be searched through another table.
             branches = [
                 branch & part
                 for branch in branches
@@ -132,7 +132,7 @@ class KeysetChangeList(ChangeList):
         return order, branches
 
     def _take_cursor(self) -> Cursor:
-        """Take the page's place out of the parameters, since links and forms repeat those."""
+        """Remove the page's position from the parameters, because links and forms repeat those."""
         taken = {}
         for name in (NEXT, PREVIOUS):
             taken[name] = self.params.pop(name, None)
@@ -142,7 +142,7 @@ class KeysetChangeList(ChangeList):
         return Cursor(taken[PREVIOUS], backwards=taken[PREVIOUS] is not None)
 
     def _find_choice(self) -> Choice | None:
-        """Return the chosen part of the list: the first when none is, all of it in a search."""
+        """Return the chosen part of the list; by default the first, and in a search `choice_of_search`."""
         choices: tuple[Choice, ...] = self.model_admin.choices
         if not choices:
             return None
@@ -154,7 +154,7 @@ class KeysetChangeList(ChangeList):
         return choice
 
     def _fetch(self, order: str, branches: list[Branch]) -> list[Model]:
-        """Return the first rows behind the cursor of all branches together: a page and one more."""
+        """Return the first rows after the cursor over all branches: one page and one more row."""
         most = self.list_per_page + 1
         key = order.removeprefix("-")
         descending = order.startswith("-") != self.cursor.backwards
@@ -163,7 +163,7 @@ class KeysetChangeList(ChangeList):
         if len(branches) == 1 and isinstance(branches[0], Q):
             rows = self.queryset.filter(branches[0])
             return list(self._behind_cursor(rows, key, key, descending=descending)[:most])
-        # An OR over several indexes would sort everything that matches; each branch alone need not.
+        # An OR over several indexes would sort all matching rows; each branch alone need not.
         keys = {
             found
             for branch in branches
@@ -176,7 +176,7 @@ class KeysetChangeList(ChangeList):
     def _behind_cursor(
         self, rows: QuerySet[Any], name: str, key: str, *, descending: bool
     ) -> QuerySet[Any]:
-        """Return rows behind the cursor in reading order; their `name` has keys of listed rows."""
+        """Return the rows after the cursor in reading order; their field `name` has keys of listed rows."""
         ordered = rows.order_by(f"-{name}" if descending else name)
         if self.cursor.key is None:
             return ordered
@@ -189,7 +189,7 @@ class KeysetChangeList(ChangeList):
         return ordered.filter(**{f"{name}__{'lt' if descending else 'gt'}": value})
 
     def _keys(self, branch: Branch, key: str, *, descending: bool) -> QuerySet[Any, Any]:
-        """Return the keys of the rows in a branch, behind the cursor and in reading order."""
+        """Return the keys of a branch's rows after the cursor, in reading order."""
         rows, name = (
             branch if isinstance(branch, Elsewhere) else (self.queryset.filter(branch), key)
         )
@@ -197,7 +197,7 @@ class KeysetChangeList(ChangeList):
         return behind.values_list(name, flat=True)
 
     def _set_links(self, found: list[Model], key: str, *, more: bool) -> None:
-        """Set the links to the pages around; the cursor's own row lies behind a `previous` page."""
+        """Set the links to the adjacent pages; the cursor's own row follows a `previous` page."""
         forwards = not self.cursor.backwards
         has_next = more if forwards else True
         has_previous = self.cursor.key is not None if forwards else more
@@ -215,10 +215,10 @@ class KeysetChangeList(ChangeList):
         ]
 
     def _set_what_templates_ask(self, found: list[Model]) -> None:
-        """Set what Django's and the theme's templates read of a list; none of it counts rows."""
+        """Set the attributes that Django's and the theme's templates read of a list, without counting rows."""
         self.result_list = found
         self.result_count = len(found)
-        self.full_result_count = len(found)  # another number would become an offer to show all
+        self.full_result_count = len(found)  # with another number Django offers to show all
         self.show_full_result_count = False
         self.show_admin_actions = False
         self.can_show_all = False

@@ -1,4 +1,4 @@
-"""Small charts of the admin's first page, drawn by the server: numbers and bars, without scripts."""
+"""Small charts of the admin's first page, rendered on the server: numbers and bars, without scripts."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ _HEIGHT = 40
 
 
 def bars(values: Sequence[int], label: str) -> SafeString:
-    """Return bars beside each other, the greatest as high as the chart; each says its value."""
+    """Return a bar chart, the largest value at full height; each bar is labelled with its value."""
     top = max(values, default=0) or 1
     drawn = format_html_join(
         "",
@@ -35,9 +35,9 @@ def bars(values: Sequence[int], label: str) -> SafeString:
 
 
 def rate(title: str, values: Sequence[int]) -> SafeString:
-    """Return how much there was of something in each of the last minutes, the oldest first.
+    """Return a chart of a rate, one value for each of the last minutes, the oldest first.
 
-    Without values more blocks came than anybody counts for a page.
+    No values means that there were more blocks than are counted for a page.
     """
     if not values:
         shown = format_html(
@@ -55,7 +55,7 @@ def rate(title: str, values: Sequence[int]) -> SafeString:
 
 
 def beside(*charts: SafeString) -> SafeString:
-    """Return charts beside each other, as far as there is room."""
+    """Return charts side by side, as far as they fit."""
     joined = format_html_join("", "{}", ((chart,) for chart in charts))
     return format_html('<div class="nd-charts">{}</div>', joined)
 

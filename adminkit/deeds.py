@@ -1,6 +1,6 @@
-"""What people may do from the admin, to a row or to the node: asked about once more, and logged.
+"""Actions in the admin on a row or on the node, each confirmed and logged.
 
-What is done is a service's; here is who may, the question, and the entry in the admin's log.
+A service performs the action; this module checks the permission, asks for confirmation and logs the action.
 """
 
 import logging
@@ -31,55 +31,55 @@ _log: Final = logging.getLogger(__name__)
 
 
 class Refused(Exception):
-    """A deed was not done, and nothing has changed; the message says why."""
+    """An action was refused and nothing has changed; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """Something that can be done to a thing."""
+    """An action on a row or on the node."""
 
     name: str
-    """In its address."""
+    """Its name in the address."""
     button: str
     question: str
     consequence: str
     permission: str
-    """Of whoever may do it: `app.codename`. Superusers have all."""
+    """The permission that the action requires: `app.codename`. Superusers have all permissions."""
     do: Callable[[Any], str]
-    """Does it, and returns what was done as a sentence. Raises `Refused`."""
+    """Performs the action and returns a sentence that describes it. Raises `Refused`."""
     obstacle: Callable[[Any], str] = lambda _: ""
-    """Returns why it cannot be done now; nothing if it can."""
+    """Returns the reason why the action is impossible now, or an empty string if it is possible."""
     flag: int = CHANGE
-    """What the log's entry is: a change or a deletion."""
+    """The kind of the log entry: a change or a deletion."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What something is done to."""
+    """The target of an action."""
 
     thing: Any
     title: str
     """Its name in the log."""
     facts: Sequence[tuple[str, object]]
-    """What it is, for who is asked."""
+    """Labelled properties of the target, shown in the confirmation."""
     page: str
-    """Where one goes who cancels."""
+    """The page after a cancellation."""
     after: str
-    """Where one goes when it is done."""
+    """The page after the action."""
     key: str = ""
     model: type[Model] | None = None
 
 
 def may(request: HttpRequest, deed: Deed) -> bool:
-    """Say whether somebody has the right to a deed."""
+    """Return whether the user has the permission for an action."""
     return isinstance(request.user, User) and request.user.has_perm(deed.permission)
 
 
 def ask(request: HttpRequest, deed: Deed, target: Target) -> HttpResponse:
-    """Ask whether it is to be done, or why it cannot be; do it when that was confirmed.
+    """Ask for confirmation of an action or show why it is impossible; perform it once it is confirmed.
 
     Raises:
-        PermissionDenied: Somebody has no right to it.
+        PermissionDenied: The user lacks the permission.
     """
     if not may(request, deed):
         raise PermissionDenied
@@ -115,18 +115,18 @@ def note(
     key: str,
     model: type[Model] | None = None,
 ) -> None:
-    """Write down what somebody did: in the log, and as an entry in the database.
+    """Record a user's action: in the log, and as an entry in the database.
 
-    It is done whether or not there can be an entry: where the database refuses one, the log has both, and
-    whoever did it is told.
+    The action is already done. If the database refuses the entry, the log records the error and the user
+    sees a warning.
 
     Args:
-        request: its user did it.
-        flag: what the entry is: an addition, a change or a deletion.
-        title: the name of what it was done to.
-        words: what was done, as a sentence.
-        key: of what it was done to; empty where it has none.
-        model: of the row that it was done to, if it was one.
+        request: The request of the user.
+        flag: The kind of the entry: an addition, a change or a deletion.
+        title: The name of the target.
+        words: A sentence that describes the action.
+        key: The primary key of the target; empty if it has none.
+        model: The model of the target row, if the target is a row.
     """
     assert isinstance(request.user, User)
     _log.warning("%s: %s (by %s, in the admin)", title, words, request.user.get_username())
@@ -145,27 +145,27 @@ def note(
 
 
 def _attempt(deed: Deed, thing: Any) -> str:
-    """Do it, unless something stands in its way, which may have come since the page was drawn."""
+    """Perform an action, unless an obstacle has appeared since the page was rendered."""
     if obstacle := deed.obstacle(thing):
         raise Refused(obstacle)
     return deed.do(thing)
 
 
 class RowDeeds(Base):
-    """Offers on a row's page what can be done to it; for a model's admin."""
+    """A mixin for a model's admin that offers actions on a row's page."""
 
     deeds: tuple[Deed, ...] = ()
 
     def deed_facts(self, row: Any) -> Sequence[tuple[str, object]]:
-        """Return what a row is, for who is asked."""
+        """Return labelled properties of a row for the confirmation."""
         return ((str(self.opts.verbose_name).capitalize(), str(row)),)
 
     def tell_absence(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Say that a row is not there."""
+        """Report that a row does not exist."""
         raise NotImplementedError
 
     def after_deed(self, row: Any) -> str:
-        """Return where one goes when something was done: a row's page, or the list where it is gone."""
+        """Return the page after an action: the row's page, or the list if the row is deleted."""
         return self._row_page(row)
 
     @override
@@ -181,17 +181,17 @@ class RowDeeds(Base):
         return [asked, *urls]
 
     def deed_view(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
-        """Ask about a deed, or do it.
+        """Show the confirmation of an action, or perform the action.
 
         Raises:
-            Http404: There is no such deed.
-            PermissionDenied: Somebody has no right to it, or none to see the rows; whether there is such
-                a row is told to neither.
+            Http404: No such action exists.
+            PermissionDenied: The user lacks the permission for the action or for viewing the rows. The
+                answer does not reveal whether the row exists.
         """
         deed = next((one for one in self.deeds if one.name == name), None)
         if deed is None:
             raise Http404
-        # The question shows the row.
+        # The confirmation shows the row.
         if not (may(request, deed) and self.has_view_permission(request)):
             raise PermissionDenied
         row = self.get_object(request, object_id)

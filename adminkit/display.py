@@ -1,7 +1,7 @@
-"""How admins show values as HTML; what only one chain has is in its own `admin.display`.
+"""HTML of values in the admin; values of only one chain are in that chain's `admin.display`.
 
-Class names begin with `nd-`: nodeproject/templates/admin/node_style.html gives them their looks, and its script
-copies what `data-copy` holds.
+Class names begin with `nd-`: nodeproject/templates/admin/node_style.html styles them, and its script
+copies the value of `data-copy`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,11 +15,11 @@ from chaindb.fields import HexBytes
 NOTHING = mark_safe('<span class="nd-faint">–</span>')
 ZERO = mark_safe('<span class="nd-faint">0</span>')
 MOST_BYTES = 16 * 1024
-"""So much of input, data or code is shown; the rest is only counted."""
+"""Bytes of input, data or code that are shown; of the rest only the length is shown."""
 
 
 def short(value: object, *, keep: int = 8) -> SafeString:
-    """Return an identifier shortened, in full as its title; for a list's first column."""
+    """Return a shortened identifier with the full one as its title, for a list's first column."""
     text = str(value)
     return format_html(
         '<span class="nd-hex" title="{}">{}</span>', text, formats.shorten(text, keep=keep)
@@ -27,7 +27,7 @@ def short(value: object, *, keep: int = 8) -> SafeString:
 
 
 def short_link(value: object, page: str, *, keep: int = 8) -> SafeString:
-    """Return an identifier shortened, which leads to a page and can be copied."""
+    """Return a shortened identifier that links to a page, with a copy button."""
     text = str(value)
     return format_html(
         '<span class="nd-hex"><a href="{}" title="{}">{}</a>{}</span>',
@@ -36,13 +36,13 @@ def short_link(value: object, page: str, *, keep: int = 8) -> SafeString:
 
 
 def full(value: object) -> SafeString:
-    """Return an identifier in full that can be copied."""
+    """Return a full identifier with a copy button."""
     text = str(value)
     return format_html('<span class="nd-hex nd-full">{}{}</span>', text, copy_button(text))
 
 
 def full_link(value: object, page: str) -> SafeString:
-    """Return an identifier in full that leads to a page and can be copied."""
+    """Return a full identifier that links to a page, with a copy button."""
     text = str(value)
     return format_html(
         '<span class="nd-hex nd-full"><a href="{}">{}</a>{}</span>', page, text, copy_button(text)
@@ -50,17 +50,17 @@ def full_link(value: object, page: str) -> SafeString:
 
 
 def link(text: str, page: str) -> SafeString:
-    """Return a text that leads to a page."""
+    """Return a text that links to a page."""
     return format_html('<a class="nd-link" href="{}">{}</a>', page, text)
 
 
 def counted_link(count: int, page: str) -> SafeString:
-    """Return a count that leads to what was counted; nothing to follow for zero."""
+    """Return a count that links to the counted rows; plain text for zero."""
     return link(f"{count:,}", page) if count else ZERO
 
 
 def faint(text: str) -> SafeString:
-    """Return a remark."""
+    """Return a remark in a faint colour."""
     return format_html('<span class="nd-faint">{}</span>', text)
 
 
@@ -72,12 +72,12 @@ def moment(seconds: int) -> SafeString:
 
 
 def badge(text: str, kind: str = "plain") -> SafeString:
-    """Return a small label; kinds are plain, good, bad, wait and note."""
+    """Return a small label; the kinds are plain, good, bad, wait and note."""
     return format_html('<span class="nd-badge nd-{}">{}</span>', kind, text)
 
 
 def bar(share: int, kind: str = "plain") -> SafeString:
-    """Return a bar that is full by so many percent; kinds as of a label."""
+    """Return a bar filled to a percentage; the kinds are those of `badge`."""
     return format_html(
         '<span class="nd-bar nd-{}"><span style="width:{}%"></span></span>',
         kind, min(max(share, 0), 100),
@@ -85,7 +85,7 @@ def bar(share: int, kind: str = "plain") -> SafeString:
 
 
 def box(data: bytes) -> SafeString:
-    """Return bytes as hex in a box that scrolls, with their number."""
+    """Return bytes as hex in a scrolling box, with their number."""
     if not data:
         return NOTHING
     more = len(data) - MOST_BYTES
@@ -97,7 +97,7 @@ def box(data: bytes) -> SafeString:
 
 
 def table(headings: Iterable[str], rows: Iterable[Iterable[object]]) -> SafeString:
-    """Return a small table that scrolls sideways where it does not fit."""
+    """Return a small table that scrolls sideways if it does not fit."""
     return format_html(
         '<div class="nd-scroll"><table class="nd-table"><thead><tr>{}</tr></thead>'
         "<tbody>{}</tbody></table></div>",
@@ -111,7 +111,7 @@ def table(headings: Iterable[str], rows: Iterable[Iterable[object]]) -> SafeStri
 
 
 def prose_table(headings: Sequence[str], rows: Iterable[Iterable[object]]) -> SafeString:
-    """Return a table of sentences: they wrap, and where there is no room each row is a block."""
+    """Return a table of sentences that wrap; on narrow screens each row becomes a block."""
     return format_html(
         '<table class="nd-table nd-prose nd-stacking"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>',
         format_html_join("", "<th>{}</th>", ((heading,) for heading in headings)),
@@ -131,14 +131,14 @@ def prose_table(headings: Sequence[str], rows: Iterable[Iterable[object]]) -> Sa
 
 
 def line(*parts: object) -> SafeString:
-    """Return parts side by side, wrapping where they must."""
+    """Return parts side by side, wrapped if they do not fit."""
     return format_html(
         '<span class="nd-line">{}</span>', format_html_join("", "{}", ((part,) for part in parts))
     )
 
 
 def between_neighbours(number: int, page: Callable[[int], str], *, has_next: bool) -> SafeString:
-    """Return a number of a chain between links to the pages of the ones before and after it."""
+    """Return a block number between links to the pages of the previous and the next block."""
     return line(
         f"{number:,}",
         link("‹ previous", page(number - 1)) if number else "",
@@ -147,7 +147,7 @@ def between_neighbours(number: int, page: Callable[[int], str], *, has_next: boo
 
 
 def stack(*parts: object) -> SafeString:
-    """Return parts one under the other."""
+    """Return parts below one another."""
     return format_html(
         '<span class="nd-stack">{}</span>',
         format_html_join("", "<span>{}</span>", ((part,) for part in parts)),

@@ -1,6 +1,6 @@
-"""Tables as CSV files that stream: a page of rows in memory at a time, however many there are.
+"""Tables as streamed CSV files: only one page of rows is in memory at a time.
 
-Cells that a spreadsheet would run as a formula are made text.
+Cells that a spreadsheet would run as a formula are turned into text.
 """
 
 import csv
@@ -12,13 +12,13 @@ from django.http import StreamingHttpResponse
 
 Cells = Sequence[object]
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # those of full width too
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # full-width forms too
 
 
 def csv_response(
     name: str, headings: Sequence[str], pages: Iterator[Iterable[Cells]]
 ) -> StreamingHttpResponse:
-    """Return a download; each of `pages` is read when those before are on their way."""
+    """Return a download; each of `pages` is read after the previous pages were sent."""
     answer = StreamingHttpResponse(_stream(headings, pages), content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="{name}"'
     answer["Cache-Control"] = "no-store"
@@ -26,7 +26,7 @@ def csv_response(
 
 
 def safe_cell(value: object) -> str:
-    """Return a cell's text, an apostrophe in front of what would be a formula; nothing for None."""
+    """Return a cell's text, with an apostrophe before a would-be formula; an empty text for None."""
     text = "" if value is None else str(value)
     risky = text.startswith(_FORMULA) and not isinstance(value, int)
     return f"'{text}" if risky else text

@@ -1,6 +1,6 @@
-"""What a person types into a search box for something of the P-Chain: an ID, a node ID or an address.
+"""Search terms for objects of the P-Chain: an ID, a node ID or an address.
 
-Those of the C-Chain are in `terms`.
+Search terms for the C-Chain are in `terms`.
 """
 
 from typing import NamedTuple, TypeVar
@@ -14,20 +14,20 @@ Identifier = TypeVar("Identifier", bound=FixedId)
 
 
 class Term(NamedTuple):
-    """A search text, read; all but the text are None for one that is nothing of the kind."""
+    """A parsed search text; a field is None if the text cannot mean it."""
 
     text: str = ""
     id: ID | None = None
-    """Of a transaction, block, UTXO, subnet or blockchain: their texts look alike."""
+    """The ID of a transaction, block, UTXO, subnet or blockchain; their texts have the same form."""
     node_id: NodeID | None = None
     address: ShortID | None = None
     number: int | None = None
 
 
 def read_term(text: str) -> Term:
-    """Read a text: cb58, bech32 with any chain and prefix or without chain, 0x hex, or a number.
+    """Parse a text: cb58, bech32 with any prefix and with or without a chain, 0x hex, or a number.
 
-    Twenty bytes in hex may be an address or a node.
+    Twenty bytes in hex may be an address or a node ID.
     """
     text = text.strip()
     term = Term(text)

@@ -1,4 +1,4 @@
-"""Pages of rows that have identifiers of the P-Chain: IDs, node IDs or addresses."""
+"""Pages of rows with identifiers of the P-Chain: IDs, node IDs or addresses."""
 
 from typing_extensions import override
 
@@ -8,7 +8,7 @@ from primitives.ids import ID
 
 
 class IdentifierAdmin(ReadOnlyModelAdmin):
-    """A window on rows that have identifiers; its branches take this module's `Term`."""
+    """An admin of rows with identifiers; its `branches` takes the `Term` of `identifier_terms`."""
 
     @override
     def read_term(self, text: str) -> Term:

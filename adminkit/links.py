@@ -1,4 +1,4 @@
-"""Where the admin has the pages of an app's rows and lists."""
+"""The addresses of the admin's pages for rows and lists of an app."""
 
 from dataclasses import dataclass
 from urllib.parse import urlencode
@@ -11,10 +11,10 @@ class Pages:
     """The addresses of one app's pages; models are named in lower case."""
 
     app: str
-    """Its label."""
+    """The app's label."""
 
     def page(self, model: str, key: object) -> str:
-        """Return the address of the page of a row, by its key or by what else it is found by."""
+        """Return the address of a row's page, by its primary key or another key that the admin accepts."""
         return reverse(f"admin:{self.app}_{model}_change", args=[key])
 
     def list_page(self, model: str) -> str:
@@ -22,5 +22,5 @@ class Pages:
         return reverse(f"admin:{self.app}_{model}_changelist")
 
     def search_page(self, model: str, term: object, **choice: str) -> str:
-        """Return the address of a list searched for a term, in the part of it that is chosen."""
+        """Return the address of a list with a search term, in the given part of the list."""
         return self.list_page(model) + "?" + urlencode({"q": str(term), **choice})

@@ -1,4 +1,4 @@
-"""Loading the admin's pages, which is done with the URLs and not at the start."""
+"""Loading of the admin's pages, together with the URLs instead of at startup."""
 
 from importlib import import_module
 
@@ -7,13 +7,13 @@ from django.utils.module_loading import module_has_submodule
 
 
 def load_admins() -> None:
-    """Import the admin of each app.
+    """Import the admin module of each app.
 
-    Not by Django's `autodiscover`: where one import fails it takes back what the app has registered while the app's
-    modules stay, so that the next attempt goes well and leaves those pages out.
+    Django's `autodiscover` is unsuitable: if an import fails it takes back the app's registrations while the
+    app's modules stay loaded, so the next attempt succeeds but lacks those pages.
 
     Raises:
-        Exception: What an import raises; after a failure that it was not whole, too.
+        Exception: The error of an import; after a failure also an error about the incomplete module.
     """
     for config in apps.get_app_configs():
         if module_has_submodule(config.module, "admin"):

@@ -1,4 +1,4 @@
-"""What the admin's first page says of a chain: figures, and tables of what came last."""
+"""A chain's part of the admin's first page: figures, and tables of the latest rows."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from django.utils.safestring import SafeString
 
 
 class Way(NamedTuple):
-    """Where something can be done, for those who have the right to it (`deeds`)."""
+    """A link to an action, shown to users with the permission (`deeds`)."""
 
     words: str
     page: str
@@ -16,7 +16,7 @@ class Way(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One figure: what it is, its value, and a line beneath."""
+    """One figure: its title, its value, and a note below."""
 
     title: str
     value: object
@@ -26,7 +26,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A table under its title."""
+    """A table with a title."""
 
     title: str
     body: SafeString

@@ -1,6 +1,6 @@
-"""Admin for rows that consensus decides: a window, not a workshop.
+"""A read-only admin for rows that consensus decides.
 
-`changelist` has the lists' paging, `terms` what a search box takes.
+`changelist` has the paging of lists, `terms` parses search terms.
 """
 
 import operator
@@ -38,7 +38,7 @@ R = TypeVar("R")
 
 
 def asked_once(show: Callable[[Any, Any], R]) -> Callable[[Any, Any], R]:
-    """Make a display method keep its answer with the row: templates ask for it several times."""
+    """Make a display method cache its result on the row, because templates call it several times."""
     name = f"_{show.__name__}_shown"
 
     @wraps(show)
@@ -52,72 +52,72 @@ def asked_once(show: Callable[[Any, Any], R]) -> Callable[[Any, Any], R]:
 
 
 class ReadOnlyModelAdmin(ToldAbsence, RowDeeds, ThemedModelAdmin):
-    """Lists and shows rows fast at any size; changes none but by its `deeds`, whoever asks.
+    """An admin that lists and shows rows quickly at any table size, and changes them only by its `deeds`.
 
-    A subclass sets `fieldsets` (all of it is read-only), `ordering` (one unique indexed field) and
-    `search_fields` (only so that the box is shown), and overrides `branches`.
+    A subclass sets `fieldsets` (all fields are read-only), `ordering` (one unique indexed field) and
+    `search_fields` (only to make the search box appear), and overrides `branches`.
     """
 
     actions = None
     choice_of_search = "all"
-    """The name of the choice in which a search looks that names none."""
+    """The name of the choice that is searched if the search names none."""
     choices: tuple[Choice, ...] = ()
-    """Parts of the list to choose from; the first is shown at first."""
+    """Selectable parts of the list; the first is the default."""
     change_form_template = "admin/window_change_form.html"
     change_list_template = "admin/window_change_list.html"
     empty_value_display = "–"
     export_headings: tuple[str, ...] = ()
-    """The columns of the list as a CSV file; without any there is none. `export_cells` fills them."""
+    """The columns of the CSV export; empty for a list without an export. `export_cells` fills them."""
     list_defer: tuple[str, ...] = ()
     """Large columns that the list does not read."""
     list_per_page = 50
     show_full_result_count = False
     sortable_by = ()
-    """A click must not sort a million rows by a column without index."""
+    """Empty, because a click must not sort a million rows by a column without an index."""
     unique_hash: str | None = None
-    """The unique field by which a row's page is found too, besides its key."""
+    """A unique field that identifies a row's page as an alternative to its primary key."""
     found_by: str | None = None
-    """The field whose value leads to the row's page in the explorer, by its search; None: `unique_hash`, empty: none."""
+    """The field by whose value the explorer's search finds the row's page; None: `unique_hash`; empty: no page."""
 
     def list_note(self) -> str:
-        """Return what the list says above its first page; nothing for most."""
+        """Return a note above the list's first page; empty for most lists."""
         return ""
 
     def empty_note(self) -> str:
-        """Return why a list without rows has none; nothing for most."""
+        """Return why a list has no rows; empty for most lists."""
         return ""
 
     def read_term(self, text: str) -> Any:
-        """Read what a person typed into the search box; `branches` takes what it returns."""
+        """Parse the text of the search box into the term that `branches` takes."""
         return parse_term(text)
 
     @override
     def view_on_site(self, obj: Any) -> str | None:
-        """Return where the explorer shows a row; None of rows that it has no page for."""
+        """Return the address of a row in the explorer; None if the explorer has no page for it."""
         field = self.unique_hash if self.found_by is None else self.found_by
         query = urlencode({"q": str(getattr(obj, field))}) if field else ""
         return f"{reverse('explorer:search')}?{query}" if field else None
 
     def read_hash(self, text: str) -> bytes | None:
-        """Read a value of `unique_hash` in a page's address; None for a text that is none."""
+        """Parse a value of `unique_hash` in a page's address; None if the text is not one."""
         return parse_term(text).hash
 
     def branches(self, term: Any) -> Sequence[Branch]:
-        """Return what matches a term: conditions that one index each answers in list order."""
+        """Return the branches that match a term: conditions that one index each answers in list order."""
         raise NotImplementedError
 
     def prepare(self, rows: Sequence[Any]) -> None:
-        """Read what rows of a page show besides their columns, for all of them at once."""
+        """Read the data that a page shows besides the columns of its rows, for all rows together."""
 
     def export_cells(self, row: Any) -> Cells:
-        """Return a row, prepared, as cells of the CSV file."""
+        """Return a prepared row as cells of the CSV file."""
         raise NotImplementedError
 
     def export_view(self, request: HttpRequest) -> HttpResponseBase:
-        """Return what the list shows, all pages of it, as a CSV file.
+        """Return all pages of the list as a CSV file.
 
         Raises:
-            PermissionDenied: The rows are none for this person to see.
+            PermissionDenied: The user may not view the rows.
         """
         if not self.has_view_permission(request):
             raise PermissionDenied
@@ -131,7 +131,7 @@ class ReadOnlyModelAdmin(ToldAbsence, RowDeeds, ThemedModelAdmin):
 
     @property
     def export_url_name(self) -> str | None:
-        """The name of the export's address; None for a list that cannot be exported."""
+        """The URL name of the export; None for a list without an export."""
         if not self.export_headings:
             return None
         return f"{self.opts.app_label}_{self.opts.model_name}_export"
@@ -144,7 +144,7 @@ class ReadOnlyModelAdmin(ToldAbsence, RowDeeds, ThemedModelAdmin):
         return [path("export/", self.admin_site.admin_view(self.export_view), name=name), *urls]
 
     def order_for(self, term: Any) -> str:
-        """Return the field that orders what matches, unique within each branch; `-` for descending."""
+        """Return the field that orders the matching rows, unique within each branch; `-` for descending."""
         return str(self.ordering[0]) if self.ordering else "-pk"
 
     @override
@@ -164,7 +164,7 @@ class ReadOnlyModelAdmin(ToldAbsence, RowDeeds, ThemedModelAdmin):
     def get_object(
         self, request: HttpRequest, object_id: str, from_field: str | None = None
     ) -> Any:
-        """Return a row by its key, or by its hash where `unique_hash` names one; None without."""
+        """Return a row by its primary key, or by its hash if `unique_hash` is set; None if it does not exist."""
         pk = self.model._meta.pk
         assert pk is not None
         where: dict[str, Any] = {}
@@ -191,9 +191,9 @@ class ReadOnlyModelAdmin(ToldAbsence, RowDeeds, ThemedModelAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> Any:
-        # Pages further on and searches stay one statement.
+        # Only the first page shows the note: later pages and searches stay a single query.
         note = "" if request.GET else self.list_note()
-        # The template calls the second where there is nothing to list.
+        # The template calls `empty_note` only if the list is empty.
         told = {"list_note": note, "empty_note": self.empty_note}
         return super().changelist_view(request, {**told, **(extra_context or {})})
 

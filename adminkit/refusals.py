@@ -1,6 +1,7 @@
-"""What the admin says instead of an answer: of filters that a list has not, and of rows that are not there.
+"""Messages of the admin for filters that a list lacks, and for rows that do not exist.
 
-Django answers the first with a bare 400, and asks of the second whether it was deleted, which nobody does here.
+Django answers an unknown filter with a bare 400, and for a missing row it suggests that it may have
+been deleted, although users cannot delete rows here.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -21,11 +22,11 @@ else:
     Base = object
 
 MOST_SHOWN = 80
-"""Characters of what was asked that are repeated."""
+"""Maximum characters of the request that a message repeats."""
 
 
 class ToldFilters(Base):
-    """Leads to the whole list where a filter means nothing, and says which; for a model's admin."""
+    """A mixin for a model's admin that redirects from an unknown filter to the whole list, with a message."""
 
     @override
     def changelist_view(
@@ -40,7 +41,7 @@ class ToldFilters(Base):
         return answer
 
     def refuse_filters(self, request: HttpRequest) -> HttpResponseRedirect:
-        """Lead to the whole list, with words about what was asked."""
+        """Redirect to the whole list with a message about the unknown filters."""
         asked = ", ".join(f"{name}={value}" for name, value in request.GET.items())[:MOST_SHOWN]
         words = f"This list has nothing to find by “{asked}”: all of it is shown."
         if help_text := getattr(self, "search_help_text", None):
@@ -54,7 +55,7 @@ class ToldFilters(Base):
 
 
 class ToldAbsence(ToldFilters):
-    """Says why a row may not be there, beside its list; for an admin of rows that people do not delete."""
+    """A mixin for rows that users do not delete: redirects from a missing row to the list, with the reason."""
 
     absent_because = "It was never here, or is not kept any more."
     """Why a row of this list may be missing."""
@@ -65,7 +66,7 @@ class ToldAbsence(ToldFilters):
         return self.tell_absence(request, object_id)
 
     def tell_absence(self, request: HttpRequest, object_id: str) -> HttpResponseRedirect:
-        """Lead to the list, with words about what is not in it."""
+        """Redirect to the list with a message about the missing row."""
         name = capfirst(str(self.opts.verbose_name))
         shown = object_id if len(object_id) <= MOST_SHOWN else f"{object_id[:MOST_SHOWN]}…"
         messages.warning(request, f"{name} “{shown}” is not there. {self.absent_because}")

@@ -1,4 +1,4 @@
-"""What a person types into a search box of the admin: an address, a hash or a number."""
+"""Search terms of the admin: an address, a hash or a number."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ _NUMBER_BITS = 63
 
 
 class Term(NamedTuple):
-    """A search text, read; all three are None for a text that is none of them."""
+    """A parsed search text; all three fields are None for any other text."""
 
     address: HexBytes | None = None
     hash: HexBytes | None = None
@@ -17,10 +17,10 @@ class Term(NamedTuple):
 
 
 def parse_term(text: str) -> Term:
-    """Read a text by its length: 40 hex digits, 64 hex digits, or a number below 2^63.
+    """Parse a text by its length: 40 hex digits, 64 hex digits, or a number below 2^63.
 
-    Letter case does not matter, nor does 0x in front of an address or hash; it makes a number
-    hexadecimal. Blocks write themselves as `#7`, so that is taken too.
+    Letter case does not matter, and addresses and hashes may begin with 0x. A number with 0x is
+    hexadecimal. `#7` is accepted too, because that is how blocks are displayed.
     """
     digits = text.strip().removeprefix("#").lower()
     prefixed = digits.startswith("0x")

@@ -1,5 +1,5 @@
-"""What every chain does with blocks, whatever is in them: the VM port and the processing blocks.
+"""Block handling that all chains share: the VM interface and the tree of processing blocks.
 
-Pure: no rows, no framework, no chain's own rules. A block is parsed or built, verified on its parent,
-processing, and in the end accepted or rejected.
+Pure code: no database rows, no framework and no rules of a particular chain. A block is parsed or built,
+verified on its parent, processing, and finally accepted or rejected.
 """

@@ -1,7 +1,7 @@
-"""Who decides on the blocks of a chain, as the chain's makers of blocks see it; and the node that decides alone.
+"""The consensus interface for block producers, and the consensus of a node without other validators.
 
-A node alone is a network in which one vote decides (`k = 1`): what it builds is verified, accepted and
-committed in one step. Where validators vote, a block that was built is processing until they have decided.
+A single node is a network in which one vote decides (`k = 1`): a block that it builds is verified, accepted
+and committed in one step. Where validators vote, a new block is processing until they have decided.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,48 +25,49 @@ class Consensus(Protocol[B_co]):
 
     @property
     def decides_alone(self) -> bool:
-        """Whether nobody else is asked: a block that `produce` returns is accepted."""
+        """Whether this node decides without other validators: a block that `produce` returns is accepted."""
 
     def produce(self, *, now: int, allow_empty: bool = False) -> B_co | None:
-        """Build the next block, where this node may, and see it accepted.
+        """Build the next block if this node may, and get it accepted.
 
-        None when there is nothing to put into one, or when it is not for this node to make or to accept
-        it now.
+        Return None if there is nothing to put into a block, or if this node may not build or accept one now.
 
         Args:
             now: The node's time in Unix seconds.
-            allow_empty: Build a block without transactions too.
+            allow_empty: Also build a block without transactions.
         """
 
     def produce_line(self, times: Sequence[int]) -> Sequence[B_co]:
-        """Build blocks on each other, empty ones too, and see them accepted together, where this node decides.
+        """Build a sequence of blocks, empty ones included, and accept them together.
+
+        Only for a node that decides alone.
 
         Args:
-            times: The node's time for each, in Unix seconds.
+            times: The node's time for each block, in Unix seconds.
         """
 
     def may_produce(self, height: int, now: int) -> bool:
-        """Say whether this node may make the block at a height now (Unix seconds)."""
+        """Return whether this node may build the block at a height now (Unix seconds)."""
 
 
 def always() -> bool:
-    """Say yes: nobody else makes the chain's blocks."""
+    """Return True: this node produces all blocks of the chain."""
     return True
 
 
 def _nothing(_: ID) -> None:
-    """Write nothing beside an accepted block."""
+    """Write nothing in addition to an accepted block."""
 
 
 class SoleConsensus(Generic[B]):
-    """What this node builds is accepted at once: nobody else is asked. See `Consensus`, which this is.
+    """The `Consensus` of a node that decides alone: each block that it builds is accepted immediately.
 
-    Threads share it: whoever works on the chain's VM holds `lock`.
+    Threads share this object; a thread that works on the chain's VM holds `lock`.
 
     Args:
         vm: The chain.
         building: Counts a block, by its height, as outstanding while it is built and accepted.
-        may_produce: Says whether this node makes the chain's blocks, now.
+        may_produce: Returns whether this node produces the chain's blocks now.
     """
 
     decides_alone = True
@@ -83,17 +84,18 @@ class SoleConsensus(Generic[B]):
         self._may_produce = may_produce
 
     def may_produce(self, height: int, now: int) -> bool:
-        """Say whether this node may make the block at a height now (Unix seconds)."""
+        """Return whether this node may build the block at a height now (Unix seconds)."""
         del height, now  # one node makes all blocks, at any time
         return self._may_produce()
 
     def produce(self, *, now: int, allow_empty: bool = False) -> B | None:
-        """Build a block on the last accepted one and accept it; of a proposal, with its preferred option.
+        """Build a block on the last accepted block and accept it; a proposal with its preferred option.
 
-        Where another process has accepted a block meanwhile it is built anew. Returns the last block.
+        If another process accepts a block in the meantime, build the block again. Return the last accepted
+        block, or None if no block was built.
         """
         if not self._may_produce():
-            return None  # before the lock: others may hold it for long
+            return None  # before taking the lock, which other threads may hold for long
         with self.lock:
             while True:
                 last = self.vm.get_block(self.vm.last_accepted())
@@ -105,13 +107,13 @@ class SoleConsensus(Generic[B]):
                     continue
 
     def produce_line(self, times: Sequence[int]) -> Sequence[B]:
-        """Build blocks on each other, empty ones too, and accept them together; return them.
+        """Build a sequence of blocks, empty ones included, accept them together and return them.
 
         Args:
-            times: The node's time for each, in Unix seconds.
+            times: The node's time for each block, in Unix seconds.
 
         Raises:
-            HeadMoved: Another process has accepted a block meanwhile: none of them is accepted.
+            HeadMoved: Another process has accepted a block in the meantime; none of the blocks is accepted.
         """
         with self.lock:
             last = self.vm.get_block(self.vm.last_accepted())
@@ -125,7 +127,7 @@ class SoleConsensus(Generic[B]):
         for now in times:
             block = self.vm.build(now=now, allow_empty=True)
             if block is None:
-                break  # the chain makes no blocks
+                break  # the chain builds no blocks
             line.append(block)
             self.vm.set_preference(block.block_id)
         if line:

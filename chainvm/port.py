@@ -1,7 +1,7 @@
-"""The virtual machine of a chain as consensus sees it.
+"""The virtual machine (VM) of a chain, as consensus sees it.
 
-The words are the reference's (snowman.md 8.8): whoever decides asks a chain for these things and nothing
-else, and a chain knows nothing of who decides. All calls of one chain are serial: the caller sees to it.
+The names are those of the reference (snowman.md 8.8). Consensus uses only these methods of a chain, and a
+chain knows nothing about consensus. The caller must serialise all calls to one chain.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,74 +11,74 @@ from primitives.ids import ID
 
 
 class Block(Protocol):
-    """A block of any chain, parsed: what it says of itself."""
+    """A parsed block of any chain."""
 
     @property
     def block_id(self) -> ID:
-        """The hash by which it is known."""
+        """The block's hash, which identifies it."""
 
     @property
     def parent_id(self) -> ID:
-        """The block that it follows."""
+        """The ID of the preceding block."""
 
     @property
     def height(self) -> int:
-        """One more than its parent's; genesis has 0."""
+        """The parent's height plus one; genesis has height 0."""
 
     @property
     def raw(self) -> bytes:
-        """Its bytes, of which `parse` makes the same block."""
+        """The block's bytes, from which `parse` recreates the block."""
 
 
 B = TypeVar("B", bound=Block)
 
 
 class HeadMoved(Exception):
-    """Another process has accepted a block meanwhile: what was processing here is forgotten."""
+    """Another process has accepted a block in the meantime; the blocks processing here are discarded."""
 
 
 Written = Callable[[ID], None]
 """Called for each accepted block inside the transaction that stores it, before any block's rows are written.
 
-Nobody else can write to the chain then. What it raises undoes the acceptance."""
+No other process can write to the chain during the call. An exception from it undoes the acceptance."""
 
 
 class ChainVM(Protocol[B]):
-    """One chain: it judges blocks and keeps what became of them. Blocking: for threads."""
+    """One chain: verifies blocks and stores the accepted ones. Its methods block, so call them in threads."""
 
     def last_accepted(self) -> ID:
         """Return the last accepted block's ID."""
 
     def get_block(self, block_id: ID) -> B | None:
-        """Return a processing or an accepted block; None for one that is neither."""
+        """Return a processing or accepted block; None for any other."""
 
     def get_block_id_at_height(self, height: int) -> ID | None:
-        """Return the accepted block at a height; None above the last accepted one."""
+        """Return the ID of the accepted block at a height; None above the last accepted block."""
 
     def parse(self, raw: bytes) -> B:
-        """Read a block without looking at the state.
+        """Parse a block without reading the state.
 
         Raises:
-            InvalidBlock: By the chain's own class: the bytes are none.
+            InvalidBlock: A class of the chain; the bytes are not a block.
         """
 
     def build(self, *, now: int, allow_empty: bool = False) -> B | None:
-        """Build a block on the preferred one, verified already, and make it processing.
+        """Build and verify a block on the preferred block, and make it processing.
 
-        None when there is nothing to put into it.
+        Return None if there is nothing to put into the block.
 
         Args:
             now: The node's time in Unix seconds.
-            allow_empty: Build one without transactions too, where the chain's rules allow that.
+            allow_empty: Also build a block without transactions, if the chain's rules allow that.
 
         Raises:
-            HeadMoved: Another process has accepted a block meanwhile.
+            HeadMoved: Another process has accepted a block in the meantime.
         """
 
     def verify(self, block: B, *, now: int) -> None:
-        """Verify a block on its parent, which may be undecided itself; from then on it is processing.
+        """Verify a block on its parent, which may itself be undecided, and make the block processing.
 
-        Nothing is written. A block that is processing already is verified.
+        Nothing is written. For a block that is already processing nothing is left to do.
 
         Args:
             block: As `parse` returned it.
@@ -86,47 +86,47 @@ class ChainVM(Protocol[B]):
 
         Raises:
             UnknownParent: Its parent is neither processing nor the last accepted block.
-            InvalidBlock: By the chain's own class: it breaks a rule. It is not processing.
-            HeadMoved: Another process has accepted a block meanwhile.
+            InvalidBlock: A class of the chain; the block breaks a rule and is not processing.
+            HeadMoved: Another process has accepted a block in the meantime.
         """
 
     def verify_all(self, line: Sequence[B], *, now: int) -> None:
-        """Verify blocks that follow each other, as `verify` does: all of them become processing, or none.
+        """Verify a run of consecutive blocks like `verify`: either all of them become processing, or none.
 
-        What they have in common is read once, so it is for who has a line of blocks that are decided.
+        Shared reads are batched. Use it for a run of blocks that are already decided, as in bootstrapping.
 
         Raises:
-            UnknownParent: The first one's parent is neither processing nor the last accepted block.
-            InvalidBlock: By the chain's own class: one of them breaks a rule.
+            UnknownParent: The first block's parent is neither processing nor the last accepted block.
+            InvalidBlock: A class of the chain; one of the blocks breaks a rule.
         """
 
     def options(self, block: B) -> tuple[B, B] | None:
-        """Return the two blocks of which one must follow a proposal, the preferred one first.
+        """Return the two options of a proposal block, one of which must follow it, the preferred one first.
 
-        None of a block that is no proposal.
+        Return None for a block that is not a proposal.
         """
 
     def set_preference(self, block_id: ID) -> None:
-        """Build on this block from now on: a processing one, or the last accepted one."""
+        """Build on this block from now on: a processing block or the last accepted one."""
 
     def accept(self, block_ids: Sequence[ID], *, written: Written) -> None:
-        """Accept processing blocks that follow the last accepted one and each other.
+        """Accept consecutive processing blocks, the first of which follows the last accepted block.
 
-        All or none of them, in one transaction. Their rivals are rejected. Memory and notifications
-        move after the commit.
+        All of them or none, in one transaction. Conflicting blocks are rejected. State in memory and
+        notifications are updated after the commit.
 
         Args:
             block_ids: In order of height; a proposal comes with its option.
-            written: Writes what belongs to each block elsewhere, in the same transaction.
+            written: Writes data that belongs to each block but is stored elsewhere, in the same transaction.
 
         Raises:
-            NotProcessing: One is not, or does not follow the one before it.
-            HeadMoved: Another process has accepted a block meanwhile.
+            NotProcessing: A block is not processing, or does not follow the block before it.
+            HeadMoved: Another process has accepted a block in the meantime.
         """
 
     def reject(self, block_id: ID) -> None:
-        """Forget a processing block and all that follow it, and offer their transactions to the pool.
+        """Discard a processing block and its descendants, and return their transactions to the pool.
 
         Raises:
-            NotProcessing: It is not.
+            NotProcessing: The block is not processing.
         """

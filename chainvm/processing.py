@@ -1,8 +1,8 @@
-"""The tree of a chain's processing blocks: verified, on the way to be accepted or rejected.
+"""The tree of a chain's processing blocks: verified, but neither accepted nor rejected yet.
 
-It lives in memory and ends with the process: a restart begins at the last accepted block, and what was
-processing comes back from those who still have it (snowman.md 10). What a chain keeps for a block, its
-state and what it would write, is the chain's own affair: here it is an entry.
+The tree lives in memory and is lost when the process ends. A restart begins at the last accepted block and
+gets the processing blocks again from the peers that still have them (snowman.md 10). Each chain decides what
+it keeps for a block, such as its state and pending writes; here that is an opaque entry.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ E = TypeVar("E")
 
 
 class ProcessingError(Exception):
-    """What the tree of processing blocks refuses.
+    """An operation that the tree of processing blocks refuses.
 
     ProcessingError
     ├── DuplicateBlock
@@ -29,7 +29,7 @@ class ProcessingError(Exception):
 
 
 class DuplicateBlock(ProcessingError):
-    """The block is processing already."""
+    """The block is already processing."""
 
     def __init__(self, block_id: ID) -> None:
         super().__init__(block_id, "is processing already")
@@ -58,10 +58,10 @@ class _Node(Generic[E]):
 
 
 class ProcessingTree(Generic[E]):
-    """Processing blocks by ID, below the last accepted one. One thread at a time.
+    """Processing blocks by ID, all descendants of the last accepted block. Not thread-safe.
 
     Args:
-        last_accepted: Where the tree begins; it is no part of it.
+        last_accepted: The block at which the tree begins; it is not part of the tree.
     """
 
     def __init__(self, last_accepted: ID) -> None:
@@ -83,7 +83,7 @@ class ProcessingTree(Generic[E]):
         return None if node is None else node.entry
 
     def entries(self) -> list[E]:
-        """Return the entries of all processing blocks, in the order in which they came."""
+        """Return the entries of all processing blocks, in the order in which they were added."""
         return [node.entry for node in self._nodes.values()]
 
     def children(self, block_id: ID) -> tuple[ID, ...]:
@@ -91,12 +91,12 @@ class ProcessingTree(Generic[E]):
         return tuple(self._children(block_id))
 
     def line(self, block_id: ID) -> list[E]:
-        """Return the entries from the first undecided ancestor down to a block, that one included.
+        """Return the entries from the first undecided ancestor of a block to the block itself.
 
         Empty for the last accepted block.
 
         Raises:
-            NotProcessing: It is neither.
+            NotProcessing: The block is neither processing nor the last accepted one.
         """
         return [self._nodes[one].entry for one in reversed(list(self._upwards(block_id)))]
 
@@ -104,8 +104,8 @@ class ProcessingTree(Generic[E]):
         """Make a verified block processing.
 
         Raises:
-            DuplicateBlock: It is already.
-            UnknownParent: Its parent is not in the tree, nor the last accepted block.
+            DuplicateBlock: The block is already processing.
+            UnknownParent: Its parent is neither in the tree nor the last accepted block.
         """
         if block_id in self._nodes:
             raise DuplicateBlock(block_id)
@@ -118,20 +118,20 @@ class ProcessingTree(Generic[E]):
         """Build on this block from now on.
 
         Raises:
-            NotProcessing: It is neither processing nor the last accepted one.
+            NotProcessing: The block is neither processing nor the last accepted one.
         """
         if block_id not in self._nodes and block_id != self.last_accepted:
             raise NotProcessing(block_id)
         self.preference = block_id
 
     def accept(self, block_id: ID) -> list[E]:
-        """Take a child of the last accepted block out of the tree, as the last accepted one.
+        """Take a child of the last accepted block out of the tree and make it the last accepted block.
 
-        Its siblings leave the tree with all that follows them; their entries are returned, each parent
-        before its children. Where one of them was preferred the accepted block is.
+        Its siblings and their descendants are removed from the tree; their entries are returned, each
+        parent before its children. If one of them was preferred, the accepted block becomes preferred.
 
         Raises:
-            NotProcessing: It is not processing, or its parent is not accepted yet.
+            NotProcessing: The block is not processing, or its parent is not accepted yet.
         """
         node = self._nodes.get(block_id)
         if node is None:
@@ -149,12 +149,12 @@ class ProcessingTree(Generic[E]):
         return rejected
 
     def reject(self, block_id: ID) -> list[E]:
-        """Take a block out of the tree with all that follow it; return their entries, it first.
+        """Take a block and its descendants out of the tree; return their entries, its own first.
 
-        Where one of them was preferred its parent is.
+        If one of them was preferred, the block's parent becomes preferred.
 
         Raises:
-            NotProcessing: It is not processing.
+            NotProcessing: The block is not processing.
         """
         node = self._nodes.get(block_id)
         if node is None:
@@ -166,7 +166,7 @@ class ProcessingTree(Generic[E]):
         return rejected
 
     def begin_at(self, last_accepted: ID) -> None:
-        """Forget everything and begin anew at a block: after a restart, or a commit that failed."""
+        """Discard all blocks and restart the tree at a block: after a restart or a failed commit."""
         self._nodes.clear()
         self._roots = []
         self.last_accepted = self.preference = last_accepted
@@ -187,7 +187,7 @@ class ProcessingTree(Generic[E]):
             block_id = self._nodes[block_id].parent_id
 
     def _take_out(self, block_id: ID) -> list[E]:
-        """Remove a block and its descendants without recursion: a peer may make a line long."""
+        """Remove a block and its descendants, without recursion because a peer can make a branch long."""
         found: list[E] = []
         waiting = [block_id]
         while waiting:
