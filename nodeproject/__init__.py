@@ -1,4 +1,4 @@
-"""Puts the node together: settings, paths, servers and workers. Nothing imports it."""
+"""Assembles the node: settings, paths, servers and workers. No other package imports it."""
 
 from nodeproject.celery import app as celery_app
 

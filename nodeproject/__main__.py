@@ -1,4 +1,4 @@
-"""`python -m nodeproject`: the command `nunatak` without its script, for who has an interpreter and no PATH."""
+"""`python -m nodeproject`: the command `nunatak` for environments where its script is not in the PATH."""
 
 from nodeproject.cli import main
 

@@ -1,6 +1,6 @@
-"""The project as an app: its system checks, and the node of this process for those whom nobody can give it.
+"""The project as a Django app: its system checks, and this process's node for code that cannot be passed one.
 
-Beside it, Daphne and the admin as apps that are not loaded where they do not serve.
+Also the apps of Daphne and of the admin, which are loaded only in processes that serve them.
 """
 
 from importlib import import_module
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class DaphneConfig(AppConfig):
     """Daphne's app without its own configuration, which loads all of Twisted at each start.
 
-    That is for `NODE_SERVER=daphne` and `runserver`, which load what they need themselves.
+    Only `NODE_SERVER=daphne` and `runserver` need Twisted, and they load it themselves.
     """
 
     name = "daphne"
@@ -35,7 +35,7 @@ class DaphneConfig(AppConfig):
 
 
 class ThemeConfig(AppConfig):
-    """The admin's theme without its own configuration, which loads its forms at once; `AdminConfig` names its site."""
+    """The admin's theme without its own configuration, which loads its forms at startup; `AdminConfig` names its site."""
 
     name = "unfold"
     verbose_name = "Theme"
@@ -55,7 +55,7 @@ class AdminConfig(SimpleAdminConfig):
 
 
 def check_pages(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
-    """Django's check of all pages of the admin, once they are there."""
+    """Run Django's check of all admin pages, once they are loaded."""
     load_admins()
     return check_admin_app(app_configs, **kwargs)
 
@@ -71,7 +71,7 @@ class NodeConfig(AppConfig):
 
     @override
     def ready(self) -> None:
-        # Only here: Django reads this module before models may be imported.
+        # Imported here because Django reads this module before models may be imported.
         from nodeproject.node import Node, processes_in
 
         node = Node(settings.NODE, processes_in(settings.METRICS_DIRECTORY))
@@ -81,12 +81,12 @@ class NodeConfig(AppConfig):
 
 
 def this_node() -> "Node":
-    """Return the node of this process, for where Django, Celery or a server call and nobody passes it on."""
+    """Return the node of this process, for calls from Django, Celery or a server, which cannot pass it on."""
     return _config().node
 
 
 def use(node: "Node") -> None:
-    """Let this process be a node's from now on, with all that belongs to it: its chains, its doors."""
+    """Make a node, with its chains, network and explorer, the node of this process."""
     _config().node = node
     use_evm_chain(node.evm_chain)
     use_platform_chain(node.platform_chain)

@@ -1,6 +1,6 @@
-"""The ASGI application: plain pages and the raw RPC door first, then WebSockets, then Django for the rest.
+"""The ASGI application: plain pages and raw RPC first, then WebSockets, then Django for everything else.
 
-Its life is that of the process: the follower and the health checks begin and end with it.
+Its lifespan is that of the process: the chain listener and the health checks start and stop with it.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from nodeproject.startup.profile import choose_settings
 choose_settings()
 django.setup()
 
-# Only now: these import models.
+# Imported here because these modules import models.
 from cchain_app.consumers import EthConsumer  # noqa: E402
 from cchain_app.evm.select import is_native  # noqa: E402
 from chaindb.chains import Chain  # noqa: E402
@@ -45,7 +45,7 @@ from nodeproject.web.get_pages import PlainDoor  # noqa: E402
 from primitives.identity import CertificateError  # noqa: E402
 from primitives.node_identity import IdentityError  # noqa: E402
 
-# Before Django makes its middleware, which counts.
+# Before Django creates its middleware, which counts.
 this_node().processes.enrol("web")
 django_application: Any = get_asgi_application()
 
@@ -53,13 +53,13 @@ django_application: Any = get_asgi_application()
 RELOAD_SECONDS: Final = 10.0
 
 _SECONDS: Final = 30.0
-"""So long the start waits for the database."""
+"""Seconds that the start waits for the database."""
 
 _log: Final = logging.getLogger(__name__)
 
 
 class Application:
-    """All that a node serves; it follows the chain from its first request or start on."""
+    """The whole service of a node; it follows the chain from its start or its first request."""
 
     def __init__(self, node: Node) -> None:
         doors, metrics = node.doors, node.observation.metrics
@@ -121,7 +121,7 @@ class Application:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
             return
-        self._follow()  # servers without lifespan events (daphne) begin here
+        self._follow()  # for servers without lifespan events (daphne)
         if scope["type"] == "http":
             self._node.observation.reporter.start()
         scope = self._base_paths.stripped(scope)
@@ -133,9 +133,9 @@ class Application:
             self._follower.start()
 
     async def _know_genesis(self) -> None:
-        """Read by which rules the C-Chain goes: calls on the event loop need them, and read no rows.
+        """Read the rules of the C-Chain's genesis, which calls on the event loop need because they read no rows.
 
-        Where the database is away they are read with the first call that has a thread.
+        If the database is unavailable, the first call that runs in a thread reads them.
         """
         try:
             await self._node.doors.workers.run(_SECONDS, self._node.evm_chain.read_genesis)
@@ -143,7 +143,7 @@ class Application:
             _log.warning("the C-Chain's genesis could not be looked up yet: %s", error)
 
     async def _live(self, receive: Any, send: Any) -> None:
-        """Follow the chain and watch the node's health from start-up to shutdown of the server."""
+        """Follow the chain and check the node's health from the startup to the shutdown of the server."""
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
@@ -164,11 +164,11 @@ class Application:
 
 
 def may_make_blocks(node: Node) -> bool:
-    """Say whether this process can make blocks beside the producer: quickly, and with the node's keys."""
+    """Return whether this process can build blocks beside the producer: with the native engine and the node's keys."""
     if not is_native(node.settings.engine):
         return False
     try:
-        node.network.identity  # noqa: B018  # it is read once, and kept
+        node.network.identity  # noqa: B018  # read once and cached
     except (OSError, IdentityError, CertificateError) as error:
         _log.warning("all blocks are left to the producer: %s", error)
         return False
@@ -176,14 +176,14 @@ def may_make_blocks(node: Node) -> bool:
 
 
 def body_limit(settings: NodeSettings, path: str) -> int:
-    """Return how many bytes a body may have at a path of Django's: more where sources of contracts are sent."""
+    """Return the maximum body size at a path of Django: more at paths that receive contract sources."""
     if path.startswith(SENDING_SOURCES) and takes_body(path):
         return max(source_body_limit(settings.source_limit), settings.page_body_limit)
     return settings.page_body_limit
 
 
 def takes_body(path: str) -> bool:
-    """Return whether Django has a view there; files and paths that nobody knows read no body."""
+    """Return whether Django has a view at a path; for files and unknown paths no body is read."""
     try:
         resolve(path)
     except Resolver404:
@@ -192,22 +192,22 @@ def takes_body(path: str) -> bool:
 
 
 class Pages:
-    """The pages that Django shows, admin and explorer, which the first request for one of them loads.
+    """The pages that Django shows, admin and explorer, loaded by the first request for one of them.
 
-    That takes a second of a processor. A node of a test suite is asked for none, and what starts without them
-    answers sooner. The event loop does not wait for it.
+    Loading takes a second of CPU time. The node of a test suite usually gets no such request, and starts faster
+    without the pages. The event loop does not wait for the loading.
     """
 
     def __init__(self) -> None:
         self._loading: asyncio.Task[None] | None = None
         self._again_at = 0.0
-        """From when on another attempt is made after one that failed, by the loop's clock."""
+        """When the pages may be loaded again after a failure, by the loop's clock."""
 
     async def load(self) -> None:
-        """Load them, once for all who ask meanwhile.
+        """Load the pages, once for all concurrent requests.
 
         Raises:
-            Exception: What an import raised; it is tried again after `RELOAD_SECONDS`.
+            Exception: An import failed; it is tried again after `RELOAD_SECONDS`.
         """
         now = asyncio.get_running_loop().time()
         failed = self._loading is not None and self._loading.done() and self._loading.exception()
@@ -218,15 +218,15 @@ class Pages:
 
 
 def load_pages() -> None:
-    """Import all that the URLs lead to."""
-    get_resolver().url_patterns  # noqa: B018  # it imports
+    """Import all modules that the URLs refer to."""
+    get_resolver().url_patterns  # noqa: B018  # imports the modules
 
 
 class _Nowhere:
-    """Answers a WebSocket's opening on a path where there is none.
+    """Refuses WebSocket handshakes at paths without a WebSocket.
 
     Args:
-        absent: What is said at some paths.
+        absent: The messages for paths of a chain that this node does not take part in.
     """
 
     def __init__(self, absent: Mapping[str, str]) -> None:

@@ -14,22 +14,22 @@ from typing_extensions import override
 from nodeproject.startup.profile import choose_settings
 
 choose_settings()
-# Celery runs all of Django's system checks in each worker, which loads all pages, and tells nobody what they found.
+# Celery runs all of Django's system checks in each worker, which loads all pages, and shows no results.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 _log: Final = logging.getLogger(__name__)
 
 
 class _Beat(Beat):
-    """The beat, which ends wherever a signal finds it."""
+    """A beat that a signal ends at any point."""
 
     @override
     def install_sync_handler(self, service: Any) -> None:
-        """End at SIGTERM and SIGINT; what ends then writes the schedule (`Service.start`).
+        """End at SIGTERM and SIGINT by an exception; the shutdown then writes the schedule (`Service.start`).
 
-        Celery's own handler writes it by itself, in the midst of what the signal interrupts. Inside a
-        transaction that closes the connection and fails, the failure is logged by whoever catches
-        errors there, and the beat goes on as if it had never been asked to end.
+        Celery's own handler writes the schedule inside the code that the signal interrupts. During a
+        transaction this closes the connection and fails, the code that catches errors there logs the
+        failure, and the beat continues as if it had received no signal.
         """
         platforms.signals.update(SIGTERM=_end, SIGINT=_end)
 
@@ -48,14 +48,14 @@ class _App(Celery):
 app = _App("node", amqp="nodeproject.processes.reconnecting:BrokerAMQP")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 # A block takes a few milliseconds: a new connection for each task would double that. `release`
-# below does what is needed after a task.
+# below cleans up after a task instead.
 app.conf.CELERY_DB_REUSE_MAX = 1_000_000
 app.autodiscover_tasks()
 
 
 @worker_init.connect
 def _observe_worker(**_kwargs: Any) -> None:
-    """Count what this process does; in the embedded profile the web server's process does so."""
+    """Collect this process's metrics; in the embedded profile the web server's process collects them."""
     from nodeproject.apps import this_node
 
     _name_unknown_variables()
@@ -65,7 +65,7 @@ def _observe_worker(**_kwargs: Any) -> None:
 
 @beat_init.connect
 def _observe_beat(**_kwargs: Any) -> None:
-    """Count what the beat's process does."""
+    """Collect the metrics of the beat's process."""
     from nodeproject.apps import this_node
 
     _name_unknown_variables()
@@ -73,9 +73,9 @@ def _observe_beat(**_kwargs: Any) -> None:
 
 
 def _name_unknown_variables() -> None:
-    """Name misspelled settings, as each command of `manage.py` does: Celery shows no system checks.
+    """Log misspelled settings, as each command of `manage.py` does: Celery shows no system checks.
 
-    In the embedded profile this is such a command's process.
+    It logs nothing in the embedded profile, where this process is such a command.
     """
     from django.conf import settings
 
@@ -89,7 +89,7 @@ def _name_unknown_variables() -> None:
 
 @task_postrun.connect
 def _release_connections(sender: Any, **_kwargs: Any) -> None:
-    """Give connections back after a task, and drop broken ones: Celery's own way is off (above)."""
+    """Release connections after a task and drop broken ones; Celery's own handling is disabled above."""
     if not sender.request.is_eager:
         from chaindb.connections import release
 

@@ -1,7 +1,7 @@
-"""The command line: Django's commands and the node's own; without a command's name the node starts.
+"""The command line: Django's commands and the node's own; without a command name it starts the node.
 
-The start command's flags are settings. Django's are read once, when they are first asked for, so the flags are
-written to the environment before.
+The flags of the start command are settings. Django reads its settings once, at first use, so the flags are
+written to the environment before that.
 """
 
 import gc
@@ -26,7 +26,8 @@ START: Final = "runnode"
 CHECKS: Final = ("node",)
 """The tag of the node's own system checks (`checks.py`), which its commands run.
 
-Django's look at code, which only changes with a release, and at URLs, which loads all pages; `make lint` runs them.
+Django's own checks examine code, which only changes with a release, and URLs, which loads all pages; `make lint`
+runs them.
 """
 
 USAGE: Final = "%(prog)s [--port PORT] [--host ADDRESS] [--data-dir DIRECTORY] [--block-time SECONDS | --no-mining] [...]"
@@ -38,16 +39,16 @@ NO_PORT_FOR_PEERS: Final = "0"
 def main(argv: Sequence[str] | None = None, *, program: str | None = None) -> None:
     """Run a command, or the node.
 
-    Unspecified: a node that is given another port for HTTP by a flag, and none for peers, has peers connect to
-    one that is free, so that a second node needs one flag less.
+    Unspecified: if a flag sets another port for HTTP and none for peers, the node takes a free port for
+    peers, so that a second node needs one flag less.
 
     Args:
-        argv: Arguments without the program's name: of the start command, or a command's name and its
-            arguments. None: this process's.
-        program: What the program is called in what it says; None: as it was called.
+        argv: Arguments without the program's name: those of the start command, or a command's name and its
+            arguments. None: the arguments of this process.
+        program: The program's name in its output; None: the name under which it was called.
 
     Raises:
-        SystemExit: Always for a wrong command line, with 2; as the command says else.
+        SystemExit: For a wrong command line always with 2; otherwise as the command decides.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     called = program or os.path.basename(sys.argv[0])
@@ -55,7 +56,7 @@ def main(argv: Sequence[str] | None = None, *, program: str | None = None) -> No
         arguments.insert(0, START)
     if arguments[0] == START:
         apply(arguments[1:], os.environ, called)
-    # What is imported stays: looking through it for garbage takes a tenth of the start.
+    # Imported objects stay alive: collecting garbage among them takes a tenth of the start.
     gc.set_threshold(*COLLECTOR)
     choose_settings()
     from django.core.management import execute_from_command_line
@@ -64,17 +65,17 @@ def main(argv: Sequence[str] | None = None, *, program: str | None = None) -> No
 
 
 def apply(arguments: Sequence[str], environ: MutableMapping[str, str], program: str) -> None:
-    """Write what the start command's flags say to the environment.
+    """Write the start command's flags to the environment.
 
     Raises:
-        SystemExit: With 2 for flags that there are not, or that cannot be what they are; with 0 for `--help`.
+        SystemExit: With 2 for unknown flags or invalid values; with 0 for `--help`.
     """
     parser = _CommandLine().create_parser(program, START, allow_abbrev=False)
     try:
         given = environment(NodeSettings, parser.parse_args(arguments))
     except Contradiction as error:
         parser.error(str(error))
-        raise  # it has ended the process
+        raise  # argparse has printed the message
     peers = {**environ, **given}.get(PEERS)
     if "NODE_HTTP_PORT" in given and (peers is None or is_service_link(PEERS, peers)):
         given[PEERS] = NO_PORT_FOR_PEERS
@@ -82,7 +83,7 @@ def apply(arguments: Sequence[str], environ: MutableMapping[str, str], program: 
 
 
 class StartCommand(BaseCommand):
-    """The start command as far as its command line goes, which is read before Django is set up."""
+    """The start command's command line, which is parsed before Django is set up."""
 
     requires_system_checks = CHECKS
     help = "Run the node: in the embedded profile with its workers, in production the web server."
@@ -95,6 +96,6 @@ class StartCommand(BaseCommand):
 
 
 class _CommandLine(StartCommand):
-    """Ends the process where a flag is wrong, with 2, as commands do that Django has found."""
+    """The start command that ends the process with status 2 for a wrong flag, as Django's own commands do."""
 
     _called_from_command_line = True

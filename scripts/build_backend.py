@@ -1,6 +1,6 @@
-"""What builds the package for pip and uv (PEP 517): maturin, where there is a Rust toolchain.
+"""The build backend of the package for pip and uv (PEP 517): maturin, if a Rust toolchain is installed.
 
-Without one maturin would go and fetch one by itself; whoever installs a node shall be told instead.
+Without a toolchain maturin would download one on its own; this backend stops with an error message instead.
 """
 
 import re
@@ -11,20 +11,20 @@ from pathlib import Path
 from typing import Any
 
 MANIFEST = Path("native/Cargo.toml")
-"""Seen from where a backend runs, which is beside pyproject.toml."""
+"""Relative to the working directory of a build backend, which is the directory of pyproject.toml."""
 
 Settings = Mapping[str, Any] | None
 
 
 class NoToolchain(SystemExit):
-    """The native engine cannot be built here: the build ends with the message."""
+    """The native engine cannot be built on this machine: the build ends with the message."""
 
 
 def verify_toolchain() -> None:
-    """See that there is a cargo, and that it is new enough for the crate.
+    """Verify that cargo is installed and new enough for the crate.
 
     Raises:
-        NoToolchain: There is none, or an older one.
+        NoToolchain: cargo is missing or too old.
     """
     found = re.search(r'^rust-version = "(.+)"$', MANIFEST.read_text(), re.MULTILINE)
     assert found is not None, "the crate says what it needs"
@@ -43,13 +43,13 @@ def verify_toolchain() -> None:
 
 
 def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
-    """Return what a build needs besides: nothing. Raises NoToolchain."""
+    """Return the further requirements of a build, which are none. Raises NoToolchain."""
     verify_toolchain()
     return []
 
 
 def get_requires_for_build_sdist(config_settings: Settings = None) -> list[str]:
-    """Return what packing the sources needs besides: nothing. Raises NoToolchain, since cargo lists them."""
+    """Return the further requirements of a source package: none. Raises NoToolchain, as cargo lists the sources."""
     verify_toolchain()
     return []
 
@@ -57,7 +57,7 @@ def get_requires_for_build_sdist(config_settings: Settings = None) -> list[str]:
 def prepare_metadata_for_build_wheel(
     metadata_directory: str, config_settings: Settings = None
 ) -> str:
-    """Write what the wheel will say of itself, without building it. Raises NoToolchain."""
+    """Write the wheel's metadata without building the wheel. Raises NoToolchain."""
     import maturin
 
     verify_toolchain()
@@ -75,7 +75,7 @@ def build_wheel(
 
 
 def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
-    """Pack the sources. Raises NoToolchain."""
+    """Build the source package. Raises NoToolchain."""
     import maturin
 
     verify_toolchain()

@@ -1,7 +1,7 @@
-"""Writes LICENCES.md: under which licences the packages and crates are that a node runs with.
+"""Writes LICENCES.md: the licences of the packages and crates that a node uses at run time.
 
-What a package says of itself is in its metadata, so one that this Python does not install keeps the
-line that it has; where it has none yet, the list waits for a run with a Python that installs it.
+The licence of a package comes from its metadata. A package that this Python does not install keeps its
+existing line; without such a line, run the script with a Python that installs the package.
 """
 
 import json
@@ -28,7 +28,7 @@ SUPPORTED = {
     "os_name": "posix",
 }
 PYTHONS = ("3.11.0", "3.11.3", "3.12.0", "3.13.0")
-"""One of each kind that the lock file tells apart."""
+"""One Python version for each case that the lock file distinguishes."""
 
 SPELLINGS = {
     "3-Clause BSD License": "BSD-3-Clause",
@@ -43,7 +43,7 @@ SPELLINGS = {
     "Public Domain": "Public-Domain",
     "Python Software Foundation License": "PSF-2.0",
 }
-"""What packages write in place of the identifiers; some of them do not say which BSD licence."""
+"""Spellings of licences in package metadata and their identifiers; some do not name the BSD variant."""
 
 INTRODUCTION = """\
 # Licences of what the node runs with
@@ -57,11 +57,11 @@ Made by `make licences` out of `requirements/runtime.lock` and `native/Cargo.loc
 
 
 class UnknownLicence(Exception):
-    """A package that does not say under which licence it is, or is not installed here."""
+    """A package does not name its licence, or is not installed here."""
 
 
 def locked_packages() -> list[str]:
-    """Return the names of the packages that a supported machine installs."""
+    """Return the names of the packages that supported machines install."""
     environments = [
         SUPPORTED | {"python_full_version": version, "python_version": version.rpartition(".")[0]}
         for version in PYTHONS
@@ -78,16 +78,16 @@ def locked_packages() -> list[str]:
 
 
 def locked_crates() -> list[tuple[str, str]]:
-    """Return name and version of each crate of the lock file."""
+    """Return the name and version of each crate in the lock file."""
     packages = tomllib.loads((ROOT / "native/Cargo.lock").read_text())["package"]
     return sorted((one["name"], one["version"]) for one in packages if one["name"] != OWN_CRATE)
 
 
 def package_licence(name: str) -> str:
-    """Return a package's licence as the package names it, in identifiers where there are.
+    """Return a package's licence as the package names it, as an SPDX identifier where possible.
 
     Raises:
-        UnknownLicence: It is not installed, or does not say.
+        UnknownLicence: The package is not installed, or does not name its licence.
     """
     try:
         about = metadata.metadata(name)
@@ -101,7 +101,7 @@ def package_licence(name: str) -> str:
             continue
     classifiers = about.get_all("Classifier") or []
     kinds = [one.rpartition(" :: ")[2] for one in classifiers if one.startswith("License :: ")]
-    # what is no kind of licence by itself
+    # "OSI Approved" alone names no licence.
     kinds = [kind for kind in kinds if kind != "OSI Approved"]
     if not kinds and names in (["BSD"], ["BSD License"]):
         kinds = ["BSD License"]
@@ -111,7 +111,7 @@ def package_licence(name: str) -> str:
 
 
 def crate_licences() -> dict[tuple[str, str], str]:
-    """Return each crate's licence by name and version, as cargo knows it."""
+    """Return each crate's licence by name and version, as reported by cargo."""
     told = subprocess.run(  # noqa: S603  # nothing of it comes from outside
         ["cargo", "metadata", "--format-version", "1", "--locked", "--manifest-path", CRATE],  # noqa: S607
         check=True,
@@ -127,7 +127,7 @@ def crate_licences() -> dict[tuple[str, str], str]:
 
 
 def listed() -> tuple[dict[str, str], dict[tuple[str, str], str]]:
-    """Return what the list says: licences of packages, and of crates by name and version."""
+    """Return the entries of the existing list: licences of packages, and of crates by name and version."""
     text = LIST.read_text() if LIST.exists() else ""
     packages, _, crates = text.partition("\n## Crates\n")
     return (
@@ -142,7 +142,7 @@ def listed() -> tuple[dict[str, str], dict[tuple[str, str], str]]:
 
 
 def render() -> tuple[str, list[str]]:
-    """Return the text of the list, and what it lacks."""
+    """Return the text of the list, and the entries that it lacks."""
     known, _ = listed()
     rows, missing = [], []
     for name in locked_packages():
@@ -155,7 +155,7 @@ def render() -> tuple[str, list[str]]:
         rows.append(f"| `{name}` | {known[name]} |")
     licences = crate_licences()
     crates = [
-        # some crates write / for OR
+        # Some crates write / for OR.
         f"| `{name} {version}` | {re.sub(' */ *', ' OR ', licences[name, version])} |"
         for name, version in locked_crates()
     ]

@@ -1,4 +1,4 @@
-"""Prints the directory of the interpreter's library, for programs that link it; fails without one."""
+"""Prints the directory of the interpreter's library, for programs that link it; fails if there is no library."""
 
 import sys
 import sysconfig
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def find() -> Path | None:
-    """Return the directory that holds libpython as linkers want it, or None."""
+    """Return the directory that contains libpython, as linkers expect it, or None."""
     version = sysconfig.get_config_var("VERSION")
     for name in ("LIBDIR", "LIBPL"):
         directory = Path(sysconfig.get_config_var(name) or "/nowhere")

@@ -1,4 +1,4 @@
-"""The admin's entries in the admin: who did what to what, and when. Nobody changes them."""
+"""The admin's log entries in the admin, read-only: which user did what, to which object, and when."""
 
 from django.contrib import admin
 from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
@@ -15,7 +15,7 @@ _KINDS = {ADDITION: "added", CHANGE: "changed", DELETION: "deleted"}
 
 @admin.register(LogEntry)
 class LogEntryAdmin(ReadOnlyModelAdmin):
-    """What was done from the admin, the latest first: actions, snapshots, users and schedules."""
+    """Actions, snapshots and changes of users and schedules made in the admin, the latest first."""
 
     absent_because = "It was never here, or went with the user who did it."
     found_by = ""
@@ -32,7 +32,7 @@ class LogEntryAdmin(ReadOnlyModelAdmin):
 
     @override
     def branches(self, term: str) -> list[Q]:
-        # By the key alone: a join would have every entry looked at.
+        # By the primary key alone: with a join the database would examine every entry.
         return [
             Q(user_id=key)
             for key in User.objects.filter(username=term).values_list("pk", flat=True)
@@ -40,26 +40,26 @@ class LogEntryAdmin(ReadOnlyModelAdmin):
 
     @admin.display(description="When")
     def when(self, entry: LogEntry) -> SafeString:
-        """Return when it was done."""
+        """Return the time of the action."""
         return display.moment(int(entry.action_time.timestamp()))
 
     @admin.display(description="Who")
     def who(self, entry: LogEntry) -> str:
-        """Return the name of the user who did it."""
+        """Return the name of the user."""
         return entry.user.get_username()
 
     @admin.display(description="Object")
     def object(self, entry: LogEntry) -> SafeString | str:
-        """Return what it was done to, with its page where it may still have one."""
+        """Return the object of the action, linked to its page if it may still have one."""
         page = None if entry.is_deletion() else entry.get_admin_url()
         return display.link(entry.object_repr, page) if page else entry.object_repr
 
     @admin.display(description="Kind")
     def kind(self, entry: LogEntry) -> str:
-        """Return what became of the object."""
+        """Return the kind of change to the object."""
         return _KINDS.get(entry.action_flag, str(entry.action_flag))
 
     @admin.display(description="What")
     def what(self, entry: LogEntry) -> str:
-        """Return what was done, as a sentence; of a form, the fields that were changed."""
+        """Return a sentence that describes the action; for a form, the changed fields."""
         return entry.get_change_message() or self.kind(entry).capitalize() + "."

@@ -1,6 +1,6 @@
-"""The admin's site: its titles, and the theme on the admins of Django and of Celery's beat.
+"""The admin site: its titles, and the theme for the admins of Django and of Celery beat.
 
-What its first page shows is in the chains' `admin.dashboard`, how in
+The content of its first page is in the chains' `admin.dashboard`, its layout in
 nodeproject/templates/admin/index.html.
 """
 
@@ -36,13 +36,13 @@ admin.site.index_title = "Overview"
 
 
 def network_label(_request: HttpRequest) -> list[str]:
-    """Return the label on top of every page: the network's name, and how loud it is."""
+    """Return the label at the top of every page, the network's name, and the label's style."""
     network = settings.NODE.network_id
     return [name_of(network), "danger" if network == MAINNET else "info"]
 
 
 class ThemedUserAdmin(ToldFilters, UserAdmin, ThemedModelAdmin):  # type: ignore[type-arg]  # generic only in the stubs
-    """People who may open the admin, with the theme's forms."""
+    """Users of the admin, with the theme's forms."""
 
     form = UserChangeForm
     add_form = UserCreationForm
@@ -50,20 +50,20 @@ class ThemedUserAdmin(ToldFilters, UserAdmin, ThemedModelAdmin):  # type: ignore
 
 
 class ThemedGroupAdmin(ToldFilters, GroupAdmin, ThemedModelAdmin):
-    """Groups of people."""
+    """Groups of users."""
 
 
 class TaskSelect(UnfoldAdminSelectWidget, beat_admin.TaskSelectWidget):  # type: ignore[misc]  # untyped
-    """The choice of a registered task, drawn by the theme."""
+    """The selection of a registered task, rendered by the theme."""
 
     def tasks_as_choices(self) -> Any:
-        """Return the tasks. Celery sets Django up before it looks for them, which resets the script prefix."""
+        """Return the tasks. Celery sets up Django before it looks for them, which resets the script prefix."""
         with script_prefix(get_script_prefix()):
             return super().tasks_as_choices()
 
 
 class ThemedTaskForm(beat_admin.PeriodicTaskForm):  # type: ignore[misc]  # untyped
-    """A scheduled task's form with the theme's fields for what the model does not have."""
+    """A scheduled task's form, with the theme's widgets for the fields that the model lacks."""
 
     regtask = beat_admin.TaskChoiceField(
         label="Task (registered)", required=False, widget=TaskSelect
@@ -79,7 +79,7 @@ class TaskInline(beat_admin.PeriodicTaskInline, TabularInline):  # type: ignore[
 
 
 def _themed(base: type[Any], **attributes: Any) -> type[Any]:
-    """Return one of beat's admins drawn by the theme."""
+    """Return one of beat's admins, rendered by the theme."""
     return type(f"Themed{base.__name__}", (ToldFilters, base, ThemedModelAdmin), attributes)
 
 

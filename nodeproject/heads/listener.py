@@ -1,7 +1,7 @@
-"""Follows the chain in a web process: pointers come in, memory moves, subscribers are told.
+"""Follows the C-Chain in a web process: handles its events, updates memory and notifies subscribers.
 
-One task works off the pointers. Another looks at the database each second, for pointers that were
-lost and for a channel layer that was away.
+One task handles the events. Another checks the database each second, in case events were lost or the
+channel layer was unavailable.
 """
 
 import asyncio
@@ -23,20 +23,20 @@ from network_app import selectors as network
 from nodeproject.heads.registry import Follower, directory_of
 
 TICK = 1.0
-"""Seconds between looks at the database."""
+"""Seconds between checks of the database."""
 
 TURNS_OF_ANSWER: Final = 3
-"""Turns of the event loop that an answer takes from the thread that has made it to its socket. So whoever has sent a
-transaction that went straight into a block here is usually answered before its subscribers are told of the block."""
+"""Turns of the event loop from the thread that has produced an answer to the answer's socket. After so many turns a
+client whose transaction went directly into a block usually has its answer before subscribers hear of the block."""
 
 _log = logging.getLogger(__name__)
 
 
 class HeadListener:
-    """The two tasks of one event loop; they live as long as the process.
+    """The two tasks of one event loop; they run as long as the process.
 
     Args:
-        rpc: The door whose chain is followed, and whose subscribers are told.
+        rpc: The RPC interface whose chain is followed and whose subscribers are notified.
     """
 
     def __init__(self, rpc: EvmRpc) -> None:
@@ -74,7 +74,7 @@ class HeadListener:
             message = await self._inbox.get()
             try:
                 await self._handle(message)
-            except Exception:  # whatever it is, following goes on
+            except Exception:  # whatever it is, following continues
                 _log.exception("a pointer could not be followed; the tick goes on meanwhile")
 
     async def _tick(self) -> None:
@@ -96,12 +96,12 @@ class HeadListener:
             await self._handle_head(message)
         elif message["type"] == notifications.REWOUND:
             self._rpc.heads.go_back(message["number"])
-            # Where it went back to the head itself, and what was set by hand is gone, no head tells of it.
+            # If the rewind ended at the current head and only removed cheats, no head event reports it.
             self._rpc.chain.memory.changed_elsewhere(message["number"])
             await in_thread(blocks.catch_up, self._rpc.chain)
         elif message["type"] == notifications.CHANGED_BY_HAND:
             self._rpc.chain.memory.changed_elsewhere(message["number"])
-            await in_thread(blocks.catch_up, self._rpc.chain)  # the chain ID may be another one
+            await in_thread(blocks.catch_up, self._rpc.chain)  # the chain ID may have changed
 
     async def _handle_head(self, message: Message) -> None:
         known = self._rpc.chain.memory.blocks.head
@@ -119,7 +119,7 @@ class HeadListener:
 
 
 def _progress() -> Progress | None:
-    """Return how far the C-Chain is in reaching its network's frontier; None when it has."""
+    """Return the C-Chain's progress towards its network's frontier; None once it is bootstrapped."""
     row = network.syncs().get(Chain.C)
     if row is None or network.is_bootstrapped(Chain.C):
         return None

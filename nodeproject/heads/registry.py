@@ -1,8 +1,8 @@
-"""Processes of this node that answer from memory, and how far each has seen the rows go back.
+"""Processes of this node that answer from memory, and the latest rewind that each has noticed.
 
-Each has a file in the data directory, locked as long as it lives: the kernel lets go of the lock of one that
-was killed. Whoever puts earlier rows in the place of all others waits until each has said that it has
-noticed. Processes on other machines have no file here; they look once a second, too.
+Each process has a file in the data directory and keeps it locked while it runs; the kernel releases the lock of a
+killed process. A process that replaces all rows by earlier ones waits until every follower has noticed. Processes
+on other machines have no file here; they check the database once a second anyway.
 """
 
 import fcntl
@@ -15,20 +15,20 @@ from pathlib import Path
 from typing import IO, Final
 
 PATIENCE: Final = 10.0
-"""Seconds for which a process is waited for that does not notice; it looks every second."""
+"""Seconds to wait for a process that does not notice; each checks once a second."""
 _LOOK: Final = 0.02
 
 
 def directory_of(data: Path) -> Path:
-    """Return where the followers of a data directory have their files."""
+    """Return the directory of the followers' files below a data directory."""
     return data / "followers"
 
 
 class Follower:
-    """This process, or one of its event loops, as one that follows the rows.
+    """This process, or one of its event loops, registered as a follower of the rows.
 
     Args:
-        directory: Where followers have their files.
+        directory: The directory of the followers' files.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -38,9 +38,9 @@ class Follower:
         self._noted: int | None = None
 
     def begin(self) -> None:
-        """Be known from now on; who waits waits for this one, too."""
+        """Register this follower; from now on `wait_for_all` waits for it too."""
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # It gets its name when it is locked: without a lock it would be taken for a dead one's.
+        # The file is renamed after it is locked: without a lock it would be taken for that of a dead process.
         hidden = self._directory / f".{self._path.name}"
         self._file = hidden.open("w")
         fcntl.flock(self._file, fcntl.LOCK_EX)
@@ -48,7 +48,7 @@ class Follower:
         self._noted = None
 
     def note(self, generation: int | None) -> None:
-        """Say that what this process answers is as of a generation of the rows (`chaindb.generation`)."""
+        """Record the generation of the rows (`chaindb.generation`) that this process answers from."""
         if self._file is None or generation in (None, self._noted):
             return
         self._noted = generation
@@ -57,7 +57,7 @@ class Follower:
         self._file.flush()
 
     def end(self) -> None:
-        """Be known no more."""
+        """Unregister this follower."""
         if self._file is not None:
             self._path.unlink(missing_ok=True)
             self._file.close()
@@ -68,9 +68,9 @@ def wait_for_all(directory: Path, generation: int, patience: float = PATIENCE) -
     """Wait until all followers have noticed a generation of the rows; return the processes that have not.
 
     Args:
-        directory: Where they have their files.
-        generation: Which one.
-        patience: Seconds to wait at most.
+        directory: The directory of the followers' files.
+        generation: The generation to wait for.
+        patience: Maximum seconds to wait.
     """
     until = time.monotonic() + patience
     while behind := list(_behind(directory, generation)):
@@ -82,7 +82,7 @@ def wait_for_all(directory: Path, generation: int, patience: float = PATIENCE) -
 
 def _behind(directory: Path, generation: int) -> Iterator[int]:
     for path in directory.glob("[0-9]*-*"):
-        with suppress(FileNotFoundError), path.open() as file:  # it may end just now
+        with suppress(FileNotFoundError), path.open() as file:  # the process may end right now
             if _is_alive(file):
                 noted = file.read().strip()
                 if not noted or int(noted) < generation:

@@ -1,8 +1,9 @@
-"""The page of memory by which processes of one machine tell each other how far a chain is.
+"""The page of shared memory in which the processes of one machine publish a chain's head.
 
-In the embedded profile one process tells, and all others read (`nodeproject.processes.readers`); in the production profile
-each tells (`nodeproject.heads.sync`). A height that is too low costs others a look at the rows; one that is too high
-would hide blocks from them, so who may not know that the chain went back lowers it.
+In the embedded profile one process publishes and all others read (`nodeproject.reading`); in the production profile
+every process publishes (`nodeproject.shared_head`). If the published height is too low, readers query the database
+once more than needed; if it is too high, they miss blocks. So a process that may have missed a rewind publishes the
+lower height.
 """
 
 import fcntl
@@ -16,11 +17,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 _VERSION, _HEIGHT, _CHANGED, _POOL, _BEGUN = range(5)
-"""Words of 64 bits, each written and read in one piece."""
+"""Indexes of 64-bit words, each written and read atomically."""
 
 
 class Told(NamedTuple):
-    """What the page says after something was told."""
+    """The page's counters after a publication."""
 
     version: int
     changed: int
@@ -28,10 +29,10 @@ class Told(NamedTuple):
 
 
 class HeadPage:
-    """What was told of. Threads share it.
+    """The published head. Thread-safe.
 
     Args:
-        descriptor: Of a page that another process has made, which this one has inherited; None: makes one.
+        descriptor: Of a page that another process has created and this one has inherited; None creates a page.
     """
 
     def __init__(self, descriptor: int | None = None) -> None:
@@ -41,10 +42,10 @@ class HeadPage:
 
     @classmethod
     def at(cls, path: Path) -> "HeadPage":
-        """Open the page in a file, which is made where there is none; what was told before stays told.
+        """Open the page in a file, creating it if it is missing; published values are kept.
 
         Raises:
-            OSError: It can be neither opened nor made, or not be locked, or the disk is full.
+            OSError: The file cannot be opened, created or locked, or the disk is full.
         """
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -53,7 +54,7 @@ class HeadPage:
                 missing = mmap.PAGESIZE - os.fstat(descriptor).st_size
                 if (
                     missing > 0
-                ):  # written, for a process that stores where the disk has no room is killed
+                ):  # written explicitly: storing to a page without disk space would kill the process
                     os.pwrite(descriptor, bytes(missing), mmap.PAGESIZE - missing)
             return cls(descriptor)
         except BaseException:
@@ -62,27 +63,27 @@ class HeadPage:
 
     @property
     def version(self) -> int:
-        """How often a head or a change was told: another number than before says that a process is behind."""
+        """The number of published heads and changes; a process that knows another number is behind."""
         return self._words[_VERSION]
 
     @property
     def height(self) -> int:
-        """The height of the last head that was told."""
+        """The height of the last published head."""
         return self._words[_HEIGHT]
 
     @property
     def changed(self) -> int:
-        """How often something was changed by hand."""
+        """The number of changes made by cheats."""
         return self._words[_CHANGED]
 
     @property
     def pool(self) -> int:
-        """How often the pool became another one: what a reader remembers of it, it remembers with this number."""
+        """The number of pool changes; readers cache the pool's contents under this number."""
         return self._words[_POOL]
 
     @property
     def begun(self) -> int:
-        """How often a process began anew at a head: another number says that the rows may have gone back."""
+        """The number of resets to a head; another number than before means that the rows may have been rewound."""
         return self._words[_BEGUN]
 
     def tell_head(
@@ -91,12 +92,12 @@ class HeadPage:
         begins: bool = False,  # noqa: FBT001  # a hook of `BlockMemory`
         knows: int | None = None,
     ) -> Told | None:
-        """Tell of a head that is committed, before anybody is answered from it; None where it was told already.
+        """Publish a committed head before any request is answered from it; return None if it was published already.
 
         Args:
-            height: Its own.
-            begins: Whether the process begins anew there.
-            knows: `begun` as the process knows it: where it is not that, the head may be one that is there no more.
+            height: The head's height.
+            begins: Whether the process resets its state to this head.
+            knows: The value of `begun` that the process knows; if it is outdated, the head may no longer exist.
         """
         with self._alone():
             words = self._words
@@ -110,34 +111,34 @@ class HeadPage:
             return self._told()
 
     def tell_change(self) -> Told:
-        """Tell that something was changed by hand, likewise."""
+        """Publish that a cheat has changed something, before any request is answered from the change."""
         with self._alone():
             self._words[_CHANGED] += 1
             return self._told()
 
     def tell_pool(self) -> None:
-        """Tell that the pool is another one, after the commit."""
+        """Publish a change of the pool, after the commit."""
         with self._alone():
             self._words[_POOL] += 1
 
     def _told(self) -> Told:
-        # Last: who sees it sees all else.
+        # Last: a process that sees the new version also sees all other values.
         self._words[_VERSION] += 1
         return Told(self._words[_VERSION], self._words[_CHANGED], self._words[_BEGUN])
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Let no other thread or process tell meanwhile."""
+        """Exclude other threads and processes that publish."""
         with self._lock, _locked(self.descriptor):
             yield
 
 
 @contextmanager
 def _locked(descriptor: int) -> Iterator[None]:
-    """Hold the lock of a file among processes, those too that were forked from one that had it open.
+    """Hold a file's lock among processes, including processes forked from one that had the file open.
 
-    The kernel lets go of the lock of one that was killed, and of one that closes any descriptor of the file: a
-    process opens it once.
+    The kernel releases the lock when its process is killed or closes any descriptor of the file, so a process
+    opens the file only once.
     """
     fcntl.lockf(descriptor, fcntl.LOCK_EX)
     try:
@@ -147,8 +148,8 @@ def _locked(descriptor: int) -> Iterator[None]:
 
 
 def _new_page() -> int:
-    """Return the descriptor of a page of zeros. It has no name, and ends with its last holder."""
-    if hasattr(os, "memfd_create"):  # a container may have no directory that it may write to
+    """Return the descriptor of a page of zeros, which has no name and disappears with its last user."""
+    if hasattr(os, "memfd_create"):  # a container may have no writable directory
         descriptor = os.memfd_create("head")
         os.truncate(descriptor, mmap.PAGESIZE)
         return descriptor

@@ -1,4 +1,4 @@
-"""Lines of names and values for the terminal, whole however long: people copy from them."""
+"""Lines of names and values for the terminal, never truncated because users copy from them."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ from rich.console import Console
 
 
 def print_facts(title: str, facts: Mapping[str, str]) -> None:
-    """Print a title and one aligned line for each fact, nothing without facts; values may have rich's markup."""
+    """Print a title and one aligned line per fact, nothing without facts; values may contain rich's markup."""
     if not facts:
         return
     console = Console(soft_wrap=True, highlight=False)

@@ -1,7 +1,7 @@
-"""The beat's schedulers, which sleep until a task is due.
+"""Beat schedulers that sleep until a task is due.
 
-Celery's own wake ten milliseconds before that, and look again and again until it is: a hundred times a second, for
-a schedule whose tasks are due each second.
+Celery's own schedulers wake ten milliseconds earlier and then poll until the task is due: a hundred times a
+second for a schedule with tasks each second.
 """
 
 import time
@@ -12,26 +12,26 @@ from django_celery_beat import schedulers
 from typing_extensions import override
 
 LOOK: Final = 1.0
-"""Seconds between looks whether somebody has changed the schedule in the database."""
+"""Seconds between checks whether the schedule in the database has changed."""
 
 
 class Scheduler(beat.Scheduler):
-    """The schedule in the settings, of which nothing is kept."""
+    """The schedule in the settings, which is stored nowhere else."""
 
     @override
     def adjust(self, n: int, drift: float = 0.0) -> float:
-        """Return the seconds to sleep, by default all of them: `time.sleep` never returns early."""
+        """Return the seconds to sleep, by default the full interval: `time.sleep` never returns early."""
         return super().adjust(n, drift)
 
 
 class DatabaseScheduler(Scheduler, schedulers.DatabaseScheduler):  # type: ignore[misc]  # it has no types
-    """The schedule in the database, which is not asked at each look at the clock."""
+    """The schedule in the database, which is not queried at every tick."""
 
     _looked_at = 0.0
 
     @override
     def schedule_changed(self) -> bool:
-        """Say whether the schedule is another one; between two looks it is not."""
+        """Return whether the schedule has changed; always False within `LOOK` seconds of the last check."""
         now = time.monotonic()
         if now - self._looked_at < LOOK:
             return False

@@ -1,6 +1,6 @@
 """The broker of the embedded profile: Celery's in-memory transport without its polling.
 
-Kombu's memory transport looks for messages on a timer; here a waiting worker is woken by the put.
+Kombu's memory transport polls for messages on a timer; here a put wakes the waiting worker.
 """
 
 import threading
@@ -11,7 +11,7 @@ from typing_extensions import override
 
 
 class Channel(memory.Channel):
-    """A channel whose puts wake whoever drains."""
+    """A channel whose puts wake the consumers."""
 
     @override
     def _put(self, queue: str, message: Any, **kwargs: Any) -> None:
@@ -20,7 +20,7 @@ class Channel(memory.Channel):
 
 
 class Transport(memory.Transport):
-    """The memory transport with `drain_events` waiting on a condition instead of sleeping."""
+    """The memory transport, whose `drain_events` waits on a condition instead of sleeping."""
 
     Channel = Channel
     arrived = threading.Condition()
@@ -28,7 +28,7 @@ class Transport(memory.Transport):
 
     @classmethod
     def wake(cls) -> None:
-        """Let whoever drains look at once: for messages, and whether it is to end."""
+        """Wake the consumers immediately, to look for messages or to end."""
         with cls.arrived:
             cls.arrivals += 1
             cls.arrived.notify_all()
@@ -45,5 +45,5 @@ class Transport(memory.Transport):
             self._look(connection)
 
     def _look(self, connection: Any) -> None:
-        """Take what is there without waiting. Raises TimeoutError when there is nothing."""
+        """Take the available messages without waiting. Raises TimeoutError if there are none."""
         super().drain_events(connection, timeout=1e-9)

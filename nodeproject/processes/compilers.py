@@ -1,6 +1,6 @@
-"""Run Solidity's compilers for the node's other processes: `python -m nodeproject.processes.compilers` (docs/verification.md).
+"""Run Solidity compilers for the node's other processes: `python -m nodeproject.compilers` (docs/verification.md).
 
-It needs neither the node's database nor its data directory, and reads the settings NODE_SOLC_… alone.
+This process needs neither the node's database nor its data directory, and reads only the settings NODE_SOLC_….
 """
 
 import logging
@@ -19,7 +19,7 @@ def main() -> None:
     """Serve until SIGTERM or SIGINT.
 
     Raises:
-        SystemExit: NODE_SOLC_SOCKET is empty or cannot be used; or a signal.
+        SystemExit: NODE_SOLC_SOCKET is empty or unusable, or a signal arrived.
     """
     if not NODE.solc_socket:
         raise SystemExit(
@@ -35,7 +35,7 @@ def main() -> None:
         raise SystemExit(f"NODE_SOLC_SOCKET cannot be used: {NODE.solc_socket}: {error}") from error
     signal.signal(
         signal.SIGTERM, lambda *_: sys.exit()
-    )  # the first process of a container has no default
+    )  # the first process of a container has no default handler
     signal.signal(signal.SIGINT, lambda *_: sys.exit())
     with server:
         server.serve_forever()

@@ -1,4 +1,4 @@
-"""What `runnode` says when it starts: where everything is, and the keys of a local network."""
+"""The output of `runnode` at its start: all addresses, and the keys of a local network."""
 
 from rich.markup import escape
 
@@ -15,7 +15,7 @@ from primitives.product import NAME, VERSION
 
 
 def print_banner(node: Node) -> None:
-    """Print URLs, chain IDs and the admin's password file; keys on the local network only."""
+    """Print URLs, chain IDs and the admin's password file; keys only on the local network."""
     settings, evm, platform = node.settings, node.evm_chain, node.platform_chain
     base = base_url(settings)
     mining = development.mining(evm) if blocks.are_made(evm) else "off: the C-Chain was imported"
@@ -53,7 +53,7 @@ def print_banner(node: Node) -> None:
 
 
 def _private_keys(node: Node) -> str:
-    """Return the settings that name private keys with which this node signs; empty if there are none."""
+    """Return the names of the settings with private keys that this node signs with; empty if there are none."""
     settings = node.settings
     pays = settings.faucet and settings.faucet_key_file
     signing = {
@@ -64,5 +64,5 @@ def _private_keys(node: Node) -> str:
 
 
 def print_listening(host: str, port: int) -> None:
-    """Print the line that programs wait for: from now on connections are accepted."""
+    """Print the line for which programs wait: connections are accepted from now on."""
     print(f"Listening on {f'[{host}]' if ':' in host else host}:{port}", flush=True)  # for programs

@@ -1,4 +1,4 @@
-"""System checks: what must hold before the node starts, in words and with a hint."""
+"""System checks: conditions that must hold before the node starts, with messages and hints."""
 
 import os
 from ipaddress import ip_address
@@ -31,21 +31,21 @@ PUBLIC_CHAIN_IDS = {1: 96369, 5: 96368}
 
 
 OTHER_THREADS = DJANGO_THREADS + 4
-"""Threads of a web process that read the database besides those for calls: those in which Django
-runs views, those that make plain pages, and the follower's."""
+"""Threads of a web process that read the database besides those for calls: the threads in which
+Django runs views, those that render plain pages, and the follower's."""
 
 
 @register(*CHECKS)
 def check_genesis(**_kwargs: Any) -> list[CheckMessage]:
-    """The genesis file can be read, and its chain ID is the network's."""
+    """Check that the genesis file can be read and that its chain ID is the network's."""
     node = settings.NODE
     chain = evm_chain()
     if is_postgresql(node.database_url) and chain.is_local_genesis:
-        return []  # which one it is stands in a database that may be away, and any of them can be used
+        return []  # the chain ID is in a database that may be unavailable, and any is allowed
     try:
         chain_id = chain.own_genesis.config.chain_id
     except DatabaseError:
-        return []  # the start says why it cannot be read
+        return []  # the start reports why the file cannot be read
     except (GenesisFileError, OSError) as error:
         return [
             Error(
@@ -68,7 +68,7 @@ def check_genesis(**_kwargs: Any) -> list[CheckMessage]:
 
 @register(*CHECKS)
 def check_block_interval(**_kwargs: Any) -> list[CheckMessage]:
-    """Beat's table of the production profile keeps whole seconds."""
+    """Check that the block interval is in whole seconds, as beat's table of the production profile needs."""
     node = settings.NODE
     whole = node.block_interval >= 1 and not node.block_interval % 1
     if node.mining != "interval" or node.profile != "production" or whole:
@@ -84,7 +84,7 @@ def check_block_interval(**_kwargs: Any) -> list[CheckMessage]:
 
 @register(*CHECKS)
 def check_voting(**_kwargs: Any) -> list[CheckMessage]:
-    """Where the validators vote nothing else decides, and by these parameters something can be decided."""
+    """Check that a voting network has no other way to decide blocks, and that its parameters allow a decision."""
     node = settings.NODE
     if not node.votes:
         return []
@@ -134,7 +134,7 @@ def check_voting(**_kwargs: Any) -> list[CheckMessage]:
 
 @register(*CHECKS)
 def check_database_pool(**_kwargs: Any) -> list[CheckMessage]:
-    """No thread that holds a connection waits for one that waits for a connection."""
+    """Check that no thread with a database connection waits for a thread that needs one."""
     node = settings.NODE
     needed = node.rpc_threads + OTHER_THREADS
     if node.profile != "production" or node.database_pool >= needed:
@@ -150,7 +150,7 @@ def check_database_pool(**_kwargs: Any) -> list[CheckMessage]:
 
 @register(*CHECKS)
 def check_engine(**_kwargs: Any) -> list[CheckMessage]:
-    """The EVM engine that was chosen can be had."""
+    """Check that the chosen EVM engine is available."""
     try:
         verify_choice(settings.NODE.engine)
     except EngineSelectionError as error:
@@ -163,7 +163,7 @@ def check_engine(**_kwargs: Any) -> list[CheckMessage]:
 
 @register(*CHECKS)
 def check_ports(**_kwargs: Any) -> list[CheckMessage]:
-    """HTTP and peers do not share a port."""
+    """Check that HTTP and peers do not share a port."""
     if settings.NODE.http_port == settings.NODE.staking_port:
         return [
             Error(
@@ -177,7 +177,7 @@ def check_ports(**_kwargs: Any) -> list[CheckMessage]:
 
 @register(*CHECKS)
 def check_hosts_and_origins(**_kwargs: Any) -> list[CheckMessage]:
-    """Each host and origin that is allowed can be the one of a request."""
+    """Check that each allowed host and origin can be the one of a request."""
     node = settings.NODE
     hosts = [entry for entry in node.allowed_hosts if not is_possible_host(entry)]
     origins = [entry for entry in node.allowed_origins if not is_possible_origin(entry)]
@@ -204,7 +204,7 @@ def check_hosts_and_origins(**_kwargs: Any) -> list[CheckMessage]:
 
 @register(*CHECKS)
 def check_identity(**_kwargs: Any) -> list[CheckMessage]:
-    """Every machine of the production profile has the files that say which node this is."""
+    """Check that a machine of the production profile has the files of the node's identity."""
     node = settings.NODE
     files = (node.certificate_path, node.staking_key_path, node.signer_path)
     missing = [str(path) for path in files if not os.access(path, os.R_OK)]
@@ -221,7 +221,7 @@ def check_identity(**_kwargs: Any) -> list[CheckMessage]:
 
 @register(*CHECKS)
 def check_readers(**_kwargs: Any) -> list[CheckMessage]:
-    """Processes that were asked for to read beside the node's own have something to answer."""
+    """Check that the requested reader processes have requests to answer."""
     node = settings.NODE
     limited = node.requests_per_second > 0
     idle = limited or node.server != "uvicorn" or bool(node.fork_url)
@@ -242,7 +242,7 @@ def check_readers(**_kwargs: Any) -> list[CheckMessage]:
 
 @register(*CHECKS)
 def check_bootstrappers(**_kwargs: Any) -> list[CheckMessage]:
-    """A node follows others, not itself."""
+    """Check that a node does not follow itself."""
     own = GIVEN.own_bootstrap
     if not own:
         return []
@@ -258,7 +258,7 @@ def check_bootstrappers(**_kwargs: Any) -> list[CheckMessage]:
 
 @register(*CHECKS)
 def check_addresses(**_kwargs: Any) -> list[CheckMessage]:
-    """Addresses and the producer are such, and others can reach the address that they are told."""
+    """Check the addresses and the producer, and that peers can reach the advertised address."""
     try:
         addresses.bootstrappers(settings.NODE)
         told = addresses.advertised(settings.NODE)
@@ -280,9 +280,9 @@ def check_addresses(**_kwargs: Any) -> list[CheckMessage]:
 
 @register(*CHECKS)
 def check_variables(**_kwargs: Any) -> list[CheckMessage]:
-    """Variables that look like settings are such: a misspelled one has no effect.
+    """Check for variables that look like misspelled settings, which have no effect.
 
-    One that is like no setting may be another program's, and is worth a word but no warning.
+    A variable that resembles no setting may belong to another program, so it gets an info instead of a warning.
     """
     found: list[CheckMessage] = [
         Warning(

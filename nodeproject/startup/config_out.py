@@ -1,4 +1,4 @@
-"""The file for other programs that a local node writes at its start: accounts, keys and fees, as Anvil does."""
+"""The file for other programs that a local node writes at its start: accounts, keys and fees, as in Anvil."""
 
 import json
 import os
@@ -15,14 +15,14 @@ from primitives.whole_files import write_whole
 
 
 class NoConfigFile(CannotStart):
-    """The file of NODE_CONFIG_OUT is not written; the message says why."""
+    """The file of NODE_CONFIG_OUT cannot be written; the message is the reason."""
 
 
 def write_config(node: Node, path: Path) -> None:
-    """Write the file anew, whole or not at all.
+    """Replace the file atomically.
 
     Raises:
-        NoConfigFile: The network is none whose keys everybody may know, or the file cannot be written.
+        NoConfigFile: The keys of this network are not public, or the file cannot be written.
     """
     if node.settings.network_id != LOCAL:
         raise NoConfigFile(
@@ -37,9 +37,9 @@ def write_config(node: Node, path: Path) -> None:
 
 
 def config_of(node: Node) -> dict[str, Any]:
-    """Return what the file says; amounts are decimal texts, in wei.
+    """Return the content of the file; amounts are decimal texts, in wei.
 
-    Unspecified: the accounts of the mnemonic come first, as scripts count them, and "ewoq" after them.
+    Unspecified: the accounts of the mnemonic come first, because scripts count them, and "ewoq" after them.
     """
     keyring, head = node.evm_chain.keyring, blocks.head(node.evm_chain).header
     mnemonic, path = node.settings.mnemonic, node.settings.derivation_path

@@ -1,4 +1,4 @@
-"""What is wrong with the node's database, in one line that says what to do; no line holds a password."""
+"""Explanations of database faults, each in one line that says what to do; no line contains a password."""
 
 import errno
 from collections.abc import Iterable, Mapping
@@ -11,15 +11,15 @@ from django.db.migrations.loader import MigrationLoader
 from nodeproject.processes.process import CannotStart
 
 CONNECT_SECONDS = 5
-"""So long a database server may take to answer at the start."""
+"""Seconds that a database server may take to answer at the start."""
 
 
 class DatabaseUnusable(CannotStart):
-    """The database is not there, damaged, full, locked, or not this program's."""
+    """The database is missing, damaged, full, locked, or belongs to another program."""
 
 
 class DatabaseOfLaterVersion(DatabaseUnusable):
-    """It has migrations that this version of the program does not know."""
+    """The database has migrations that this version of the program does not know."""
 
     def __init__(self, unknown: Iterable[str]) -> None:
         names = sorted(unknown)
@@ -31,14 +31,14 @@ class DatabaseOfLaterVersion(DatabaseUnusable):
 
 
 def verify_reachable() -> None:
-    """See at once that a database server answers and lets this node in; a pool would try for long.
+    """Verify that a database server answers and accepts this node, since a pool would retry for long.
 
     Raises:
         DatabaseUnusable: It does not, or it stores texts in another encoding than UTF-8.
     """
     if connection.vendor != "postgresql":
         return
-    import psycopg  # a node on SQLite has no use for it
+    import psycopg  # not needed by a node on SQLite
 
     entry = connection.settings_dict
     parameters = connection.get_connection_params()
@@ -59,10 +59,10 @@ def verify_reachable() -> None:
 
 
 def verify_version(loader: MigrationLoader) -> None:
-    """See that no later version of this program has changed the database's tables.
+    """Verify that no later version of this program has changed the database's tables.
 
     Raises:
-        DatabaseOfLaterVersion: One has.
+        DatabaseOfLaterVersion: A later version has changed them.
     """
     known = loader.disk_migrations.keys()
     unknown = [
@@ -75,7 +75,7 @@ def verify_version(loader: MigrationLoader) -> None:
 
 
 def explained(error: DatabaseError | OSError) -> str:
-    """Return what an error of the database or of a file means for the operator."""
+    """Return an explanation of a database or file error for the operator."""
     if isinstance(error, OSError):
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
             where = f" of {error.filename}" if error.filename else ""
@@ -100,7 +100,7 @@ _MEANINGS: Mapping[str, str] = {
     "unable to open database file": "cannot be opened: see that its directory is there and this user "
     "may write it",
 }
-"""SQLite's words, and what follows the database's name."""
+"""SQLite's messages, and the explanation that follows the database's name."""
 
 
 def _named(entry: Mapping[str, Any]) -> str:

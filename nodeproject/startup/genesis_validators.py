@@ -1,4 +1,4 @@
-"""Who validates a new network: each named by its certificate and its BLS key, secret or public."""
+"""The validators of a new network, each named by its certificate and its BLS key, secret or public."""
 
 import json
 import ssl
@@ -19,14 +19,14 @@ _MOST_BYTES: Final = 64 * 1024
 
 
 def founder(text: str) -> Founder:
-    """Read `CERT:SIGNER`, for a command line.
+    """Parse `CERT:SIGNER` from a command line.
 
-    CERT is a node's staking certificate, or its node ID. SIGNER is its BLS key's file, or a JSON file
-    with `publicKey` and `proofOfPossession`, as in info.getNodeID's answer or all of that: then the
-    node's owner gives away nothing secret.
+    CERT is a node's staking certificate, or its node ID. SIGNER is the file of its BLS key, or a JSON file
+    with `publicKey` and `proofOfPossession`, which may be a whole answer of info.getNodeID: with that the
+    node's owner reveals no secret.
 
     Raises:
-        ArgumentTypeError: One of them is none; the message says why.
+        ArgumentTypeError: CERT or SIGNER is invalid; the message is the reason.
     """
     node, separator, signer = text.rpartition(":")
     if not separator:

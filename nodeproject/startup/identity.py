@@ -1,6 +1,6 @@
-"""Makes this node's identity at its first start: staking certificate and BLS key, kept in files.
+"""Creates this node's identity at its first start: staking certificate and BLS key, stored in files.
 
-Who holds these files is this node; they are its owner's alone (0600). `primitives.node_identity` reads them.
+The files prove the node's identity, so only their owner can read them (0600). `primitives.node_identity` reads them.
 """
 
 import fcntl
@@ -19,7 +19,7 @@ from primitives.whole_files import write_whole
 
 
 class MissingIdentityFile(CannotStart):
-    """A file that the settings name is not there: making one would make another node."""
+    """A file that the settings name is missing: a new one would create a different node."""
 
     def __init__(self, setting: str, path: Path) -> None:
         super().__init__(
@@ -29,7 +29,7 @@ class MissingIdentityFile(CannotStart):
 
 
 class HalfAnIdentity(CannotStart):
-    """Only one of certificate and key is named: the other would be made, and fit nothing."""
+    """Only one of certificate and key is named: a newly created counterpart would not match it."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -38,7 +38,7 @@ class HalfAnIdentity(CannotStart):
 
 
 class UnusableCertificate(CannotStart):
-    """Certificate and key cannot be used, or not with each other."""
+    """Certificate and key are invalid, or do not match."""
 
     def __init__(self, certificate: Path, key: Path, reason: str) -> None:
         super().__init__(f"{certificate} and {key} are no certificate and its key: {reason}")
@@ -47,24 +47,24 @@ class UnusableCertificate(CannotStart):
 
 
 def files_of(node: NodeSettings) -> IdentityFiles:
-    """Return where the settings say that a node's identity is kept."""
+    """Return the paths of the node's identity from the settings."""
     return IdentityFiles(node.certificate_path, node.staking_key_path, node.signer_path)
 
 
 def make_identity(node: NodeSettings, now: int) -> None:
-    """Make the files that are missing. A certificate and its key are only made together.
+    """Create the missing files. A certificate and its key are only created together.
 
-    Several processes may begin in one data directory: one makes the files, the others find them.
+    If several processes start in one data directory, one creates the files and the others use them.
 
     Args:
-        node: the settings that say where they are.
+        node: The settings with the paths.
         now: Unix seconds.
 
     Raises:
-        MissingIdentityFile: A file is not there that the settings name: only what is in the data
-            directory is made.
+        MissingIdentityFile: A file that the settings name is missing: only files in the data directory are
+            created.
         HalfAnIdentity: Only one of certificate and key is named.
-        UnusableCertificate: Certificate and key are none, or not of one node.
+        UnusableCertificate: Certificate and key are invalid, or do not match.
     """
     if bool(node.staking_cert_file) != bool(node.staking_key_file):
         raise HalfAnIdentity
@@ -77,13 +77,13 @@ def make_identity(node: NodeSettings, now: int) -> None:
 
 
 def make_files(directory: Path, files: IdentityFiles, now: int) -> None:
-    """Make those of a node's files that are missing; the directory is where others wait meanwhile."""
+    """Create the missing files of a node's identity; other processes wait at a lock in the directory."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _alone_in(directory):
         if not files.certificate.exists():
             made = make_certificate(now)
             _write(files.key, made.key_pem)
-            # Last: without it, the key of a start that was interrupted is made anew.
+            # Last: if a start is interrupted before, the next one creates the key again.
             _write(files.certificate, made.certificate_pem)
         if not files.signer.exists():
             _write(files.signer, _random_secret())
@@ -95,18 +95,18 @@ def _check_named(setting: str, name: str) -> None:
 
 
 def _check_pair(certificate: Path, key: Path) -> None:
-    """See that a certificate is one, and that the key is its own."""
+    """Verify that a certificate is valid and matches its key."""
     try:
-        # No password: an encrypted key is refused instead of asking the terminal.
+        # The empty password makes an encrypted key fail, instead of prompting in the terminal.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
-    except OSError as error:  # ssl's errors are below it
+    except OSError as error:  # ssl's errors are subclasses
         raise UnusableCertificate(certificate, key, str(error)) from error
 
 
 @contextmanager
 def _alone_in(directory: Path) -> Iterator[None]:
-    """Keep others out who do the same in a directory. The kernel lets go when a process ends."""
-    # A file of its own: volumes over the network lock nothing that is not open for writing.
+    """Exclude other processes that create files in a directory. The kernel releases the lock at a process's end."""
+    # A separate file, because network volumes only lock files that are open for writing.
     with (directory / "identity.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -117,6 +117,6 @@ def _random_secret() -> bytes:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file for its owner's eyes, whole or not at all."""
+    """Write a file atomically, readable only by its owner."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_whole(path, content)

@@ -1,4 +1,4 @@
-"""The first start of a data directory: tables, genesis, admin user. Each step does nothing when done."""
+"""The first start of a data directory: tables, genesis, admin user. Each step does nothing if it is done already."""
 
 import contextlib
 import os
@@ -48,11 +48,11 @@ _OPERATORS_BUSINESS = (
 def initialise_or_explain(
     node: Node, load_cchain: Callable[[EvmChain], object] = cchain_genesis.load_genesis
 ) -> None:
-    """Initialise for a command, which tells without a trace what its operator has to put right.
+    """Initialise for a command; problems that the operator can fix are reported without a traceback.
 
     Args:
         node: The node.
-        load_cchain: As of `initialise`.
+        load_cchain: As in `initialise`.
 
     Raises:
         CommandError: Settings, files or the database keep the node from starting.
@@ -68,27 +68,27 @@ def initialise_or_explain(
 def initialise(
     node: Node, load_cchain: Callable[[EvmChain], object] = cchain_genesis.load_genesis
 ) -> None:
-    """Bring the data directory and its database to where the node can run.
+    """Prepare the data directory and its database, so that the node can run.
 
     Args:
         node: The node.
-        load_cchain: Writes the C-Chain's genesis block unless it is there, or refuses another one's.
+        load_cchain: Writes the C-Chain's genesis block if it is missing, and refuses that of another chain.
 
     Raises:
         GenesisMismatch: The database holds another chain.
         GenesisFileError: The C-Chain's genesis file cannot be used.
         KeyringError: A local network's settings give no accounts.
-        GenesisError: The P-Chain's cannot.
-        CodecError: Something in the P-Chain's does not fit into its field.
+        GenesisError: The P-Chain's genesis file cannot be used.
+        CodecError: A value in the P-Chain's genesis file does not fit into its field.
         CannotStart: The node's identity cannot be used.
-        IdentityError: One of its files holds something else.
-        MalformedAddress: NODE_BOOTSTRAP has something else than IP:PORT.
-        NobodyAnswers: No node has told the genesis of its network.
+        IdentityError: A file of the identity has invalid content.
+        MalformedAddress: NODE_BOOTSTRAP has an entry that is not IP:PORT.
+        NobodyAnswers: No node has answered with the genesis of its network.
         ForkRefused: The C-Chain is not the fork that the settings name.
-        UpstreamError: It is to begin as one, and the remote node does not tell of it.
+        UpstreamError: A new fork cannot be created, because the remote node does not provide its data.
         OSError: A file cannot be read or written.
         DatabaseUnusable: The database does not answer, or is a later version's.
-        DatabaseError: It cannot be read or written.
+        DatabaseError: The database cannot be read or written.
     """
     _keep_private(node.settings.directory, connection.settings_dict)
     make_tables()
@@ -106,9 +106,9 @@ def initialise(
 
 
 def _keep_private(directory: Path, database: Mapping[str, Any]) -> None:
-    """Close a data directory that was there before, and the files of a database, to everybody else.
+    """Remove access for other users from an existing data directory and from the files of a database.
 
-    What is made from now on is private by the settings' umask.
+    New files are private by the settings' umask.
     """
     _close(directory)
     if connection.vendor == "sqlite":
@@ -117,21 +117,21 @@ def _keep_private(directory: Path, database: Mapping[str, Any]) -> None:
 
 
 def _close(path: Path) -> None:
-    """Take a path from group and others, if it is there and the node's own."""
+    """Remove access for group and others from a path, if it exists and belongs to the node."""
     with contextlib.suppress(FileNotFoundError):
         found = path.stat()
-        # A sticky directory is shared by everybody's wish: closing /tmp would stop the machine.
+        # A sticky directory such as /tmp is shared on purpose: closing it would break the machine.
         if found.st_uid == os.geteuid() and not found.st_mode & stat.S_ISVTX:
             path.chmod(stat.S_IMODE(found.st_mode) & ~0o077)
 
 
 def make_tables() -> None:
-    """Run the migrations that are missing, with a bar: a first start has some dozens.
+    """Run the missing migrations with a progress bar: a first start has some dozens.
 
     Raises:
         DatabaseUnusable: The database does not answer, or is not in UTF-8.
-        DatabaseOfLaterVersion: There are some that this version does not know.
-        DatabaseError: They cannot be run.
+        DatabaseOfLaterVersion: It has migrations that this version does not know.
+        DatabaseError: A migration failed.
     """
     verify_reachable()
     executor = MigrationExecutor(connection)
@@ -146,7 +146,7 @@ def make_tables() -> None:
 
 
 class _Migrate(migrate.Command):
-    """Django's command, telling of each migration that is done."""
+    """Django's command, which reports each completed migration."""
 
     def __init__(self, done: Callable[[], None]) -> None:
         super().__init__()
@@ -161,12 +161,12 @@ class _Migrate(migrate.Command):
 
 
 def password_file(settings: NodeSettings) -> Path:
-    """Return the file that holds the generated password of the admin user."""
+    """Return the file with the generated password of the admin user."""
     return settings.directory / "admin_password"
 
 
 def _make_admin_user(node: Node) -> None:
-    """Make the admin user with a random password, in a file that its owner only can read."""
+    """Create the admin user with a random password, in a file that only its owner can read."""
     with node.database.atomic():
         node.database.acquire(Lock.INIT)
         _add_admin_user(node)

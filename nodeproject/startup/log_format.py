@@ -1,6 +1,6 @@
-"""How the log is written: lines for people, with colours on a terminal, or one JSON object per line.
+"""The log's format: lines for people, with colours on a terminal, or one JSON object per line.
 
-Text of strangers in a record cannot begin a line, move a terminal's cursor, reorder the characters on the screen, or
+Foreign text in a record cannot begin a line, move a terminal's cursor, reorder the characters on the screen, or
 colour the lines that follow.
 """
 
@@ -21,7 +21,7 @@ ENTRIES: Final = "node."
 LINE: Final = "%(asctime)s %(levelname)-7s %(name)s  %(message)s"
 
 REPEATS: Final = 100
-"""Records of one place in the code that are written within `REPEAT_SECONDS`."""
+"""Maximum records of one place in the code within `REPEAT_SECONDS`."""
 REPEAT_SECONDS: Final = 60.0
 
 
@@ -29,7 +29,7 @@ class TextFormatter(logging.Formatter):
     """Lines for people. All lines of a record but the first begin with a blank.
 
     Args:
-        colours: Whether the reader sees colours.
+        colours: Whether to write colours.
     """
 
     def __init__(self, *, colours: bool) -> None:
@@ -54,7 +54,7 @@ class TextFormatter(logging.Formatter):
 
 
 def text_formatter() -> TextFormatter:
-    """Return the formatter of NODE_LOG_FORMAT `text`: colours are for a terminal that wants some."""
+    """Return the formatter of NODE_LOG_FORMAT `text`, with colours if the terminal supports them."""
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -90,13 +90,13 @@ class _Place:
 
 
 class RepeatFilter(logging.Filter):
-    """Drops what one place in the code logs more often than `REPEATS` times a minute.
+    """Drops records that one place in the code logs more often than `REPEATS` times a minute.
 
-    The next record of the place says how many were dropped (`record.omitted`). Records below INFO pass, and entries,
-    which have a limit of their own (`cchain_app.transaction_log.allowance`).
+    The next record of the place shows how many were dropped (`record.omitted`). Records below INFO pass, and so do
+    entries, which have their own limit (`cchain_app.transaction_log.allowance`).
 
     Args:
-        clock: Seconds, rising.
+        clock: Returns rising seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -123,7 +123,7 @@ class RepeatFilter(logging.Filter):
 
 
 def _indented(line: str) -> str:
-    """Return a line that follows another one of its record: only a record's first line begins at the margin."""
+    """Return a continuation line of a record, indented: only a record's first line begins at the margin."""
     return f"  {line}" if COLOUR.sub("", line)[:1].strip() else line
 
 
@@ -135,7 +135,7 @@ def _omitted(record: logging.LogRecord) -> str:
 def _add_fields(
     _logger: object, _name: str, event: MutableMapping[str, Any]
 ) -> MutableMapping[str, Any]:
-    """Put an entry's members in place of its text."""
+    """Replace an entry's text by its members."""
     record: logging.LogRecord = event["_record"]
     event.update(getattr(record, "fields", {}))
     if count := getattr(record, "omitted", 0):

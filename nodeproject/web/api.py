@@ -1,6 +1,6 @@
-"""The table of paths, as the specification's first section has it, and its OpenAPI page.
+"""The table of paths, as in the specification's first section, and its OpenAPI page.
 
-In production the raw door answers these paths before Django does; both call the same dispatcher.
+In production the raw ASGI endpoint answers these paths before Django does; both call the same dispatcher.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ from primitives.product import NAME
 
 
 class OwnSwagger(Swagger):
-    """The page with its scripts from here: where ninja is no installed app it would have them from elsewhere."""
+    """The OpenAPI page with scripts served by this node; ninja would load them from a CDN, as it is no installed app."""
 
     template_cdn = str(ABS_TPL_PATH / "swagger.html")
 
@@ -38,7 +38,7 @@ _NOT_GET: Final = ("HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
 
 
 def json_rpc(method: str, params: object, *, batches: bool = False) -> dict[str, Any]:
-    """Return what the OpenAPI page says of a JSON-RPC path: its body, with a call to try."""
+    """Return the OpenAPI description of a JSON-RPC path: its body, with an example call."""
     call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     one = {"type": "object"}
     schema = {"oneOf": [one, {"type": "array", "items": one}]} if batches else one
@@ -59,7 +59,7 @@ def serve(
 ) -> None:
     """Add an interface's paths: POST for the page, other methods for probes and CORS preflights.
 
-    The page shows so many of the paths; the rest are further aliases.
+    The page shows the first `shown` paths; the others are further aliases.
     """
 
     def answer(request: HttpRequest) -> HttpResponse:
@@ -79,12 +79,12 @@ def serve(
 
 
 def respond_plain(request: HttpRequest) -> HttpResponse:
-    """Answer a request for a plain page, or below /ext for nothing that there is."""
+    """Answer a request for a plain page, or for an unknown path below /ext."""
     return this_node().plain.respond(request)
 
 
 def show(path: str, summary: str, *, shown: bool = True, others: Sequence[str] = ("HEAD",)) -> None:
-    """Add a plain page: GET for the documentation, other methods for what they are told."""
+    """Add a plain page: GET for the documentation, other methods for the plain page's own answers."""
     operation_id = "get_" + path.strip("/").replace("/", "_")
     documented = api.get(path, summary=summary, operation_id=operation_id, include_in_schema=shown)
     documented(respond_plain)

@@ -1,8 +1,8 @@
-"""The base path: the path of a proxy below which the node's pages are, such as `/node` of `/node/tx/0x…`.
+"""The base path: the prefix that a proxy puts before the node's pages, such as `/node` in `/node/tx/0x…`.
 
 Links, forms, redirects, scripts and cookies of the pages begin with it. It is NODE_BASE_PATH, or the
-`X-Forwarded-Prefix` of a proxy that is trusted or on this machine. A proxy removes it from the path of a request; a request that still begins
-with NODE_BASE_PATH is answered alike.
+`X-Forwarded-Prefix` header of a proxy that is trusted or on this machine. A proxy removes it from the path of a
+request; a request that still begins with NODE_BASE_PATH gets the same answer.
 """
 
 import re
@@ -22,18 +22,18 @@ FIRST_PARTS: Final = frozenset(
         "v2",
     }
 )  # fmt: skip
-"""First parts of the node's own paths."""
+"""First segments of the node's own paths."""
 
 _FORM: Final = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+")
-"""Non-empty parts without a leading dot. Such a path never leads to another host and needs no escaping in HTML."""
+"""Non-empty segments without a leading dot. Such a path never leads to another host and needs no escaping in HTML."""
 _MAX_LENGTH: Final = 128
 
 
 def read_base_path(text: str) -> str:
-    """Return a path without the slash at its end; the root is empty.
+    """Return a path without its trailing slash; the root becomes an empty text.
 
     Raises:
-        FormError: The text is not a path of plain parts, such as `/node` or `/chains/local`.
+        FormError: The text is not a path of plain segments, such as `/node` or `/chains/local`.
     """
     path = text.removesuffix("/")
     if path and (len(path) > _MAX_LENGTH or not _FORM.fullmatch(path)):
@@ -52,7 +52,7 @@ BASE_PATH: Final = Form("a path like /node", _read_setting)
 
 
 class BasePaths:
-    """Decides on the base path of a request.
+    """The base path of each request.
 
     Unspecified: NODE_BASE_PATH wins over the header, which a careless proxy may pass on from its client. A header
     that is malformed, or sent twice, is ignored. A proxy on this machine is trusted with this header without being in
@@ -77,13 +77,13 @@ class BasePaths:
         return self._forwarded(given) if given and is_trusted else ""
 
     def without(self, path: str) -> str:
-        """Return a path of a request without NODE_BASE_PATH."""
+        """Return a request's path without NODE_BASE_PATH."""
         if self._fixed and (path == self._fixed or path.startswith(f"{self._fixed}/")):
             return path.removeprefix(self._fixed) or "/"
         return path
 
     def stripped(self, scope: Any) -> Any:
-        """Return an ASGI scope whose path is without NODE_BASE_PATH."""
+        """Return an ASGI scope whose path does not contain NODE_BASE_PATH."""
         path = self.without(scope["path"])
         if path == scope["path"]:
             return scope
@@ -101,14 +101,14 @@ NO_BASE_PATHS: Final = BasePaths("", NO_PROXIES)
 
 
 class BelowBasePath:
-    """An ASGI application in front of Django, which reads the base path from the scope's `root_path`."""
+    """An ASGI application before Django, which reads the base path from the scope's `root_path`."""
 
     def __init__(self, application: Any, base_paths: BasePaths) -> None:
         self._application = application
         self._base_paths = base_paths
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serve one request, whose path is without the base path."""
+        """Serve one request, whose path does not contain the base path."""
         base = self._base_paths.of(scope)
         # In ASGI `path` includes `root_path`, which daphne would take from a header of any client.
         below = {**scope, "root_path": base, "path": base + scope["path"]}

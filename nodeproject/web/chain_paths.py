@@ -1,4 +1,4 @@
-"""Paths of chains by their aliases and by their blockchain IDs, as the reference serves them."""
+"""Paths of chains by their aliases and by their blockchain IDs, as in the reference."""
 
 import re
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
@@ -20,22 +20,22 @@ _SECONDS: Final = 5.0
 
 
 def paths_of(aliases: Iterable[str], end: str = "") -> tuple[str, ...]:
-    """Return the paths of a chain by its aliases: as the reference's, below /ext/bc and right below /ext.
+    """Return the paths of a chain by its aliases: below /ext/bc and directly below /ext, as in the reference.
 
     Args:
-        aliases: the chain's.
-        end: which of the chain's interfaces, such as `/rpc`.
+        aliases: The chain's aliases.
+        end: The end of the path, which names one of the chain's interfaces, such as `/rpc`.
     """
     return tuple(f"{base}/{alias}{end}" for alias in aliases for base in ("/ext/bc", "/ext"))
 
 
 class SocketPaths(Container[str]):
-    """Where a WebSocket may be opened: at some paths, and where that may be meant by a blockchain ID.
+    """The paths of WebSockets: some fixed paths, and the same paths with a blockchain ID as the alias.
 
-    Which ID is which chain's is asked behind it (`ChainPaths`).
+    Which chain an ID belongs to is determined later (`ChainPaths`).
 
     Args:
-        paths: by alias, all with the same end; `/` may be among them.
+        paths: Paths by alias, all with the same end; `/` may be among them.
         without_base: Removes the base path from a path.
     """
 
@@ -56,11 +56,11 @@ class SocketPaths(Container[str]):
 
 
 Letters = Mapping[str, str]
-"""Of each chain its first alias, by its ID as text."""
+"""The first alias of each chain by the chain's ID as text."""
 
 
 def letters_of(platform: PlatformChain, evm: EvmChain) -> Letters:
-    """Return what the chains are called that a P-Chain began with.
+    """Return the first aliases of the chains in a P-Chain's genesis.
 
     The P-Chain's own ID is the same everywhere, and one of its fixed paths.
 
@@ -72,10 +72,10 @@ def letters_of(platform: PlatformChain, evm: EvmChain) -> Letters:
 
 
 class ChainPaths:
-    """Leads `/ext/bc/<blockchain ID>` to where `/ext/bc/<letter>` leads.
+    """Rewrites `/ext/bc/<blockchain ID>` to `/ext/bc/<letter>`.
 
-    The IDs come with the P-Chain's genesis, which a node that follows others may not have yet; from
-    then on they never change.
+    The IDs are part of the P-Chain's genesis, which a node that follows others may not have yet; once
+    known, they never change.
     """
 
     def __init__(self, workers: Workers, read: Callable[[], Letters]) -> None:
@@ -84,7 +84,7 @@ class ChainPaths:
         self._letters: Letters = {}
 
     async def by_letter(self, scope: Any) -> Any:
-        """Return an ASGI scope with the path by letter; as it is where no chain has the ID."""
+        """Return an ASGI scope with the path by letter; the scope unchanged if no chain has the ID."""
         found = BY_ID.fullmatch(scope["path"])
         if found is None:
             return scope

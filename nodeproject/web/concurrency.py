@@ -1,12 +1,12 @@
-"""A bound on the requests that Django works on at once: each takes a thread for itself.
+"""A limit on the requests that Django processes concurrently: each occupies a thread.
 
-The threads live on, and with them their connections to the database. Left to itself, Django starts one for each
-request; its connection, with the pages and statements that it keeps, then waits for Python's collector, and dozens
-do at a time.
+The threads are reused, and so are their database connections. By default Django starts a thread for each request,
+whose connection, with its cached pages and statements, then waits for Python's garbage collector; dozens of them
+accumulate.
 
-A body that comes slowly, and a page that is read slowly, hold up nobody: a request's turn begins when
-its body is there, and ends when its page is made. What waits to be read is counted with the bodies of
-other requests (`jsonrpc.limits.memory`). A download longer than `HELD` is made while it is read, in its turn.
+Slow uploads and slow readers delay no other request: a request gets its turn when its body has arrived, and
+gives it back when its page is rendered. Pages waiting to be read count together with the bodies of other
+requests (`jsonrpc.memory`). A download longer than `HELD` is produced while it is read, during its turn.
 """
 
 import asyncio
@@ -28,13 +28,13 @@ from jsonrpc.http.peer import is_gone
 from jsonrpc.limits.memory import RequestMemory, Share
 
 DJANGO_THREADS: Final = 8
-"""Requests that Django works on at once in one process."""
+"""Requests that Django processes concurrently in one process."""
 WAITING_PAGES: Final = 64
-"""Requests that may wait for that."""
+"""Requests that may wait for a turn."""
 PATIENCE_SECONDS: Final = 10.0
-"""So long a request waits for its turn."""
+"""Seconds that a request waits for its turn."""
 HELD: Final = 1024 * 1024
-"""Bytes of a page that is made before it is read: any but downloads of tables, which staff alone may ask for."""
+"""Bytes of a page that are produced before it is read: enough for every page but downloads of tables, which need staff."""
 
 _BUSY: Final = "too many requests at once: try again in a moment"
 
@@ -43,17 +43,17 @@ T = TypeVar("T")
 
 
 class ConcurrencyLimit:
-    """An ASGI application in front of another one, of whose requests few run at once.
+    """An ASGI application that limits the concurrent requests of another one.
 
     Args:
-        application: the other one; it reads the body first, as Django does.
-        at_once: how many requests run.
-        waiting: how many more may wait for their turn; others are told to come again.
-        gate: has the headers of every answer.
-        replies: counts the refusals.
-        patience: seconds that a request waits for its turn.
-        stall: seconds that a client may take for each part of a page.
-        memory: counts what is held of pages; without, each has a place there.
+        application: The other application; it reads the body first, as Django does.
+        at_once: The number of requests that run concurrently.
+        waiting: The number of further requests that may wait for a turn; others get status 503.
+        gate: Provides the headers of every answer.
+        replies: Counts the refusals.
+        patience: Seconds that a request waits for its turn.
+        stall: Seconds that a client may take for each part of a page.
+        memory: Counts the memory held for pages; by default an account of its own.
     """
 
     def __init__(
@@ -71,10 +71,10 @@ class ConcurrencyLimit:
         self._application = application
         self._turns = asyncio.Semaphore(at_once)
         self._idle: list[ThreadPoolExecutor] = []
-        """Threads without a request, one in each pool. There are no more of them than ever worked at once."""
+        """Idle threads, one in each pool; never more than have run concurrently."""
         self._most = at_once + waiting
         self._inside = 0
-        """Requests that run or wait for their turn."""
+        """Requests that run or wait for a turn."""
         self._gate = gate
         self._replies = replies or Replies()
         self._patience = patience
@@ -83,7 +83,7 @@ class ConcurrencyLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if self._inside >= self._most:  # its body is not even read
+        if self._inside >= self._most:  # refused without reading the body
             return await self._refuse(scope, send)
         share = Share(self._memory, lambda: self._gate.client(read_head(scope)))
         visit = _Visit(
@@ -111,7 +111,7 @@ class ConcurrencyLimit:
             share.give_back()
 
     async def _enter(self) -> ThreadPoolExecutor | None:
-        """Wait for a turn, and return its thread; None where it did not come."""
+        """Wait for a turn and return its thread; None if no turn came in time."""
         if self._inside >= self._most:
             return None
         self._inside += 1
@@ -123,7 +123,7 @@ class ConcurrencyLimit:
             if isinstance(error, TimeoutError):
                 return None
             raise
-        # The one that worked last: its connection is warm, and the others' grow no further.
+        # The most recent thread: its connection is warm, and the other connections do not grow further.
         return self._idle.pop() if self._idle else ThreadPoolExecutor(1, thread_name_prefix="page")
 
     def _leave(self, thread: ThreadPoolExecutor) -> None:
@@ -146,7 +146,7 @@ class ConcurrencyLimit:
         await send({"type": "http.response.body", "body": reply.body})
 
     async def _deliver(self, answer: list[Message], send: Send) -> None:
-        """Send a page, or what is left of one."""
+        """Send a page, or the remaining part of it."""
         for message in answer:
             await self._pass_on(message, send)
 
@@ -154,17 +154,17 @@ class ConcurrencyLimit:
         """Send a message in parts.
 
         Raises:
-            NotRead: the client does not read on.
+            NotRead: The client has stopped reading.
         """
         await send_in_parts(message, send, self._stall)
 
 
 class _Thread(Executor):
-    """Where a request's work is done: in the thread of its turn."""
+    """An executor that runs a request's work in the thread of its turn."""
 
     def __init__(self) -> None:
         self.pool: ThreadPoolExecutor | None = None
-        """The thread; None before the turn, when there is nothing to be done yet."""
+        """The thread; None before the turn, when there is no work yet."""
 
     @override
     def submit(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
@@ -193,13 +193,13 @@ class _Visit:
         self.thread = _Thread()
         self.refused = False
         self.held: list[Message] = []
-        """What is made of the page and not on its way yet."""
+        """Parts of the page that are rendered but not sent yet."""
 
     async def receive(self) -> Message:
-        """Hand on the body, its end when the request's turn has come and its client is still there.
+        """Pass on the body; its end is passed on when the turn has come, if the client is still connected.
 
-        A client that leaves afterwards is not mentioned: Django would let go of a thread that works
-        on, and wait for it on the event loop.
+        A client that disconnects later is not reported: Django would abandon a thread that continues to
+        work, and wait for it on the event loop.
         """
         if self._whole:
             await asyncio.get_running_loop().create_future()
@@ -213,10 +213,10 @@ class _Visit:
         return message
 
     async def send(self, message: Message) -> None:
-        """Keep a part of the answer; of a long one, send what there is.
+        """Keep a part of the answer; if the answer is long, send the parts kept so far.
 
         Raises:
-            Overloaded: too much is held already, of this client's pages or of all.
+            Overloaded: Too much memory is held already, by pages of this client or of all clients.
         """
         self.held.append(message)
         self._size += len(message.get("body", b""))

@@ -1,13 +1,13 @@
-"""Daphne's protocols with the limits for strangers that it has none of, and with an application's close codes.
+"""Daphne's protocols, extended by limits for unknown clients and by an application's close codes.
 
-Daphne closes a WebSocket by a call that is meant for clients: it refuses the codes of servers (1007
-to 1013) with an exception, and the connection stays open; a reason it drops.
+Daphne closes a WebSocket by a call that is meant for clients: it raises an exception for the close codes of
+servers (1007 to 1013), so the connection stays open, and it drops the reason.
 
-It reads a whole body, into a file, before it asks the application; so bodies are bounded here, in
-size and time, and heads in time from their first line on. What cannot be done here and is done under
-uvicorn: the first line of a head may come as slowly as one byte a minute, connections are not
-counted, half a WebSocket message has a limit of size but none of time, what all requests hold
-together is counted only once they are whole, and none waits for what another process has answered.
+Daphne reads a whole body into a file before it calls the application, so here bodies are limited in size
+and time, and request heads in time from their first line on. Some limits of uvicorn are missing here: the
+first line of a head may arrive as slowly as one byte a minute, connections are not counted, an incomplete
+WebSocket message is limited in size but not in time, the memory of all requests is counted only once they
+are complete, and no request waits for the answer of another process.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ BODY_SECONDS: Final = 30.0
 
 
 class ClosingProtocol(WebSocketProtocol):  # type: ignore[misc]  # daphne has no types
-    """Closes with what a `websocket.close` message says."""
+    """A WebSocket protocol that closes with the code and reason of a `websocket.close` message."""
 
     @override
     def handle_reply(self, message: dict[str, Any]) -> None:
@@ -38,10 +38,10 @@ class ClosingProtocol(WebSocketProtocol):  # type: ignore[misc]  # daphne has no
 
 
 class BoundedRequest(WebRequest):  # type: ignore[misc]  # as above
-    """A request whose body is kept in memory, as long as it may be for its path. Made on its first line."""
+    """A request whose body is kept in memory, limited by its path. Created at the request's first line."""
 
     most_of: Callable[[str], int] = staticmethod(lambda _: 0)
-    """Bytes of a body at a path; set where the server is started."""
+    """Maximum bytes of a body at a path; set when the server starts."""
 
     def __init__(self, channel: Any, *arguments: Any, **options: Any) -> None:
         super().__init__(channel, *arguments, **options)
@@ -53,7 +53,7 @@ class BoundedRequest(WebRequest):  # type: ignore[misc]  # as above
     @override
     def gotLength(self, length: int | None) -> None:
         self.content = BytesIO()
-        target: bytes = self.channel._path  # noqa: SLF001  # the request learns of it only later
+        target: bytes = self.channel._path  # noqa: SLF001  # the request gets it only later
         self._most = self.most_of(unquote(target.partition(b"?")[0].decode("latin-1")))
         if length == 0:
             return
@@ -92,7 +92,7 @@ class BoundedRequest(WebRequest):  # type: ignore[misc]  # as above
         self._deadline = None
 
     def _refuse(self, status: HTTPStatus) -> None:
-        """Answer without daphne, and end the connection; nothing more of it is looked at."""
+        """Answer without daphne and end the connection; the rest of the request is ignored."""
         self._stop()
         channel = self.channel
         if channel is None or channel.transport is None or channel.transport.disconnecting:
@@ -106,7 +106,7 @@ class BoundedRequest(WebRequest):  # type: ignore[misc]  # as above
 
 
 class BoundedFactory(HTTPFactory):  # type: ignore[misc]  # as above
-    """Makes connections whose requests are bounded."""
+    """Creates connections with limited requests."""
 
     @override
     def buildProtocol(self, addr: Any) -> Any:

@@ -1,6 +1,6 @@
-"""The RPC interfaces of a node, put together from its settings: methods, limits and gates.
+"""The RPC interfaces of a node, assembled from its settings: methods, limits and gates.
 
-Both HTTP doors and the WebSocket take them from here, so that they cannot differ.
+Both HTTP paths and the WebSocket take them from here, so they cannot differ.
 """
 
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ from primitives.networks import CCHAIN_ALIASES, PLATFORM_ALIASES, XCHAIN_ALIASES
 from primitives.node_identity import IdentityFiles
 
 ROOT = "/"
-"""Where tools look for a chain that is the only one of a node."""
+"""The path at which tools expect the chain of a node with a single chain."""
 CCHAIN_PATHS = (*paths_of(CCHAIN_ALIASES, "/rpc"), ROOT)
 CCHAIN_WEBSOCKETS = (*paths_of(CCHAIN_ALIASES, "/ws"), ROOT)
 """The only paths of WebSockets."""
@@ -63,19 +63,19 @@ HOST_HINT = (
 )
 
 WAITING_CALLS = 4096
-"""Calls that may wait for a thread before new ones are refused as overload."""
+"""Calls that may wait for a thread; further calls are refused as overload."""
 
 
 class Doors:
-    """The interfaces, the threads in which their calls run, and what all of them may take together.
+    """The interfaces, the threads that run their calls, and the limits that they share.
 
     Args:
-        settings: what the node's operator has set.
-        evm_rpc: what the C-Chain's doors keep.
-        platform_rpc: what the P-Chain's doors keep.
-        observation: counts calls and replies, and has the health reports.
-        identity: who the node is.
-        turn: what all interfaces together may take of a turn of the event loop.
+        settings: The operator's settings.
+        evm_rpc: The shared state of the C-Chain's interfaces.
+        platform_rpc: The shared state of the P-Chain's interfaces.
+        observation: Counts calls and replies, and provides the health reports.
+        identity: The files of the node's identity.
+        turn: The share of a turn of the event loop that all interfaces together may use.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Doors:
 
         It is at `/` as well, where a GET is for a page (`plain`).
 
-        The only one with a limit of requests (specification 8).
+        Only this interface has a request rate limit (specification 8).
         """
         node = self._settings
         limits = Limits(batch=node.batch_limit, response=node.response_limit)
@@ -130,7 +130,7 @@ class Doors:
             replies.answered()
 
         throttle = self._throttle()
-        # Whoever is charged for calls is asked for each of them.
+        # The rate limit must see each call, which the shortcuts for whole requests bypass.
         chain = self._evm_rpc.chain
         whole = None if throttle else whole_requests(chain, log, told, limits)
         frames = None if throttle else whole_frames(chain, log, dispatcher.tell, limits)
@@ -156,12 +156,12 @@ class Doors:
 
     @cached_property
     def xchain(self) -> Endpoint:
-        """What there is of the X-Chain's interface: `/ext/bc/X` and its aliases."""
+        """The supported part of the X-Chain's interface: `/ext/bc/X` and its aliases."""
         return self._by_name("X", XCHAIN_PATHS)
 
     @cached_property
     def info(self) -> Endpoint:
-        """The interface to what this node says of itself: `/ext/info`."""
+        """The interface to information about this node: `/ext/info`."""
         return self._by_name("info", INFO_PATHS)
 
     @cached_property
@@ -171,7 +171,7 @@ class Doors:
 
     @cached_property
     def interfaces(self) -> Mapping[str, Interface]:
-        """The methods of all interfaces, by the names under which monitoring knows these."""
+        """The methods of all interfaces, by their names in monitoring."""
         platform = self._platform_rpc
         own = OwnNode(self._identity, vm_versions(self._evm_rpc.chain.engine.name))
         health = HealthApi(self._observation.reporter)
@@ -189,7 +189,7 @@ class Doors:
         }
 
     def described(self) -> list[Interface]:
-        """Return the methods of the interfaces that there are in this process."""
+        """Return the interfaces that this process serves."""
         return [one for name, one in self.interfaces.items() if name != "C" or Chain.C.is_here]
 
     def endpoints(self) -> list[Endpoint]:
@@ -204,13 +204,13 @@ class Doors:
         ]
 
     def of_cchain(self) -> list[Endpoint]:
-        """Return the C-Chain's interface, or none where this node does not take part in that chain."""
+        """Return the C-Chain's interface, or an empty list if this node does not take part in that chain."""
         return [self.cchain] if Chain.C.is_here else []
 
     def absent(self) -> dict[str, str]:
-        """Return what is said at the paths of a chain that this node does not take part in.
+        """Return the messages for the paths of a chain that this node does not take part in.
 
-        Unspecified: the reference knows no such paths then, and answers 404; this answers 404 with the reason.
+        Unspecified: the reference knows no such paths then, and answers 404; this node answers 404 with the reason.
         """
         if Chain.C.is_here:
             return {}
@@ -218,7 +218,7 @@ class Doors:
 
     @cached_property
     def gate_config(self) -> GateConfig:
-        """What every door checks before it reads a body."""
+        """The checks that every interface makes before it reads a body."""
         node = self._settings
         return GateConfig(
             allowed_hosts=node.allowed_hosts,
@@ -232,33 +232,33 @@ class Doors:
 
     @cached_property
     def base_paths(self) -> BasePaths:
-        """What decides which path of a proxy a page is below."""
+        """Determines the base path of each request."""
         return BasePaths(self._settings.base_path, self.gate_config.proxies)
 
     @cached_property
     def workers(self) -> Workers:
-        """The threads in which calls run that read the database or take long."""
+        """The threads for calls that read the database or take long."""
         return Workers(self._settings.rpc_threads, WAITING_CALLS, after=release)
 
     @cached_property
     def gatherers(self) -> Gatherers:
-        """What works off calls together that came in by whichever door of this process."""
+        """Process calls from all protocols of this process in batches."""
         return Gatherers(self.workers)
 
     @cached_property
     def answering(self) -> Answering:
-        """What answers requests over HTTP that have to wait."""
+        """Answers HTTP requests that have to wait."""
         return Answering(self.workers, self.gatherers)
 
     async def close(self) -> None:
-        """End the threads, and the connections that the limit of calls has on this event loop."""
+        """End the threads, and the rate limiter's connections on this event loop."""
         self.workers.close()
         if self.cchain.throttle is not None:
             await self.cchain.throttle.close()
 
     @cached_property
     def interpreter(self) -> Interpreter:
-        """How this process' threads and its event loop take turns."""
+        """Coordinates how this process's threads and its event loop share the interpreter."""
         made = Interpreter()
         for chain in (self._evm_rpc.chain, self._platform_rpc.chain):
             chain.building.within = made.needed
@@ -266,9 +266,9 @@ class Doors:
 
     @cached_property
     def memory(self) -> RequestMemory:
-        """What the requests of this process may hold together, at all its doors."""
+        """The memory that all requests of this process may hold together."""
         node = self._settings
-        # The longest message must fit, and what surrounds it.
+        # The longest message must fit, together with its envelope.
         of_client = max(node.request_memory // 4, node.ws_message_limit * 5 // 4, node.body_limit)
         return RequestMemory(MemoryLimits(node.request_memory, of_client))
 
@@ -280,9 +280,9 @@ class Doors:
         return Connections(limits, proxies=TrustedProxies.of(*node.trusted_proxies))
 
     def _by_name(self, name: str, paths: tuple[str, ...]) -> Endpoint:
-        """Return an interface whose params come by name, in the reference's dialect.
+        """Return an interface with named params, in the reference's dialect.
 
-        Monitoring knows its calls by the interface's name.
+        Its calls appear in monitoring under the interface's name.
         """
         metrics = self._metrics
         dispatcher = Dispatcher(
@@ -298,14 +298,14 @@ class Doors:
         return Endpoint(paths, dispatcher, self.gate_config, replies=metrics.replies_of(name))
 
     def _throttle(self) -> Throttle | None:
-        """Return the limit of calls a second and IP: shared by all processes where there is Redis."""
+        """Return the limit of calls per second and IP: with Redis all processes share it."""
         node = self._settings
         if not node.requests_per_second:
             return None
         rate = Rate(node.requests_per_second, node.requests_per_second)
         if node.profile != "production":
             return LocalThrottle(rate)
-        # Only here: Redis' client takes a fifth of a second to import.
+        # Imported here because Redis' client takes a fifth of a second to import.
         from redis.asyncio import Redis
         from redis.asyncio.retry import Retry
         from redis.backoff import NoBackoff
@@ -324,5 +324,5 @@ class Doors:
 
 
 def _interface(title: str, paths: tuple[str, ...], registry: MethodRegistry) -> Interface:
-    """Return the methods of an interface whose params come by name."""
+    """Return the methods of an interface with named params."""
     return Interface(title, (Server(title, paths[0]),), registry, by_name=True)

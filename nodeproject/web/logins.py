@@ -1,12 +1,12 @@
-"""Logins to the admin, bounded: few passwords are hashed at once, and guessing becomes slow.
+"""Logins to the admin, limited: few passwords are hashed concurrently, and guessing becomes slow.
 
-Hashing a password takes a core for most of a second. Wrong ones are counted by client address and
-name, so that a stranger who guesses an operator's password locks out nobody but himself; and by
-address alone, for who tries many names. Beyond a few free ones each locks for twice as long as the
-one before, whatever is tried meanwhile.
+Hashing a password takes a core for most of a second. Wrong passwords are counted by client address and name,
+so that a stranger who guesses an operator's password only locks out their own address, and by address alone,
+against clients that try many names. After a few free attempts each wrong password locks for twice as long as
+the one before, without regard to attempts in the meantime.
 
-Unspecified: counts are in the memory of each web process, not in Redis: operators look at the admin
-just when Redis is away. Whoever guesses from many addresses is slowed by the bound on hashing alone.
+Unspecified: the counts are in the memory of each web process, not in Redis, because operators use the admin
+precisely when Redis is unavailable. Guessing from many addresses is slowed only by the limit on hashing.
 """
 
 import hashlib
@@ -27,30 +27,30 @@ from jsonrpc.limits.client_address import client_key
 from nodeproject.apps import this_node
 
 CACHE: Final = "logins"
-"""The alias of the cache in which wrong passwords are counted."""
+"""The alias of the cache that counts wrong passwords."""
 
 OF_NAME: Final = Limit(free=5, longest=300, remembered=3600)
-"""Of one name from one address."""
+"""Limit for one name from one address."""
 OF_ADDRESS: Final = Limit(free=20, longest=300, remembered=3600)
-"""Of all names from one address: there may be several people behind it."""
+"""Limit for all names from one address, which several people may share."""
 
 HASHING: Final = Slots(at_once=2, slots=4)
-"""Half of Django's threads (`concurrency.DJANGO_THREADS`) are left to those who are logged in."""
+"""Limit on hashing; it leaves half of Django's threads (`concurrency.DJANGO_THREADS`) to users who are logged in."""
 
 
 class LoginRefused(Exception):
-    """A login that is not even tried now."""
+    """A login that is refused without trying the password."""
 
     status: HTTPStatus
 
     def __init__(self, message: str, seconds: int) -> None:
         super().__init__(message)
         self.seconds = seconds
-        """When to come again."""
+        """Seconds until the next attempt may be made."""
 
 
 class TooManyFailedLogins(LoginRefused):
-    """So many wrong passwords that the next one has to wait."""
+    """Too many wrong passwords: the next attempt has to wait."""
 
     status = HTTPStatus.TOO_MANY_REQUESTS
 
@@ -59,7 +59,7 @@ class TooManyFailedLogins(LoginRefused):
 
 
 class TooManyLogins(LoginRefused):
-    """More logins at once than passwords may be hashed."""
+    """More concurrent logins than passwords may be hashed."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
 
@@ -68,7 +68,7 @@ class TooManyLogins(LoginRefused):
 
 
 class LimitedBackend(ModelBackend):
-    """Django's users and passwords, tried in moderation."""
+    """Django's users and passwords, with limited attempts."""
 
     @override
     def authenticate(
@@ -78,17 +78,17 @@ class LimitedBackend(ModelBackend):
         password: str | None = None,
         **kwargs: Any,
     ) -> User | None:
-        """Return the user whose name and password these are, or None.
+        """Return the user with this name and password, or None.
 
         Raises:
-            TooManyFailedLogins: Too many passwords were wrong recently.
-            TooManyLogins: Too many are hashed just now.
+            TooManyFailedLogins: There were too many wrong passwords recently.
+            TooManyLogins: Too many passwords are being hashed.
         """
         guess = _Guess(request, username or "")
-        guess.verify_unlocked()  # who is locked takes no place
+        guess.verify_unlocked()  # a locked client takes no slot
         try:
             with HASHING.slot():
-                guess.verify_unlocked()  # those in front may have been wrong
+                guess.verify_unlocked()  # attempts that ran before may have failed
                 user = super().authenticate(request, username, password, **kwargs)
                 if user is None:
                     guess.count()
@@ -100,7 +100,7 @@ class LimitedBackend(ModelBackend):
 
 
 class _Guess:
-    """Whom a password is counted against."""
+    """An attempt, with the address and name that it is counted against."""
 
     def __init__(self, request: HttpRequest | None, name: str) -> None:
         failures = caches[CACHE]
@@ -123,7 +123,7 @@ class _Guess:
         self._of_name.count(self._name)
 
     def forget(self) -> None:
-        """Forget the name's failures; an account of one's own buys no guesses of others'."""
+        """Forget the name's failures; those of the address stay, so a valid account gives no further guesses."""
         self._of_name.forget(self._name)
 
 
@@ -134,12 +134,12 @@ def _client(request: HttpRequest) -> str:
 
 
 def _key(*parts: str) -> str:
-    """Return a key of bounded length that any cache takes, whatever a client calls itself."""
+    """Return a key of bounded length that is valid in any cache, whatever name a client sends."""
     return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()
 
 
 class LoginForm(AuthenticationForm):  # type: ignore[misc]  # untyped
-    """The theme's form, which says why a login is not tried now."""
+    """The theme's form, which shows why a login is refused."""
 
     refusal: LoginRefused | None = None
 
@@ -154,7 +154,7 @@ class LoginForm(AuthenticationForm):  # type: ignore[misc]  # untyped
 
 
 def login(request: HttpRequest) -> HttpResponse:
-    """Show the admin's login page; a refusal has its own status, and says when to come again."""
+    """Show the admin's login page; a refusal has its own status and a Retry-After header."""
     response = admin.site.login(request)
     form = (getattr(response, "context_data", None) or {}).get("form")
     refusal = form.refusal if isinstance(form, LoginForm) else None

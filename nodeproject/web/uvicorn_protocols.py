@@ -1,4 +1,4 @@
-"""uvicorn's protocols of this node: the direct door before all others, and limits for strangers."""
+"""uvicorn's protocols of this node: the direct fast path for requests, and limits for unknown clients."""
 
 import asyncio
 from typing import Any
@@ -18,8 +18,8 @@ from nodeproject.web.endpoints import CCHAIN_WEBSOCKETS
 _DOORS = this_node().doors
 
 
-class Protocol(fast_path.DirectProtocol):
-    """The direct door to this node's endpoints."""
+class Protocol(direct.DirectProtocol):
+    """The direct fast path to this node's endpoints."""
 
     heads = RequestHeads(by_path(_DOORS.endpoints()))
     whole = _DOORS.cchain.whole
@@ -41,11 +41,11 @@ class Protocol(fast_path.DirectProtocol):
 
 
 class AdoptedProtocol(Protocol):
-    """The same on a connection that a reader has handed over (`nodeproject.processes.readers`).
+    """The same protocol on a connection that a reader has handed over (`nodeproject.reading`).
 
     Args:
-        received: What had been received on it.
-        options: As uvicorn gives them.
+        received: The bytes already received on the connection.
+        options: As uvicorn passes them.
     """
 
     def __init__(self, received: bytes, **options: Any) -> None:
@@ -60,7 +60,7 @@ class AdoptedProtocol(Protocol):
 
 
 class WebSocket(GuardedWebSocket):
-    """The sockets of this node, counted with its other connections."""
+    """The WebSockets of this node, counted with its other connections."""
 
     held = _DOORS.connections
     memory = _DOORS.memory
