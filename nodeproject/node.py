@@ -1,8 +1,8 @@
-"""The node of a process as an object: its chains, its doors and what watches it, put together from settings.
+"""The node of a process as an object: its chains, interfaces and monitoring, assembled from settings.
 
-This is the only place where they are made. Each is handed what it needs; the edge, which Django, Celery
-or a server calls and to which nobody can hand anything, asks `nodeproject.apps` for this object. Whatever
-costs something is made at its first use.
+All of these are created here and nowhere else, and each is passed its dependencies. Code that Django, Celery
+or a server calls, and that therefore cannot be passed anything, gets this object from `nodeproject.apps`.
+Expensive parts are created at first use.
 """
 
 from functools import cached_property
@@ -43,32 +43,32 @@ from primitives.networks import LOCAL
 
 
 def processes_in(directory: Path | None) -> Alone | Shared:
-    """Return those who count together with this process.
+    """Return the processes that share their metrics with this one.
 
     Args:
-        directory: where the processes of this machine share what they count; None: there is one process.
+        directory: Where the processes of this machine share their metrics; None: this process is alone.
     """
     own = ProcessMetrics()
     return Alone(own) if directory is None else Shared(own, directory)
 
 
 class Node:
-    """A node, as one of its processes has it.
+    """A node, as seen by one of its processes.
 
     Args:
-        settings: what its operator has set.
-        processes: those who count together; without, this process counts alone.
+        settings: The operator's settings.
+        processes: The processes that share their metrics; None: this process is alone.
     """
 
     def __init__(self, settings: NodeSettings, processes: Alone | Shared | None = None) -> None:
         self.settings = settings
         self.processes = processes or processes_in(None)
         self.identity = files_of(settings)
-        """Who it is, as its files say. Nobody else reads them."""
+        """The files of the node's identity. No other code reads them."""
         self.pointers = Pointers(settings.profile)
-        """What tells those in this process and others who follow its chains."""
+        """Announces chain events to listeners in this process and in others."""
         self.database = Database()
-        """Where both chains are; their writers in this process take turns."""
+        """The database of both chains; their writers in this process take turns."""
         self.platform_chain = compose_platform(
             PlatformChain(settings, self.database, self.identity, pointers=self.pointers)
         )
@@ -84,27 +84,27 @@ class Node:
         self.evm_chain.least_time = self._least_time
         has_others = settings.profile == "production" and Chain.C.is_here
         self.head = share_head(self.evm_chain, settings.directory) if has_others else None
-        """How it stays at the head of the C-Chain that this machine's other processes have told of."""
+        """Keeps the C-Chain at the head that the machine's other processes have published."""
         self.transaction_log = TransactionLog(self.evm_chain)
-        """What the log tells of the C-Chain; a process that serves or accepts blocks begins it."""
+        """Logs the C-Chain's transactions; started by processes that serve or accept blocks."""
         self.network = NodeNetwork(settings, self.platform_chain, self.evm_chain)
-        """The node as its network knows it."""
+        """The node's part in its peer network."""
         self.turn = LoopTurn()
-        """What all interfaces together may take of a turn of this process' event loop."""
+        """The share of a turn of this process's event loop that all interfaces together may use."""
 
     @cached_property
     def evm_rpc(self) -> EvmRpc:
-        """What the C-Chain's doors keep, HTTP's and the WebSocket's."""
+        """The shared state of the C-Chain's interfaces over HTTP and WebSocket."""
         return EvmRpc(self.evm_chain, self.turn, self.transaction_log)
 
     @cached_property
     def platform_rpc(self) -> PlatformRpc:
-        """What the P-Chain's doors keep."""
+        """The shared state of the P-Chain's interfaces."""
         return PlatformRpc(self.platform_chain)
 
     @cached_property
     def observation(self) -> Observation:
-        """What shows this process to monitoring."""
+        """Exposes this process to monitoring."""
         return Observation(self.settings, self.processes, self.evm_rpc, self.platform_rpc)
 
     @cached_property
@@ -121,7 +121,7 @@ class Node:
 
     @cached_property
     def plain(self) -> Plain:
-        """The pages for GET in front of the interfaces."""
+        """The pages for GET that are answered before the interfaces."""
         return Plain(
             self.doors,
             self.observation,
@@ -130,7 +130,7 @@ class Node:
 
     @cached_property
     def explorer(self) -> Explorer:
-        """The pages about its chains."""
+        """The block explorer of its chains."""
         made = Explorer(
             self.settings,
             self.evm_chain,
@@ -143,11 +143,11 @@ class Node:
         return compose_explorer(made)
 
     def _health(self) -> Report:
-        """Return what the health checks found. Who makes them is made at the first question."""
+        """Return the results of the health checks; the first call creates their reporter."""
         return self.observation.reporter.health()
 
     def _least_time(self) -> int:
-        """Return the P-Chain's time in Unix seconds: the clock of both chains does not go below it."""
+        """Return the P-Chain's time in Unix seconds, below which the clock of both chains cannot go."""
         try:
             return self.platform_chain.tip().timestamp
         except NoGenesis:
@@ -155,7 +155,7 @@ class Node:
 
     @cached_property
     def snapshots(self) -> Snapshots:
-        """Its named snapshots."""
+        """The node's named snapshots."""
         return Snapshots(self.settings, self.platform_chain, self.evm_chain, self.network)
 
     def _c_chain_id(self) -> ID:

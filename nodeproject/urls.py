@@ -1,4 +1,4 @@
-"""Paths behind the raw door: the RPC paths and plain pages through django-ninja, and the admin."""
+"""Django's paths behind the raw RPC endpoint: RPC and plain pages through django-ninja, and the admin."""
 
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, re_path

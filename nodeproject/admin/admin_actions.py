@@ -1,6 +1,6 @@
-"""What an operator may do to the node from the admin's first page: pause production, run a check again.
+"""Actions on the node from the admin's first page: pause block production, run a health check again.
 
-What may be done to a row is in the admin of its model.
+Actions on a row are in the admin of its model.
 """
 
 from django.http import HttpRequest, HttpResponse
@@ -13,11 +13,11 @@ from nodeproject.apps import this_node
 
 @require_http_methods(["GET", "POST"])
 def pause_or_resume(request: HttpRequest, name: str) -> HttpResponse:
-    """Ask whether the C-Chain is to make no more blocks, or to make them again; do it."""
+    """Ask for confirmation of pausing or resuming the C-Chain's block production, or do it."""
     return production.ask_for(request, this_node().evm_chain, name)
 
 
 @require_http_methods(["GET", "POST"])
 def run_check(request: HttpRequest, name: str) -> HttpResponse:
-    """Ask whether a health check is to be run again; do it."""
+    """Ask for confirmation of running a health check again, or do it."""
     return history.ask_to_run(request, this_node().observation.reporter, name)

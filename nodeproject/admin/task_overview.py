@@ -1,4 +1,4 @@
-"""What the admin's first page says of tasks: what waits for Celery's workers, what runs, when the beat sent one."""
+"""Tasks on the admin's first page: waiting for Celery's workers, running, and last sent by the beat."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -11,7 +11,7 @@ from adminkit.overview import Card, Overview
 from nodeproject.processes.task_queues import NOTES, TaskQueues, measure
 
 _WRITTEN_EVERY: Final = timedelta(seconds=DatabaseScheduler.sync_every)
-"""The beat writes down what it has sent no more often."""
+"""The beat saves the times of sent tasks at most this often."""
 _SILENT_AFTER: Final = 2 * _WRITTEN_EVERY
 
 
@@ -44,7 +44,7 @@ def _worker_cards(found: TaskQueues) -> tuple[Card, ...]:
 def _beat_cards(found: TaskQueues) -> tuple[Card, ...]:
     page = reverse("admin:django_celery_beat_periodictask_changelist")
     if found.running is not None:
-        return ()  # its thread lives and ends with this process
+        return ()  # the beat's thread starts and ends with this process
     if found.scheduled_at is None:
         return (Card("Beat", display.badge("silent", "bad"), "it has never sent a task"),)
     age = datetime.now(UTC) - found.scheduled_at

@@ -1,6 +1,6 @@
-"""Hears of the P-Chain's blocks in a web process: what was answered before one is forgotten.
+"""Listens for the P-Chain's blocks in a web process, to discard answers that were cached before a block.
 
-A pointer that is lost does no harm: answers are handed out only shortly after a look at the rows (`memory.answers`).
+Losing an event is harmless: cached answers are only used shortly after a check of the database (`memory.answers`).
 """
 
 import asyncio
@@ -12,10 +12,10 @@ from platform_app.chain import PlatformChain
 
 
 class PlatformListener:
-    """The listener of one event loop; it lives as long as the process.
+    """The listener of one event loop; it runs as long as the process.
 
     Args:
-        chain: Whose blocks are heard of.
+        chain: The chain whose blocks are listened for.
     """
 
     def __init__(self, chain: PlatformChain) -> None:
@@ -29,7 +29,7 @@ class PlatformListener:
             self._unbind = chain.pointers.bind(loop, self._hear, chain.aliases[:1])
 
     def stop(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         if self._unbind is not None:
             self._unbind()
             self._unbind = None

@@ -1,7 +1,8 @@
-"""How the processes of one machine stay at one head: each tells of it in memory that all share, before it answers.
+"""Keeps the processes of one machine at the same head: each publishes it in shared memory before it answers.
 
-The readers of the embedded profile follow what one process tells (`nodeproject.processes.readers`); in the production profile
-each process tells, and those with doors follow. Processes on other machines hear by pointers, some milliseconds later.
+The readers of the embedded profile follow the head of a single publisher (`nodeproject.reading`); in the production
+profile every process publishes, and those with RPC interfaces follow. Processes on other machines learn of a head by
+chain events, some milliseconds later.
 """
 
 import asyncio
@@ -20,39 +21,39 @@ from nodeproject.heads.registry import directory_of
 from nodeproject.heads.shared_memory import HeadPage
 
 LOOK_SECONDS: Final = 3.0
-"""So long requests wait for a look at the rows; then they are answered by what is known, as before it was told."""
+"""Seconds that requests wait for reading the rows; then they are answered from the state known before the publication."""
 
 _log: Final = logging.getLogger(__name__)
 
 Then = Callable[[bool], None]
-"""Is told, on the event loop, whether this process is where the page was when it asked."""
+"""Called on the event loop; its argument is whether this process has reached the state that was published."""
 
 
 class FollowedHead:
-    """The chain's memory in a process, kept in line with a page; a `jsonrpc.http.fast_path.Current`. An event loop has it.
+    """A process's memory of the chain, kept in step with the shared page; a `jsonrpc.direct.Current` of one event loop.
 
     Args:
         chain: The chain.
-        page: What was told.
+        page: The shared page.
     """
 
     def __init__(self, chain: EvmChain, page: HeadPage) -> None:
         self._chain = chain
         self._page = page
         self._version = -1
-        """Of the page, with which this process was last in line."""
+        """The page's version that this process has reached last."""
         self._changed = page.changed
         self._waiting: list[Then] = []
         self._reaching: asyncio.Task[None] | None = None
         self._looking: asyncio.Future[None] | None = None
-        """The look that was begun last."""
+        """The most recent read of the rows."""
 
     def is_current(self) -> bool:
-        """Return whether nothing was told that this process does not know. Each request asks this."""
+        """Return whether this process has reached the published state. Called for each request."""
         return self._page.version == self._version
 
     def when_current(self, then: Then) -> None:
-        """Catch up with what was told, and go on; those who ask meanwhile wait for the same look."""
+        """Reach the published state, then call `then`; concurrent callers wait for the same read of the rows."""
         self._waiting.append(then)
         if self._reaching is None:
             self._reaching = asyncio.get_running_loop().create_task(self._reach())
@@ -69,14 +70,14 @@ class FollowedHead:
             self._reaching = None
 
     async def _looked(self, version: int) -> bool:
-        """Catch up with a version of the page; return whether that was possible in time."""
+        """Reach a version of the page; return whether that succeeded in time."""
         try:
             async with asyncio.timeout(LOOK_SECONDS):
                 await self._look()
         except (*STOP, asyncio.CancelledError):
             raise
         except BaseException as error:
-            # Whatever it is: a native extension that panics raises no `Exception`.
+            # Any exception: a native extension that panics raises no `Exception`.
             self._failed(version, error)
             return False
         self._version = version
@@ -84,28 +85,28 @@ class FollowedHead:
 
     async def _look(self) -> None:
         if self._looking is not None and not self._looking.done():
-            # One that takes too long: no second thread waits beside it.
+            # The previous read takes too long: wait for it rather than block a second thread.
             await asyncio.wait([self._looking])
         self._looking = asyncio.ensure_future(in_thread(self._catch_up))
         self._looking.add_done_callback(_seen)
         await asyncio.shield(self._looking)
 
     def _failed(self, version: int, error: BaseException) -> None:
-        """Do what is to be done where it could not catch up with a version."""
+        """Handle a failure to reach a version."""
         del version
         _log.error("a process could not catch up with what another one has told", exc_info=error)
 
     def _tell(self, then: Then, *, can_answer: bool) -> None:
-        """Let one go on; whatever becomes of it, others wait for the same look."""
+        """Let one request continue; its errors must not affect others that waited for the same read."""
         try:
             then(can_answer)
         except STOP:
             raise
-        except BaseException:  # as above
+        except BaseException:  # any exception, as above
             _log.exception("a request that has waited for the head was not gone on with")
 
     def _catch_up(self) -> None:
-        """Move the memory to what the rows are."""
+        """Update the memory from the rows."""
         chain, memory = self._chain, self._chain.memory
         changed = self._page.changed
         if changed != self._changed and memory.blocks.head is not None:
@@ -115,30 +116,31 @@ class FollowedHead:
 
 
 class SharedHead(FollowedHead):
-    """That of a process of the production profile.
+    """The shared head of a process of the production profile.
 
-    Heads never go back, whichever process of the machine answers: what an answer has told of, every later one knows.
-    A process that commits tells of it before it answers. One with doors that finds in the rows what was committed and
-    not told, by a process that was killed just then, tells of it itself before it answers; others answer nobody.
+    A head that one answer has shown is never missing from a later answer, whichever process of the machine answers. A
+    process that commits publishes the head before it answers. If the publisher was killed between commit and
+    publication, any process with RPC interfaces that finds the head in the rows publishes it before it answers; other
+    processes answer no requests.
 
     Args:
-        chain: The chain. Its memory tells of what happens from now on.
-        page: The machine's.
+        chain: The chain; its changes are published from now on.
+        page: The machine's shared page.
     """
 
     def __init__(self, chain: EvmChain, page: HeadPage) -> None:
         super().__init__(chain, page)
         memory = chain.memory
         self._begun = self._told_begun = page.begun
-        """As it was before the last look at the rows, and as it was after the last that this process has told."""
+        """The page's `begun` before the last read of the rows, and after this process's last publication."""
         self._own = -1
-        """The version by which this process has told of the head that it is about to move to, being in line."""
+        """The version under which this process, being current, has published the head that it is about to move to."""
         self._moved = memory.blocks.on_head
         memory.on_change = self._tell_change
         chain.on_accepted.append(lambda accepted: self._tell_head(accepted[-1].number, False))
 
     def begin(self) -> None:
-        """Answer from now on: this process has doors, and tells of each head that it comes to."""
+        """Begin to answer requests: this process has RPC interfaces and publishes each head that it reaches."""
         memory = self._chain.memory.blocks
         memory.before_move = self._tell_head
         memory.on_head = self._have_moved
@@ -149,7 +151,7 @@ class SharedHead(FollowedHead):
         return version == self._version or self._is_there(version)
 
     def _is_there(self, version: int) -> bool:
-        """Return whether a pointer has brought this process already where a version of the page is."""
+        """Return whether a chain event has already brought this process to the state of a version."""
         page, head = self._page, self._chain.memory.blocks.head
         if (page.changed, page.begun) != (self._changed, self._begun):
             return False
@@ -162,12 +164,12 @@ class SharedHead(FollowedHead):
     def _catch_up(self) -> None:
         begun = self._page.begun
         super()._catch_up()
-        # All that was told until then: what it tells from now on it has seen in the rows since.
+        # Everything published until then: all that this process publishes from now on it has read since.
         self._begun = self._told_begun = begun
 
     @override
     def _failed(self, version: int, error: BaseException) -> None:
-        """Answer by what is known, as where nothing was told: a pointer, the tick or the next version has it catch up."""
+        """Answer from the known state; an event, the tick or the next version makes this process try again."""
         self._version = version
         _log.warning("the head that another process has told of could not be read: %s", error)
 
@@ -184,9 +186,9 @@ class SharedHead(FollowedHead):
             self._own = told.version
 
     def _is_told(self, height: int) -> bool:
-        """Return whether others know all that a process tells that begins at a height.
+        """Return whether the other processes already know about a reset of this process to a height.
 
-        It follows one that has told that the chain went back there; or it has just started at the head that was told.
+        Either this process follows another one that has published the rewind, or it has just started at the published head.
         """
         page = self._page
         follows = page.begun != self._told_begun
@@ -200,27 +202,27 @@ class SharedHead(FollowedHead):
     def _tell_change(self) -> None:
         head = self._chain.memory.blocks.head
         if head is not None and head.number < self._page.height:
-            self._tell_head(head.number, True)  # the chain went back
+            self._tell_head(head.number, True)  # the chain was rewound
         told = self._page.tell_change()
         is_next = (told.version, told.changed) == (self._version + 1, self._changed + 1)
-        if is_next:  # nobody else has told anything meanwhile
+        if is_next:  # no other process has published meanwhile
             self._version, self._changed = told.version, told.changed
 
 
 def _seen(look: asyncio.Future[None]) -> None:
-    """Take note of how a look ended that nobody may wait for any more."""
+    """Retrieve the exception of a read that may have no caller left waiting for it."""
     if not look.cancelled():
         look.exception()
 
 
 def share_head(chain: EvmChain, data: Path) -> SharedHead | None:
-    """Return how a chain stays at the head of the machine's other processes; None where they share no memory.
+    """Return the shared head of a chain with the machine's other processes; None if they share no memory.
 
     Args:
         chain: The chain.
-        data: The node's data directory, which they share.
+        data: The node's data directory, which the processes share.
     """
-    if not data.is_dir():  # nothing is initialised
+    if not data.is_dir():  # nothing is initialised yet
         return None
     try:
         page = HeadPage.at(directory_of(data) / "head")

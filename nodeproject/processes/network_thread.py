@@ -16,14 +16,14 @@ _log = logging.getLogger(__name__)
 
 
 RETRY = 5.0
-"""Seconds after which a network that ended by itself is begun again."""
+"""Seconds after which a network that ended unexpectedly is restarted."""
 
 
 class EmbeddedNetwork:
-    """The network on an event loop of its own, beside the web server's.
+    """The peer network on its own event loop, beside the web server's.
 
     Args:
-        node: What the node has of its network besides.
+        node: The node's part in its network.
     """
 
     def __init__(self, node: NodeNetwork) -> None:
@@ -38,7 +38,7 @@ class EmbeddedNetwork:
         self._thread.start()
 
     def stop(self, timeout: float = 10.0) -> None:
-        """Say goodbye to the peers and end the thread."""
+        """Disconnect from the peers and end the thread."""
         self._loop.call_soon_threadsafe(self._stopping.set)
         self._thread.join(timeout)
 
@@ -50,7 +50,7 @@ class EmbeddedNetwork:
             self._loop.close()
 
     async def _live(self) -> None:
-        """Run until told to stop. A database that was away for long does not end the network."""
+        """Run until the stop event is set. A long database outage does not end the network."""
         network: RunningNetwork | None = self._first
         while not self._stopping.is_set():
             try:
@@ -59,7 +59,7 @@ class EmbeddedNetwork:
                 await network.run(self._stopping)
             except (
                 Exception
-            ):  # RPC goes on, health says that the network is gone, and it comes back
+            ):  # RPC continues, health reports the missing network, and it is restarted
                 _log.exception("the peer network ended; it begins again in %g s", RETRY)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), RETRY)

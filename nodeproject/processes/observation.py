@@ -1,4 +1,4 @@
-"""Shows this process to monitoring: how its health is, and what it has that counts, or can be asked."""
+"""Exposes this process to monitoring: its health, its counters and its gauges."""
 
 from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property, partial
@@ -39,13 +39,13 @@ _REMEMBERING: Final[dict[str, Any]] = {
 
 
 class Observation:
-    """What is counted of this process, how its health is, and the page that shows both.
+    """The metrics and the health of this process, and the page that shows both.
 
     Args:
-        settings: what the node's operator has set.
-        processes: those who count together; their own process' counts are what is counted here.
-        evm_rpc: the C-Chain's doors, whose caches and listeners are shown.
-        platform_rpc: the P-Chain's doors, likewise.
+        settings: The operator's settings.
+        processes: The processes that share their metrics; this process's own metrics are among them.
+        evm_rpc: The state of the C-Chain's interfaces, whose caches and listeners are shown.
+        platform_rpc: The state of the P-Chain's interfaces, likewise.
     """
 
     def __init__(
@@ -60,9 +60,9 @@ class Observation:
         self._evm_rpc = evm_rpc
         self._platform_rpc = platform_rpc
         self.metrics = processes.process
-        """What this process counts into."""
+        """The metrics of this process."""
         self.writes = Writes(max(HOLD, 2 * self._interval))
-        """What the writes of this process have come to."""
+        """The results of this process's database writes."""
         self._checks = Checks(
             settings,
             evm_rpc.chain,
@@ -78,18 +78,18 @@ class Observation:
         return Page(self._processes, Reader(self.parts()), self.check_results)
 
     def parts(self) -> tuple[Part, ...]:
-        """Return what is read from rows for the page: health's, and the explorer's, of which health knows nothing."""
+        """Return the metrics read from the database: health's own, and the explorer's, which health cannot import."""
         return (*parts(), ("tokens", self._tokens))
 
     def _tokens(self) -> Iterator[Metric]:
-        """Walk how far the index of tokens is; nothing where it was never begun, or the chain is not here."""
+        """Yield the height of the token index; nothing if it was never started or this node has no C-Chain."""
         written = tokens.progress(self._evm_rpc.chain) if Chain.C.is_here else None
         if written is not None:
             yield gauge("explorer_tokens_height", written.height)
 
     @cached_property
     def reporter(self) -> Reporter:
-        """What runs this process's health checks, and writes changes to the history."""
+        """Runs this process's health checks and records changes in the history."""
         db = self._platform_rpc.chain.db
         history = History(
             partial(services.record, db), partial(services.touch, db), writes=self.writes
@@ -104,10 +104,10 @@ class Observation:
         )
 
     def observe_web(self, workers: Workers) -> None:
-        """Count what a process with a web server does, and tell the others of it.
+        """Collect the metrics of a process with a web server, and share them with the other processes.
 
         Args:
-            workers: the threads in which its calls run.
+            workers: The threads that run its calls.
         """
         self._observe_work()
         self.metrics.workers, self.metrics.hub = workers, self._evm_rpc.hub
@@ -115,28 +115,28 @@ class Observation:
         self._processes.start()
 
     def observe(self, role: str) -> None:
-        """Count what a process without a web server does.
+        """Collect the metrics of a process without a web server.
 
         Args:
-            role: what it is: "network", "producer" or "beat".
+            role: Its role: "network", "producer" or "beat".
         """
         self._processes.enrol(role)
         self._observe_work()
         self._processes.start()
 
     def observe_worker(self) -> None:
-        """Count what a worker does; its processes are forked later, and start with their first task."""
+        """Collect the metrics of a worker; its child processes are forked later and join with their first task."""
         self._processes.enrol("worker")
         self._observe_work()
 
     def check_results(self) -> tuple[Mapping[str, CheckResult], Mapping[str, Collection[str]]]:
-        """Return how the health checks of this process came out, and their tags."""
+        """Return the results of this process's health checks, and the tags of the checks."""
         checks = self.reporter.health().checks
         return checks, {name: tags | {ALL} for name, tags in TAGS.items()}
 
     def _observe_work(self) -> None:
-        """Count statements, tasks and blocks of this process, in whatever process."""
-        if not self.metrics.is_listening:  # once: counts are the process's, whatever node it is of
+        """Count statements, tasks and blocks of this process, whatever its role."""
+        if not self.metrics.is_listening:  # once per process, even if it creates several nodes
             self.metrics.is_listening = True
             StatementListener(self.metrics).connect()
             TaskListener(self.metrics, self._processes, self.writes).connect()
@@ -148,7 +148,7 @@ class Observation:
         self.metrics.caches = self._cache_states
 
     def _cache_states(self) -> dict[str, CacheState]:
-        """Return how the caches in this process's memory are; those in Redis are not its own."""
+        """Return the states of the caches in this process's memory; those in Redis are shared and not included."""
         states = {
             f"cchain_{name}": CacheState(*kept)
             for name, kept in self._evm_rpc.chain.memory.kept().items()

@@ -1,4 +1,4 @@
-"""What a process of the node claims, how it is tuned and how it ends: data directory, port, threads, garbage."""
+"""Resources, tuning and termination of a node's process: data directory, port, threads, garbage collection."""
 
 import contextlib
 import ctypes
@@ -18,24 +18,24 @@ from jsonrpc.limits.connections import ConnectionLimits
 from primitives.sockets import bound_sockets
 
 SWITCH_INTERVAL = 0.0005
-"""Seconds after which a busy thread lets another one run. With Python's own 5 ms an answer would
-wait for the block that its transaction has set off in the worker's thread."""
+"""Seconds after which a busy thread lets another one run. With Python's default of 5 ms an answer would
+wait for the block that its transaction has triggered in the worker's thread."""
 
 
 COLLECTOR = (20_000, 20, 50)
-"""Thresholds of Python's collector: fewer looks than by default at objects that stay."""
+"""Thresholds of Python's garbage collector: long-lived objects are examined less often than by default."""
 
 
 KEPT_MEMORY = 8 * 1024 * 1024
-"""Bytes at the end of a heap that the C library keeps for what is allocated next, and of the longest block that it
-takes from there."""
+"""Bytes at the end of a heap that the C library keeps for later allocations, and the largest block that it
+allocates there."""
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-"""Names of glibc's parameters (its manual, Malloc Tunable Parameters)."""
+"""Numbers of glibc's parameters (its manual, Malloc Tunable Parameters)."""
 
 
 MOST_CONNECTIONS = 16_384
-"""An idle connection needs about 10 KiB: so many are bearable everywhere."""
+"""Default limit: an idle connection needs about 10 KiB, so every machine can hold this many."""
 LONGEST_BACKLOG = 4096
 
 
@@ -53,7 +53,7 @@ class DirectoryInUse(CannotStart):
 
 
 class PortInUse(CannotStart):
-    """Somebody listens on the port, or it may not be listened on."""
+    """Another program listens on the port, or the node may not listen on it."""
 
     def __init__(self, host: str, port: int, reason: str, setting: str) -> None:
         place = f"[{host}]" if ":" in host else host or "*"
@@ -69,11 +69,11 @@ class NotOurAddress(CannotStart):
 
 @contextmanager
 def claim_directory(directory: Path) -> Iterator[None]:
-    """Hold a data directory: what an embedded node remembers is only true when it is alone there.
+    """Lock a data directory, because the caches of an embedded node are only valid if it is alone there.
 
     Raises:
         CannotStart: The directory cannot be written.
-        DirectoryInUse: Another process holds it. The kernel lets go of it when a process ends.
+        DirectoryInUse: Another process holds the lock, which the kernel releases when that process ends.
     """
     try:
         file = (directory / "lock").open("w")
@@ -88,7 +88,7 @@ def claim_directory(directory: Path) -> Iterator[None]:
 
 
 def check_port(host: str, port: int, setting: str, host_setting: str = "host") -> None:
-    """See that a server can listen there, before anything says that it does.
+    """Verify that a server can listen on a port, before the output says that it does.
 
     Args:
         host: The address.
@@ -98,20 +98,20 @@ def check_port(host: str, port: int, setting: str, host_setting: str = "host") -
 
     Raises:
         NotOurAddress: The machine has no such address.
-        PortInUse: It cannot.
+        PortInUse: The port is in use or not allowed.
     """
     for bound in _bound(host, port, setting, host_setting):
         bound.close()
 
 
 def listening_sockets(host: str, port: int, count: int = 1) -> list[list[socket.socket]]:
-    """Return the sockets of HTTP for some processes, each with one for each address of a host.
+    """Return the HTTP sockets of several processes, for each process one per address of the host.
 
     The kernel spreads connections over the processes once they listen.
 
     Raises:
         NotOurAddress: The machine has no such address.
-        PortInUse: Another program has taken the port since it was free.
+        PortInUse: Another program has taken the port since the check.
     """
     found: list[list[socket.socket]] = []
     for _ in range(count):
@@ -138,27 +138,27 @@ def _bound(
 
 
 def raise_descriptors() -> None:
-    """Allow this process as many open files as the system lets it have: each connection is one."""
+    """Raise this process's limit of open files as far as the system allows: each connection needs one."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # Where there is no limit the kernel has one of its own all the same.
+    # Even without a limit for the process the kernel has one.
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def backlog() -> int:
-    """Return how many connections may wait to be accepted: all at once they must find descriptors."""
+    """Return how many connections may wait to be accepted: there must be descriptors for all of them together."""
     return min(LONGEST_BACKLOG, _descriptors() // 8)
 
 
 def connection_limits(most: int, of_address: int) -> ConnectionLimits:
-    """Return how many connections there may be.
+    """Return the limits on connections.
 
-    So many that files, databases and a whole backlog still find descriptors: without one a server
-    cannot even refuse.
+    They leave descriptors for files, databases and a full backlog, because without a descriptor a server
+    cannot even refuse a connection.
 
     Args:
-        most: What was asked for; 0 for as many as is reasonable.
-        of_address: What one address may have; 0 for three quarters of all.
+        most: The requested limit; 0 for the default.
+        of_address: The limit for one address; 0 for three quarters of all connections.
     """
     possible = _descriptors() - backlog() - max(256, _descriptors() // 8)
     most = max(1, min(most or MOST_CONNECTIONS, possible))
@@ -171,10 +171,10 @@ def _descriptors() -> int:
 
 
 def tune() -> None:
-    """Let threads take turns quickly, keep freed memory, and keep what is loaded now out of the collector's sight.
+    """Switch threads often, keep freed memory, and exclude the objects loaded so far from garbage collection.
 
-    Blocks of a thousand transactions make many objects that live for a moment; with the default
-    thresholds a full collection over all modules falls into every second block.
+    Blocks of a thousand transactions create many short-lived objects; with the default thresholds
+    a full collection over all modules would happen in every second block.
     """
     sys.setswitchinterval(SWITCH_INTERVAL)
     _keep_memory()
@@ -184,10 +184,10 @@ def tune() -> None:
 
 
 def _keep_memory() -> None:
-    """Have the C library keep memory that long answers were in, if it is glibc.
+    """Make the C library, if it is glibc, keep the memory that long answers were in.
 
-    By default it gives the end of its heap back as soon as some hundred kilobytes are free there, and the kernel
-    hands out empty pages again for the next copy: a thousand logs took five times as long.
+    By default it returns the end of its heap to the kernel as soon as some hundred kilobytes are free, and the
+    kernel then provides empty pages again for the next copy: a thousand logs took five times as long.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
@@ -196,10 +196,10 @@ def _keep_memory() -> None:
 
 
 class Termination:
-    """Ends this process on SIGTERM while no server of it answers that signal.
+    """Ends this process on SIGTERM until its server handles that signal.
 
-    Python ignores an exception that a signal's handler raises in the midst of a finalizer. So the signal is
-    remembered, and given once more when the server listens and answers signals itself.
+    Python ignores an exception that a signal handler raises during a finalizer; the signal is therefore recorded, and
+    raised again when the server listens and handles signals itself.
     """
 
     def __init__(self) -> None:
@@ -211,6 +211,6 @@ class Termination:
         sys.exit(0)
 
     def once_more(self) -> None:
-        """Give the signal again if it has come and the process goes on nevertheless."""
+        """Raise the signal again if it has arrived and the process is still running."""
         if self._asked:
             signal.raise_signal(signal.SIGTERM)

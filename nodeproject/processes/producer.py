@@ -1,8 +1,8 @@
-"""Makes blocks in the production profile: a process of its own that needs PostgreSQL and nothing else.
+"""Block production of the production profile: a separate process that needs only PostgreSQL.
 
-A thread for each chain is woken by PostgreSQL's notifications, and by its own clock when none comes. It
-holds a lock as long as its session lives, so a second process stands by and takes over within a tick. While
-no such process lives, Celery's beat makes the blocks, one tick after the other.
+A thread for each chain is woken by PostgreSQL's notifications, or by its own clock if none arrives. It holds
+a lock for the lifetime of its session, so a second process can stand by and take over within a tick. While no
+such process runs, Celery's beat produces the blocks, one tick after the other.
 """
 
 import logging
@@ -25,25 +25,25 @@ from nodeproject.node import Node
 from platform_app import tasks as platform
 
 TICK: Final = 1.0
-"""Seconds after which a chain is looked at without having been woken: stakers begin and end by the clock."""
+"""Seconds after which a chain is checked without a notification: staking periods begin and end by the clock."""
 LOOK: Final = 1.0
-"""Seconds after which it is seen that the process is to end."""
+"""Maximum seconds until a thread notices that the process is to end."""
 RETRY: Final = 0.5
-"""Seconds after which a session that was lost is opened again."""
+"""Seconds after which a lost session is opened again."""
 
 _log: Final = logging.getLogger(__name__)
 
 
 class Producer(threading.Thread):
-    """Makes the blocks of one chain until it is told to stop.
+    """Produces the blocks of one chain until it is stopped.
 
     Args:
-        chain: whose blocks.
-        wakeup: who asks for them.
-        work: makes blocks; what it leaves for later it asks for, or a tick brings it.
-        tick: seconds between two runs when nobody asks.
-        by_clock: whether to run at ticks only, once each: blocks have their times, whatever is lost between.
-        stopping: set when the thread is to end.
+        chain: The chain.
+        wakeup: The channel of the notifications that request blocks, and the lock of the producer.
+        work: Builds blocks; it requests another run for blocks left over, or the next tick builds them.
+        tick: Seconds between two runs without a notification.
+        by_clock: Whether to run only at ticks, once each, because blocks are due at fixed times.
+        stopping: Set when the thread is to end.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Producer(threading.Thread):
         self._by_clock = by_clock
         self._stopping = stopping
         self._due = time.monotonic()
-        """When the next tick is, by the monotonic clock; sessions that are lost change nothing of it."""
+        """When the next tick is due, by the monotonic clock; lost sessions do not change it."""
 
     @override
     def run(self) -> None:
@@ -73,15 +73,15 @@ class Producer(threading.Thread):
                 with self._open() as session:
                     self._live(session)
             except psycopg.Error as error:
-                # A standby that is promoted refuses with other classes than a server that is away.
+                # A promoted standby raises other error classes than an unavailable server.
                 _log.warning("the %s-Chain's producer lost PostgreSQL: %s", self._chain, error)
                 self._stopping.wait(RETRY)
-            except Exception:  # whatever it is: the process lives, so its thread has to
+            except Exception:  # whatever it is, the thread must keep running
                 _log.exception("the %s-Chain's producer begins anew", self._chain)
                 self._stopping.wait(RETRY)
 
     def _open(self) -> psycopg.Connection[Any]:
-        """Open the session that listens and holds the lock: one of its own, which no pool takes back."""
+        """Open the session that listens and holds the lock: a connection outside of any pool."""
         parameters = database.get_connection_params()
         session: psycopg.Connection[Any] = psycopg.connect(**parameters, autocommit=True)
         set_parameters(session)
@@ -98,7 +98,7 @@ class Producer(threading.Thread):
             self._wait(session)
 
     def _take_tick(self) -> bool:
-        """Say whether a tick is due, and set the next one; those that were missed are not made up for."""
+        """Return whether a tick is due, and set the next one; missed ticks are skipped."""
         now = time.monotonic()
         if now < self._due:
             return False
@@ -108,10 +108,10 @@ class Producer(threading.Thread):
         return True
 
     def _wait(self, session: psycopg.Connection[Any]) -> None:
-        """Wait until somebody asks for blocks, the next tick, or the end, which is looked at now and then."""
+        """Wait until blocks are requested, a tick is due, or the process is to end, which is checked periodically."""
         while not self._stopping.is_set():
             left = self._due - time.monotonic()
-            # All that have come by now: one run is enough for what they ask for.
+            # All notifications received so far: one run serves all of them.
             asked = list(session.notifies(timeout=min(max(left, 0.0), LOOK), stop_after=1))
             if asked or left <= LOOK:
                 return
@@ -126,9 +126,9 @@ class Producer(threading.Thread):
         return held
 
     def _make(self) -> None:
-        """Make what there is to make; whatever goes wrong, the next run has another try.
+        """Build the pending blocks; if an error occurs, the next run tries again.
 
-        Work that stops before all is made asks for the next run itself.
+        Work that stops early requests the next run itself.
         """
         try:
             self._work()
@@ -139,7 +139,7 @@ class Producer(threading.Thread):
 
 
 def producers(node: Node, stopping: threading.Event) -> list[Producer]:
-    """Return the makers of both chains' blocks, not started yet; they stop when told so."""
+    """Return the producers of both chains, not started yet; `stopping` ends them."""
     settings = node.settings
     by_clock = settings.mining == "interval"
     return [

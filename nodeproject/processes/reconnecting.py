@@ -1,7 +1,7 @@
-"""Connections to the broker whose attempts to come back have the waits that the settings say.
+"""Broker connections that wait between reconnection attempts as configured.
 
-Kombu's wait grows by two seconds with each attempt, up to thirty, and its `ensure_connection`, by which
-Celery's worker and beat come back, does not look into the transport's options for another one.
+Kombu's wait grows by two seconds with each attempt, up to thirty, and `ensure_connection`, with which
+Celery's worker and beat reconnect, ignores other values in the transport's options.
 """
 
 from typing import Any, Final, Self
@@ -25,6 +25,6 @@ class BrokerConnection(Connection):
 
 
 class BrokerAMQP(AMQP):
-    """What Celery makes its connections with."""
+    """The factory of Celery's connections."""
 
     Connection = BrokerConnection

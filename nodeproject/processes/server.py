@@ -1,4 +1,4 @@
-"""The web server that `runnode` starts: uvicorn, or daphne where NODE_SERVER says so."""
+"""The web server that `runnode` starts: uvicorn, or daphne if NODE_SERVER says so."""
 
 import asyncio
 import contextlib
@@ -23,20 +23,20 @@ from nodeproject.processes.readers.processes import Readers, wanted_readers
 
 APPLICATION = "nodeproject.asgi:application"
 ADOPTED_AT_ONCE = 64
-"""Connections that readers have handed over and that are not taken up yet; others wait where they are."""
+"""Connections from readers that may be waiting to be taken over; further ones wait in their reader."""
 ADOPTION_SECONDS = 5.0
-"""So long they wait."""
+"""Maximum seconds of that wait."""
 
 
 Listening = Callable[[str, int], object]
-"""Is told the address and port once connections are accepted there, and only then."""
+"""Called with the address and port as soon as connections are accepted there."""
 
 
 def serve(listening: Listening = lambda _host, _port: None) -> None:
     """Serve HTTP and WebSocket until interrupted.
 
     Args:
-        listening: Is told where, once.
+        listening: Called once with the address and port.
 
     Raises:
         SystemExit: The server cannot listen, or its processes end at their start.
@@ -46,7 +46,7 @@ def serve(listening: Listening = lambda _host, _port: None) -> None:
 
 
 class _TellingServer(Server):
-    """A server in this process that says when it listens."""
+    """A server in this process that reports when it listens."""
 
     def __init__(self, config: uvicorn.Config, listening: Listening) -> None:
         super().__init__(config)
@@ -61,7 +61,7 @@ class _TellingServer(Server):
 
 
 class _WritingServer(_TellingServer):
-    """A server that says when it listens, beside readers whose connections it takes over."""
+    """A server that reports when it listens, and takes over connections from reader processes."""
 
     def __init__(self, config: uvicorn.Config, listening: Listening, readers: Readers) -> None:
         super().__init__(config, listening)
@@ -81,8 +81,8 @@ class _WritingServer(_TellingServer):
         await super().shutdown(sockets)
 
     def _adopt(self, loop: asyncio.AbstractEventLoop, given: HandedOver) -> None:
-        """Take a connection over, from another thread."""
-        has_room = self._room.acquire(timeout=ADOPTION_SECONDS)  # the loop lets go of it
+        """Take over a connection, called from another thread."""
+        has_room = self._room.acquire(timeout=ADOPTION_SECONDS)  # released on the loop
         try:
             if has_room:
                 loop.call_soon_threadsafe(self._take, given)
@@ -101,8 +101,8 @@ class _WritingServer(_TellingServer):
         self._room.release()
 
     async def _connect(self, given: HandedOver) -> None:
-        # Not before all others: it makes the application.
-        from nodeproject.web.uvicorn_protocols import AdoptedProtocol
+        # Imported late because it creates the application.
+        from nodeproject.direct import AdoptedProtocol
 
         if self.should_exit:
             given.connection.close()
@@ -116,15 +116,15 @@ class _WritingServer(_TellingServer):
         )
         try:
             await asyncio.get_running_loop().connect_accepted_socket(protocol, given.connection)
-        except OSError:  # the client has gone
+        except OSError:  # the client has disconnected
             given.connection.close()
 
 
 class BesideServer(Server):
-    """The server of a process that another one starts and ends."""
+    """The server of a process that another process starts and ends."""
 
     def end(self) -> None:
-        """End when what is being answered is answered. In any thread, and by a signal."""
+        """End after the requests in progress are answered. Callable from any thread and from a signal."""
         self.should_exit = True
 
     @contextlib.contextmanager
@@ -134,7 +134,7 @@ class BesideServer(Server):
 
 
 class _TellingProcesses(Multiprocess):
-    """Several processes on one port, of which the first one's listening is told."""
+    """Several processes on one port; reports when the first of them listens."""
 
     def __init__(
         self, config: uvicorn.Config, sockets: list[socket.socket], listening: Listening
@@ -163,7 +163,7 @@ def _uvicorn(listening: Listening) -> None:
         config.workers = node.web_workers
         _TellingProcesses(config, _inherited_sockets(), listening).run()
         return
-    config.load_app()  # before there is an event loop: models may read rows while they are made
+    config.load_app()  # before an event loop exists, because creating models may read rows
     if count := wanted_readers(this_node()):
         _beside_readers(config, listening, count)
     else:
@@ -171,7 +171,7 @@ def _uvicorn(listening: Listening) -> None:
 
 
 def _beside_readers(config: uvicorn.Config, listening: Listening, count: int) -> None:
-    """Serve from this process and from readers, each on sockets of its own."""
+    """Serve from this process and from reader processes, each with its own sockets."""
     node = settings.NODE
     own, *others = process.listening_sockets(node.http_host, node.http_port, 1 + count)
     readers = Readers(this_node().evm_chain, others)
@@ -203,12 +203,12 @@ def _run(server: _TellingServer, sockets: list[socket.socket]) -> None:
 
 
 def config_of(application: Any, http: Any, ws: Any = "none") -> uvicorn.Config:
-    """Return what uvicorn is told.
+    """Return the configuration of uvicorn.
 
     Args:
-        application: What it serves; as uvicorn takes it.
-        http: The protocol of HTTP, likewise.
-        ws: That of WebSockets, if there are any.
+        application: The ASGI application, in a form that uvicorn accepts.
+        http: The HTTP protocol, likewise.
+        ws: The WebSocket protocol, if any.
     """
     node = settings.NODE
     return uvicorn.Config(
@@ -226,7 +226,7 @@ def config_of(application: Any, http: Any, ws: Any = "none") -> uvicorn.Config:
         access_log=False,
         log_config=None,
         server_header=False,
-        proxy_headers=False,  # whom to believe is the gate's decision (NODE_TRUSTED_PROXIES)
+        proxy_headers=False,  # the gate decides which proxies to trust (NODE_TRUSTED_PROXIES)
         workers=1,
     )
 
@@ -241,7 +241,7 @@ def _daphne(listening: Listening) -> None:
     from nodeproject.asgi import application, load_pages, takes_body
     from nodeproject.web.daphne_protocol import BoundedFactory, BoundedRequest, ClosingProtocol
 
-    load_pages()  # whose body is read is asked at once there
+    load_pages()  # daphne needs to know immediately which paths accept a body
     node = settings.NODE
     doors = this_node().doors
     interfaces = by_path(doors.endpoints())

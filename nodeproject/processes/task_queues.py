@@ -1,4 +1,4 @@
-"""What waits for Celery's workers: in Redis in production, else in this process' memory."""
+"""The queues of Celery's workers: in Redis in production, otherwise in this process's memory."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -19,26 +19,26 @@ NOTES: Final = {
     "chain": "blocks, staking, and what of the chains is kept",
     "default": "everything else: the network's figures, tokens, verification",
 }
-"""What each queue is for."""
+"""The purpose of each queue."""
 
 
 class TaskQueues(NamedTuple):
-    """What is known of the tasks."""
+    """The state of the task queues."""
 
     waiting: Mapping[str, int]
-    """By queue, the messages that no worker has taken; empty where that cannot be seen."""
+    """By queue, the messages that no worker has taken; empty if the queues cannot be read."""
     refusal: str = ""
-    """Why not."""
+    """Why the queues cannot be read."""
     running: int | None = None
-    """Tasks under way; None where the worker is another process."""
+    """Running tasks; None if the worker is another process."""
     done: int | None = None
-    """Tasks that ended since this process began; None likewise."""
+    """Tasks that ended since this process started; None likewise."""
     scheduled_at: datetime | None = None
-    """When the beat sent a task last, where it writes that down."""
+    """When the beat last sent a task, if it saves that."""
 
 
 def measure() -> TaskQueues:
-    """Return what waits and what runs now, with one question to Redis and one to the database in production."""
+    """Return the waiting and running tasks, with one request to Redis and one query of the database in production."""
     if settings.NODE.profile != "production":
         return _of_this_process()
     sent = PeriodicTask.objects.aggregate(at=Max("last_run_at"))["at"]
@@ -46,7 +46,7 @@ def measure() -> TaskQueues:
         waiting = redis_cache.list_lengths(QUEUES)
     except ServerAway as error:
         return TaskQueues({}, str(error), scheduled_at=sent)
-    except RedisError as error:  # it lives, and refused, or was lost for a moment
+    except RedisError as error:  # Redis refused, or the connection was briefly lost
         words = f"Redis did not tell: {str(error) or type(error).__name__}"
         return TaskQueues({}, words, scheduled_at=sent)
     return TaskQueues(waiting, scheduled_at=sent)

@@ -13,11 +13,11 @@ from nodeproject.processes.broker import Transport
 
 QUEUES = ("chain", "default")
 LOOK = 0.05
-"""Seconds between looks whether the worker has ended."""
+"""Seconds between checks whether the worker has ended."""
 
 
 class EmbeddedWorkers:
-    """A worker that runs tasks one after the other, and the beat that sends them by the clock."""
+    """A worker that runs tasks one after the other, and the beat that sends them on schedule."""
 
     def __init__(self) -> None:
         self._worker: Any = app.WorkController(
@@ -29,7 +29,7 @@ class EmbeddedWorkers:
             without_mingle=True,
             without_heartbeat=True,
         )
-        # The schedule is code, and this process alone runs it: nothing of it needs to be kept.
+        # The schedule is code and only this process runs it, so nothing needs to be stored.
         self._beat: Any = beat.EmbeddedService(app, thread=True, scheduler_cls=Scheduler)
         self._thread = threading.Thread(target=self._worker.start, name="celery", daemon=True)
 
@@ -40,11 +40,11 @@ class EmbeddedWorkers:
         self._beat.start()
 
     def stop(self, timeout: float = 10.0) -> None:
-        """Let the running task finish and end the worker's thread; the beat's ends with the process."""
-        # It may sleep until its next message is due, and nobody needs that one any more.
+        """Let the running task finish and end the worker's thread; the beat's thread ends with the process."""
+        # The beat may sleep until its next message is due, so do not wait for it.
         self._beat.service.stop(wait=False)
         state.should_stop = 0  # type: ignore[assignment]  # Celery's own way: an exit status
         deadline = time.monotonic() + timeout
         while self._thread.is_alive() and time.monotonic() < deadline:
-            Transport.wake()  # it waits for messages once more after it was told
+            Transport.wake()  # the worker waits for messages once more after `should_stop` was set
             self._thread.join(LOOK)

@@ -1,4 +1,4 @@
-"""Which settings module a process uses: decided before Django is there."""
+"""The choice of a process's settings module, made before Django is loaded."""
 
 import os
 

@@ -1,6 +1,6 @@
 """The file of NODE_STATE: the state of a local chain, loaded when the chain begins and written when the node ends.
 
-It is Anvil's format, JSON in a file (devnet.md 8 and 14); gzip of it, as of anvil_dumpState, is read too.
+It has Anvil's format, JSON in a file (devnet.md 8 and 14); gzipped files, as from anvil_dumpState, are accepted too.
 """
 
 from pathlib import Path
@@ -20,12 +20,12 @@ class NoStateFile(CannotStart):
 
 
 def load(chain: EvmChain, path: Path) -> str | None:
-    """Load the file into a chain that has no blocks yet; return what its operator should know.
+    """Load the file into a chain that has no blocks yet; return a notice for the operator, if any.
 
-    Unspecified: a chain that has blocks goes on with its own state: it stands on disk, unlike Anvil's.
+    Unspecified: a chain with blocks continues with its own state, which is stored on disk, unlike Anvil's.
 
     Raises:
-        NoStateFile: The chain is none to develop against, or the file cannot be read.
+        NoStateFile: The chain is not a development chain, or the file cannot be read.
     """
     if not chain.is_development:
         raise NoStateFile("NODE_STATE is for a local chain that this node makes alone")
@@ -41,7 +41,7 @@ def load(chain: EvmChain, path: Path) -> str | None:
 
 
 def save(chain: EvmChain, path: Path) -> str | None:
-    """Write the state at the head to the file, whole or not at all; return why that was not possible."""
+    """Write the state at the head to the file, atomically; return the error message if that fails."""
     try:
         write_whole(path, dump_state(chain))
     except OSError as error:

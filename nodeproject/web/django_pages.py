@@ -1,4 +1,4 @@
-"""Two pages of Django's beside the admin's own: where its search box leads, and what a failure says."""
+"""Two Django pages in addition to the admin's own: the target of its search box, and the error page."""
 
 import sys
 from http import HTTPStatus
@@ -17,7 +17,7 @@ _CHAINS = (("P-Chain", platform.find_page), ("C-Chain", cchain.find_page))
 
 
 def jump(request: HttpRequest) -> HttpResponse:
-    """Lead to the page of exactly what was typed; where both chains have one (a height), offer both."""
+    """Redirect to the page of exactly the text searched for; if both chains have one (for a height), offer both."""
     text = request.GET.get("q", "").strip()
     found = [(name, page) for name, find in _CHAINS if (page := find(text)) is not None]
     if len(found) == 1:
@@ -30,7 +30,7 @@ def jump(request: HttpRequest) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Show that something failed: 503 with the reason where the database or a server cannot serve, else 500."""
+    """Show an error page: 503 with the reason if the database or a server is unavailable, otherwise 500."""
     words = unavailable(sys.exc_info()[1])
     if not words:
         return defaults.server_error(request)

@@ -1,8 +1,8 @@
-"""Pages for GET in front of Django: reference, health, probes, metrics; what unknown paths below /ext hear.
+"""Pages for GET before Django: reference, health, probes, metrics, and errors for unknown paths below /ext.
 
-Health and probes are answered on the event loop from memory: no thread, no database, so they answer
-whatever is wrong with either. The gate is that of the RPC interfaces. The same pages stand behind
-Django's routes, for the OpenAPI page and for tests; both answer the same bytes.
+Health and probes are answered on the event loop from memory, without thread or database, so they work even if
+either is unavailable. The gate is that of the RPC interfaces. Django's routes serve the same pages, for the
+OpenAPI page and for tests; both return the same bytes.
 """
 
 import logging
@@ -35,7 +35,7 @@ from nodeproject.web.endpoints import ROOT, Doors
 from nodeproject.web.openrpc.page import Reference
 
 DOCUMENTS: Final = ("/ext/docs/paths", "/ext/openapi.json")
-"""What Django answers below /ext by itself."""
+"""Paths below /ext that Django answers."""
 
 METRICS_PATH: Final = "/ext/metrics"
 REFERENCE_PATH: Final = "/ext/docs"
@@ -47,49 +47,49 @@ _PREFLIGHT: Final = b"access-control-request-method"
 _JSON: Final = "application/json"
 _HTML: Final = "text/html; charset=utf-8"
 _ALONE: Final = ((b"x-frame-options", b"DENY"),)
-"""Nobody frames a page, so that no click on it is another site's."""
+"""Forbids other sites to show the page in a frame, which prevents clickjacking."""
 _METHODS: Final = "GET, HEAD, OPTIONS"
 _SECONDS: Final = 30.0
-"""So long a page may take that waits for something."""
+"""Maximum seconds for a page that has to wait for data."""
 _THREADS: Final = 2
 _HEADS: Final = 256
-"""Heads that are remembered: a monitor repeats its own."""
+"""Parsed request heads that are cached: a monitor sends the same head each time."""
 _WAITING: Final = 16
-"""Pages that wait may be so many in threads, and so many more behind them."""
+"""Maximum number of waiting pages in threads, and the same number queued behind them."""
 
 _log: Final = logging.getLogger(__name__)
 
 Query = Mapping[str, list[str]]
-"""What stands behind the question mark, by name."""
+"""The parameters of the query string by name."""
 
 
 class PageContent(NamedTuple):
-    """A page."""
+    """The content of a page."""
 
     status: HTTPStatus
     content_type: str
     body: bytes
     gzipped: bytes = b""
-    """The same for clients that accept it, where it was compressed once for all."""
+    """The same body compressed in advance, for clients that accept gzip; empty if it is not."""
 
 
 class Page(NamedTuple):
-    """What is shown at a path. Pages that may wait for something are made in a thread."""
+    """The page at a path. Pages that may have to wait for data are rendered in a thread."""
 
     show: Callable[[Query, str], PageContent]
-    """Makes it of the request's query and of the base path, with which its links begin."""
+    """Renders the page from the request's query and the base path, with which its links begin."""
     waits: bool = False
 
 
 class Front:
-    """Decides what becomes of requests below /ext; knows neither ASGI nor Django's requests.
+    """Routes requests below /ext; independent of ASGI and of Django's requests.
 
     Args:
-        pages: by path.
-        gate: who may have them.
-        others: paths that somebody behind answers; some of them are pages for GET all the same.
-        replies: gives what counts the replies on a page, by its path without /ext/, or on no page.
-        absent: what is said at some paths instead of that there is no page.
+        pages: The pages by path.
+        gate: Decides which requests are allowed.
+        others: Paths that the application behind answers; some of them are also pages for GET.
+        replies: Returns the counter of a page's replies by its path without /ext/, or of unknown paths.
+        absent: Messages for some paths, in place of the usual not-found text.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Front:
         self._others = frozenset(others)
 
     def passes(self, method: str, path: str) -> bool:
-        """Return whether a request is for somebody behind. Every call on an RPC path asks this."""
+        """Return whether a request is passed to the application behind. Every call on an RPC path asks this."""
         if path in self._others:
             return path not in self._pages or method not in {"GET", "HEAD"}
         if path in self._absent and method not in {"GET", "HEAD"}:
@@ -117,14 +117,14 @@ class Front:
         return path not in self._pages and not path.startswith("/ext/") and path != "/ext"
 
     def page(self, head: RequestHead, path: str) -> Page | Reply:
-        """Return the page that is asked for by a request that does not pass, or a reply without one.
+        """Return the page for a request that is not passed on, or an error reply.
 
-        Unspecified: the reference shows its probes to whatever method; here it is a 405.
+        Unspecified: the reference shows its probes to any method; here other methods get a 405.
         """
         if not self._gate.host_allowed(head.headers.get(b"host", b"")):
             return self._gate.refuse(HTTPStatus.FORBIDDEN, self._gate.wrong_host, head)
         found = self._pages.get(path)
-        # Browsers ask before they call any path; the answer is the same for all of them.
+        # Browsers send a preflight before they call any path; the answer is always the same.
         if head.method == "OPTIONS" and (found or _PREFLIGHT in head.headers):
             return self._gate.preflight(head)
         if found is None:
@@ -137,7 +137,7 @@ class Front:
         return self._gate.refuse(HTTPStatus.METHOD_NOT_ALLOWED, text, head, allow)
 
     def reply(self, head: RequestHead, content: PageContent) -> Reply:
-        """Return a page with the headers of every answer."""
+        """Return the reply with a page and the common headers."""
         is_gzip = bool(content.gzipped) and accepts_gzip(head)
         body = content.gzipped if is_gzip else content.body
         plain = self._gate.accept(head, body, content.status)
@@ -147,27 +147,27 @@ class Front:
         return plain._replace(headers=(kind, *more, *others))
 
     def count(self, head: RequestHead, path: str, reply: Reply) -> None:
-        """Count a reply. Paths that clients make up are one and the same."""
+        """Count a reply. All unknown paths share one counter."""
         counted = self._replies.get(path.rstrip("/"), self._elsewhere)
         counted.count(head.method, reply.status)
 
     def unavailable(self, head: RequestHead) -> Reply:
-        """Return that a page cannot be made now."""
+        """Return a reply that the page is temporarily unavailable."""
         retry = (b"retry-after", b"1")
         return self._gate.refuse(HTTPStatus.SERVICE_UNAVAILABLE, "try again later", head, retry)
 
     def failed(self, head: RequestHead) -> Reply:
-        """Return that a page cannot be made, without insides."""
+        """Return a reply that rendering the page failed, without internal details."""
         return self._gate.refuse(HTTPStatus.INTERNAL_SERVER_ERROR, "the page cannot be shown", head)
 
 
 class PagesAtOnce:
-    """The pages that wait for nothing, for the direct door: the usual request for one, whose head is remembered.
+    """The pages that need no waiting, for the direct fast path: simple requests whose heads are cached.
 
-    All other requests, and what fails, are for the door behind, which answers the same bytes.
+    All other requests, and failures, are left to the regular path, which returns the same bytes.
 
     Args:
-        front: what is shown, and to whom.
+        front: The pages and their gate.
     """
 
     def __init__(self, front: Front) -> None:
@@ -175,14 +175,14 @@ class PagesAtOnce:
         self._asked = lru_cache(maxsize=_HEADS)(self._read)
 
     def get(self, head: bytes) -> Reply | None:
-        """Return the reply to a request with this head, and count it; see `jsonrpc.http.fast_path.Pages`."""
+        """Return and count the reply to a request with this head; see `jsonrpc.direct.Pages`."""
         asked = self._asked(head)
         if asked is None:
             return None
         try:
             reply = self._front.reply(asked.head, asked.page.show({}, ""))
         except Exception:
-            # The door behind meets it too, and has an answer even then.
+            # The regular path fails in the same way, and answers with an error.
             _log.exception("the page %s failed", asked.path)
             return None
         self._front.count(asked.head, asked.path, reply)
@@ -210,14 +210,14 @@ class _Asked(NamedTuple):
 
 
 class PlainDoor:
-    """An ASGI application in front of another one.
+    """An ASGI application that answers plain pages and passes other requests on.
 
     Args:
-        front: what is shown, and to whom.
-        behind: the other one.
-        workers: threads for pages that wait; not those of calls, behind which nobody could look at a
-            node that is busy.
-        base_paths: Decides which path of a proxy a page is below.
+        front: The pages and their gate.
+        behind: The application for other requests.
+        workers: Threads for pages that have to wait; separate from those of calls, so that a busy node can
+            still be inspected.
+        base_paths: Determines the base path of each request.
     """
 
     def __init__(
@@ -233,7 +233,7 @@ class PlainDoor:
         self._workers = workers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one connection's request."""
+        """Serve one request of a connection."""
         if scope["type"] != "http" or self._front.passes(scope["method"], scope["path"]):
             return await self._behind(scope, receive, send)
         head = read_head(scope)
@@ -258,12 +258,12 @@ class PlainDoor:
 
 
 class Plain:
-    """What stands in front of a node's interfaces, and the threads in which pages are made that wait.
+    """The plain pages of a node, and the threads that render those that have to wait.
 
     Args:
-        doors: the interfaces.
-        observation: what health and metrics are.
-        reference: what tells of the methods of the interfaces.
+        doors: The RPC interfaces.
+        observation: Provides health and metrics.
+        reference: Describes the methods of the interfaces.
     """
 
     def __init__(self, doors: Doors, observation: Observation, reference: Reference) -> None:
@@ -273,7 +273,7 @@ class Plain:
 
     @cached_property
     def front(self) -> Front:
-        """What decides what becomes of requests below /ext."""
+        """Routes the requests below /ext."""
         others = {*by_path(self._doors.endpoints()), *DOCUMENTS}
         gate = Gate(self._doors.gate_config, GORILLA)
         counted = self._observation.metrics.replies_of
@@ -281,16 +281,16 @@ class Plain:
 
     @cached_property
     def at_once(self) -> PagesAtOnce:
-        """Those that wait for nothing."""
+        """The pages that need no waiting."""
         return PagesAtOnce(self.front)
 
     @cached_property
     def workers(self) -> Workers:
-        """The threads in which pages are made that wait for something."""
+        """The threads that render pages that have to wait."""
         return Workers(_THREADS, _WAITING, after=release)
 
     def respond(self, request: HttpRequest) -> HttpResponse:
-        """Answer a request that came through Django as the door does, byte for byte."""
+        """Answer a request that came through Django, byte for byte like the ASGI application."""
         front, head, path = self.front, read_django_head(request), request.path_info
         reply = front.page(head, path)
         if not isinstance(reply, Reply):

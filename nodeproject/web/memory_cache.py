@@ -1,4 +1,4 @@
-"""Django's cache in memory, with a count of how often it knew what it was asked."""
+"""Django's in-memory cache, with counts of its hits and misses."""
 
 from collections import defaultdict
 from typing import Any, Final
@@ -9,12 +9,12 @@ from typing_extensions import override
 from primitives.counting import Asked
 
 _ASKED: Final[defaultdict[str, Asked]] = defaultdict(Asked)
-"""By the cache's name: like its entries, of the whole process, while each thread has a cache object."""
+"""Hits and misses by the cache's name: shared by the whole process like its entries, as each thread has a cache object."""
 _ABSENT: Final = object()
 
 
 class MemoryCache(LocMemCache):
-    """A cache of this process alone."""
+    """A cache local to this process."""
 
     def __init__(self, name: str, params: dict[str, Any]) -> None:
         super().__init__(name, params)
@@ -30,4 +30,4 @@ class MemoryCache(LocMemCache):
         return found
 
     def __len__(self) -> int:
-        return len(self._cache)  # type: ignore[attr-defined]  # unknown to the stubs
+        return len(self._cache)  # type: ignore[attr-defined]  # missing in the stubs

@@ -1,4 +1,4 @@
-"""Django's parts that would leave out the path of a proxy below which the pages are (`nodeproject.web.base_path`)."""
+"""Parts of Django that by default ignore the base path below which a proxy serves the pages (`nodeproject.base_path`)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from typing_extensions import override
 
 
 class PrefixedStaticFiles(StaticFilesStorage):
-    """Static files whose addresses begin with the path of the request's proxy, as those of pages do."""
+    """Static files whose addresses begin with the request's base path, like those of pages."""
 
     @override
     def url(self, name: str | None) -> str:
@@ -20,10 +20,10 @@ class PrefixedStaticFiles(StaticFilesStorage):
 
 
 class CookiePaths(MiddlewareMixin):
-    """Sets cookies for the path of the request's proxy alone, below which there may be other programs."""
+    """Restricts cookies to the request's base path, because the proxy may serve other programs beside it."""
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
-        """Narrow the paths of a response's cookies."""
+        """Restrict the paths of a response's cookies."""
         for cookie in response.cookies.values():
             if cookie["path"] == "/":
                 cookie["path"] = f"{request.META.get('SCRIPT_NAME', '')}/"
@@ -32,7 +32,7 @@ class CookiePaths(MiddlewareMixin):
 
 @contextmanager
 def script_prefix(prefix: str) -> Iterator[Any]:
-    """Let addresses that are made in this thread begin with a path, which ends with a slash."""
+    """Make addresses that are generated in this thread begin with a path, which ends with a slash."""
     before = get_script_prefix()
     set_script_prefix(prefix)
     try:
