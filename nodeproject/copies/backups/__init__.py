@@ -1,5 +1,6 @@
 """Backups of the whole node in one file, and its move to another database: made while it runs, verified when read.
 
-`errors` has why one is refused; `tables` and `files` what it has; `archive` how the file is laid out, `manifest` what is
-written down with it; `verification` compares; `service` saves and restores, `transfer` goes from SQLite to PostgreSQL.
+`errors` has the reasons for refusals; `tables` and `files` select the content; `archive` is the file format, `manifest`
+the description inside the file; `verification` compares; `service` saves and restores, `transfer` copies from SQLite to
+PostgreSQL.
 """

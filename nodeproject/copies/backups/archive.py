@@ -1,8 +1,8 @@
-"""The file of a backup: a ZIP file with rows of each table, some files of the node, and in the end its manifest.
+"""The file of a backup: a ZIP file with the rows of each table, some files of the node, and finally its manifest.
 
-`rows/TABLE` is a row of parts, each the length of what follows in four bytes, and rows as MessagePack; `files/NAME` is a
-file as it was; `manifest.json` is the manifest. ZIP's checksums are compared where something is read. The file gets its
-name when it is whole and on the disk: a kill leaves a `.NAME.partial`, which the next backup of the name overwrites.
+`rows/TABLE` is a sequence of parts, each with its length in four bytes and rows as MessagePack; `files/NAME` is an
+unchanged file; `manifest.json` is the manifest. ZIP's checksums are verified on reading. The file gets its name when it
+is complete and on the disk: a killed process leaves a `.NAME.partial`, which the next backup of that name overwrites.
 """
 
 import os
@@ -27,47 +27,47 @@ from primitives.whole_files import whole_file
 
 _LENGTH: Final = struct.Struct(">I")
 _PART_BYTES: Final = 1 << 20
-"""Rows are written when they are so many bytes, or…"""
+"""Rows are written when they have this many bytes, or…"""
 _PART_ROWS: Final = 1_000
-"""…so many; a part is never larger than this and its last row."""
+"""…are this many; a part is never larger than this and its last row."""
 _MOST_BYTES: Final = 64 << 20
-"""Bytes of the largest part that is read: a block's largest row has some megabytes."""
+"""Maximum bytes of a part when reading: a block's largest row has some megabytes."""
 _MOST_FILE: Final = 64 << 20
-"""Bytes of the largest file of the node."""
+"""Maximum bytes of a file of the node."""
 _MOST_MANIFEST: Final = 1 << 20
-"""Bytes of the largest manifest."""
+"""Maximum bytes of a manifest."""
 _MOST_DIRECTORY: Final = 256 << 10
-"""Bytes of the largest directory of a ZIP file that is read: that of a backup has some kilobytes."""
+"""Maximum bytes of a ZIP file's directory when reading: that of a backup has some kilobytes."""
 _END: Final = struct.Struct("<4s8xI4xH")
-"""The end of a ZIP file: its sign, the size of the directory and of the comment behind it."""
+"""The end record of a ZIP file: its signature, the sizes of the directory and of the trailing comment."""
 _END_64: Final = struct.Struct("<4s36xQ8x4s16x")
-"""What precedes it in a large file: a record with the size of the directory, and the place of that record."""
+"""The records before it in a large file: one with the size of the directory, and the locator of that record."""
 _SIGN: Final = b"PK\x05\x06"
 _SIGN_64: Final = b"PK\x06\x07"
 
 _LEVEL: Final = 1
-"""Of compression: higher ones take several times as long for a few per cent."""
+"""Compression level: higher levels take several times as long for a few per cent."""
 
 _DAMAGE: Final = (
     zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError,
     msgspec.DecodeError, struct.error, TooManyValues, TooDeep,
 )  # fmt: skip
-"""What a damaged file raises, or one that is no backup.
+"""Exceptions that a damaged file causes, or a file that is not a backup.
 
-`zipfile` says with a NotImplementedError that a part is compressed in a way it does not know, with a RuntimeError that
-one is encrypted, and with a KeyError that one is missing: flags and names of parts are bytes of the file.
+`zipfile` raises NotImplementedError for an unknown compression method, RuntimeError for an encrypted part and KeyError
+for a missing one: flags and names of parts are bytes of the file.
 """
 
 
 class ArchiveWriter:
-    """A backup that is being written; see `writing`."""
+    """A backup being written; see `writing`."""
 
     def __init__(self, file: zipfile.ZipFile) -> None:
         self._file = file
         self._encoder = msgspec.msgpack.Encoder()
 
     def add_rows(self, table: str, rows: Iterable[Row]) -> int:
-        """Write the rows of a table; return how many there were."""
+        """Write the rows of a table; return their number."""
         count = size = 0
         waiting: list[Row] = []
         with self._file.open(f"rows/{table}", "w", force_zip64=True) as member:
@@ -87,7 +87,7 @@ class ArchiveWriter:
         self._file.writestr(f"files/{name}", content)
 
     def finish(self, manifest: Manifest) -> None:
-        """Write the manifest, which is the last."""
+        """Write the manifest, the last part of the archive."""
         self._file.writestr("manifest.json", msgspec.json.encode(manifest))
 
     def _write_part(self, member: IO[bytes], rows: list[Row]) -> None:
@@ -101,9 +101,9 @@ def writing(path: Path) -> Iterator[ArchiveWriter]:
     """Yield a writer for a backup, which only its owner can read and which gets its name when the body ends.
 
     Raises:
-        FileExists: There is a file of the name.
+        FileExists: A file of the name exists.
         FileInUse: Another process is writing the backup.
-        OSError: It cannot be written; see `whole_file`.
+        OSError: The file cannot be written; see `whole_file`.
     """
     if path.exists():
         raise FileExists(path)
@@ -120,7 +120,7 @@ def writing(path: Path) -> Iterator[ArchiveWriter]:
 
 
 class ArchiveReader:
-    """A backup that is read; see `reading`."""
+    """A backup being read; see `reading`."""
 
     def __init__(self, path: Path, file: zipfile.ZipFile) -> None:
         self._path = path
@@ -130,7 +130,7 @@ class ArchiveReader:
     def rows(self, table: Table) -> Iterator[Row]:
         """Yield the rows of a table.
 
-        The decoder accepts values of the columns' types alone, so nested arrays cost no memory.
+        The decoder accepts only values of the columns' types, so nested arrays cost no memory.
 
         Raises:
             UnreadableBackup: The file is damaged.
@@ -148,7 +148,7 @@ class ArchiveReader:
                 yield from decoder.decode(part)
 
     def files(self, names: Container[str]) -> MappingProxyType[str, bytes]:
-        """Return the files of the node that have these names.
+        """Return the files of the node with these names.
 
         Raises:
             UnreadableBackup: The file is damaged.
@@ -178,21 +178,21 @@ class ArchiveReader:
 
 
 def _rows_in(part: bytes) -> int:
-    """Return how many rows a part says at its beginning to have, in MessagePack's forms of arrays."""
+    """Return the number of rows that a part declares at its beginning, in one of MessagePack's array formats."""
     if part[:1] == b"\xdd":
         return int.from_bytes(part[1:5], "big")
     if part[:1] == b"\xdc":
         return int.from_bytes(part[1:3], "big")
-    return 0  # at most 15, or it is no array, which the decoder refuses
+    return 0  # at most 15, or not an array, which the decoder refuses
 
 
 def _verify_directory(file: BinaryIO) -> None:
     """Check that the directory at the end of a ZIP file is no larger than a backup's.
 
-    `zipfile` reads all of it, and makes of each entry an object of twenty times its size.
+    `zipfile` reads the whole directory and creates an object of twenty times its size for each entry.
 
     Raises:
-        BadZipFile: It is larger, or this is no ZIP file.
+        BadZipFile: The directory is larger, or the file is not a ZIP file.
     """
     length = file.seek(0, os.SEEK_END)
     file.seek(max(0, length - _END.size - _END_64.size))
@@ -208,7 +208,7 @@ def _verify_directory(file: BinaryIO) -> None:
 
 
 class _Form(msgspec.Struct):
-    """What each format's manifest has."""
+    """The fields that manifests of all formats have."""
 
     format: int
     version: str
@@ -216,11 +216,11 @@ class _Form(msgspec.Struct):
 
 @contextmanager
 def reading(path: Path) -> Iterator[ArchiveReader]:
-    """Give a backup to be read.
+    """Open a backup for reading.
 
     Raises:
-        UnreadableBackup: It cannot be opened, or is none.
-        LaterFormat: This program is too old for it.
+        UnreadableBackup: The file cannot be opened, or is not a backup.
+        LaterFormat: This program is too old for the file's format.
     """
     try:
         with _damage_told(path):

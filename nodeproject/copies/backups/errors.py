@@ -1,18 +1,18 @@
-"""Why a backup is not made or not restored, or a node not moved to another database.
+"""Reasons why a backup is not made or not restored, or a node not moved to another database.
 
 BackupRefused
-├── FileExists          there is a file of the name already
+├── FileExists          a file of the name exists already
 ├── FileInUse           another process writes it
-├── UnreadableBackup    it cannot be read, is damaged, or is none
+├── UnreadableBackup    the file cannot be read, is damaged, or is not a backup
 ├── LaterFormat         a later version of the program has written it
 ├── NoChainYet          the node has no chain
-├── OtherTables         another version's tables are in it
-├── NotUpgraded         the node that is to move has another version's tables
+├── OtherTables         it contains another version's tables
+├── NotUpgraded         the node to be moved has another version's tables
 ├── OtherNetwork        it is of another network
-├── NotEmpty            there are rows where it is to be restored
-├── OtherFile           a file that it has is there, with other content
-├── NotTheSame          what was restored is not what was saved
-├── NotVerified         nobody can say whether it is
+├── NotEmpty            the target database has rows already
+├── OtherFile           one of its files exists with other content
+├── NotTheSame          the restored data differ from the saved data
+├── NotVerified         the restored data cannot be verified
 ├── NoSource            there is no SQLite database
 └── NeedsPostgresql     the settings name no PostgreSQL database
 """
@@ -21,11 +21,11 @@ from pathlib import Path
 
 
 class BackupRefused(Exception):
-    """A backup is not made or not restored; a subclass says why."""
+    """A backup is not made or not restored; the subclass is the reason."""
 
 
 class FileExists(BackupRefused):
-    """There is a file of the name already."""
+    """A file of the name exists already."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"there is a file {path} already: a backup overwrites nothing")
@@ -41,7 +41,7 @@ class FileInUse(BackupRefused):
 
 
 class UnreadableBackup(BackupRefused):
-    """The file is no backup, or is damaged."""
+    """The file is not a backup, or is damaged."""
 
     def __init__(self, path: Path, reason: object) -> None:
         super().__init__(f"the file {path} cannot be read as a backup: {reason}")
@@ -49,7 +49,7 @@ class UnreadableBackup(BackupRefused):
 
 
 class LaterFormat(BackupRefused):
-    """A later version of the program has written it."""
+    """A later version of the program has written the file."""
 
     def __init__(self, path: Path, version: str) -> None:
         super().__init__(
@@ -67,7 +67,7 @@ class NoChainYet(BackupRefused):
 
 
 class OtherTables(BackupRefused):
-    """The rows are of another version's tables."""
+    """The rows are from another version's tables."""
 
     def __init__(self, where: object, version: str, differing: str) -> None:
         super().__init__(
@@ -78,7 +78,7 @@ class OtherTables(BackupRefused):
 
 
 class NotUpgraded(BackupRefused):
-    """The database of the node that is to move was made by another version."""
+    """The database of the node to be moved was created by another version."""
 
     def __init__(self, path: Path, migration: str) -> None:
         super().__init__(
@@ -89,7 +89,7 @@ class NotUpgraded(BackupRefused):
 
 
 class OtherNetwork(BackupRefused):
-    """The rows are of another network."""
+    """The rows are from another network."""
 
     def __init__(self, where: object, saved: int, here: int) -> None:
         super().__init__(
@@ -100,7 +100,7 @@ class OtherNetwork(BackupRefused):
 
 
 class NotEmpty(BackupRefused):
-    """There are rows where others are to be written."""
+    """The tables to be written have rows already."""
 
     def __init__(self, table: str) -> None:
         super().__init__(
@@ -111,7 +111,7 @@ class NotEmpty(BackupRefused):
 
 
 class OtherFile(BackupRefused):
-    """A file is there already, with other content."""
+    """A file exists already, with other content."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(
@@ -121,7 +121,7 @@ class OtherFile(BackupRefused):
 
 
 class NotTheSame(BackupRefused):
-    """What was written is not what was read."""
+    """The written data differ from the data that were read."""
 
     def __init__(self, what: str, saved: object, here: object) -> None:
         super().__init__(f"{what} should be {saved}, and is {here}: nothing was kept")
@@ -131,7 +131,7 @@ class NotTheSame(BackupRefused):
 
 
 class NotVerified(BackupRefused):
-    """There is no room to verify what was written."""
+    """The space to verify the written data is missing."""
 
     def __init__(self, reason: object) -> None:
         super().__init__(

@@ -1,6 +1,6 @@
-"""Which files of a node go into a backup: who it is, how its chains began, and the first password of the admin.
+"""The files of a node that belong into a backup: its identity, the genesis of its chains, and the admin's first password.
 
-Not among them are Django's secret key, which signs sessions alone and is made anew, and whatever is only a process'.
+Django's secret key is not included, because it only signs sessions and can be created again, nor are files of a process.
 """
 
 from collections.abc import Mapping
@@ -13,11 +13,11 @@ from primitives.whole_files import write_whole
 
 
 def paths(settings: NodeSettings, *, keys: bool) -> dict[str, Path]:
-    """Return where a node's files are, by their names in a backup; not all of them need to be there.
+    """Return the paths of a node's files by their names in a backup; some may not exist.
 
     Args:
-        settings: The node's.
-        keys: Whether files with keys and passwords are among them.
+        settings: The node's settings.
+        keys: Whether to include files with keys and passwords.
     """
     genesis = settings.genesis_directory
     found = {
@@ -37,10 +37,10 @@ def paths(settings: NodeSettings, *, keys: bool) -> dict[str, Path]:
 
 
 def verify_free(files: Mapping[Path, bytes]) -> None:
-    """See that files can be written: none is there, or with the same content.
+    """Verify that files can be written: each is missing or has the same content already.
 
     Raises:
-        OtherFile: One is there, with another content.
+        OtherFile: A file exists with other content.
     """
     for path, content in files.items():
         if path.exists() and path.read_bytes() != content:
@@ -48,9 +48,9 @@ def verify_free(files: Mapping[Path, bytes]) -> None:
 
 
 def write(files: Mapping[Path, bytes]) -> None:
-    """Write files for their owner alone, each whole or not at all, and see that they are on the disk.
+    """Write files for their owner only, each atomically and flushed to the disk.
 
-    One that has its content already is left alone: it may be mounted, and nobody may write it then.
+    A file that already has its content is not written: it may be mounted read-only.
     """
     for path, content in files.items():
         if path.exists() and path.read_bytes() == content:

@@ -1,4 +1,4 @@
-"""What is written down with a backup: of which node and chains it is, where they stood, and how many rows there are."""
+"""The manifest of a backup: the node and chains that it is of, their heads, and the number of rows."""
 
 import time
 from typing import Final, NamedTuple
@@ -14,47 +14,47 @@ from nodeproject.copies.snapshots.manifest import Head
 from primitives.product import VERSION
 
 FORMAT: Final = 1
-"""Of the file; a program reads its own and earlier ones."""
+"""Format of the file; a program reads its own and earlier ones."""
 
 
 class Kept(NamedTuple):
-    """What a backup has of a table."""
+    """The columns and the number of rows of a table in a backup."""
 
     columns: tuple[str, ...]
     rows: int
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """Where the chains of a database stand."""
+    """The state of a database's chains."""
 
     network_id: int
     chain_id: int | None
-    """With which the C-Chain began; None: this node does not take part in it."""
+    """The C-Chain's initial chain ID; None: this node does not take part in the C-Chain."""
     pchain: Head
     cchain: Head | None
     state_root: str | None
-    """Of the C-Chain's head, 0x…."""
+    """The state root of the C-Chain's head, 0x…."""
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """All that is known of a backup without a look at its rows."""
+    """All data of a backup that can be read without its rows."""
 
     version: str
-    """Of the program that has written it."""
+    """Version of the program that has written the backup."""
     saved_at: int
     """Wall time, Unix seconds."""
     standing: Standing
     has_keys: bool
-    """Whether it has the node's keys, users' sealed ones, and who may open the admin."""
+    """Whether the backup has the node's keys, encrypted keys of the keystore's users, and the admin's users."""
     migrations: tuple[str, ...]
-    """By which the tables were made: app.name, in order."""
+    """The migrations that created the tables: app.name, in order."""
     tables: dict[str, Kept]
     files: tuple[str, ...]
     format: int = FORMAT
 
 
 def standing_of(db: Database) -> Standing:
-    """Return where the chains stand, of what this thread's transaction sees.
+    """Return the state of the chains, as seen by this thread's transaction.
 
     Raises:
         NoChainYet: There is no chain.
@@ -77,7 +77,7 @@ def manifest_of(
     *,
     keys: bool,
 ) -> Manifest:
-    """Return what is written down with a backup that is made now."""
+    """Return the manifest of a backup made now."""
     return Manifest(
         version=VERSION,
         saved_at=int(time.time()),

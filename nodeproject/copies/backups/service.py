@@ -1,4 +1,4 @@
-"""Saves a node in one file while it runs, and restores one from it where nothing is yet."""
+"""Saves a node in one file while it runs, and restores it into an empty node."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -16,23 +16,23 @@ from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.initialise import make_tables
 
 Told = Callable[[str], object]
-"""Is told what is done next, in words."""
+"""Called with a description of each step."""
 
 
 def backup(
     settings: NodeSettings, db: Database, path: Path, *, keys: bool = True, told: Told = str
 ) -> Manifest:
-    """Save the node as it is at this moment; it may run meanwhile, and nobody who writes waits.
+    """Save the node's state at this moment; the node may continue to run, and no writer has to wait.
 
     Args:
-        settings: The node's.
-        db: Where its rows are.
-        path: The file; there must be none yet.
-        keys: Whether the node's keys, users' sealed ones and who may open the admin are saved.
-        told: Is told of each table.
+        settings: The node's settings.
+        db: The node's database.
+        path: The file, which must not exist yet.
+        keys: Whether to save the node's keys, encrypted keys of the keystore's users and the admin's users.
+        told: Called for each table.
 
     Raises:
-        BackupRefused: By a subclass: there is no file, or the one that was there.
+        BackupRefused: A subclass; there is no new file, and an existing one is unchanged.
         DatabaseError: The rows cannot be read.
         OSError: The file cannot be written.
     """
@@ -55,20 +55,20 @@ def backup(
 
 
 def restore(settings: NodeSettings, db: Database, path: Path, *, told: Told = str) -> Manifest:
-    """Bring a node into a data directory and a database that are empty, and see that it is the one that was saved.
+    """Restore a node into an empty data directory and an empty database, and verify that it equals the saved one.
 
-    All rows come in one transaction, and files only where it has verified them: what is not finished can be begun
-    again. The database may be of the other kind than the one that was saved.
+    All rows are written in one transaction, and files only after verification, so an interrupted restore can be
+    repeated. The database may be of another kind than the saved one.
 
     Args:
-        settings: Of the node that is to be.
-        db: Where its rows are to be.
+        settings: The settings of the new node.
+        db: The database of the new node.
         path: The backup.
-        told: Is told of each table.
+        told: Called for each table.
 
     Raises:
-        BackupRefused: By a subclass: there are no rows, as before.
-        DatabaseError: They cannot be written.
+        BackupRefused: A subclass; the database is still without rows.
+        DatabaseError: The rows cannot be written.
         OSError: A file cannot be written.
     """
     with reading(path) as archive:
@@ -94,10 +94,10 @@ def restore(settings: NodeSettings, db: Database, path: Path, *, told: Told = st
 def fill(
     db: Database, rows_of: Callable[[Table], Iterable[Row]], names: tuple[str, ...], told: Told
 ) -> None:
-    """Write the rows of tables into empty ones, within the caller's transaction.
+    """Write rows into empty tables, within the caller's transaction.
 
     Raises:
-        NotEmpty: They are not.
+        NotEmpty: The tables have rows already.
     """
     db.acquire(Lock.INIT)
     if db.connection.vendor == "postgresql":

@@ -1,6 +1,6 @@
-"""Which tables go into a backup and to another database: all but those that every start makes by itself.
+"""The tables that a backup or a move to another database includes: all but those that every start fills itself.
 
-An app's tables are among them unless the app is named here, so that no new one can be forgotten.
+An app's tables are included unless the app is excluded here, so that no new app can be forgotten.
 """
 
 from collections.abc import Iterator
@@ -14,9 +14,9 @@ from chaindb.rows import Table
 from nodeproject.copies.backups.errors import NotEmpty
 
 _LEFT_OUT: Final = frozenset({"sessions", "django_celery_beat"})
-"""People log in again, and the settings make Celery's schedule. Django's list of migrations is compared instead."""
+"""Users log in again, and the settings define Celery's schedule. Django's list of migrations is compared instead."""
 _MADE: Final = frozenset({"django_content_type", "auth_permission"})
-"""Tables that migrating fills."""
+"""Tables that are filled by migrations."""
 _OF_PEOPLE: Final = frozenset(
     {
         "auth_user",
@@ -29,14 +29,14 @@ _OF_PEOPLE: Final = frozenset(
         "platform_app_keystorekey",
     }
 )
-"""Tables with what passwords and keys become, and with addresses of clients that submitted sources or used the faucet."""
+"""Tables with hashed passwords, encrypted keys, and addresses of clients that submitted sources or used the faucet."""
 
 
 def all_tables(*, keys: bool = True) -> list[Table]:
     """Return the tables in the order of their names.
 
     Args:
-        keys: Whether those of people and their sealed keys are among them.
+        keys: Whether to include the tables of users and their encrypted keys.
     """
     found = [
         Table(model)
@@ -49,17 +49,17 @@ def all_tables(*, keys: bool = True) -> list[Table]:
 
 
 def migrations(db: Database) -> tuple[str, ...]:
-    """Return the migrations by which a database's tables were made, of the apps that have them."""
+    """Return the migrations that created a database's tables, of the included apps."""
     carried = {app.label for app in _apps()}
     applied = MigrationRecorder(db.connection).applied_migrations()
     return tuple(sorted(f"{app}.{name}" for app, name in applied if app in carried))
 
 
 def make_room(db: Database) -> None:
-    """See that nothing is there but what migrating has written, and delete that; within the caller's transaction.
+    """Verify that the tables have no rows but those from migrations, and delete these; within the caller's transaction.
 
     Raises:
-        NotEmpty: There is more.
+        NotEmpty: There are further rows.
     """
     for table in all_tables():
         if table.name not in _MADE and db.row(f'SELECT 1 FROM "{table.name}" LIMIT 1'):  # noqa: S608  # names are the models'

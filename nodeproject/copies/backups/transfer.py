@@ -1,4 +1,4 @@
-"""Moves a node that has stopped from the SQLite database of its data directory into an empty PostgreSQL database."""
+"""Moves a stopped node from the SQLite database of its data directory into an empty PostgreSQL database."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,22 +21,22 @@ from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.initialise import make_tables
 
 _SOURCE: Final = "transferred"
-"""The alias under which Django knows the SQLite database meanwhile."""
+"""Django's alias of the SQLite database during the transfer."""
 
 
 def transfer(settings: NodeSettings, target: Database, *, told: Told = str) -> Standing:
-    """Copy all rows part by part, in one transaction of the target, and see that they are the same there.
+    """Copy all rows part by part, in one transaction of the target, and verify that they are the same there.
 
-    The SQLite database stays as it is. Compared are the rows of every table, both heads, and the state root, which
-    is made anew of the accounts and slots in PostgreSQL.
+    The SQLite database is not changed. The verification compares the rows of every table, both heads, and the state
+    root, which is computed again from the accounts and slots in PostgreSQL.
 
     Args:
-        settings: The node's: the data directory is that of the node which moves.
+        settings: The node's settings, with the data directory of the node to be moved.
         target: The PostgreSQL database.
-        told: Is told of each table.
+        told: Called for each table.
 
     Raises:
-        BackupRefused: By a subclass: the target has no rows, as before.
+        BackupRefused: A subclass; the target is still without rows.
         DirectoryInUse: The node runs.
         DatabaseError: One of both databases cannot be read or written.
     """
@@ -70,7 +70,7 @@ def _verify_fits(
 
 @contextmanager
 def _opened(path: Path, settings: NodeSettings) -> Iterator[Database]:
-    """Give a SQLite database beside the process' own."""
+    """Open a SQLite database beside the process's own."""
     entry = {**deepcopy(connections[DEFAULT_DB_ALIAS].settings_dict), **sqlite(path, settings)}
     opened = load_backend(entry["ENGINE"]).DatabaseWrapper(entry, _SOURCE)
     connections[_SOURCE] = opened

@@ -1,4 +1,4 @@
-"""Sees that what was written to a database is what was read: rows of each table, both heads, and the state itself."""
+"""Verifies that a database equals its source: the rows of each table, both heads, and the state itself."""
 
 from collections.abc import Mapping
 
@@ -15,20 +15,20 @@ from nodeproject.settings.node import NodeSettings
 def verify(
     db: Database, standing: Standing, counts: Mapping[str, int], settings: NodeSettings
 ) -> None:
-    """Compare a database with what was noted of the rows that were to come into it, within the transaction.
+    """Compare a database with the counts and heads recorded for the rows written to it, within the transaction.
 
-    The state root is made anew of accounts and storage; it is not a column that is compared.
+    The state root is computed again from accounts and storage, not read from a column.
 
     Args:
         db: The database.
-        standing: Where its chains should stand.
-        counts: Rows that each table should have, by its name; of one that is not named, none.
-        settings: The node's: who makes the trie, and where its data is.
+        standing: The expected state of its chains.
+        counts: The expected number of rows by table; tables that are not listed must be empty.
+        settings: The node's settings, which determine the trie's implementation and the data directory.
 
     Raises:
-        NotTheSame: Something differs.
-        NotVerified: There is no room for the trie.
-        OSError: Nothing can be written to the data directory.
+        NotTheSame: The data differ.
+        NotVerified: The space for the trie is missing.
+        OSError: The data directory cannot be written.
     """
     for table in tables.all_tables():
         wanted, found = counts.get(table.name, 0), table.count(db)
@@ -41,12 +41,12 @@ def verify(
 
 
 def verify_root(db: Database, standing: Standing, settings: NodeSettings) -> None:
-    """See that accounts and storage are the state of the head.
+    """Verify that accounts and storage have the head's state root.
 
     Raises:
-        NotTheSame: They are not.
-        NotVerified: There is no room for the trie.
-        OSError: Nothing can be written to the data directory.
+        NotTheSame: They have another one.
+        NotVerified: The space for the trie is missing.
+        OSError: The data directory cannot be written.
     """
     try:
         verify_state(db, select_trie(settings.engine, cached=False), settings.directory)

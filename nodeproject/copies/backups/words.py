@@ -1,4 +1,4 @@
-"""What the commands around backups say, to people."""
+"""Messages of the commands for backups."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,17 +13,17 @@ from nodeproject.startup.database_faults import explained
 
 
 def heads(standing: Standing) -> str:
-    """Return where both chains stand."""
+    """Return the heads of both chains."""
     cchain = f"C-Chain at {standing.cchain.height:,}, " if standing.cchain else ""
     return f"{cchain}P-Chain at {standing.pchain.height:,}"
 
 
 @contextmanager
 def refusals_told() -> Iterator[None]:
-    """Let a command end with words, and no trace, where its operator has to put something right.
+    """End a command with a message instead of a traceback if the operator can fix the problem.
 
     Raises:
-        CommandError: In the place of what was raised.
+        CommandError: In place of the original exception.
     """
     try:
         yield

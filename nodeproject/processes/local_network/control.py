@@ -1,6 +1,6 @@
-"""The socket by which a second terminal asks the command that runs a local network.
+"""The socket through which a second terminal controls the command that runs a local network.
 
-One JSON object each way, each on one line. The socket is in the network's directory and its owner's alone.
+Request and reply are one JSON object each, on one line. The socket is in the network's directory, for its owner only.
 """
 
 import contextlib
@@ -17,33 +17,35 @@ from nodeproject.processes.local_network.processes import Refused
 NAME = "control"
 """The socket's file in the network's directory."""
 _LONGEST = 4096
-"""Bytes of a request."""
+"""Maximum bytes of a request."""
 _PATIENCE = 5.0
 """Seconds that either side waits for the other's line."""
 
 Answer = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""Takes a request; raises `Refused` where it cannot be done."""
+"""Processes a request; raises `Refused` if it cannot be fulfilled."""
 
 
 class NotRunning(Refused):
-    """Nobody runs a network in the directory."""
+    """No network runs in the directory."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__(f"no local network runs in {directory}")
 
 
 class Control:
-    """Listens for requests, and answers one at a time.
+    """A server that answers one request at a time.
 
     Args:
-        directory: The network's, which the caller holds.
+        directory: The network's directory, which the caller has locked.
     """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._socket = socket.socket(socket.AF_UNIX)
         with _inside(directory):
-            Path(NAME).unlink(missing_ok=True)  # of one that was killed: its directory is ours now
+            Path(NAME).unlink(
+                missing_ok=True
+            )  # left by a killed command, since we hold the lock now
             before = os.umask(0o177)
             try:
                 self._socket.bind(NAME)
@@ -59,13 +61,13 @@ class Control:
         (self._directory / NAME).unlink(missing_ok=True)
 
     def serve(self, seconds: float, answer: Answer) -> None:
-        """Wait at most so long for a request, and answer it."""
+        """Wait at most this long for a request, and answer it."""
         self._socket.settimeout(seconds)
         try:
             connection, _ = self._socket.accept()
         except TimeoutError:
             return
-        with connection, contextlib.suppress(OSError):  # who asked has gone, or says nothing
+        with connection, contextlib.suppress(OSError):  # the client has gone, or sends nothing
             connection.settimeout(_PATIENCE)
             with connection.makefile("rb") as lines:
                 line = lines.readline(_LONGEST)
@@ -73,15 +75,15 @@ class Control:
 
 
 def ask(directory: Path, action: str, node: int | None = None) -> dict[str, Any]:
-    """Ask the command that runs the network in a directory, and return its answer.
+    """Send a request to the command that runs the network in a directory, and return its answer.
 
     Raises:
-        NotRunning: Nobody runs one there.
-        Refused: It cannot be done.
+        NotRunning: No network runs in the directory.
+        Refused: The request cannot be fulfilled.
     """
     try:
         with _inside(directory), socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(4 * _PATIENCE)  # others may be answered before
+            connection.settimeout(4 * _PATIENCE)  # other requests may be answered before
             connection.connect(NAME)
             connection.sendall(json.dumps({"action": action, "node": node}).encode() + b"\n")
             with connection.makefile("rb") as lines:
@@ -109,6 +111,6 @@ def _reply(line: bytes, answer: Answer) -> Mapping[str, Any]:
 
 @contextmanager
 def _inside(directory: Path) -> Iterator[None]:
-    """Work in a directory: the path of a socket may have no more than about 100 bytes, its name has."""
+    """Change into a directory, because a socket's path is limited to about 100 bytes; its name is shorter."""
     with contextlib.chdir(directory):
         yield

@@ -1,4 +1,4 @@
-"""What the nodes of a local network begin with: their directories, made once, and their settings."""
+"""The initial data of a local network's nodes: their directories, created once, and their settings."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,18 +29,18 @@ EACH_ITS_OWN: Final = frozenset(
         "NODE_PRODUCER", "NODE_CONSENSUS", "NODE_NETWORK", "NODE_DATABASE_URL", "NODE_REDIS_URL",
     }
 )  # fmt: skip
-"""Variables that make up the network, or that several nodes cannot share. All others reach the nodes."""
+"""Variables that define the network, or that several nodes cannot share. All others are passed to the nodes."""
 
 
 class Files(NamedTuple):
-    """What the network begins with, as genesis files."""
+    """The genesis files of the network."""
 
     cchain: Path
     platform: Path
 
     @classmethod
     def below(cls, directory: Path) -> Self:
-        """Return the files in the network's directory."""
+        """Return the paths of the files in the network's directory."""
         return cls(directory / "cchain.json", directory / "platform.json")
 
 
@@ -54,18 +54,18 @@ class LocalNode(NamedTuple):
 
     @property
     def url(self) -> str:
-        """Where it is asked."""
+        """The base of its URLs."""
         return f"http://127.0.0.1:{self.http_port}"
 
 
 def prepare(directory: Path, count: int, *, now: int, first_port: int) -> list[LocalNode]:
-    """Make the nodes' directories and the network's genesis where they are missing.
+    """Create the nodes' directories and the network's genesis if they are missing.
 
     Args:
-        directory: Holds everything.
-        count: How many nodes.
-        now: Unix seconds: when the network begins, if it is new.
-        first_port: The first node's port of HTTP.
+        directory: The directory of the whole network.
+        count: The number of nodes.
+        now: Unix seconds, at which a new network begins.
+        first_port: The first node's HTTP port.
     """
     homes = [directory / f"node{place}" for place in range(1, count + 1)]
     node_ids = begin(directory, homes, now=now)
@@ -77,7 +77,7 @@ def prepare(directory: Path, count: int, *, now: int, first_port: int) -> list[L
 
 
 def begin(directory: Path, homes: Sequence[Path], *, now: int) -> list[NodeID]:
-    """Make keys in data directories, and the genesis of a network that their nodes validate.
+    """Create keys in data directories, and the genesis of a network that their nodes validate.
 
     Returns:
         The node IDs, in the order of the directories.
@@ -91,7 +91,7 @@ def begin(directory: Path, homes: Sequence[Path], *, now: int) -> list[NodeID]:
 
 
 def make_keys(homes: Sequence[Path], *, now: int) -> list[NodeID]:
-    """Make the keys of nodes in their data directories, where they are missing; return the node IDs."""
+    """Create the missing keys of nodes in their data directories; return the node IDs."""
     identities = [IdentityFiles.below(home) for home in homes]
     for home, identity in zip(homes, identities, strict=True):
         make_files(home, identity, now)
@@ -104,13 +104,13 @@ def settings_of(
     """Return the environment of one of the nodes.
 
     Args:
-        directory: Holds everything.
-        nodes: All of them.
-        place: Whose environment.
-        votes: Whether the validators vote on blocks; otherwise the first node makes them all.
+        directory: The directory of the whole network.
+        nodes: All nodes.
+        place: The index of the node.
+        votes: Whether the validators vote on blocks; otherwise the first node produces all blocks.
     """
     node, first, files = nodes[place], nodes[0], Files.below(directory)
-    # Who makes the blocks has them all; of others that begin with nothing there is nothing to learn.
+    # A single producer has all blocks, so the other nodes, which begin empty, only need to follow it.
     known = [one for one in nodes if one is not node] if votes else [first]
     others = [f"127.0.0.1:{one.staking_port}" for one in known]
     return {
@@ -127,29 +127,29 @@ def settings_of(
 
 
 def environment(caller: Mapping[str, str], node: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a node: its own settings, and of the caller's what all may share."""
+    """Return the environment of a node: its own settings, and the caller's variables that all nodes may share."""
     return {**{name: caller[name] for name in caller.keys() - EACH_ITS_OWN}, **node}
 
 
 def ignored(caller: Mapping[str, str], node: Mapping[str, str]) -> list[str]:
-    """Return what the caller has set to no effect; the data directory is this network's parent."""
+    """Return the caller's variables that have no effect; the data directory has one, as the network's parent."""
     own = EACH_ITS_OWN - {"NODE_DATA_DIR"}
     return sorted(name for name in own & caller.keys() if caller[name] != node.get(name))
 
 
 def validators(directory: Path) -> frozenset[NodeID]:
-    """Return who validates the network from its beginning."""
+    """Return the validators of the network's genesis."""
     config = parse_genesis_config(json.loads(Files.below(directory).platform.read_text()))
     return frozenset(staker.node_id for staker in config.stakers)
 
 
 def remarks(nodes: Sequence[LocalNode], founders: frozenset[NodeID], quorum: Quorum) -> list[str]:
-    """Say what is unusual about nodes that are not just the network's first validators, or too few to lose one.
+    """Return remarks on nodes that are not exactly the network's first validators, or too few to lose one.
 
     Args:
-        nodes: Those that run.
+        nodes: The nodes that run.
         founders: The first validators, of equal stakes.
-        quorum: What it takes to decide.
+        quorum: The stake needed for a decision.
     """
     running = sum(node.node_id in founders for node in nodes)
     others = [str(place) for place, node in enumerate(nodes, 1) if node.node_id not in founders]
@@ -176,5 +176,5 @@ def _write_genesis(files: Files, founders: Iterable[Founder], now: int) -> None:
     config = own_network(
         specification_config(LOCAL), list(founders), start_time=now, c_chain_genesis=cchain
     )
-    # Last, because the network has begun if this file exists.
+    # Written last, because the existence of this file means that the network has begun.
     write_whole(files.platform, format_genesis_config(config).encode())

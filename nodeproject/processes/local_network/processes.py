@@ -1,7 +1,7 @@
-"""The processes of a local network's nodes: each is started, stopped, paused, and watched.
+"""The processes of a local network's nodes: they are started, stopped, paused and watched.
 
-They are children of the command that runs the network, and nobody else signals them: the ID of a child is
-not given to another process before its parent has heard of its end.
+They are children of the command that runs the network, and only that command signals them: the kernel gives the
+ID of a child to no other process before the parent has waited for the child's end.
 """
 
 import contextlib
@@ -18,35 +18,35 @@ from nodeproject.startup.installation import BASE_DIR
 from primitives.whole_files import open_private
 
 GRACE = 30.0
-"""Seconds that a node has to end."""
+"""Seconds within which a stopped node must end."""
 LOG, LAST_LOG = "node.log", "node.log.1"
-"""In each node's directory: of this run, and of the one before."""
+"""Log files in each node's directory: of the current run, and of the one before."""
 _TAIL = 4096
-"""Bytes at the end of a log among which its last line is looked for."""
+"""Bytes at the end of a log that are searched for its last line."""
 
 
 class Refused(Exception):
-    """What is asked for cannot be done as the node stands; the message says why."""
+    """A request is impossible in the node's current state; the message says why."""
 
 
 class State(StrEnum):
-    """What a node's process does."""
+    """The state of a node's process."""
 
     RUNNING = "running"
     PAUSED = "paused"
     STOPPING = "stopping"
     STOPPED = "stopped"
     ENDED = "ended"
-    """By itself, or by somebody else's signal."""
+    """Unexpectedly: on its own, or by a signal from outside."""
 
 
 class NodeProcess:
-    """One node's process, in a session of its own: Ctrl-C reaches this command alone, which ends the node.
+    """One node's process, in its own session: Ctrl-C only reaches this command, which then ends the node.
 
     Args:
-        name: As messages have it.
-        directory: Takes the logs.
-        command: What runs the node.
+        name: The node's name in messages.
+        directory: The directory of the logs.
+        command: The command that runs the node.
         env: Its whole environment.
     """
 
@@ -56,7 +56,7 @@ class NodeProcess:
         self.name = name
         self.state = State.STOPPED
         self.ending = ""
-        """How it ended by itself, in words."""
+        """A description of its unexpected end."""
         self._directory = directory
         self._command = command
         self._env = env
@@ -65,19 +65,19 @@ class NodeProcess:
 
     @property
     def log(self) -> Path:
-        """What this run has written."""
+        """The log of the current run."""
         return self._directory / LOG
 
     @property
     def pid(self) -> int | None:
-        """The process's ID while it is there."""
+        """The process's ID while the process exists."""
         return self._process.pid if self._process is not None else None
 
     def start(self) -> None:
-        """Start the node, or let a paused one go on.
+        """Start the node, or resume a paused one.
 
         Raises:
-            Refused: It runs already, or is about to end.
+            Refused: The node runs already, or is being stopped.
         """
         if self.state is State.PAUSED:
             self._signal(signal.SIGCONT)
@@ -105,24 +105,24 @@ class NodeProcess:
         self.state, self.ending = State.RUNNING, ""
 
     def stop(self) -> None:
-        """Ask the node to end; `look` kills it when that takes longer than `GRACE`.
+        """Ask the node to end; `look` kills it if that takes longer than `GRACE`.
 
         Raises:
-            Refused: It does not run.
+            Refused: The node does not run.
         """
         self._require_process()
         if self.state is State.STOPPING:
             raise Refused(f"{self.name} is being stopped already")
         self._signal(signal.SIGTERM)
-        self._signal(signal.SIGCONT)  # a paused one would never hear that it is to end
+        self._signal(signal.SIGCONT)  # a paused process would never handle SIGTERM
         self.state = State.STOPPING
         self._patience = time.monotonic() + GRACE
 
     def pause(self) -> None:
-        """Freeze the node as it is: its connections stay, and it answers nobody.
+        """Freeze the node: its connections stay open, but it answers no requests.
 
         Raises:
-            Refused: It does not run.
+            Refused: The node does not run.
         """
         self._require_process()
         if self.state is not State.RUNNING:
@@ -131,7 +131,7 @@ class NodeProcess:
         self.state = State.PAUSED
 
     def look(self) -> bool:
-        """Notice what has become of the process; say whether it has just ended by itself."""
+        """Update the state from the process; return whether the process has just ended unexpectedly."""
         if self._process is None:
             return False
         code = self._process.poll()
@@ -146,7 +146,7 @@ class NodeProcess:
         return not asked
 
     def last_line(self) -> str:
-        """Return the last line of this run's log, without what would steer a terminal."""
+        """Return the last line of the current log, without control characters."""
         with contextlib.suppress(OSError), self.log.open("rb") as log:
             log.seek(-min(_TAIL, os.fstat(log.fileno()).st_size), os.SEEK_END)
             line = log.read().decode(errors="replace").strip().rpartition("\n")[2]
@@ -160,14 +160,14 @@ class NodeProcess:
             raise Refused(f"{self.name} is stopped already")
 
     def _signal(self, number: signal.Signals) -> None:
-        """Send a signal to the node and to whatever it has started."""
+        """Send a signal to the node and to its child processes."""
         if self._process is not None and self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, number)
 
 
 def stop_all(processes: Sequence[NodeProcess]) -> None:
-    """Ask all nodes to end, and return when none is left."""
+    """Ask all nodes to end, and return when all have ended."""
     for process in processes:
         with contextlib.suppress(Refused):
             process.stop()
@@ -178,10 +178,10 @@ def stop_all(processes: Sequence[NodeProcess]) -> None:
 
 
 def in_words(code: int) -> str:
-    """Say how a process ended.
+    """Describe how a process ended.
 
     Args:
-        code: What it returned, or below 0 the signal that ended it.
+        code: Its exit code, or the negated number of the signal that ended it.
     """
     if code >= 0:
         return f"it ended by itself with exit code {code}"
@@ -192,6 +192,6 @@ def in_words(code: int) -> str:
 
 
 def _ending_with_us() -> list[str]:
-    """Return what has the kernel end a node when this command is killed, where there is such a tool."""
+    """Return a command prefix with which the kernel ends a node if this command is killed; empty without the tool."""
     tool = shutil.which("setpriv")
     return [tool, "--pdeathsig", "TERM", "--"] if tool else []

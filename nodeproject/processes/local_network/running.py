@@ -1,7 +1,7 @@
-"""A local network that runs: its nodes are watched, and what a second terminal asks for is done.
+"""A running local network: watches its nodes and fulfils the requests of a second terminal.
 
-It survives the end of a node, which it tells with what that means; it ends when it is told to, or when
-every node has ended by itself.
+The network survives the end of a node, and reports the consequences. It ends when it is interrupted, or when
+every node has ended unexpectedly.
 """
 
 import time
@@ -19,21 +19,21 @@ from nodeproject.startup.installation import as_typed
 PATIENCE = 180.0
 """Seconds within which all nodes must be ready."""
 _TURN = 0.3
-"""Seconds between two looks at the nodes."""
+"""Seconds between two checks of the nodes."""
 
 
 class NetworkFailed(Exception):
-    """The network did not come up, or has ended; the message says why."""
+    """The network did not start, or has ended; the message says why."""
 
 
 class Running:
     """The nodes and their processes.
 
     Args:
-        nodes: Where they are.
-        processes: Of each node, in the same order; not started.
-        quorum: What it takes to decide.
-        say: Takes what is told in this terminal.
+        nodes: The nodes.
+        processes: The process of each node, in the same order; not started.
+        quorum: The stake needed for a decision.
+        say: Prints a message in this terminal.
     """
 
     def __init__(
@@ -51,10 +51,10 @@ class Running:
         self._is_up = False
 
     def start(self, control: Control) -> None:
-        """Start all, and return when they are ready, but for those that were stopped or paused meanwhile.
+        """Start all nodes, and return when they are ready, except those stopped or paused in the meantime.
 
         Raises:
-            NetworkFailed: One has ended, or it takes too long.
+            NetworkFailed: A node has ended, or the start takes too long.
         """
         for process in self._processes:
             process.start()
@@ -73,10 +73,10 @@ class Running:
         self._is_up = True
 
     def watch(self, control: Control) -> None:
-        """Watch the nodes for ever.
+        """Watch the nodes until an exception.
 
         Raises:
-            NetworkFailed: Every node has ended by itself.
+            NetworkFailed: Every node has ended unexpectedly.
         """
         while True:
             self._turn(control)
@@ -90,7 +90,7 @@ class Running:
                 self._tell_end(place, process)
 
     def _tell_end(self, place: int, process: NodeProcess) -> None:
-        """Say which node has ended, why, and what that means."""
+        """Report which node has ended, why, and the consequences."""
         last = process.last_line() or "nothing"
         why = f"{process.name} has ended: {process.ending}. The last line of its log: {last}"
         if not self._is_up:
@@ -103,7 +103,7 @@ class Running:
         )
 
     def _standing(self) -> str:
-        """Say whether those that run decide; asks one of them who validates now."""
+        """Describe whether the running nodes can decide; asks one of them for the current validators."""
         present = {
             str(node.node_id): node
             for node, process in zip(self._nodes, self._processes, strict=True)
@@ -113,14 +113,14 @@ class Running:
             try:
                 self._stakes = standing.stakes_of(node.url)
             except (OSError, HTTPException, ValueError, LookupError, TypeError):
-                continue  # as they were
+                continue  # keep the known stakes
         return standing.in_words(self._quorum, self._stakes, present)
 
     def _answer(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Do what is asked for and say how all nodes stand.
+        """Fulfil a request and return the state of all nodes.
 
         Raises:
-            Refused: It cannot be done.
+            Refused: The request cannot be fulfilled.
         """
         action = request.get("action")
         if action in {"stop", "start", "pause"}:
@@ -144,13 +144,13 @@ class Running:
         """Start, stop or pause a node.
 
         Raises:
-            Refused: There is no such node, or it cannot be done as it stands.
+            Refused: There is no such node, or its state does not allow the action.
         """
         count = len(self._processes)
         if not isinstance(number, int) or not 1 <= number <= count:
             raise Refused(f"there is no node {number}: this network has nodes 1 to {count}")
         process = self._processes[number - 1]
-        if process.look():  # what has ended a moment ago does not run
+        if process.look():  # a process may have ended since the last check
             self._tell_end(number, process)
         paused = process.state is State.PAUSED
         getattr(process, action)()

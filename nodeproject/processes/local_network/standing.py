@@ -1,6 +1,6 @@
-"""How a local network stands: what its nodes answer, whose stake is there, and whether that decides.
+"""The status of a local network: the answers of its nodes, the stake that is present, and whether that is a quorum.
 
-Nodes are asked over HTTP as any client asks them; one that does not answer says nothing.
+Nodes are queried over HTTP like by any client; a node that does not answer has no status.
 """
 
 import json
@@ -16,12 +16,12 @@ TIMEOUT = 3.0
 
 
 class Quorum(NamedTuple):
-    """What it takes for a block to be decided."""
+    """The stake needed to decide a block."""
 
     alpha: int
     k: int
     sole: str = ""
-    """Node ID of the one that makes all blocks, where nobody votes."""
+    """Node ID of the sole block producer; empty if validators vote."""
 
     @property
     def needed(self) -> float:
@@ -29,38 +29,38 @@ class Quorum(NamedTuple):
         return self.alpha / self.k
 
     def reached(self, present: int, total: int) -> bool:
-        """Say whether so much stake of all can decide."""
+        """Return whether the stake that is present can decide, out of the total stake."""
         return present * self.k >= self.alpha * total
 
     def spare(self, present: Sequence[int], total: int) -> int:
-        """Return how many of those that are present may go, whichever they are.
+        """Return how many of the present validators may fail, whichever they are.
 
         Args:
-            present: The stake of each; together they decide.
-            total: The stake of all.
+            present: The stake of each present validator; together they can decide.
+            total: The stake of all validators.
         """
         left, count = sorted(present), 0
         while left and self.reached(sum(left[:-1]), total):
-            left.pop()  # the heaviest first
+            left.pop()  # the largest stake first
             count += 1
         return count
 
 
 class Answers(NamedTuple):
-    """What a node says of itself."""
+    """A node's information about itself."""
 
     ready: bool
     p_height: int
     c_height: int | None
-    """None of a node that leaves the C-Chain out."""
+    """None for a node without the C-Chain."""
     peers: frozenset[str]
     """Node IDs."""
     stakes: Mapping[str, int]
-    """Of the current validators, by node ID."""
+    """The stakes of the current validators, by node ID."""
 
     @classmethod
     def of(cls, url: str, node_id: str) -> Self | None:
-        """Ask a node; None when it does not answer. Blocking for some seconds at most."""
+        """Query a node; None if it does not answer. Blocks for some seconds at most."""
         try:
             return cls(
                 ready=is_ready(url, node_id),
@@ -73,13 +73,13 @@ class Answers(NamedTuple):
             return None
 
     def connected(self, node_id: str) -> float:
-        """Return which share of the stake the node hears, with its own, 0 to 1."""
+        """Return the share of the stake that is connected to the node, including its own, 0 to 1."""
         heard = sum(self.stakes.get(one, 0) for one in {node_id, *self.peers})
         return heard / (sum(self.stakes.values()) or 1)
 
 
 def is_ready(url: str, node_id: str) -> bool:
-    """Say whether a node answers, and is this very node, and has all blocks."""
+    """Return whether the node with this ID answers at the URL, and has all blocks."""
     try:
         with urllib.request.urlopen(f"{url}/ext/health/readiness", timeout=TIMEOUT) as answer:  # noqa: S310  # our own
             return bool(answer.status == 200 and answer.headers["node-id"] == node_id)
@@ -88,23 +88,23 @@ def is_ready(url: str, node_id: str) -> bool:
 
 
 def stakes_of(url: str) -> dict[str, int]:
-    """Return the stake of each current validator by its node ID, as a node has them.
+    """Return the stake of each current validator by its node ID, as reported by a node.
 
     Raises:
-        OSError: It does not answer.
-        ValueError: It answers something else, as with `LookupError` and `TypeError`.
+        OSError: The node does not answer.
+        ValueError: The answer is unexpected; also `LookupError` and `TypeError`.
     """
     found = _call(url, "bc/P", "platform.getCurrentValidators")["validators"]
     return {one["nodeID"]: int(one["weight"]) for one in found}
 
 
 def in_words(quorum: Quorum, stakes: Mapping[str, int], present: Collection[str]) -> str:
-    """Say whether the network decides, and how many more nodes may be missing.
+    """Describe whether the network can decide, and how many more nodes may be missing.
 
     Args:
-        quorum: What is needed.
-        stakes: Of all validators, by node ID.
-        present: Node IDs of those that run.
+        quorum: The stake needed for a decision.
+        stakes: The stakes of all validators, by node ID.
+        present: Node IDs of the running validators.
     """
     if quorum.sole:
         return _of_sole(runs=quorum.sole in present)

@@ -1,4 +1,4 @@
-"""Tables of a local network's nodes for the terminal: where they are, and how they stand."""
+"""Tables of a local network's nodes for the terminal: their addresses, and their status."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,7 @@ from nodeproject.processes.local_network.standing import Answers
 
 
 def place_table(nodes: Sequence[LocalNode]) -> Table:
-    """Return where the nodes are; each has the paths that the README lists."""
+    """Return the table of the nodes' addresses; each node has the paths that the README lists."""
     table = Table(title="Local network", box=box.SIMPLE)
     for column in ("Node", "C-Chain RPC", "P-Chain RPC", "Admin", "Peers", "Node ID"):
         table.add_column(column, no_wrap=True)
@@ -33,12 +33,12 @@ def standing_table(
     answers: Sequence[Answers | None],
     stakes: Mapping[str, int],
 ) -> Table:
-    """Return how each node stands: heights are those of its last accepted blocks.
+    """Return the table of the nodes' status; heights are those of their last accepted blocks.
 
     Args:
-        nodes: As the command that runs them answers.
-        answers: What each node says of itself; None of one that says nothing.
-        stakes: Of the validators, by node ID.
+        nodes: The answer of the command that runs the nodes.
+        answers: Each node's information about itself; None for a node that does not answer.
+        stakes: The stakes of the validators, by node ID.
     """
     table = Table(title="Local network", box=box.SIMPLE)
     for column in (
