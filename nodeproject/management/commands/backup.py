@@ -16,7 +16,7 @@ from nodeproject.copies.backups.words import heads, refusals_told
 
 
 class Command(BaseCommand):
-    """Saves rows, identity and genesis of a node as of one moment."""
+    """Saves rows, identity and genesis of a node as of a single moment."""
 
     help = (
         "Save the whole node in one file while it runs: both chains, pools, keystore, who may open the admin, and "

@@ -1,4 +1,4 @@
-"""`import_chain`: a chain that others made, from geth's genesis and chain files into a data directory."""
+"""`import_chain`: imports a foreign chain from geth's genesis and chain files into a data directory."""
 
 import gzip
 import sys
@@ -34,7 +34,7 @@ _STANDARD_INPUT = "-"
 
 
 class Command(BaseCommand):
-    """Executes every block anew and checks all that its header says."""
+    """Executes every block and verifies all fields of its header."""
 
     requires_system_checks = CHECKS
     help = (
@@ -115,11 +115,11 @@ class _Source(NamedTuple):
     """An open file of blocks."""
 
     stream: BinaryIO
-    """The blocks; of a packed file unpacked."""
+    """The blocks, decompressed."""
     size: int | None = None
-    """Bytes of the file; None where nobody knows, of standard input."""
+    """Bytes of the file; None if unknown, as for standard input."""
     position: Callable[[], int] = _nowhere
-    """How many of them were read."""
+    """Returns the number of bytes read so far."""
 
 
 @contextmanager
@@ -129,7 +129,7 @@ def _opened(name: str) -> Iterator[_Source]:
         return
     path = Path(name)
     with path.open("rb") as file:
-        # Of a pipe nobody knows how long it is, nor where it is.
+        # A pipe has neither a size nor a position.
         size, position = (path.stat().st_size, file.tell) if file.seekable() else (None, _nowhere)
         if path.suffix == ".gz":
             with gzip.open(file) as packed:
@@ -139,12 +139,12 @@ def _opened(name: str) -> Iterator[_Source]:
 
 
 class Bar:
-    """A progress bar with rates and the time that is left.
+    """A progress bar with rates and the remaining time.
 
     Args:
-        name: Of the file.
-        size: Its bytes, None where nobody knows.
-        position: Says how many of them were read.
+        name: The name of the file.
+        size: Bytes of the file, None if unknown.
+        position: Returns the number of bytes read so far.
         get_time: A clock, in seconds.
     """
 
@@ -176,7 +176,7 @@ class Bar:
         self.progress.stop()
 
     def tell(self, done: Imported) -> None:
-        """Show how far it is. The rates are those since blocks are new: passing over takes no time."""
+        """Show the progress. Rates begin with the first new block, because skipping known blocks takes no time."""
         now = self._now()
         if not done.blocks:
             self._began = now

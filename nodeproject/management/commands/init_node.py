@@ -1,4 +1,4 @@
-"""`init_node`: what the first start does, without starting (for the production profile)."""
+"""`init_node`: the initialisation of the first start, without starting (for the production profile)."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from nodeproject.startup.initialise import initialise_or_explain
 
 
 class Command(BaseCommand):
-    """Makes tables, genesis and admin user where they are missing."""
+    """Creates missing tables, genesis and admin user."""
 
     requires_system_checks = CHECKS
     help = "Make tables, genesis and admin user where they are missing."

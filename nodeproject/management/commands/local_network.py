@@ -46,9 +46,9 @@ from nodeproject.startup.initialise import password_file
 from nodeproject.startup.installation import as_process, as_typed, data_home
 
 WIDTH = 200
-"""Columns of the tables: URLs and node IDs are copied, so they are not broken."""
+"""Columns of the tables: URLs and node IDs must stay on one line to be copied."""
 CONSENSUS = ("snowman", "sole")
-"""The validators vote, which is the default here; or the first node makes all blocks."""
+"""Either the validators vote, which is the default here, or the first node produces all blocks."""
 
 
 def _count(text: str) -> int:
@@ -62,10 +62,10 @@ def _count(text: str) -> int:
 
 
 class Command(BaseCommand):
-    """Runs the network; with `status`, `stop`, `start` and `pause` asks the one that runs.
+    """Runs the network; with `status`, `stop`, `start` and `pause` it controls a running one.
 
-    Unspecified: `start` starts a node that has ended, and lets a paused one go on. Without NODE_DATA_DIR
-    the network is below `data/local-network`, beside the data of a node that runs alone.
+    Unspecified: `start` starts a node that has ended, and resumes a paused one. Without NODE_DATA_DIR
+    the network is below `data/local-network`, beside the data of a single node.
     """
 
     help = (
@@ -155,7 +155,7 @@ class Command(BaseCommand):
             self.stderr.write("")
         finally:
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                signal.signal(number, signal.SIG_IGN)  # they are being ended already
+                signal.signal(number, signal.SIG_IGN)  # the nodes are being stopped already
             stop_all(processes)
 
     def _say(self, words: str) -> None:
@@ -163,7 +163,7 @@ class Command(BaseCommand):
         self.stdout.flush()
 
     def _status(self, directory: Path) -> None:
-        """Show how each node stands, and whether the network decides."""
+        """Show the status of each node, and whether the network can decide."""
         reply = ask(directory, "status")
         nodes, quorum = reply["nodes"], Quorum(**reply["quorum"])
         with ThreadPoolExecutor(len(nodes)) as pool:
@@ -179,7 +179,7 @@ class Command(BaseCommand):
         wide.print(escape(standing.in_words(quorum, known, ready)), soft_wrap=True)
 
     def _change(self, directory: Path, action: str, number: int) -> None:
-        """Have a node stopped, started or paused, and wait until it is."""
+        """Stop, start or pause a node, and wait until that is done."""
         node = ask(directory, action, number)["nodes"][number - 1]
         until = time.monotonic() + (2 * GRACE if action == "stop" else PATIENCE)
         while not _is_done(action, node):
@@ -195,10 +195,10 @@ class Command(BaseCommand):
 
 
 def _quorum(count: int, sole: str) -> Quorum:
-    """Return what so many validators need to decide, by the settings that reach the nodes.
+    """Return the quorum of this many validators, by the settings that reach the nodes.
 
     Raises:
-        InvalidParameters: Nothing could be decided by them.
+        InvalidParameters: The settings allow no decision.
     """
     found = parameters_of(settings.NODE, default_alpha(count, local=True))
     return Quorum(found.alpha_confidence, found.k, sole)
@@ -215,7 +215,7 @@ def _is_done(action: str, node: Mapping[str, str]) -> bool:
 
 
 def _show(nodes: Sequence[LocalNode], width: int) -> None:
-    """Say where the nodes are and how they are reached."""
+    """Show the addresses of the nodes."""
     wide = Console(width=width)
     wide.print(place_table(nodes))
     wide.print(escape(_login()))

@@ -22,7 +22,7 @@ from primitives.whole_files import write_whole
 
 
 class Command(BaseCommand):
-    """Writes the files of both chains, which all nodes of the network are given."""
+    """Writes the genesis files of both chains, which all nodes of the network need."""
 
     help = "Write the genesis files of a new network whose validators are named."
 

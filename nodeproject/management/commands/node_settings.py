@@ -1,4 +1,4 @@
-"""`node_settings`: the tables of `NODE_…` variables and of flags, as docs/settings.md shows them."""
+"""`node_settings`: prints the tables of `NODE_…` variables and of flags, as in docs/settings.md."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def markdown() -> str:
 
 
 def flags_markdown() -> str:
-    """Return the table of the start command's flags that have names of their own, in Markdown."""
+    """Return the table of the start command's flags whose names differ from their setting's, in Markdown."""
     rows = [
         f"| {', '.join(f'`{option}`' for option in row.options)} | `{row.variable}` | {row.remarks} |"
         for row in option_table(NodeSettings)

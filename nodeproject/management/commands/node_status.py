@@ -32,7 +32,7 @@ TIMEOUT = 5.0
 
 
 class Command(BaseCommand):
-    """Prints a table of what the database says, and whether the RPC answers."""
+    """Prints a table of the database's contents, and whether the RPC answers."""
 
     requires_system_checks = CHECKS
     help = "Show heads, pool and health of the node."
@@ -73,7 +73,7 @@ class Command(BaseCommand):
 
 
 def _peers() -> str:
-    """Say how many peers there are, and what stake is connected."""
+    """Describe the number of peers and the connected stake."""
     reported = selectors.status()
     if reported is None:
         return "none: the peer network has not run yet"
@@ -86,7 +86,7 @@ def _peers() -> str:
 
 
 def _bootstrap() -> str:
-    """Say which chains have reached the network's frontier."""
+    """Describe which chains have reached the network's frontier."""
     words = []
     for alias in present():
         row = selectors.syncs().get(alias)
@@ -100,7 +100,7 @@ def _bootstrap() -> str:
 
 
 def _rpc_state(head: int) -> str:
-    """Ask the running node for its head and say how it stands to the database's."""
+    """Query the running node for its head and compare that with the database's."""
     if not Chain.C.is_here:
         return Chain.C.absence
     node = settings.NODE

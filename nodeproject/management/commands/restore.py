@@ -1,4 +1,4 @@
-"""`restore`: a node out of the file of a backup, where there is none yet."""
+"""`restore`: restores a node from the file of a backup into an empty data directory and database."""
 
 import time
 from argparse import ArgumentParser

@@ -45,7 +45,7 @@ class Command(BaseCommand):
 
 
 def _network() -> RunningNetwork:
-    """Put the network together, or say what keeps it from being so."""
+    """Create the network, or raise an error that says why it cannot be created."""
     try:
         connection.ensure_connection()
     except OperationalError as error:

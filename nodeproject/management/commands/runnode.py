@@ -1,4 +1,4 @@
-"""`runnode`: initialise what is missing, start workers and server, and say where everything is."""
+"""`runnode`: initialises missing data, starts workers and server, and prints all addresses."""
 
 import sys
 import threading
@@ -36,13 +36,13 @@ SLOW_ENGINE = (
 
 
 class Companion(Protocol):
-    """A thread that lives as long as the web server."""
+    """A thread that runs as long as the web server."""
 
     def start(self) -> None:
-        """Start it."""
+        """Start the thread."""
 
     def stop(self) -> None:
-        """End it and wait for that."""
+        """End the thread and wait for its end."""
 
 
 class Command(StartCommand):
@@ -84,7 +84,7 @@ class Command(StartCommand):
             write_config(node, Path(node.settings.config_out))
         if not node.settings.quiet:
             print_banner(node)
-        # The server raises the signal again when it has ended: then the companions' turn has come.
+        # The server raises the signal again after it has ended; then the companions are stopped.
         termination = Termination()
         if node.settings.profile == "embedded":
             _prepare(node)
@@ -101,31 +101,31 @@ class Command(StartCommand):
 
 
 def _listen(termination: Termination, host: str, port: int, *, quiet: bool) -> None:
-    """Say where the node listens, unless it is to be quiet or to end."""
+    """Print where the node listens, unless it is quiet or about to end."""
     termination.once_more()
     if not quiet:
         print_listening(host, port)
 
 
 def _prepare(node: Node) -> None:
-    """Make this process ready to answer and to make blocks.
+    """Prepare this process for answering requests and for building blocks.
 
-    The head is read now: the first question would have to wait for a thread, and strangers may keep those busy.
-    This thread will answer, so indexes give way to it.
+    The head is read now, because reading it for the first request would need a thread, and other clients may keep
+    all threads busy. This thread runs the server, so background indexing yields to it.
     """
-    with suppress(blocks.NoGenesis):  # other nodes give it
+    with suppress(blocks.NoGenesis):  # other nodes will provide it
         blocks.catch_up(node.evm_chain)
     if is_native(node.settings.engine):
         node.evm_chain.mine_on_arrival()
-    if sys.platform == "linux":  # others cannot tell of a thread how long it has computed
+    if sys.platform == "linux":  # other systems cannot measure the CPU time of another thread
         of_this_thread = time.pthread_getcpuclockid(threading.get_ident())
         node.evm_chain.indexing.beside(partial(time.clock_gettime, of_this_thread))
 
 
 def _companions(node: Node) -> list[Companion]:
-    """Return what runs beside the web server in the embedded profile's one process.
+    """Return the threads that run beside the web server in the embedded profile's single process.
 
-    Nobody can follow a fork, since its state roots are not the true ones: it talks to no other node.
+    A fork has no peer network: no node can follow it, because its state roots are not the real ones.
     """
     companions: list[Companion] = [EmbeddedWorkers()]
     if node.database.connection.vendor == "sqlite":

@@ -1,4 +1,4 @@
-"""`runproducer`: the process that makes both chains' blocks, for the production profile."""
+"""`runproducer`: the process that builds both chains' blocks, for the production profile."""
 
 import signal
 import threading
@@ -15,7 +15,7 @@ from nodeproject.processes.producer import producers
 
 
 class Command(BaseCommand):
-    """Makes blocks until it is interrupted."""
+    """Builds blocks until it is interrupted."""
 
     requires_system_checks = CHECKS
     help = "Make both chains' blocks: a process of the production profile."

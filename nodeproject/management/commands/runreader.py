@@ -1,4 +1,4 @@
-"""`runreader`: a process that answers reads beside the node's own, which starts it (`nodeproject.processes.readers`)."""
+"""`runreader`: a process that answers reads, started by the node's own process (`nodeproject.reading`)."""
 
 import os
 import signal
@@ -20,11 +20,11 @@ from nodeproject.processes.readers.head import ReaderHead
 from nodeproject.processes.server import BesideServer, config_of
 
 GRACE: Final = 8.0
-"""Seconds after the writer's end in which calls that run may end; uvicorn waits for less."""
+"""Seconds after the writer's end within which running calls must end; uvicorn waits for less."""
 
 
 class Command(BaseCommand):
-    """Answers reads until the writer ends. Its arguments are descriptors that it has inherited."""
+    """Answers reads until the writer ends. Its arguments are inherited file descriptors."""
 
     requires_system_checks = ()
     help = "Answer reads beside the node's process: `runnode` starts it where NODE_WEB_WORKERS says so."
@@ -37,7 +37,7 @@ class Command(BaseCommand):
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
-        # A terminal's is for the node, which ends this process.
+        # Ctrl-C in a terminal is for the node, which then ends this process.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         node = this_node()
         node.processes.enrol("reader")
@@ -62,14 +62,14 @@ class Command(BaseCommand):
 
 
 def _refuse_to_write() -> None:
-    """Have each connection to the database that is opened from now on refuse to write."""
+    """Make all database connections that are opened from now on read-only."""
     for one in connections.all():
         one.settings_dict["OPTIONS"]["init_command"] += ";PRAGMA query_only=ON"
         one.close()
 
 
 def _end_with(line: socket.socket, server: BesideServer) -> None:
-    """End this process when the writer has ended, whatever ended it: the kernel closes its end of the line."""
+    """End this process when the writer ends for any reason: the kernel then closes the writer's end of the socket."""
     try:
         line.recv(1)
     finally:

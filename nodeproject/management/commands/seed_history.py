@@ -1,4 +1,4 @@
-"""`seed_history`: blocks of both chains, for measurements of nodes that join."""
+"""`seed_history`: blocks of both chains, to measure how nodes join a network."""
 
 import json
 from argparse import ArgumentParser
@@ -23,7 +23,7 @@ _NUMBERS = {
 
 
 class Command(BaseCommand):
-    """Fills the data directory that NODE_DATA_DIR names and prints as JSON which blocks, and how fast."""
+    """Fills the data directory of NODE_DATA_DIR and prints the blocks and their production rates as JSON."""
 
     help = (
         "Fill a data directory with a history of both chains, for measurements, and print as JSON "

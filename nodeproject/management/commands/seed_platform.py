@@ -23,7 +23,7 @@ def _address(text: str) -> ShortID:
 
 
 class Command(BaseCommand):
-    """Fills the data directory that NODE_DATA_DIR names, with a genesis of its own or on top of it."""
+    """Fills the data directory of NODE_DATA_DIR, with a new genesis or on top of the existing chain."""
 
     help = (
         "Fill a data directory with a local network's P-Chain that has many stakers and outputs, for "

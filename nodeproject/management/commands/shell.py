@@ -1,4 +1,4 @@
-"""`shell`: Django's, with this node, its chains and a client of it at hand."""
+"""`shell`: Django's shell, with this node, its chains and a client of the node predefined."""
 
 from typing import Any
 
@@ -13,8 +13,8 @@ from nodeproject.web.addresses import base_url
 class Command(shell.Command):
     """Opens Python with `node`, `chain` (the C-Chain), `platform_chain` and `w3` besides all models.
 
-    The first three read the database as this process sees it. `w3` (web3.py) speaks to the node that runs with the
-    same settings, over HTTP: what is to change the chain goes through it.
+    The first three read the database as this process sees it. `w3` (web3.py) talks over HTTP to the running node with
+    the same settings; use it for everything that changes the chain.
     """
 
     help = (
@@ -24,11 +24,11 @@ class Command(shell.Command):
 
     @override
     def get_namespace(self, **options: Any) -> dict[str, Any]:
-        """Return the names that the shell knows; none with --no-imports."""
+        """Return the predefined names of the shell; none with --no-imports."""
         found: dict[str, Any] = super().get_namespace(**options)
         if options.get("no_imports"):
             return found
-        from web3 import HTTPProvider, Web3  # no other command waits for it
+        from web3 import HTTPProvider, Web3  # slow to import, and only needed here
 
         node = this_node()
         url = f"{base_url(settings.NODE)}/ext/bc/C/rpc"

@@ -23,11 +23,11 @@ from nodeproject.copies.snapshots.service import Snapshot, Unreadable
 from nodeproject.startup.database_faults import explained
 
 WIDTH = 120
-"""Columns of the table at least: a pipe has no width of its own."""
+"""Minimum columns of the table: a pipe has no width of its own."""
 
 
 class Command(BaseCommand):
-    """Keeps states of the whole node under names, also while it runs."""
+    """Stores states of the whole node under names, also while it runs."""
 
     requires_system_checks = CHECKS
     help = "Save the node as it is under a name, and go back to it: both chains, keystore, clock, pools."

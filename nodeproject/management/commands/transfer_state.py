@@ -1,4 +1,4 @@
-"""`transfer_state`: a node moves from SQLite to PostgreSQL."""
+"""`transfer_state`: moves a node from SQLite to PostgreSQL."""
 
 import time
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a reader serves: the C-Chain's interface, for what the direct door cannot answer at once."""
+"""The application of a reader: the C-Chain's interface, for calls that the direct fast path cannot answer."""
 
 import asyncio
 from typing import Any
@@ -18,7 +18,7 @@ class ReaderApplication:
     """An ASGI application; it follows the chain from start-up to shutdown of the server.
 
     Args:
-        node: Whose interface it is.
+        node: The node whose interface it serves.
     """
 
     def __init__(self, node: Node) -> None:
@@ -51,7 +51,7 @@ class ReaderApplication:
 
 
 def protocol_of(node: Node, head: ReaderHead, handover: Handover) -> type[asyncio.Protocol]:
-    """Return what uvicorn makes of each connection."""
+    """Return the class of uvicorn's protocol for each connection."""
     doors = node.doors
     endpoint = doors.cchain
     paths = by_path([endpoint])
@@ -74,4 +74,4 @@ def protocol_of(node: Node, head: ReaderHead, handover: Handover) -> type[asynci
 
 
 async def _nowhere(_scope: Any, _receive: Any, _send: Any) -> None:
-    """Be behind the door, where nothing comes: whatever is not for the interface went to the writer."""
+    """Never called: requests that are not for the interface were handed over to the writer."""

@@ -1,7 +1,7 @@
-"""Connections that go over from a reader to the writer: socket and bytes, by a pair of Unix sockets.
+"""The handover of connections from a reader to the writer: socket and bytes, over a pair of Unix sockets.
 
-The kernel hands the socket itself on, so the writer has the client's address, and the reader is out of the way. Each
-message is the number of bytes in four bytes, with which the socket comes, and then the bytes.
+The kernel passes the socket itself, so the writer sees the client's address, and the reader is no longer involved. Each
+message is the number of bytes in four bytes, sent together with the socket, and then the bytes.
 """
 
 import contextlib
@@ -13,23 +13,23 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 MOST: Final = 1024
-"""Connections on their way; a writer that is so far behind has no use for more."""
+"""Connections that may be in transit; a writer that is further behind could not handle more."""
 _LENGTH: Final = struct.Struct("!I")
 
 
 class HandedOver(NamedTuple):
-    """A connection on its way."""
+    """A connection in transit."""
 
     connection: socket.socket
     received: bytes
-    """What was received on it and not answered."""
+    """Bytes received on the connection and not answered."""
 
 
 class Handover:
-    """A reader's end of the pair. A thread writes, so the event loop does not wait for a writer that is busy.
+    """A reader's end of the pair. A thread writes, so that the event loop does not wait for a busy writer.
 
     Args:
-        line: The socket to the writer. One that is closed there ends this process, so what waits is not missed.
+        line: The socket to the writer. If the writer closes its end, this process ends too, so unsent connections do not matter.
     """
 
     def __init__(self, line: socket.socket) -> None:
@@ -39,14 +39,14 @@ class Handover:
         self._thread.start()
 
     def give(self, connection: socket.socket, received: bytes) -> None:
-        """Hand a connection over; it is closed here once it is there, or at once where too many are on their way."""
+        """Hand a connection over; it is closed here after that, or immediately if too many are in transit."""
         if self._going.qsize() < MOST:
             self._going.put(HandedOver(connection, received))
         else:
             connection.close()
 
     def close(self, patience: float = 1.0) -> None:
-        """End when all connections are there, or after so many seconds."""
+        """End when all connections are sent, or after `patience` seconds."""
         self._going.put(None)
         self._thread.join(patience)
 
@@ -59,7 +59,7 @@ class Handover:
 
 
 def receive(line: socket.socket) -> Iterator[HandedOver]:
-    """Yield connections as they come, until the reader has ended. The caller closes them."""
+    """Yield connections as they arrive, until the reader has ended. The caller closes them."""
     while True:
         head, descriptors, _, _ = socket.recv_fds(line, _LENGTH.size, 1)
         connections = [socket.socket(fileno=one) for one in descriptors]
@@ -72,7 +72,7 @@ def receive(line: socket.socket) -> Iterator[HandedOver]:
 
 
 def _read(line: socket.socket, head: bytes) -> bytes | None:
-    """Return the bytes of a message; None where the reader ended before all had come."""
+    """Return the bytes of a message; None if the reader ended before it was complete."""
     head += _exactly(line, _LENGTH.size - len(head)) if head else b""
     if len(head) < _LENGTH.size:
         return None
@@ -82,7 +82,7 @@ def _read(line: socket.socket, head: bytes) -> bytes | None:
 
 
 def _exactly(line: socket.socket, length: int) -> bytes:
-    """Return so many bytes, or fewer where there are no more."""
+    """Return the given number of bytes, or fewer at the end of the stream."""
     parts = bytearray()
     while len(parts) < length and (part := line.recv(length - len(parts))):
         parts += part

@@ -8,17 +8,17 @@ from nodeproject.heads.shared_memory import HeadPage
 from nodeproject.heads.sync import FollowedHead
 
 PATIENCE: Final = 2.0
-"""Seconds for which a head that is committed may be told late. A writer that takes longer is about to end."""
+"""Seconds to wait for the publication of a committed head. A writer that takes longer is about to end."""
 _LOOK: Final = 0.0005
-"""Seconds between looks whether it is told."""
+"""Seconds between checks whether the head is published."""
 
 
 class ReaderHead(FollowedHead):
-    """The head of a reader, which tells nobody of anything before the writer has.
+    """The head of a reader, which shows nothing that the writer has not published.
 
     Args:
-        chain: The chain. Its memory waits for the writer from now on.
-        page: What the writer has told.
+        chain: The chain; its memory waits for the writer from now on.
+        page: The page on which the writer publishes.
     """
 
     def __init__(self, chain: EvmChain, page: HeadPage) -> None:

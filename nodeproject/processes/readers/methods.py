@@ -1,4 +1,4 @@
-"""Which calls a reader answers: those that only read what the rows have, accepted or waiting."""
+"""The calls that a reader answers: those that only read rows of accepted blocks or of the pool."""
 
 from typing import Final
 
@@ -23,11 +23,11 @@ READS: Final = frozenset({
     "trace_transaction", "trace_block", "trace_get", "trace_filter",
     "trace_replayTransaction", "trace_replayBlockTransactions",
 })  # fmt: skip
-"""By name. Whatever else there is the writer answers, and what there is not it refuses."""
+"""Methods by name. The writer answers all other methods and refuses unknown ones."""
 
 
 def only_reads(dispatcher: Dispatcher, body: Body) -> bool:
-    """Return whether a body is one that a reader answers; one that takes long to look at is none."""
+    """Return whether a reader answers a body; False if inspecting it would take long."""
     if dispatcher.is_long(body):
         return False
     said = body.says(dispatcher.dialect.read, dispatcher.limits.batch)

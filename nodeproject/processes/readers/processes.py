@@ -1,4 +1,4 @@
-"""The readers of a writer: each is started, given its socket, heard, and started again when it has died."""
+"""The readers of a writer: each is started with its socket, listened to, and started again after it has died."""
 
 import logging
 import socket
@@ -18,23 +18,23 @@ from nodeproject.processes.readers.handover import HandedOver, receive
 from nodeproject.startup.installation import as_process
 
 PAUSE: Final = 0.2
-"""Seconds before a reader that has died is started again; doubled up to `LONGEST_PAUSE` where it dies at once."""
+"""Seconds before a dead reader is started again; doubled up to `LONGEST_PAUSE` while it dies soon after its start."""
 LONGEST_PAUSE: Final = 10.0
 _LIVED: Final = 30.0
-"""Seconds after which a reader has not died at once."""
+"""Seconds of lifetime after which a death does not count as soon after the start."""
 _GRACE: Final = 10.0
 """Seconds that a reader has to end."""
 
 _log: Final = logging.getLogger(__name__)
 
 Adopt = Callable[[HandedOver], object]
-"""Takes a connection, in any thread."""
+"""Takes over a connection, in any thread."""
 
 
 def wanted_readers(node: Node) -> int:
-    """Return how many readers a node is to have: none where there would be nothing for them to answer.
+    """Return the number of readers for a node: 0 if readers could answer nothing.
 
-    Calls that are limited must be counted in one place, and a fork writes what it fetches; no chain becomes a fork.
+    Rate-limited calls must be counted in one place, and a fork writes the data that it fetches; no chain becomes a fork.
     """
     settings = node.settings
     answers = Chain.C.is_here and not settings.requests_per_second and node.evm_chain.fork is None
@@ -42,12 +42,12 @@ def wanted_readers(node: Node) -> int:
 
 
 class Readers:
-    """The readers beside this process.
+    """The readers of this process.
 
     Args:
-        chain: What they read. Its memory tells of what happens on the page from now on.
-        sockets: Those of each, bound to the port. They stay open here, so that no connection is refused while a
-            reader is started again.
+        chain: The chain to read; its memory publishes changes on the page from now on.
+        sockets: The sockets of each reader, bound to the port. They stay open here, so that no connection is refused
+            while a reader is started again.
     """
 
     def __init__(self, chain: EvmChain, sockets: Sequence[Sequence[socket.socket]]) -> None:
@@ -57,31 +57,33 @@ class Readers:
         chain.memory.blocks.before_move = self._page.tell_head
         chain.memory.on_change = self._page.tell_change
         chain.memory.pool.on_change = self._page.tell_pool
-        with suppress(blocks.NoGenesis):  # told when it is there
+        with suppress(blocks.NoGenesis):  # published as soon as it exists
             blocks.catch_up(chain)
         head = chain.memory.blocks.head
-        if head is not None and self._page.height != head.number:  # this process was there already
+        if (
+            head is not None and self._page.height != head.number
+        ):  # this process was at the head already
             self._page.tell_head(head.number)
 
     def start(self, adopt: Adopt) -> None:
-        """Start them; connections that they hand over are given to `adopt`."""
+        """Start the readers; connections that they hand over are passed to `adopt`."""
         for one in self._readers:
             one.start(adopt)
 
     def stop(self) -> None:
-        """End them, and let go of the port."""
+        """End the readers, and release the port."""
         self._ending.set()
         for one in self._readers:
             one.tell_to_end()
 
     def join(self) -> None:
-        """Wait until they have ended."""
+        """Wait until all readers have ended."""
         for one in self._readers:
             one.join()
 
 
 class _Reader:
-    """One of them, and the thread that has to do with it."""
+    """One reader, and the thread that manages it."""
 
     def __init__(
         self, listening: Sequence[socket.socket], page: HeadPage, ending: threading.Event
@@ -91,7 +93,7 @@ class _Reader:
         self._ending = ending
         self._line: socket.socket | None = None
         self._lock = threading.Lock()
-        """Held by whoever opens the line or closes it."""
+        """Held while the socket to the reader is opened or closed."""
         self._thread: threading.Thread | None = None
 
     def start(self, adopt: Adopt) -> None:
@@ -103,7 +105,7 @@ class _Reader:
             for one in self._listening:
                 one.close()
             if self._line is not None:
-                with suppress(OSError):  # it has died just now
+                with suppress(OSError):  # the reader may just have died
                     self._line.shutdown(socket.SHUT_RDWR)
 
     def join(self) -> None:
@@ -117,18 +119,18 @@ class _Reader:
             ended = self._live(adopt)
             lived = time.monotonic() - began
             pause = PAUSE if lived > _LIVED else min(2 * pause, LONGEST_PAUSE)
-            # Whoever ends all processes of a node at once may reach a reader first.
+            # A shutdown of all processes of a node may reach a reader before this process.
             if self._ending.wait(pause):
                 return
             _log.warning("a reader %s; it is started again", ended)
 
     def _live(self, adopt: Adopt) -> str:
-        """Start the process, and take over connections until it has ended; return how that was, in words."""
+        """Start the process, and take over connections until it has ended; return a description of its end."""
         try:
             process = self._begin()
         except (
             OSError
-        ) as error:  # no memory or no descriptor: its socket is open, and clients wait there
+        ) as error:  # no memory or descriptor: its listening socket is open, and clients wait there
             return f"could not be started: {error}"
         if process is None:
             return "was not started"
@@ -136,7 +138,7 @@ class _Reader:
         return f"has ended ({_end_of(process)})"
 
     def _begin(self) -> subprocess.Popen[bytes] | None:
-        """Start the process; None where all is ending.
+        """Start the process; return None during a shutdown.
 
         Raises:
             OSError: It cannot be started now.
@@ -171,7 +173,7 @@ class _Reader:
 
 
 def _end_of(process: subprocess.Popen[bytes]) -> int:
-    """Return how a process has ended whose line is closed."""
+    """Return the exit code of a process whose socket is closed."""
     try:
         return process.wait(_GRACE)
     except subprocess.TimeoutExpired:

@@ -1,7 +1,7 @@
-"""uvicorn's protocol in a reader: it answers what a reader may, and hands all other connections over.
+"""uvicorn's protocol in a reader: answers the requests that a reader may answer, and hands over other connections.
 
-A connection goes over while nothing on it is being answered, so no answer is lost or comes out of its turn: what
-arrives behind a request that is being answered waits, and its sender with it.
+A connection is only handed over while no request on it is being answered, so no answer is lost or out of order:
+data that arrive behind a request in progress wait, and the sender is throttled.
 """
 
 import asyncio
@@ -24,13 +24,13 @@ from nodeproject.processes.readers.head import ReaderHead
 from nodeproject.processes.readers.methods import only_reads
 
 LONGEST: Final = 16_384
-"""Bytes of a body that a reader waits for when its head has come alone, as many clients send them."""
+"""Maximum bytes of a body that a reader waits for if only the head has arrived, as many clients send them separately."""
 REST_SECONDS: Final = 1.0
-"""So long it waits; the writer knows what to do with a client that is slower."""
+"""Seconds that it waits; the writer handles slower clients."""
 _DRAIN_SECONDS: Final = 0.001
-"""Between the first looks whether an answer is on its way, whose connection goes over; then twice as long."""
+"""Seconds until the next check whether the last answer was sent before a handover; doubled for each further check."""
 _DIGITS: Final = 18
-"""Of a length that is looked at."""
+"""Maximum digits of a content length."""
 _HEADS: Final = 4096
 _END: Final = b"\r\n\r\n"
 
@@ -38,7 +38,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 class ReadingProtocol(DirectProtocol):
-    """A connection of a reader. What it needs is set by a subclass (`application`)."""
+    """A connection of a reader. A subclass sets its dependencies (`application`)."""
 
     dispatcher: ClassVar[Dispatcher]
     reader_head: ClassVar[ReaderHead]
@@ -48,7 +48,7 @@ class ReadingProtocol(DirectProtocol):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._begun_request = b""
-        """A request of which the rest has not come."""
+        """The beginning of a request whose rest has not arrived."""
         self._rest_timer: asyncio.TimerHandle | None = None
         self._waits_for_head = False
 
@@ -67,7 +67,7 @@ class ReadingProtocol(DirectProtocol):
 
     @override
     def on_response_complete(self) -> None:
-        # What waits here is no request that the base class may parse: it may be the writer's.
+        # The base class must not parse the waiting data, which may be a request for the writer.
         waiting, self.flow.waiting = bytes(self.flow.waiting), b""
         super().on_response_complete()
         if waiting:
@@ -87,7 +87,7 @@ class ReadingProtocol(DirectProtocol):
         self._stop_rest_timer()
 
     def _go_on(self, can_answer: bool) -> None:  # noqa: FBT001  # `head.Then`
-        """Take up what waited for the head."""
+        """Process the data that waited for the head."""
         self._waits_for_head = False
         if self.transport.is_closing():
             return
@@ -97,7 +97,7 @@ class ReadingProtocol(DirectProtocol):
         except STOP:
             raise
         except BaseException:
-            # A native extension that panics raises no `Exception`; no client waits for an answer that does not come.
+            # A native extension that panics raises no `Exception`; do not let the client wait for an answer.
             _log.exception("a request that waited for the head could not be taken up")
             self.transport.abort()
 
@@ -114,7 +114,7 @@ class ReadingProtocol(DirectProtocol):
             self._hand_over(data)
 
     def _is_begun(self, data: bytes, end: int) -> bool:
-        """Return whether these are the first bytes of a request that may be a reader's."""
+        """Return whether the data are the beginning of a request that a reader may answer."""
         if end < 0:
             return len(data) < MAX_HEAD and data.startswith(b"POST ")
         length = self.lengths.read(data[:end])
@@ -148,14 +148,14 @@ class ReadingProtocol(DirectProtocol):
             self._rest_timer = None
 
     def _hand_over(self, data: bytes, pause: float = _DRAIN_SECONDS) -> None:
-        """Give the connection to the writer, once all that was answered on it is on its way."""
+        """Hand the connection over to the writer, once all its answers are sent."""
         if self.transport.is_closing():
             return
         if self.transport.get_write_buffer_size():
             self._let_wait(data)
             self.loop.call_later(pause, self._hand_over_waiting, 2 * pause)
             return
-        # A second descriptor of the socket: the transport closes its own, and tells the client nothing.
+        # A duplicate descriptor: the transport closes its own without affecting the client's connection.
         try:
             number = os.dup(self.transport.get_extra_info("socket").fileno())
         except OSError as error:
@@ -172,10 +172,10 @@ class ReadingProtocol(DirectProtocol):
 
 
 class BodyLengths:
-    """Reads in heads how long their bodies are. Clients repeat their heads: those are remembered.
+    """Parses request heads for the lengths of their bodies. Clients repeat their heads, so results are cached.
 
     Args:
-        paths: Where the requests are that are looked at.
+        paths: The paths of relevant requests.
     """
 
     def __init__(self, paths: Iterable[str]) -> None:
@@ -183,7 +183,7 @@ class BodyLengths:
         self.read = lru_cache(maxsize=_HEADS)(self._read)
 
     def _read(self, head: bytes) -> int | None:
-        """Read a head without its empty line; None for one that is not plain, or of a request for others."""
+        """Parse a head without its empty line; None for a head that is not plain, or a request for other paths."""
         line, *lines = head.split(b"\r\n")
         method, _, rest = line.partition(b" ")
         path, _, version = rest.partition(b" ")

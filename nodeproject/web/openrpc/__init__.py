@@ -1,7 +1,6 @@
 """The reference of the RPC methods: an OpenRPC document, and the page that shows it.
 
-What a method is called, takes and may fail with comes from the interfaces' own tables and the handlers'
-docstrings (`entries`). Written down here is what those do not say: the form of arguments (`arguments`) and of
-results (`results_…`, in terms of `schemas_…`), and an example of each (`examples.json`). `document` puts it
-together, `page` shows it.
+Names, parameters and errors of a method come from the interfaces' own tables and the handlers' docstrings
+(`entries`). This package adds the schemas of arguments (`arguments`) and of results (`results_…`, built from
+`schemas_…`), and an example of each method (`examples.json`). `document` combines them, `page` shows them.
 """

@@ -1,10 +1,10 @@
-"""The form of arguments: of the C-Chain's by who reads them, of the others' by their names.
+"""The schemas of arguments: for the C-Chain by the function that parses them, for other interfaces by name.
 
-At the C-Chain's door each form has a reader of its own. Methods by name mostly take texts whose mistakes the
-methods themselves put into words; there a name means the same wherever it occurs.
+In the C-Chain's interface each form of argument has its own parser. Methods with named params mostly take texts
+and report errors in them on their own; there an argument name has the same meaning wherever it occurs.
 
-Unspecified: what is described here is what a client should send. Readers take more than that, as those of the
-reference do: quantities as empty texts, other letter case, numbers with and without quotes.
+Unspecified: the schemas describe what clients should send. The parsers accept more than that, like those of the
+reference: empty texts as quantities, other letter case, numbers with and without quotes.
 """
 
 import inspect
@@ -170,7 +170,7 @@ BY_READER: Final[Mapping[Callable[[Any], Any], Schema]] = {
     ),
     forked.url: TEXT,
 }  # fmt: skip
-"""What a reader that serves several methods takes."""
+"""The schemas of arguments whose parser serves several methods."""
 
 BY_NAME: Final[Mapping[str, Schema]] = {
     "keys": array(BY_READER[params.storage_key]),
@@ -222,7 +222,7 @@ BY_NAME: Final[Mapping[str, Schema]] = {
     "chain": described(TEXT, "a chain's alias or ID"),
     "tags": described(array(TEXT), "of checks; without: all checks"),
 }
-"""What an argument of that name is where its reader says too little."""
+"""The schemas of arguments by name, where the parser does not determine them."""
 
 
 _USER: Final = ("username", "password")
@@ -257,18 +257,18 @@ NEEDED: Final[Mapping[str, Collection[str]]] = {
     "info.getBlockchainID": ("alias",),
     "info.isBootstrapped": ("chain",),
 }
-"""What a call has to say though its form does not require it: without, it is refused or about nothing."""
+"""Arguments that a method needs although its signature does not require them: without them, calls fail or are useless."""
 
 
 class Undocumented(Exception):
-    """Nothing says what form an argument or a result has, or there is no example of a method."""
+    """The schema of an argument or a result is missing, or a method has no example."""
 
 
 def schema_of(param: Param) -> Schema:
-    """Return the schema of a parameter, with its default where a client could send that.
+    """Return the schema of a parameter, with its default if a client could send that.
 
     Raises:
-        Undocumented: Neither its reader nor its name is known.
+        Undocumented: Neither its parser nor its name is known.
     """
     found = BY_READER.get(inspect.unwrap(param.parse)) or BY_NAME.get(param.name)
     if found is None and inspect.unwrap(param.parse) not in BY_READER:
@@ -279,7 +279,7 @@ def schema_of(param: Param) -> Schema:
 
 
 def default_of(param: Param) -> Any:
-    """Return the default of a parameter as JSON has it; None: there is none, or it means that nothing was given."""
+    """Return the default of a parameter as JSON; None if it has no default, or an empty one."""
     default = None if param.required else param.default
     if isinstance(default, bool):
         return default
@@ -289,5 +289,5 @@ def default_of(param: Param) -> Any:
 
 
 def _open(schema: Schema) -> Schema:
-    """Return a schema that can have members besides: draft 7 ignores those beside a reference."""
+    """Return a schema that can have further members, because draft 7 ignores those beside a reference."""
     return {"allOf": [schema]} if "$ref" in schema else schema

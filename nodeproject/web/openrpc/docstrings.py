@@ -1,8 +1,8 @@
-"""What the docstring of a handler says of its method: a summary, a description, and what goes wrong.
+"""Parses the docstring of a handler: the summary, the description and the errors of its method.
 
-The house's form (a test holds all methods to it): the first line is the method's name, or several names, a
-colon and the summary; then may come paragraphs, then `Raises:` with a line for each error. A handler whose
-errors are another one's says `Raises as` and the other's name.
+Docstrings of handlers have a fixed form, which a test verifies: the first line is the method's name, or several
+names, a colon and the summary; then optional paragraphs, and `Raises:` with a line for each error. A handler with
+the errors of another handler says `Raises as` and the other's name.
 """
 
 import inspect
@@ -23,24 +23,24 @@ class Failure(NamedTuple):
     """An error that a docstring names."""
 
     name: str
-    """Of its class; JsonRpcError stands for any code."""
+    """The name of its class; JsonRpcError for any code."""
     code: int | None
-    """As the text says, None where it says none."""
+    """The code in the text, None if it has none."""
     text: str
 
 
 class Told(NamedTuple):
-    """What a docstring says."""
+    """The content of a docstring."""
 
     summary: str
-    """A sentence, empty where there is none."""
+    """A sentence, or empty."""
     description: str
-    """Paragraphs, often none."""
+    """Paragraphs, often empty."""
     failures: tuple[Failure, ...]
 
 
 def read(handler: Callable[..., Any]) -> Told:
-    """Return what a handler's docstring says."""
+    """Return the content of a handler's docstring."""
     function = inspect.unwrap(handler)
     text = inspect.getdoc(handler) or ""
     sections = {one["title"]: one["text"] for one in _SECTION.finditer(f"{text}\n")}
@@ -54,12 +54,12 @@ def read(handler: Callable[..., Any]) -> Told:
 
 
 def _plain(paragraph: str) -> str:
-    """Return a paragraph without what is of use to who reads the code alone."""
+    """Return a paragraph without the parts that are only useful to readers of the code."""
     return _CITED.sub("", _AS.sub("", " ".join(paragraph.split())))
 
 
 def _sentence(text: str) -> str:
-    """Return a text that begins with a capital letter, unless a name does."""
+    """Return a text with a capital first letter, unless it begins with a name."""
     shown = _UNSPECIFIED.sub(lambda found: found["first"].upper(), text).strip()
     first = shown.partition(" ")[0]
     return shown if not first.islower() or "_" in first else shown[:1].upper() + shown[1:]
@@ -76,7 +76,7 @@ def _failures(section: str) -> Iterator[Failure]:
 
 
 def _elsewhere(function: Callable[..., Any], text: str) -> tuple[Failure, ...]:
-    """Return the errors of the handler that a docstring names: it is in the same module."""
+    """Return the errors of the handler that a docstring refers to, in the same module."""
     named = _AS.search(" ".join(text.split()))
     if named is None:
         return ()

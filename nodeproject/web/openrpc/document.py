@@ -1,7 +1,7 @@
 """The OpenRPC document: of one interface, which its `rpc.discover` returns, and of all of them together.
 
-Unspecified: tools of OpenRPC call the methods of a document at the address where they found it. So an interface
-tells of its own methods alone; the document of the whole node names the servers of each method besides.
+Unspecified: OpenRPC tools call the methods of a document at the address where they found the document. So an
+interface only lists its own methods; the document of the whole node also names the servers of each method.
 """
 
 import json
@@ -32,7 +32,7 @@ Json = dict[str, Any]
 
 
 class Server(NamedTuple):
-    """Where an interface is asked: a path of the node, since nobody here knows by which name it is called."""
+    """The address of an interface: a path of the node, because the node does not know its public host name."""
 
     name: str
     path: str
@@ -40,16 +40,16 @@ class Server(NamedTuple):
 
 
 class Interface:
-    """An RPC interface with its methods, one of which tells of them.
+    """An RPC interface with its methods, one of which returns their description.
 
     Args:
-        title: What people call it.
-        servers: Where it is asked, the usual place first.
-        registry: Its methods. The one that tells of them is added.
-        by_name: Whether params are objects; else arrays.
+        title: The displayed name.
+        servers: The addresses, the usual one first.
+        registry: The methods; `rpc.discover` is added to them.
+        by_name: Whether params are objects; otherwise they are arrays.
 
     Raises:
-        RegistrationError: The registry has such a method already.
+        RegistrationError: The registry already has an `rpc.discover`.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Interface:
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
-        """Its methods, but for `rpc.discover`, which OpenRPC's tools take for granted."""
+        """Its methods without `rpc.discover`, which OpenRPC tools take for granted."""
         described = (one for one in self.registry if one.name != DISCOVER)
         return tuple(entries_of(described, examples(), by_name=self.by_name))
 
@@ -93,8 +93,8 @@ def whole(interfaces: Iterable[Interface], base: str = "") -> bytes:
     """Return the document of all methods of a node as JSON; each method names its servers.
 
     Args:
-        interfaces: Those of the node.
-        base: The base path, which is put in front of the servers' paths.
+        interfaces: The interfaces of the node.
+        base: The base path, which is put before the servers' paths.
     """
     known = tuple(interfaces)
     methods = (
@@ -107,7 +107,7 @@ def whole(interfaces: Iterable[Interface], base: str = "") -> bytes:
 
 
 def servers_of(entry: Entry, interface: Interface) -> tuple[Server, ...]:
-    """Return where a method is asked: one that needs a WebSocket over that alone."""
+    """Return the servers of a method; for a method that needs a WebSocket only the WebSocket ones."""
     return tuple(one for one in interface.servers if one.is_socket or not entry.needs_socket)
 
 
@@ -127,7 +127,7 @@ def _document(title: str, servers: list[Json], methods: Iterable[Json]) -> Json:
 
 
 def _referred_to(methods: list[Json]) -> Json:
-    """Return those components that methods refer to, and those to which these refer."""
+    """Return the components that methods refer to, directly or through other components."""
     found: Json = {}
     waiting = list(_references(methods))
     while waiting:
@@ -162,7 +162,7 @@ def _method(entry: Entry) -> Json:
     }
     if entry.description:
         shown["description"] = entry.description
-    if entry.example.error is None:  # a pairing without a result is none
+    if entry.example.error is None:  # OpenRPC has no examples without a result
         shown["examples"] = [_example(entry)]
     return shown
 
@@ -176,7 +176,7 @@ def _parameter(argument: Argument) -> Json:
 
 
 def _errors(entry: Entry) -> list[Json]:
-    """Return a method's errors; each code stands once, as OpenRPC wants it."""
+    """Return a method's errors, with each code only once as OpenRPC requires."""
     texts: dict[int, list[str]] = {}
     for fault in entry.faults:
         texts.setdefault(fault.code, []).append(fault.text)

@@ -1,4 +1,4 @@
-"""One method as the reference has it: what its table, its docstring, the schemas and its example say together."""
+"""A method's entry in the reference, combined from its table, its docstring, the schemas and its example."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -23,11 +23,11 @@ RESULTS: Final[Mapping[str, Schema]] = {
     **results_development.RESULTS,
     **results_platform.RESULTS,
 }
-"""The form of each method's result."""
+"""The schema of each method's result."""
 
 _CODES: Final[Mapping[str, int]] = {one.__name__: code for one, code in evm_errors.CODES.items()}
 _INSIDE: Final = frozenset({"WouldBlock"})
-"""What handlers raise that no client hears of."""
+"""Exceptions of handlers that never reach a client."""
 
 
 class Argument(NamedTuple):
@@ -39,20 +39,20 @@ class Argument(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """An error that a method may answer with: its code, and when that is."""
+    """An error that a method may return: its code, and the condition."""
 
     code: int
     text: str
 
 
 class Example(NamedTuple):
-    """A call, and what was answered: a result, or of a method that always refuses an error object."""
+    """A call and its answer: a result, or an error object for a method that always fails."""
 
     params: Sequence[Any] | Mapping[str, Any]
     result: Any
     error: Mapping[str, Any] | None
     changes: bool
-    """Whether the node is another one after it: who tries it is told."""
+    """Whether the call changes the node, which the page mentions before it is tried."""
 
 
 class Entry(NamedTuple):
@@ -63,16 +63,16 @@ class Entry(NamedTuple):
     description: str
     arguments: tuple[Argument, ...]
     by_name: bool
-    """Whether params are an object; else an array."""
+    """Whether params are an object; otherwise they are an array."""
     result: Schema
     faults: tuple[Fault, ...]
     example: Example
     needs_socket: bool
-    """Whether it is answered over a WebSocket alone."""
+    """Whether the method is only available over a WebSocket."""
 
     @property
     def namespace(self) -> str:
-        """What its name begins with."""
+        """The first part of the method's name."""
         return self.name.partition("." if self.by_name else "_")[0]
 
 
@@ -82,7 +82,7 @@ def entries_of(
     """Yield the methods of a table in its order.
 
     Raises:
-        Undocumented: There is a method of which something is not said.
+        Undocumented: The documentation of a method is incomplete.
     """
     for method in methods:
         yield _entry(method, examples, by_name=by_name)
@@ -111,7 +111,7 @@ def _entry(method: Method, examples: Mapping[str, Mapping[str, Any]], *, by_name
 
 
 def _arguments(method: Method, *, by_name: bool) -> tuple[Argument, ...]:
-    """Return the parameters in their order; where that does not matter, those first that are required."""
+    """Return the parameters in their order; for named params the required ones first."""
     needed = NEEDED.get(method.name, ())
     found = [_argument(one, needed) for one in method.params]
     return tuple(sorted(found, key=lambda one: not one.required) if by_name else found)

@@ -1,7 +1,7 @@
 """The page of the reference: every method by interface and namespace, each with its example and a form to try it.
 
-It is made once, and readable without a script; the script filters, opens what a link names, and sends what is
-tried to the node that the page came from.
+The page is rendered once, and readable without a script. The script filters methods, opens the target of a link,
+and sends trial calls to the node that served the page.
 """
 
 import gzip
@@ -43,19 +43,19 @@ class ShownMethod(NamedTuple):
     result: SafeString
     faults: tuple[Fault, ...]
     path: str
-    """Where it is asked."""
+    """The path of its interface."""
     needs_socket: bool
     changes: bool
     request: str
-    """The example's call as JSON, as it stands between single quotes of a shell."""
+    """The example's call as JSON, escaped for single quotes of a shell."""
     params: str
-    """Its params, to begin with in the form."""
+    """The example's params, with which the form is filled."""
     answer: str
-    """What was answered: the result, or the error object."""
+    """The example's result or error object."""
 
 
 class Namespace(NamedTuple):
-    """Methods of an interface whose names begin alike."""
+    """Methods of an interface with a common prefix."""
 
     name: str
     methods: list[ShownMethod]
@@ -70,29 +70,29 @@ class ShownInterface(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What is sent again and again, also compressed."""
+    """A body that is sent repeatedly, also in compressed form."""
 
     body: bytes
     gzipped: bytes
 
     @classmethod
     def of(cls, body: bytes) -> "Kept":
-        """Compress something once for all."""
+        """Compress a body once for all requests."""
         return cls(body, gzip.compress(body, mtime=0))
 
 
 BASE: Final = "/@base@"
-"""A mark for the base path in the page and in the document, which are rendered once for all requests."""
+"""A placeholder for the base path in the page and the document, which are rendered once for all requests."""
 _VARIANTS: Final = 8
-"""Base paths for which the page and the document are kept."""
+"""Number of base paths for which the page and the document are cached."""
 
 
 class Reference:
-    """What tells of a node's methods: the page and the document, each made at its first use.
+    """The reference of a node's methods: the page and the document, each created at its first use.
 
     Args:
-        address: What the node's URLs begin with, where a browser does not know better.
-        interfaces: Gives those that there are.
+        address: The base of the node's URLs, used if the browser does not provide a better one.
+        interfaces: Returns the interfaces of the node.
     """
 
     def __init__(self, address: str, interfaces: Callable[[], Iterable[Interface]]) -> None:
@@ -119,7 +119,7 @@ class Reference:
         return whole(self._interfaces(), BASE)
 
     def facts(self) -> dict[str, Any]:
-        """Return what the page shows, by the names that its template has for it."""
+        """Return the content of the page, by the names in its template."""
         shown = [_interface(one) for one in self._interfaces()]
         return {
             "name": NAME,
@@ -141,7 +141,7 @@ def _interface(one: Interface) -> ShownInterface:
 
 
 def _namespaces(one: Interface, methods: list[ShownMethod]) -> Iterator[Namespace]:
-    """Yield the methods by namespace, in the order in which these begin in the table."""
+    """Yield the methods by namespace, in the order of the namespaces' first methods in the table."""
     spaces = list(dict.fromkeys(entry.namespace for entry in one.entries))
     placed = zip((spaces.index(entry.namespace) for entry in one.entries), methods, strict=True)
     ordered = sorted(placed, key=lambda pair: pair[0])

@@ -1,4 +1,4 @@
-"""The form of what methods answer that only a chain to develop against has."""
+"""The schemas of the results of methods that only a development chain has."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -34,7 +34,7 @@ _NULL_FOR: Final = """
     anvil_setLoggingEnabled anvil_impersonateAccount anvil_stopImpersonatingAccount
     anvil_autoImpersonateAccount anvil_impersonateSignature
 """
-"""What answers null, since it has nothing to say."""
+"""Methods that return null, because they have nothing to report."""
 
 _TRUE_FOR: Final = """
     hardhat_setBalance hardhat_addBalance hardhat_setNonce hardhat_setCode anvil_setStorageAt
@@ -45,7 +45,7 @@ _TRUE_FOR: Final = """
     hardhat_impersonateAccount hardhat_autoImpersonateAccount evm_unlockUnknownAccount
     personal_unlockAccount
 """
-"""What answers true, since the clients of Hardhat and Ganache look at it."""
+"""Methods that return true, because the clients of Hardhat and Ganache check it."""
 
 _BOOLEAN_FOR: Final = """
     anvil_getAutomine hardhat_getAutomine anvil_removeBlockTimestampInterval evm_revert

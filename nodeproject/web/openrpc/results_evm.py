@@ -1,4 +1,4 @@
-"""The form of what the C-Chain's methods answer, but for those that trace or are for development."""
+"""The schemas of the results of the C-Chain's methods, without tracing and development methods."""
 
 from collections.abc import Mapping
 from typing import Final

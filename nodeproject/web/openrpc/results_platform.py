@@ -1,6 +1,6 @@
-"""The form of what methods by name answer: `platform`, `keystore`, `avm`, `info` and `health`.
+"""The schemas of the results of methods with named params: `platform`, `keystore`, `avm`, `info` and `health`.
 
-Numbers are decimal texts, but for a few that clients expect plain.
+Numbers are decimal texts, except for a few that clients expect as JSON numbers.
 """
 
 from collections.abc import Mapping
@@ -97,7 +97,7 @@ _MEMBERS: Final = described(
 
 
 def _body(name: str) -> Schema:
-    """Return what is told as bytes, or with the encoding `json` as an object."""
+    """Return the schema of an object's bytes as text, or of the object itself with the encoding `json`."""
     return record({name: one_of(_HEX, OBJECT), "encoding": _ENCODING})
 
 

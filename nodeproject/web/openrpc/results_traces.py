@@ -1,4 +1,4 @@
-"""The form of what methods that trace answer: geth's, Parity's, Otterscan's and Erigon's."""
+"""The schemas of the results of tracing methods: geth's, Parity's, Otterscan's and Erigon's."""
 
 from collections.abc import Mapping
 from typing import Any, Final

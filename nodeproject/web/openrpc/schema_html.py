@@ -1,4 +1,4 @@
-"""A JSON Schema as people read it: a line, and below it the members of an object; names lead to their types."""
+"""A JSON Schema as HTML: a line, and below it the members of an object; names link to their types."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ def schema_html(schema: Schema) -> SafeString:
 
 
 def _line(schema: Schema) -> SafeString:
-    """Return what kind of value it is, in a few words."""
+    """Return a short description of the kind of value."""
     if "$ref" in schema:
         name = schema["$ref"].removeprefix(WHERE)
         return format_html('<a href="#{}">{}</a>', name, name)
@@ -75,12 +75,12 @@ def _default(value: Any) -> str:
 
 
 def _members(schema: Schema) -> SafeString:
-    """Return the members of the objects that a value is, or has as its elements."""
+    """Return the members of the objects that a value consists of or contains as elements."""
     return format_html_join("", "{}", ((_listed(one),) for one in _objects(schema)))
 
 
 def _objects(schema: Schema) -> Iterator[Schema]:
-    """Yield the objects with members of their own that are told of below a line."""
+    """Yield the objects whose members are listed below a line."""
     if schema.get("properties"):
         yield schema
         return
@@ -113,12 +113,12 @@ def _code(value: Any) -> SafeString:
 
 
 def paragraphs(text: str) -> SafeString:
-    """Return paragraphs of a description, what stands between backticks as code."""
+    """Return the paragraphs of a description, with text between backticks as code."""
     return format_html_join("", "<p>{}</p>", ((inline(one),) for one in text.split("\n\n") if one))
 
 
 def inline(text: str) -> SafeString:
-    """Return a sentence, what stands between backticks as code."""
+    """Return a sentence, with text between backticks as code."""
     parts = [
         format_html("<code>{}</code>", one) if place % 2 else conditional_escape(one)
         for place, one in enumerate(text.split("`"))

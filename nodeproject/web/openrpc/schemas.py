@@ -1,4 +1,4 @@
-"""How JSON Schemas are put together: objects, arrays, maps, and names for what occurs again and again."""
+"""Builders of JSON Schemas: objects, arrays, maps, and names for recurring schemas."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -16,37 +16,37 @@ NUMBER: Final[Schema] = {"type": "number"}
 COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
 OBJECT: Final[Schema] = {"type": "object"}
 NOTHING: Final[Schema] = {"type": "object", "additionalProperties": False}
-"""An object without members: what methods by name answer that have nothing to say."""
+"""An object without members: the result of methods with named params that have nothing to report."""
 ANYTHING: Final[Schema] = {}
 
 
 def ref(name: str) -> Schema:
-    """Return the schema of that name among the document's components."""
+    """Return a reference to the schema of that name among the document's components."""
     return {"$ref": WHERE + name}
 
 
 def array(of: Schema, **limits: int) -> Schema:
-    """Return an array of equal things."""
+    """Return the schema of an array of elements of one kind."""
     return {"type": "array", "items": of, **limits}
 
 
 def mapping(of: Schema) -> Schema:
-    """Return an object whose members, whatever their names, are equal things."""
+    """Return the schema of an object with members of any name and of one kind."""
     return {"type": "object", "additionalProperties": of}
 
 
 def nullable(schema: Schema) -> Schema:
-    """Return the same, or null."""
+    """Return a schema that also allows null."""
     return one_of(schema, NULL)
 
 
 def one_of(*schemas: Schema) -> Schema:
-    """Return what fits one of several. It may fit more: an empty array is one of anything."""
+    """Return the schema of a value that fits one of several. It may fit more: an empty array fits any array."""
     return {"anyOf": list(schemas)}
 
 
 def record(required: Mapping[str, Schema], optional: Mapping[str, Schema] | None = None) -> Schema:
-    """Return an object with these members and no others."""
+    """Return the schema of an object with these members and no others."""
     return {
         "type": "object",
         "properties": {**required, **(optional or {})},
@@ -56,22 +56,22 @@ def record(required: Mapping[str, Schema], optional: Mapping[str, Schema] | None
 
 
 def options(**members: Schema) -> Schema:
-    """Return an object that somebody sends: each of its members may be left out, others are ignored."""
+    """Return the schema of an object sent by a client: each member may be missing, unknown ones are ignored."""
     return {"type": "object", "properties": members}
 
 
 def pattern(expression: str, description: str) -> Schema:
-    """Return a text of one form."""
+    """Return the schema of a text that matches an expression."""
     return {"type": "string", "pattern": expression, "description": description}
 
 
 def words(*allowed: str) -> Schema:
-    """Return a text that is one of a few."""
+    """Return the schema of a text that is one of a few."""
     return {"type": "string", "enum": list(allowed)}
 
 
 def described(schema: Schema, description: str) -> Schema:
-    """Return the same with a description; beside a reference, which has no neighbours in draft 7, around it."""
+    """Return a schema with a description; a reference is wrapped, because draft 7 allows nothing beside it."""
     if "$ref" in schema:
         return {"allOf": [schema], "description": description}
     return {**schema, "description": description}

@@ -1,4 +1,4 @@
-"""What occurs again and again at the C-Chain's door: quantities, blocks, transactions, logs, traces."""
+"""Recurring schemas of the C-Chain's interface: quantities, blocks, transactions, logs, traces."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -38,7 +38,7 @@ _HEADER: Final[Mapping[str, Schema]] = {
     "difficulty": QUANTITY, "number": QUANTITY, "gasLimit": QUANTITY, "gasUsed": QUANTITY,
     "timestamp": QUANTITY, "extraData": DATA, "mixHash": HASH, "nonce": nullable(DATA),
 }  # fmt: skip
-"""hash, miner and nonce are null in the pending block alone."""
+"""hash, miner and nonce are null only in the pending block."""
 
 _SINCE_FORKS: Final[Mapping[str, Schema]] = {
     "baseFeePerGas": QUANTITY, "withdrawalsRoot": HASH, "blobGasUsed": QUANTITY,
@@ -153,7 +153,7 @@ BLOCK_OVERRIDES: Final[Mapping[str, Schema]] = {
     "number": QUANTITY, "time": QUANTITY, "gasLimit": QUANTITY, "feeRecipient": ADDRESS,
     "prevRandao": HASH, "baseFeePerGas": QUANTITY, "blobBaseFee": QUANTITY, "difficulty": QUANTITY,
 }  # fmt: skip
-"""What calls can override of a block."""
+"""The fields of a block that calls can override."""
 
 _SLOTS: Final = mapping(WORD)
 
