@@ -1,4 +1,4 @@
-"""Django's settings that both profiles share."""
+"""Django settings that both profiles share."""
 
 import contextlib
 import os
@@ -20,9 +20,9 @@ ASGI_APPLICATION = "nodeproject.asgi.application"
 
 
 def _secret_key(path: Path) -> str:
-    """Return the key of this data directory, made at first use and readable by its owner only."""
+    """Return the key of this data directory, created at first use and readable by its owner only."""
     if not path.exists():
-        # Whole or not at all: a file that a kill left empty would stop the node for ever.
+        # Written atomically: an empty file after a crash would prevent every later start.
         descriptor, temporary = tempfile.mkstemp(dir=path.parent)
         with os.fdopen(descriptor, "w") as file:
             file.write(get_random_secret_key())
@@ -32,7 +32,7 @@ def _secret_key(path: Path) -> str:
     return path.read_text().strip()
 
 
-# Keys, passwords and the database are for the node's own user, whichever command makes them.
+# Keys, passwords and the database are for the node's own user, whichever command creates them.
 os.umask(0o077)
 try:
     NODE.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -46,11 +46,11 @@ except OSError as error:
     ) from error
 
 DEBUG = False
-ALLOWED_HOSTS = ["*"]  # NODE_ALLOWED_HOSTS is for the gate: before Django, for all paths alike
+ALLOWED_HOSTS = ["*"]  # the gate applies NODE_ALLOWED_HOSTS before Django, to all paths
 APPEND_SLASH = False  # a redirect would drop the body of a POST
 
 _NINJA = Path(str(distribution("django-ninja").locate_file("ninja")))
-"""Its page of documented paths, which is all that is wanted of it as an app; an app is loaded by every process."""
+"""The location of ninja's OpenAPI page. Ninja is not an installed app, because every process would load it."""
 
 INSTALLED_APPS = [
     "nodeproject.apps.DaphneConfig",
@@ -89,7 +89,7 @@ MIDDLEWARE = [
 PROMETHEUS_METRIC_NAMESPACE = "svc"
 
 METRICS_DIRECTORY: Path | None = None
-"""Where the processes of this machine write down what they count, if the node has several."""
+"""The directory in which the processes of this machine share their metrics, if the node has several."""
 
 TEMPLATES: list[dict[str, Any]] = [
     {
@@ -124,7 +124,7 @@ LOGIN_FAILURES = {
     "LOCATION": "logins",
     "OPTIONS": {"MAX_ENTRIES": 20_000},
 }
-"""The cache in which each web process counts failed logins; two entries for who is locked."""
+"""The cache in which each web process counts failed logins; two entries for each client."""
 
 STATIC_URL = "/static/"
 STORAGES = {
@@ -141,8 +141,8 @@ SESSION_COOKIE_SAMESITE = "Lax"
 if NODE.admin_https:
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    # To redirect people to HTTPS and to have browsers remember it is for the proxy, which has the
-    # certificate: clients of RPC in front of it are no browsers, and may be on plain HTTP inside.
+    # The proxy, which has the certificate, redirects browsers to HTTPS and sends HSTS: RPC clients
+    # behind the proxy are not browsers, and may use plain HTTP internally.
     SILENCED_SYSTEM_CHECKS = ["security.W004", "security.W008"]
 
 LOGGING: dict[str, Any] = {
@@ -163,13 +163,13 @@ LOGGING: dict[str, Any] = {
         }
     },
     "root": {"handlers": ["console"], "level": NODE.logged_level},
-    # One line a task or a tick would drown what an operator looks for.
+    # A line for each task or tick would hide the messages that matter to an operator.
     "loggers": {
         name: {"level": "WARNING"} for name in ("celery", "django_celery_beat", "kombu", "uvicorn")
     }
-    # It would log paths of URLs, which hold the keys of those who sell access to chains.
+    # It would log the paths of URLs, which contain the API keys of RPC providers.
     | {"urllib3": {"level": "ERROR"}}
-    # Who asks for what is not there, or under another host's name, has the answer; it is no error
-    # of this node and deserves no trace.
+    # Requests for unknown paths or with another host's name get an error response; they are not
+    # errors of this node and need no traceback.
     | {"django.request": {"level": "ERROR"}, "django.security": {"level": "CRITICAL"}},
 }

@@ -15,17 +15,17 @@ CELERY_TIMEZONE = "UTC"
 CELERY_ENABLE_UTC = True
 CELERY_BEAT_SCHEDULER = "nodeproject.processes.beat:DatabaseScheduler"
 
-# The tasks look at NODE_MINING themselves: beat keeps its schedule in the database, where an entry
-# would outlive a change of the setting.
+# The tasks check NODE_MINING themselves: beat keeps its schedule in the database, where an entry
+# would survive a change of the setting.
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "cchain-tick": {
         "task": "cchain_app.tick",
         "schedule": NODE.block_interval if NODE.mining == "interval" else 1.0,
-        # A tick that no worker took in time has nothing to say: without this, an hour without a
-        # worker would end in thousands of blocks at once. (Each scheduler reads a name of its own.)
+        # A tick that no worker took in time is useless: without expiry, an hour without a worker
+        # would be followed by a burst of thousands of blocks. (Each scheduler has its own option name.)
         "options": {"expires": 1.0, "expire_seconds": 1},
     },
-    # Stakers begin and end by the clock, whether or not anybody issues a transaction.
+    # Staking periods begin and end by the clock, even without new transactions.
     "platform-tick": {
         "task": "platform_app.tick",
         "schedule": 1.0,
@@ -38,13 +38,13 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "options": {"expires": 2.0, "expire_seconds": 2},
     },
     "network-prune-peers": {"task": "network_app.prune_peers", "schedule": 3600.0},
-    # By the clock and not at each block: blocks do not wait for it, and it writes those of a second at once.
+    # By the clock instead of per block: blocks do not wait for it, and it writes a second's blocks together.
     "cchain-index-calls": {
         "task": "cchain_app.index_calls",
         "schedule": 1.0,
         "options": {"expires": 1.0, "expire_seconds": 1},
     },
-    # Likewise. It is no task of the chain's: who makes the blocks in production does not do it.
+    # Likewise. It is not a task of the chain: the producer process of the production profile does not run it.
     "explorer-index-tokens": {
         "task": "explorer_app.index_tokens",
         "schedule": 1.0,
@@ -56,7 +56,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "options": {"expires": 2.0, "expire_seconds": 2},
     },
     "health-prune-history": {"task": "health_app.prune_history", "schedule": 3600.0},
-    # Asked for with each submission; this finds what a process that ended has left, and what no broker took.
+    # Also sent with each submission; this entry finds jobs left by a dead process or never sent by the broker.
     "explorer-verify": {
         "task": "explorer_app.verify",
         "schedule": 2.0,

@@ -1,4 +1,4 @@
-"""The database of a profile, with the manners that chain data needs."""
+"""The database entry of a profile, with the options that chain data need."""
 
 import re
 import sys
@@ -20,7 +20,7 @@ def database(node: NodeSettings) -> dict[str, Any]:
     """Return the entry of DATABASES for these settings: SQLite or PostgreSQL.
 
     Raises:
-        BadSetting: NODE_DATABASE_URL cannot be read, or has a parameter that would have no effect.
+        BadSetting: NODE_DATABASE_URL cannot be parsed, or has a parameter that would have no effect.
     """
     url = node.database_url
     if not url:
@@ -38,10 +38,10 @@ def is_postgresql(url: str) -> bool:
 
 
 def _bad_url(reason: str = "") -> BadSetting:
-    """Return the refusal. It never repeats the URL, which may hold a password.
+    """Return the error for an invalid URL. It never repeats the URL, which may contain a password.
 
     Args:
-        reason: The fault, if it can be described without a part of the URL that may be secret.
+        reason: The problem, if it can be described without a part of the URL that may be secret.
     """
     detail = f": {reason}" if reason else ""
     return BadSetting(
@@ -66,11 +66,11 @@ def sqlite(path: Path, node: NodeSettings) -> dict[str, Any]:
 
 
 _LOG_PAGES: Final = 16_000
-"""Pages of the log after which who commits writes them to the file: a serving node does so before (`chaindb.checkpoints`)."""
+"""Pages of the log at which a commit triggers a checkpoint; a serving node does it earlier (`chaindb.checkpoints`)."""
 _DIRTY_PAGES: Final = 4_000
-"""Pages that a transaction changes before any of them is written."""
+"""Pages that a transaction may change before any of them is written."""
 _CACHED_PAGES: Final = 500
-"""Pages that a connection keeps besides: of the log, since the file's are mapped. Others' commits make them useless."""
+"""Pages in a connection's cache: only those of the log, as the file is mapped. Other connections' commits invalidate them."""
 
 
 def _with_manners(entry: dict[str, Any], node: NodeSettings) -> dict[str, Any]:
@@ -83,10 +83,10 @@ def _with_manners(entry: dict[str, Any], node: NodeSettings) -> dict[str, Any]:
         "PRAGMA temp_store=MEMORY",
         f"PRAGMA wal_autocheckpoint={_LOG_PAGES}",
     )
-    # Opening a file anew for each request would cost more than what most requests ask of it.
+    # Opening the file again for each request would cost more than most requests need.
     entry["CONN_MAX_AGE"] = None
-    # IMMEDIATE: a transaction that will write waits for the lock at its start. Taking it later
-    # fails at once when another one has written meanwhile, whatever the time-out.
+    # IMMEDIATE: a transaction that will write waits for the lock at its start. Taking the lock later
+    # fails immediately if another transaction has written in the meantime, whatever the timeout.
     entry["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
         "timeout": BUSY_SECONDS,
@@ -96,7 +96,7 @@ def _with_manners(entry: dict[str, Any], node: NodeSettings) -> dict[str, Any]:
 
 
 def _postgresql(url: str, node: NodeSettings) -> dict[str, Any]:
-    from chaindb.postgresql.session import Connection  # SQLite needs no driver of PostgreSQL
+    from chaindb.postgresql.session import Connection  # SQLite needs no PostgreSQL driver
     from chaindb.servers import SILENCE
 
     parameters = _libpq_parameters(url)
@@ -109,8 +109,8 @@ def _postgresql(url: str, node: NodeSettings) -> dict[str, Any]:
         "PORT": parameters.pop("port", ""),
     }
     # A pool, because persistent connections of many threads exhaust the server's connections. The
-    # pool gives up soon and tries to connect only while a thread waits: `chaindb.servers` finds out
-    # whether the pool is busy or the server is away, and its time comes on top.
+    # pool gives up soon and only tries to connect while a thread waits: `chaindb.servers` finds out
+    # whether the pool is busy or the server is unavailable, which takes additional time.
     pool = {
         "min_size": 1,
         "max_size": node.database_pool,
@@ -118,13 +118,13 @@ def _postgresql(url: str, node: NodeSettings) -> dict[str, Any]:
         "reconnect_timeout": 1,
         "connection_class": Connection,
     }
-    # The backend checks a pooled connection unless it has just answered.
+    # The backend checks a pooled connection unless the connection was used recently.
     entry["OPTIONS"] = {
         "pool": pool,
-        # Only statements that ask for it are prepared (`chaindb.postgresql.base`), none for being frequent.
+        # Only statements that request it are prepared (`chaindb.postgresql.base`), regardless of their frequency.
         "prepare_threshold": sys.maxsize,
         "connect_timeout": 2,
-        # The client drops a connection whose server is gone; `chaindb.postgresql.session` has the server's side.
+        # The client drops connections of a dead server; `chaindb.postgresql.session` sets the server's side.
         "keepalives_idle": 5,
         "keepalives_interval": 2,
         "keepalives_count": 3,
@@ -135,10 +135,10 @@ def _postgresql(url: str, node: NodeSettings) -> dict[str, Any]:
 
 
 def _libpq_parameters(url: str) -> dict[str, Any]:
-    """Return the connection parameters of a URL, by libpq's names and as libpq reads them.
+    """Return the connection parameters of a URL, by libpq's names and as parsed by libpq.
 
     Raises:
-        BadSetting: libpq cannot read it, or it has a parameter that the node cannot honour.
+        BadSetting: libpq cannot parse the URL, or it has a parameter that the node cannot honour.
     """
     import psycopg  # as above
     from psycopg.conninfo import conninfo_to_dict

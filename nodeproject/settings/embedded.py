@@ -1,4 +1,4 @@
-"""The embedded profile: one process that writes, SQLite, broker and channel layer in memory."""
+"""The embedded profile: one process that writes, SQLite, and in-memory broker and channel layer."""
 
 from typing import Any
 
@@ -16,15 +16,15 @@ _MEMORY = "nodeproject.web.memory_cache.MemoryCache"
 CACHES: dict[str, dict[str, Any]] = {
     "default": {
         "BACKEND": _MEMORY,
-        # Two of each user of the keystore: whoever guesses must not get a lock dropped by filling
-        # this cache. The others are few, but for limits by address.
+        # Two for each user of the keystore: a client that guesses passwords must not remove a lock by
+        # filling this cache. There are few other entries, apart from limits by address.
         "OPTIONS": {"MAX_ENTRIES": 2 * NODE.keystore_users + 10_000},
     },
     "filters": {
         "BACKEND": _MEMORY,
         "LOCATION": "filters",
-        # This cache drops a part of its entries when it is full; those that are too many are
-        # dropped by their owners' index before, but for what threads add at the same time.
+        # This cache drops some of its entries when it is full; the index of filters by owner removes excess
+        # ones earlier, except those that threads add concurrently.
         "OPTIONS": {"MAX_ENTRIES": NODE.filters + 1000},
     },
     "logins": LOGIN_FAILURES,

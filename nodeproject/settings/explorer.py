@@ -8,7 +8,7 @@ from nodeproject.settings.pool import PoolSettings
 
 @dataclass(frozen=True, slots=True)
 class ExplorerSettings(PoolSettings):
-    """What an operator can set of verifications, with its defaults: a part of `NodeSettings`."""
+    """The operator's settings of verifications, with their defaults: a part of `NodeSettings`."""
 
     faucet: int = flag(
         10,

@@ -1,4 +1,4 @@
-"""How a `NODE_…` variable becomes a value: one typed field, one line in the documented table."""
+"""Declaration and parsing of `NODE_…` variables: one typed field is one row in the documented table."""
 
 import math
 import os
@@ -27,35 +27,35 @@ OTHERS: Final = frozenset(
         "NODE_NAME",
     }
 )  # fmt: skip
-"""Variables of other programs that begin like ours."""
+"""Variables of other programs with the same prefix."""
 
 _LINK: Final = re.compile(
     r"\w+_SERVICE_(?:HOST|PORT(?:_\w+)?)|\w+_PORT_[0-9]+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?"
 )
 """Names of variables that Kubernetes sets for each service of a namespace, besides `_PORT`."""
 _LINK_VALUE: Final = re.compile(r"(?:tcp|udp|sctp)://\S+:[0-9]+")
-"""Values that Kubernetes gives `_PORT`."""
+"""Values that Kubernetes gives to `_PORT` variables."""
 
 T = TypeVar("T")
 
 
 class Form(NamedTuple):
-    """How a text has to be written."""
+    """The required format of a text."""
 
     words: str
-    """What it is, with an article."""
+    """Its description, with an article."""
     read: Callable[[Any], object]
-    """Raises ValueError for what is none."""
+    """Raises ValueError if the text does not have this format."""
 
 
 class FormError(ValueError):
-    """A text is not of its form. The message says why, and repeats nothing of the text that may be secret."""
+    """A text does not have its format. The message says why, and repeats no part of the text that may be secret."""
 
 
 class BadSetting(SystemExit):
-    """A variable of the environment cannot be read as what it should be.
+    """An environment variable has an invalid value.
 
-    No process of the node can go on with that: it ends with the message, and without a trace.
+    No process of the node can continue with that: it ends with the message, without a traceback.
     """
 
 
@@ -74,20 +74,20 @@ def flag(
 ) -> T:
     """Declare a setting with its default and the sentence that documents it.
 
-    The start command has a flag for it by its name: `http_port` is `--http-port` (`options`).
+    The start command has a flag with the setting's name: `http_port` is `--http-port` (`options`).
 
     Args:
-        default: Where the environment says nothing.
+        default: The value if the environment has none.
         meaning: The sentence.
-        choices: What it may be.
-        least: The smallest number that it may be.
-        most: The largest.
-        form: How the text, or each part of it, has to be written.
-        secret: Whether its value is never shown: it may hold a key.
-        options: Further names of its flag, such as `-p`. Given, even empty, the flag is one of those
-            that the start command's help names first.
-        constants: Flags without a value, and the text that each of them stands for.
-        implies: Other settings by name, and the texts that they have where this one's flag is given.
+        choices: The allowed values.
+        least: The minimum of a number.
+        most: The maximum of a number.
+        form: The required format of the text, or of each part of it.
+        secret: Whether the value is never shown because it may contain a key.
+        options: Further names of the flag, such as `-p`. If given, even empty, the flag is among those that
+            the start command's help lists first.
+        constants: Flags without a value, each with the text that it sets.
+        implies: Other settings by name, with the texts that they get if this setting's flag is given.
     """
     limits = {"choices": choices, "least": least, "most": most, "form": form, "secret": secret}
     names = {"options": options, "constants": constants or {}, "implies": implies or {}}
@@ -98,9 +98,9 @@ def flag(
 
 
 def read(cls: type[T], environ: Mapping[str, str] = os.environ) -> T:
-    """Make a settings object from the environment.
+    """Create a settings object from the environment.
 
-    Names that are not declared are left to `unknown`. Service links have no effect (`is_service_link`).
+    Undeclared names are left to `unknown`. Service links have no effect (`is_service_link`).
 
     Raises:
         BadSetting: A value does not fit its type or choices.
@@ -119,13 +119,13 @@ def read(cls: type[T], environ: Mapping[str, str] = os.environ) -> T:
 
 
 def declared_in(cls: type[T]) -> "list[tuple[Field[Any], object]]":
-    """Return each setting with its type, in the order in which they are declared."""
+    """Return each setting with its type, in the order of declaration."""
     types = get_type_hints(cls)
     return [(one, types[one.name]) for one in fields(cls)]  # type: ignore[arg-type]  # T is a dataclass by convention
 
 
 def variable(declared: "Field[Any]") -> str:
-    """Return the variable of the environment that has a setting."""
+    """Return the environment variable of a setting."""
     return PREFIX + declared.name.upper()
 
 
@@ -146,9 +146,9 @@ def linked(cls: type[T], environ: Mapping[str, str] = os.environ) -> list[str]:
 
 
 def unknown(cls: type[T], environ: Mapping[str, str] = os.environ) -> dict[str, str | None]:
-    """Return the variables that look like settings and are none, each with the one that was meant.
+    """Return the variables that look like settings but are not, each with the setting that was probably meant.
 
-    None stands where no name is near. Variables of other programs, and service links, are left out.
+    The value is None if no name is similar. Variables of other programs and service links are omitted.
     """
     known = [PREFIX + declared.name.upper() for declared in fields(cls)]  # type: ignore[arg-type]  # as above
     strange = sorted(
@@ -162,7 +162,7 @@ def unknown(cls: type[T], environ: Mapping[str, str] = os.environ) -> dict[str, 
 
 
 def table(cls: type[T]) -> Iterator[tuple[str, str, str]]:
-    """Yield (variable, default, meaning) of every setting, for documents and tests."""
+    """Yield (variable, default, meaning) of every setting, for documentation and tests."""
     for declared in fields(cls):  # type: ignore[arg-type]  # as above
         yield variable(declared), _default(declared), declared.metadata["meaning"]
 
@@ -175,15 +175,15 @@ def _default(declared: "Field[Any]") -> str:
 
 
 def value_of(text: str, wanted: object, declared: "Field[Any]") -> object:
-    """Return the value that a text means.
+    """Return the value of a setting's text.
 
     Args:
-        text: As it stands in the environment.
+        text: The text in the environment.
         wanted: The setting's type.
         declared: The setting.
 
     Raises:
-        ValueError: It means none that the setting may have; the message is what it must be.
+        ValueError: The text is not a valid value; the message describes the valid ones.
     """
     limits = declared.metadata
     try:
@@ -198,7 +198,7 @@ def _value(text: str, wanted: object, limits: Mapping[str, Any], default: object
     if limits["choices"]:
         return _among(value, limits["choices"])
     for part in value if isinstance(value, tuple) else (value,):
-        # An empty text is the default of settings that may be left out, and of no other.
+        # Only a setting whose default is an empty text may be empty.
         if limits["form"] is not None and (part or default):
             limits["form"].read(part)
     if isinstance(value, int | float):
@@ -207,7 +207,7 @@ def _value(text: str, wanted: object, limits: Mapping[str, Any], default: object
 
 
 def _among(value: object, choices: tuple[str, ...]) -> object:
-    """Return a choice, or of a list all that are chosen, in the order of the choices."""
+    """Return a choice, or all chosen elements of a list in the order of the choices."""
     if not isinstance(value, tuple):
         return _choice(str(value), choices)
     chosen = {_choice(one, choices) for one in value}
@@ -215,7 +215,7 @@ def _among(value: object, choices: tuple[str, ...]) -> object:
 
 
 def _choice(text: str, choices: tuple[str, ...]) -> str:
-    """Return the choice that a text means, in whatever case it is written."""
+    """Return the choice that a text names, ignoring case."""
     for choice in choices:
         if choice.casefold() == text.casefold():
             return choice
@@ -239,7 +239,7 @@ def _verify_within(value: float, least: float | None, most: float | None) -> Non
 
 
 def _allowed(wanted: object, limits: Mapping[str, Any]) -> str:
-    """Say what a setting may be, after "it must be"."""
+    """Describe the allowed values of a setting, to follow "it must be"."""
     if limits["choices"]:
         return f"one of {', '.join(limits['choices'])}"
     if limits["form"] is not None:

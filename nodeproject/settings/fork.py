@@ -1,4 +1,4 @@
-"""The settings of a local chain that goes on from a block of a remote one (docs/development.md)."""
+"""The settings of a local chain that forks a remote chain at one of its blocks (docs/development.md)."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from nodeproject.settings.forms import FORK_URL, HEADER, TRANSACTION_HASH, WHOLE
 
 @dataclass(frozen=True, slots=True)
 class ForkSettings:
-    """What an operator can set of a fork, with its defaults: a part of `NodeSettings`."""
+    """The operator's settings of a fork, with their defaults: a part of `NodeSettings`."""
 
     fork_url: tuple[str, ...] = flag(
         (),

@@ -1,4 +1,4 @@
-"""How the texts of settings have to be written that are more than a number or a choice."""
+"""The formats of settings that are more than a number or a choice."""
 
 import re
 from functools import partial

@@ -1,6 +1,6 @@
-"""The settings of this process: the only place where the node reads the environment.
+"""The settings of this process: the only module that reads the node's environment.
 
-Whoever imports this has decided on them: the start command's flags are in the environment by then (`cli`).
+Importing this module fixes the settings: the start command's flags must be in the environment by then (`cli`).
 """
 
 from dataclasses import replace
@@ -10,10 +10,10 @@ from nodeproject.settings.node import NodeSettings
 
 
 def with_platform(given: NodeSettings) -> NodeSettings:
-    """Return settings of a node that takes part in the P-Chain, as every node does.
+    """Verify that the settings include the P-Chain, in which every node takes part, and return them.
 
     Raises:
-        BadSetting: NODE_CHAINS leaves it out.
+        BadSetting: NODE_CHAINS does not include the P-Chain.
     """
     if "P" not in given.chains:
         raise BadSetting(
@@ -24,8 +24,8 @@ def with_platform(given: NodeSettings) -> NodeSettings:
 
 
 GIVEN = with_platform(read(NodeSettings))
-"""As the environment has it."""
+"""The settings of the environment."""
 NODE = replace(
     GIVEN, bootstrap=tuple(text for text in GIVEN.bootstrap if text not in GIVEN.own_bootstrap)
 )
-"""A node does not follow itself: one that is told to is like one that is told nothing."""
+"""The settings in use. A node does not follow itself, so its own addresses are removed from `bootstrap`."""

@@ -1,4 +1,4 @@
-"""The settings of how much history a node keeps beyond the chain itself (docs/operations.md says what is lost)."""
+"""The settings that limit how much history a node keeps besides the chain (docs/operations.md lists the losses)."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -7,12 +7,12 @@ from nodeproject.settings.flags import flag
 from nodeproject.settings.fork import ForkSettings
 
 FEWEST_STATES: Final = 128
-"""States that are always kept: calls that run find the head's, and who falls behind catches up."""
+"""States that are always kept: running calls need the head's, and processes that fall behind need time to catch up."""
 
 
 @dataclass(frozen=True, slots=True)
 class HistorySettings(ForkSettings):
-    """What an operator can set of history, with its defaults: a part of `NodeSettings`. All of it is kept unless said."""
+    """The operator's settings of history, with their defaults: a part of `NodeSettings`. By default all is kept."""
 
     history_state: int = flag(
         0,

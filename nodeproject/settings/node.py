@@ -1,6 +1,6 @@
-"""Every `NODE_…` variable, which are the start command's flags as well; `given` has what was said.
+"""Every `NODE_…` variable, which is also a flag of the start command; `given` has this process's values.
 
-The tables in docs/settings.md are made from this class (`manage.py node_settings`), and a test compares them.
+The tables in docs/settings.md are generated from this class (`manage.py node_settings`), and a test compares them.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _NETWORK = Form("an IP address or network", partial(ip_network, strict=False))
 
 @dataclass(frozen=True, slots=True)
 class NodeSettings(SnowSettings):
-    """What an operator can set, with its defaults."""
+    """The operator's settings, with their defaults."""
 
     profile: str = flag(
         "embedded",
@@ -370,7 +370,7 @@ class NodeSettings(SnowSettings):
 
     @property
     def logged_level(self) -> str:
-        """The lowest level that is logged, also where the node is to be quiet."""
+        """The lowest level that is logged, at least WARNING for a quiet node."""
         return "WARNING" if self.quiet and self.log_level in {"DEBUG", "INFO"} else self.log_level
 
     @property
@@ -380,28 +380,28 @@ class NodeSettings(SnowSettings):
 
     @property
     def indexes_calls(self) -> bool:
-        """Whether the calls inside of transactions are written as rows."""
+        """Whether the calls inside of transactions are stored as rows."""
         return self.trace_index == "on" or (
             self.trace_index == "local" and self.network_id == LOCAL
         )
 
     @property
     def indexes_tokens(self) -> bool:
-        """Whether transfers and holders of tokens are written as rows."""
+        """Whether transfers and holders of tokens are stored as rows."""
         return self.token_index == "on" or (  # noqa: S105  # the tokens are ERC-20's
             self.token_index == "local" and self.network_id == LOCAL  # noqa: S105  # likewise
         )
 
     @property
     def logs_transactions(self) -> bool:
-        """Whether the log tells of each transaction and call."""
+        """Whether each transaction and call is logged."""
         return self.log_transactions == "on" or (
             self.log_transactions == "local" and self.network_id == LOCAL
         )
 
     @property
     def has_built_in_network(self) -> bool:
-        """Whether the P-Chain's genesis comes with the node, validators included."""
+        """Whether the P-Chain's genesis is built in, validators included."""
         return (
             self.parameters == "avalanchego"
             and self.network_id == LOCAL
@@ -415,7 +415,7 @@ class NodeSettings(SnowSettings):
 
     @property
     def genesis_directory(self) -> Path:
-        """Where the genesis is kept that was fetched from the nodes this one follows."""
+        """The directory of the genesis that was fetched from the nodes this one follows."""
         return self.directory / "genesis"
 
     @property
@@ -435,21 +435,21 @@ class NodeSettings(SnowSettings):
 
     @property
     def requests_per_second(self) -> int:
-        """Calls a second and IP on the C-Chain's endpoints; 0 means no limit (specification 8)."""
+        """Calls per second and IP on the C-Chain's endpoints; 0 means no limit (specification 8)."""
         if self.rate_limit >= 0:
             return self.rate_limit
         return 40 if self.network_id in (1, 5) else 0
 
     @property
     def dials_private(self) -> bool:
-        """Whether private addresses that validators claim are dialled."""
+        """Whether the node connects to private addresses that validators claim."""
         if self.network_allow_private_ips == "auto":
             return self.network_id not in (1, 5)
         return self.network_allow_private_ips == "true"
 
     @property
     def own_bootstrap(self) -> tuple[str, ...]:
-        """Addresses among NODE_BOOTSTRAP at which peers find this node itself."""
+        """Addresses in NODE_BOOTSTRAP at which peers reach this node itself."""
         return tuple(text for text in self.bootstrap if self._is_own(text))
 
     def _is_own(self, text: str) -> bool:
@@ -466,7 +466,7 @@ class NodeSettings(SnowSettings):
 
 
 def _split(text: str) -> tuple[IPv4Address | IPv6Address | None, int | None]:
-    """Read IP or IP:PORT; None for what is not there, or is none."""
+    """Parse IP or IP:PORT; None for a missing or invalid part."""
     try:
         return ip_address(text), None
     except ValueError:

@@ -1,7 +1,7 @@
-"""The start command's flags, each made from a setting: its names, its help, and what it sets.
+"""The start command's flags, each generated from a setting: its names, its help, and its effect.
 
-A flag writes the variable that the environment would have had, so it wins over the environment, and processes
-that the node starts have it too.
+A flag sets the environment variable of its setting, so it overrides the environment, and processes that the node
+starts inherit it.
 """
 
 from argparse import SUPPRESS, Action, ArgumentParser, ArgumentTypeError, Namespace, _ArgumentGroup
@@ -15,7 +15,7 @@ from typing_extensions import override
 from nodeproject.settings.flags import declared_in, value_of, variable
 
 _DEST: Final = "setting_"
-"""What a flag's text is called among a command's options: they have names of Django's as well."""
+"""Prefix of the flags' names among a command's options, because Django has options of its own."""
 
 T = TypeVar("T")
 
@@ -30,18 +30,18 @@ class Contradiction(Exception):
 
 
 class Row(NamedTuple):
-    """A flag that has a name of its own, for documents."""
+    """A flag with a name of its own, for documentation."""
 
     options: tuple[str, ...]
-    """All its names; those that stand for a text with it."""
+    """All its names; a name for a fixed value includes that value."""
     variable: str
-    """What it sets."""
+    """The variable that it sets."""
     remarks: str
-    """What else it does."""
+    """Its further effects."""
 
 
 def add_options(parser: ArgumentParser, cls: type[T]) -> None:
-    """Give a command's parser a flag for each setting; they are read by `environment`."""
+    """Add a flag for each setting to a command's parser; `environment` evaluates them."""
     first = parser.add_argument_group("flags that are used often")
     rest = parser.add_argument_group("flags of all other settings")
     for declared, wanted in declared_in(cls):
@@ -50,10 +50,10 @@ def add_options(parser: ArgumentParser, cls: type[T]) -> None:
 
 
 def environment(cls: type[T], options: Namespace) -> dict[str, str]:
-    """Return the variables that the flags of a command line stand for.
+    """Return the variables that the flags of a command line set.
 
     Raises:
-        Contradiction: One flag implies what another one denies.
+        Contradiction: One flag implies a value that another flag contradicts.
     """
     given: dict[str, Any] = {
         declared.name: getattr(options, _DEST + declared.name, None)
@@ -82,7 +82,7 @@ def environment(cls: type[T], options: Namespace) -> dict[str, str]:
 
 
 def option_table(cls: type[T]) -> Iterator[Row]:
-    """Yield the flags that have another name than their setting, or do more than to set it."""
+    """Yield the flags that have another name than their setting, or further effects."""
     for declared, _ in declared_in(cls):
         limits = declared.metadata
         implied = [f"{_dashed(name)} {text}" for name, text in limits["implies"].items()]
@@ -94,7 +94,7 @@ def option_table(cls: type[T]) -> Iterator[Row]:
 
 
 def _names(declared: "Field[Any]") -> tuple[str, ...]:
-    """Return all names of a flag, its setting's last."""
+    """Return all names of a flag, its setting's name last."""
     return (*(declared.metadata["options"] or ()), _dashed(declared.name))
 
 
@@ -134,7 +134,7 @@ def _add(group: _ArgumentGroup, declared: "Field[Any]", wanted: object) -> None:
 
 
 def _text(wanted: object, declared: "Field[Any]", text: str) -> str:
-    """Return a flag's text as it was given, if its setting can have it."""
+    """Return a flag's text unchanged, after verifying that it is valid for its setting."""
     try:
         value_of(text, wanted, declared)
     except ValueError as error:
@@ -148,7 +148,7 @@ def _text(wanted: object, declared: "Field[Any]", text: str) -> str:
 
 
 class _Append(Action):
-    """Collects what a flag is given that may be there several times."""
+    """Collects the values of a flag that may occur several times."""
 
     @override
     def __call__(

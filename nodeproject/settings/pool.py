@@ -8,7 +8,7 @@ from nodeproject.settings.history import HistorySettings
 
 @dataclass(frozen=True, slots=True)
 class PoolSettings(HistorySettings):
-    """What an operator can set of the pool, with its defaults, most of which are geth's: a part of `NodeSettings`."""
+    """The operator's settings of the pool, with their defaults, most of which are geth's: a part of `NodeSettings`."""
 
     pool_account_slots: int = flag(16, "Executable transactions each account is granted.", least=1)
     pool_account_queue: int = flag(

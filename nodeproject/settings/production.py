@@ -1,4 +1,4 @@
-"""The production profile: PostgreSQL and Redis, processes that can be on several machines."""
+"""The production profile: PostgreSQL and Redis, with processes that can be on several machines."""
 
 from typing import Any
 
@@ -35,25 +35,27 @@ CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
     }
 }
 
-# A server that is away gets one line at each end of the outage (`chaindb.servers`), whoever it fails.
+# An unavailable server is logged once at each end of the outage (`chaindb.servers`), however many operations fail.
 LOGGING["filters"]["outages"] = {"()": "chaindb.outage_log.OutageFilter"}
 LOGGING["handlers"]["console"]["filters"].insert(0, "outages")
 LOGGING["loggers"]["psycopg.pool"] = {"level": "ERROR"}
 
 CELERY_BROKER_URL, CELERY_BROKER_USE_SSL = broker_of(NODE.redis_url)
-# Without emulated acknowledgements: kombu's keep a second book in Redis of what a worker has taken, and
-# writing that back when the connection is lost ends the worker. What was taken then is a tick or other
-# periodic work, which comes again by itself.
+# Without emulated acknowledgements: kombu would keep a second list in Redis of the messages that a worker has
+# taken, and restoring them when the connection is lost ends the worker. Messages lost at that moment are ticks
+# or other periodic work, which is sent again anyway.
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {
     "ack_emulation": False,
     "socket_timeout": 5,
     "socket_connect_timeout": 1,
-    # Between two attempts to connect: a try and a wait are shorter than the 3 s in which an outage is over.
-    # They do not grow (`nodeproject.processes.reconnecting`): one worker and one beat burden nobody.
+    # Waits between attempts to connect: an attempt and a wait take less than the 3 s after which an outage ends.
+    # The waits do not grow (`nodeproject.reconnecting`), because one worker and one beat cause little load.
     "interval_start": 0.5,
     "interval_step": 0,
     "interval_max": 0.5,
 }
-CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True  # those acknowledged late: none
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = (
+    True  # only late-acknowledged ones: none
+)
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # an outage may last
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True

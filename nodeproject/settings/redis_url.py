@@ -1,6 +1,6 @@
 """NODE_REDIS_URL: its syntax, and the same server and TLS options for Celery's broker.
 
-redis-py reads the URL itself, for the cache, the channel layer and the rate limit. Kombu has another form for
+redis-py parses the URL itself, for the cache, the channel layer and the rate limit. Kombu has another syntax for
 sockets, ignores `?db=`, and does not verify certificates by default.
 """
 
@@ -26,7 +26,7 @@ _CHOICES: Final = {
 
 
 class Broker(NamedTuple):
-    """How Celery finds the broker."""
+    """The broker's address and TLS options for Celery."""
 
     url: str
     tls: dict[str, Any] | None
@@ -71,7 +71,7 @@ def _socket(parts: SplitResult, number: int) -> str:
 
 
 def _quoted(user: str) -> str:
-    """Return a name and a password without the semicolons at which Kombu splits URLs."""
+    """Return a name and a password with quoted semicolons, at which Kombu would split the URL."""
     return ":".join(quote(unquote(part), safe="") for part in user.split(":", 1))
 
 
@@ -101,7 +101,7 @@ def _number(text: str) -> int:
 
 
 def _tls(given: dict[str, str]) -> dict[str, Any]:
-    """Return what redis-py makes of the URL's parameters, with its defaults said: Kombu has others."""
+    """Return redis-py's interpretation of the URL's parameters, with explicit defaults because Kombu's differ."""
     tls: dict[str, Any] = {"ssl_cert_reqs": "required", **given}
     tls["ssl_check_hostname"] = given.get("ssl_check_hostname", "true") == "true"
     return tls

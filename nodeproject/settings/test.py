@@ -1,4 +1,4 @@
-"""Settings of the tests: the embedded profile, or PostgreSQL and Redis where NODE_PROFILE says so."""
+"""Settings of the tests: the embedded profile, or PostgreSQL and Redis if NODE_PROFILE says so."""
 
 import atexit
 import os
@@ -19,10 +19,10 @@ else:
     from nodeproject.settings.embedded import *  # noqa: F403
     from nodeproject.settings.embedded import DATABASES
 
-    # A file, since the database in memory that Django would take knows no second thread.
+    # A file, because Django's default of an in-memory database cannot be shared with a second thread.
     DATABASES["default"]["TEST"] = {"NAME": str(NODE.directory / "test.sqlite3")}
 
-# For a chain beside the others; made only where a test asks for it.
+# For a second chain; only created when a test requests it.
 DATABASES["second"] = deepcopy(DATABASES["default"])
 if NODE.profile == "production":
     DATABASES["second"]["TEST"] = {"NAME": f"test_second_{DATABASES['default']['NAME']}"}
@@ -32,5 +32,5 @@ else:
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 CELERY_TASK_ALWAYS_EAGER = True
 CELERY_TASK_EAGER_PROPAGATES = True
-# Each client of a test has middleware of its own, which would look for all files anew.
+# Each client of a test has its own middleware, which would otherwise scan all static files again.
 WHITENOISE_AUTOREFRESH = True

@@ -1,4 +1,4 @@
-"""What the admin's theme shows around the pages: titles and the menu. Pages know nothing of it."""
+"""The theme's frame around the admin's pages: titles and the menu. The pages do not depend on it."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The tag that gives the admin's first page its figures, whatever theme draws it."""
+"""The template tag that provides the figures of the admin's first page, for any theme."""
 
 from typing import TYPE_CHECKING
 
@@ -12,11 +12,11 @@ register = template.Library()
 
 @register.simple_tag
 def overviews() -> "list[Overview]":
-    """Return the node's health, the network, where it runs, each chain that has a genesis, and tasks.
+    """Return the overviews of the node's health, its network if it runs, each chain that has a genesis, and tasks.
 
-    Before the first genesis there is nothing.
+    Before the first genesis the list is empty.
     """
-    # Django imports tags while the theme is being imported, before any admin can be.
+    # Imported here because Django imports tags while the theme is being imported, before any admin can be.
     from cchain_app.admin import dashboard as cchain
     from health_app.admin import history as health
     from network_app.admin import status as network

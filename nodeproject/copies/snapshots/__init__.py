@@ -1,6 +1,6 @@
-"""Named snapshots of the whole node: both chains, keystore, clock and pools, as of one moment.
+"""Named snapshots of the whole node: both chains, keystore, clock and pools, as of a single moment.
 
-`manifest` is what is written down with one, `tables` which rows it is of, `errors` why this node refuses to
-save or restore one, `service` the use cases, `view` the admin's page. How a database is copied is in
+`manifest` is the description of a snapshot, `tables` selects its rows, `errors` has the reasons why this node
+refuses to save or restore one, `service` the use cases, `view` the admin's page. The copying of a database is in
 `chaindb.snapshots`.
 """

@@ -1,11 +1,11 @@
-"""Why this node does not save or restore a snapshot; reasons that lie in it or its name are in `chaindb.snapshots`.
+"""Reasons why this node does not save or restore a snapshot; those of the file or its name are in `chaindb.snapshots`.
 
 SnapshotRefused
 ├── NotLocal           the network is not a local one
 ├── NotAlone           other nodes have the chain, too
 ├── NoChain            there is no chain yet
 ├── OtherChain         it is of another network, genesis or chain ID
-└── OtherMigrations    its tables were made by others than these
+└── OtherMigrations    its tables were created by other migrations
 """
 
 from chaindb.snapshots.errors import SnapshotRefused
@@ -20,7 +20,7 @@ class NotLocal(SnapshotRefused):
 
 
 class NotAlone(SnapshotRefused):
-    """Other nodes have the chain as well, or decide on it."""
+    """Other nodes have the chain too, or decide on it."""
 
     def __init__(self, others: str) -> None:
         super().__init__(f"development methods need a chain of this node alone: {others}")
@@ -35,7 +35,7 @@ class NoChain(SnapshotRefused):
 
 
 class OtherChain(SnapshotRefused):
-    """The snapshot is of a chain that began in another way."""
+    """The snapshot is of a chain with another beginning."""
 
     def __init__(self, name: str, what: str, saved: object, here: object) -> None:
         super().__init__(
@@ -48,7 +48,7 @@ class OtherChain(SnapshotRefused):
 
 
 class OtherMigrations(SnapshotRefused):
-    """The snapshot was made by another version of the node."""
+    """The snapshot was created by another version of the node."""
 
     def __init__(self, name: str, migration: str) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""Where both chains of a database stand, by its rows alone: what is written down with a copy."""
+"""The heads of both chains, read from a database's rows for the description of a copy."""
 
 from typing import NamedTuple
 
@@ -9,17 +9,17 @@ from platform_app.store import blocks as platform_rows
 
 
 class Heads(NamedTuple):
-    """Both chains, and which they are."""
+    """The heads of both chains, with the chains' IDs."""
 
     network_id: int
     chain_id: int | None
-    """With which the C-Chain began; None where there is none."""
+    """The C-Chain's initial chain ID; None without a C-Chain."""
     pchain: Head
     cchain: Head | None
 
 
 def of(db: Database) -> Heads | None:
-    """Return where the chains stand, of what this thread's transaction sees; None: there is no chain."""
+    """Return the heads as seen by this thread's transaction; None if there is no chain."""
     found = platform_rows.read(db)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""What is written down with a snapshot: when it was made, of which chains, and by which tables."""
+"""The manifest of a snapshot: its time, its chains, and the migrations of its tables."""
 
 from typing import Final
 
@@ -8,43 +8,43 @@ FORMAT: Final = 1
 
 
 class Head(msgspec.Struct, frozen=True):
-    """Where a chain stood."""
+    """The head of a chain."""
 
     height: int
     id: str
-    """The last block's hash (0x…) or ID, as the chain's RPC has it."""
+    """The last block's hash (0x…) or ID, in the format of the chain's RPC."""
     time: int
-    """Of the last block, or the P-Chain's time; Unix seconds."""
+    """Time of the last block, or the P-Chain's time; Unix seconds."""
     genesis: str
     """The hash of the genesis block, or of the genesis bytes."""
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """All that is known of a snapshot without a look at its rows."""
+    """All data of a snapshot that can be read without its rows."""
 
     name: str
     saved_at: int
     """Wall time, Unix seconds."""
     network_id: int
     chain_id: int | None
-    """The C-Chain's; None where this node does not take part in it."""
+    """The C-Chain's chain ID; None if this node does not take part in the C-Chain."""
     pchain: Head
     cchain: Head | None
     clock_offset: int
-    """Seconds by which the node's clock was ahead of the wall's."""
+    """Seconds by which the node's clock was ahead of wall time."""
     migrations: tuple[str, ...]
-    """Of the tables that are in it: app.name, in order."""
+    """The migrations of the tables in the snapshot: app.name, in order."""
     format: int = FORMAT
 
     def to_text(self) -> str:
-        """Return it as JSON."""
+        """Return the manifest as JSON."""
         return msgspec.json.encode(self).decode()
 
     @classmethod
     def of_text(cls, text: str) -> "Manifest":
-        """Read what `to_text` has written.
+        """Parse the output of `to_text`.
 
         Raises:
-            msgspec.DecodeError: It is something else.
+            msgspec.DecodeError: The text is not a manifest.
         """
         return msgspec.json.decode(text, type=cls)

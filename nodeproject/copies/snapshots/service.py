@@ -33,36 +33,36 @@ from primitives.networks import LOCAL
 
 
 class Snapshot(NamedTuple):
-    """A snapshot that is there."""
+    """An existing snapshot."""
 
     manifest: Manifest
     size: int
-    """Bytes that it takes."""
+    """Its size in bytes."""
 
 
 class Unreadable(NamedTuple):
-    """Something that has the place of a snapshot and cannot be restored."""
+    """An entry among the snapshots that cannot be restored."""
 
     name: str
     reason: str
 
 
 class Restored(NamedTuple):
-    """What came of restoring one."""
+    """The result of restoring a snapshot."""
 
     snapshot: Snapshot
     behind: list[int]
-    """Processes of this node that have not noticed within `registry.PATIENCE`, by their numbers."""
+    """IDs of this node's processes that have not noticed the restoration within `followers.PATIENCE`."""
 
 
 class Snapshots:
     """The named snapshots of one node.
 
     Args:
-        settings: Its settings.
-        platform: Its P-Chain.
-        evm: Its C-Chain; both are in one database.
-        network: The node as its network knows it.
+        settings: The node's settings.
+        platform: The node's P-Chain.
+        evm: The node's C-Chain, in the same database.
+        network: The node's part in its peer network.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Snapshots:
         self._db = platform.db
 
     def all(self) -> list[Snapshot | Unreadable]:
-        """Return all that are there, by name.
+        """Return all existing snapshots, by name.
 
         Raises:
             NotLocal: The network is not the local one.
@@ -88,14 +88,14 @@ class Snapshots:
         return [self._read(name) for name in self._copies().names()]
 
     def save(self, name: str, *, replace: bool = False) -> Snapshot:
-        """Save the node as it is at this moment.
+        """Save the node's state at this moment.
 
         Args:
             name: 1 to 40 of a-z, 0-9, - and _.
-            replace: Whether a snapshot of the same name goes.
+            replace: Whether to replace a snapshot of the same name.
 
         Raises:
-            SnapshotRefused: By a subclass: it is not saved, and what was there is as it was.
+            SnapshotRefused: A subclass; nothing is saved, and existing snapshots are unchanged.
         """
         self._verify_local()
         copies = self._copies()
@@ -104,13 +104,13 @@ class Snapshots:
         return self._found(name)
 
     def restore(self, name: str) -> Restored:
-        """Put the node back to where it was when a snapshot was saved, and wait until all of it knows.
+        """Restore the node's state from a snapshot, and wait until all its processes have noticed.
 
-        The clock's offset is the snapshot's, too. Time goes on meanwhile, so the clock is not behind where it
-        was, and no block of the snapshot is later than it.
+        The clock's offset is restored too. Wall time has advanced in the meantime, so the clock is not behind its
+        time at the save, and no block of the snapshot is in its future.
 
         Raises:
-            SnapshotRefused: By a subclass: nothing is restored, and the node is as it was.
+            SnapshotRefused: A subclass; nothing is restored, and the node is unchanged.
         """
         self._verify_local()
         self._verify_alone()
@@ -127,15 +127,15 @@ class Snapshots:
         if Chain.C.is_here:
             head = cchain_blocks.catch_up(self._evm)
             rewound(self._evm, head.number, head.hash)
-        time.sleep(OLDEST)  # what was answered of the P-Chain goes by itself
-        behind = registry.wait_for_all(registry.directory_of(self._settings.directory), number)
+        time.sleep(OLDEST)  # cached answers of the P-Chain expire in this time
+        behind = followers.wait_for_all(followers.directory_of(self._settings.directory), number)
         return Restored(snapshot, behind)
 
     def delete(self, name: str) -> None:
         """Delete a snapshot.
 
         Raises:
-            SnapshotRefused: By a subclass.
+            SnapshotRefused: A subclass; nothing is deleted.
         """
         self._verify_local()
         self._copies().delete(verified(name))
@@ -155,14 +155,14 @@ class Snapshots:
 
     def _copies(self) -> Copies:
         if self._db.connection.vendor == "postgresql":
-            # A node on SQLite has no use for it.
+            # Imported here because a node on SQLite does not need it.
             from chaindb.snapshots.postgresql import PostgresqlCopies
 
             return PostgresqlCopies(self._db, tables.HELD_FIRST)
         return SqliteCopies(self._db, self._settings.directory / "snapshots")
 
     def _describe(self, name: str) -> Manifest:
-        """Return what is written down with a snapshot, of what this thread's transaction sees.
+        """Return the manifest of a snapshot, as seen by this thread's transaction.
 
         Raises:
             NoChain: There is no chain.

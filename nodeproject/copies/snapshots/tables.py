@@ -1,8 +1,8 @@
-"""Which tables a snapshot is of: the chains' rows with outer blocks, keystore, clock, pools and the index of tokens.
+"""The tables in a snapshot: the chains' rows with outer blocks, keystore, clock, pools and the token index.
 
-What a process says of itself stays as it is: peers, how far it is, its votes, the history of its health. So do
-people who may open the admin, what they did there, the schedule, and sources and ABIs, which are of a code wherever
-it is deployed.
+Rows in which a process describes itself are not restored: peers, its progress, its votes, its health history. Nor are
+the admin's users, their log entries, the schedule, and sources and ABIs, which belong to a code wherever it is
+deployed.
 """
 
 from typing import Final
@@ -31,11 +31,11 @@ _KEPT: Final = frozenset(
 )
 
 HELD_FIRST: Final = ("cchain_app_callprogress", "explorer_app_tokenprogress")
-"""Those of which a writer that comes behind the blocks locks a row before it writes to any other."""
+"""Tables in which an indexer that follows the blocks locks a row before it writes to any other table."""
 
 
 def tables() -> list[str]:
-    """Return the tables whose rows a snapshot has, by name."""
+    """Return the names of the tables in a snapshot, sorted."""
     found = {
         model._meta.db_table  # as above
         for app in _APPS
@@ -46,6 +46,6 @@ def tables() -> list[str]:
 
 
 def migrations(db: Database) -> tuple[str, ...]:
-    """Return the migrations by which a database's tables were made, of the apps that have them."""
+    """Return the migrations that created a database's tables, of the apps with tables in a snapshot."""
     applied = MigrationRecorder(db.connection).applied_migrations()
     return tuple(sorted(f"{app}.{name}" for app, name in applied if app in _APPS))

@@ -1,6 +1,7 @@
-"""The admin's page "Snapshots": what there is, and for superusers saving, restoring and deleting.
+"""The admin's page "Snapshots": the list, and for superusers saving, restoring and deleting.
 
-Going back and deleting ask once more. Each deed is in the admin's log, which no restoring touches.
+Restoring, overwriting and deleting need a confirmation. Each action is in the admin's log, which restoring does not
+change.
 """
 
 from typing import Any, Final
@@ -38,21 +39,21 @@ _ASKED: Final = {
         "Overwrite",
     ),
 }
-"""Question, what comes of it, and the word on the button."""
+"""Question, consequence, and the label of the button."""
 
 
 def is_shown(request: HttpRequest) -> bool:
-    """Say whether the menu has the page: on a local network, for whom the admin is open."""
+    """Return whether the menu shows the page: on a local network, to staff."""
     return settings.NODE.network_id == LOCAL and bool(getattr(request.user, "is_staff", False))
 
 
 @require_http_methods(["GET", "POST"])
 def snapshots(request: HttpRequest) -> HttpResponse:
-    """Show all snapshots; take what a superuser wishes to be done with one.
+    """Show all snapshots, or perform a superuser's action on one.
 
     Raises:
         Http404: The network is not the local one.
-        PermissionDenied: Somebody else wishes it.
+        PermissionDenied: The user of an action is not a superuser.
     """
     if settings.NODE.network_id != LOCAL:
         raise Http404
@@ -121,7 +122,7 @@ def _do(request: HttpRequest, action: str, name: str, *, replace: bool) -> None:
 
 
 def _shown(one: Snapshot | Unreadable) -> dict[str, Any]:
-    """Return what the page says of a snapshot."""
+    """Return the fields of a snapshot for the page."""
     if isinstance(one, Unreadable):
         return {"name": one.name, "unreadable": one.reason}
     manifest = one.manifest

@@ -1,1 +1,1 @@
-"""Chains for measurements and trials, written by their own rules in one process, faster than a node does it."""
+"""Chains for measurements and trials, written by the chains' own rules in one process, faster than by a node."""

@@ -1,7 +1,7 @@
-"""A history of both chains, made by a node's own services as fast as they can, and how long it took.
+"""A history of both chains, produced by a node's own services at full speed, and the time that it took.
 
-Nothing else happens meanwhile: no interface, no worker, no peer. So this is production at its fullest
-speed; what a node makes for clients comes after their requests.
+Nothing else runs in the meantime: no interface, no worker, no peer. So this measures the maximum speed of block
+production; a node that serves clients also has to handle their requests.
 """
 
 import time
@@ -32,29 +32,29 @@ ALLOWANCE: Final = 10**18
 RECIPIENTS: Final = 1_000
 GWEI: Final = 10**9
 MAX_FEE: Final = 100 * GWEI
-"""Wei for each gas: far above the base fee that a history drives up."""
+"""Wei per gas: far above the base fee that a history reaches."""
 TRANSFER_GAS: Final = 21_000
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What is made, in this order."""
+    """The blocks to produce, in this order."""
 
     empty: int
-    """Blocks of the C-Chain without transactions."""
+    """Number of the C-Chain's blocks without transactions."""
     light: int
-    """Blocks of the C-Chain with some transfers."""
+    """Number of the C-Chain's blocks with some transfers."""
     transfers: int
-    """In each of these."""
+    """Transfers in each of these blocks."""
     platform: int
-    """Blocks of the P-Chain with payments."""
+    """Number of the P-Chain's blocks with payments."""
     payments: int
-    """In each of these."""
+    """Payments in each of these blocks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Blocks of one chain that are alike: those above `low`, up to `high`."""
+    """Similar blocks of one chain: those above `low`, up to `high`."""
 
     chain: str
     """"P" or "C"."""
@@ -62,13 +62,13 @@ class Stretch:
     high: int
     transactions: int
     seconds: float
-    """Which their production took: transactions taken in and blocks made."""
+    """Seconds that their production took, including the submission of transactions."""
     processor: float
-    """Seconds of processor time that it took."""
+    """Seconds of CPU time that it took."""
 
 
 class Past(NamedTuple):
-    """How a history was made."""
+    """The blocks of a history with their production times."""
 
     empty: Stretch
     light: Stretch
@@ -76,14 +76,14 @@ class Past(NamedTuple):
 
 
 class NotMade(Exception):
-    """A block of the history has not what it should have."""
+    """A block of the history has unexpected content."""
 
 
 def seed(history: History) -> Past:
-    """Make the history in the data directory that the settings name.
+    """Produce the history in the data directory of the settings.
 
     Raises:
-        NotMade: Another one makes blocks besides.
+        NotMade: Another process produces blocks too.
     """
     initialise(this_node())
     return Past(
@@ -101,7 +101,7 @@ def _empty(count: int) -> Stretch:
 
 
 def _transfers(count: int, each: int) -> Stretch:
-    """Make blocks of transfers, one of each sender."""
+    """Produce blocks of transfers, one from each sender."""
     senders = [owner("history", number) for number in range(each)]
     recipients = [owner("recipient", number).address for number in range(RECIPIENTS)]
     _submit([_pay(FUNDER, nonce, one.address, ALLOWANCE) for nonce, one in enumerate(senders)])
@@ -121,13 +121,13 @@ def _transfers(count: int, each: int) -> Stretch:
 
 
 def _stretch(blocks: int, transactions: int, clocks: list[float]) -> Stretch:
-    """Return what was made last on the C-Chain."""
+    """Return the most recent blocks of the C-Chain as a stretch."""
     high = cchain_blocks.catch_up(evm_chain()).number
     return Stretch("C", high - blocks, high, transactions, *clocks)
 
 
 def _pay(sender: Owner, nonce: int, to: Address, value: int) -> bytes:
-    """Return a signed transfer of so many wei."""
+    """Return a signed transfer of an amount in wei."""
     transaction = UnsignedTransaction(
         type=DYNAMIC_FEE,
         chain_id=evm_chain().config.chain_id,
@@ -155,7 +155,7 @@ def _produce(wanted: int) -> None:
 
 
 def _platform(count: int, each: int) -> Stretch:
-    """Make blocks of payments that depend on nothing but what the sender had before."""
+    """Produce blocks of payments that only spend outputs the sender had before."""
     sender, taker = owner("history"), owner("history", 1)
     txs = [
         transfer(coin, sender, [(taker.short_id, FEE)])
@@ -169,7 +169,7 @@ def _platform(count: int, each: int) -> Stretch:
 
 
 def _coins(taker: Owner, amount: int, count: int) -> list[UTXO]:
-    """Take outputs of an amount from the network's rich owner."""
+    """Take outputs of an amount from the network's prefunded owner."""
     rich = largest(coins.coins_of(platform_chain(), [RICH.short_id]))
     txs = split(rich, RICH, [(taker.short_id, amount)] * count)
     for tx in txs:
@@ -181,7 +181,7 @@ def _build(txs: Sequence[Tx]) -> None:
     for outcome in mempool.issue(platform_chain(), txs, now=clock.now()):
         if isinstance(outcome, Exception):
             raise outcome
-    # Whoever else was asked for a block may have been faster.
+    # A producer woken by the submission may have built the block before this call.
     platform_chain().consensus.produce(now=clock.now())
     waiting = [one for one in txs if accepted.tx(platform_chain(), one.tx_id) is None]
     if waiting:
@@ -190,7 +190,7 @@ def _build(txs: Sequence[Tx]) -> None:
 
 @contextmanager
 def _timed() -> Iterator[list[float]]:
-    """Give a list that has, in the end, the seconds and those of the processor."""
+    """Yield a list that in the end has the elapsed seconds and the seconds of CPU time."""
     spent: list[float] = []
     started, used = time.perf_counter(), time.process_time()
     yield spent

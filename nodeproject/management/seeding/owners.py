@@ -1,4 +1,4 @@
-"""Whose coins and accounts a seeded chain has: keys that anybody can derive, and those of every local network."""
+"""The owners of outputs and accounts of a seeded chain: keys that anyone can derive, and those of every local network."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -12,7 +12,7 @@ from primitives.secp256k1 import address_of_private_key
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A key, and the addresses that it opens on the P-Chain and on the C-Chain."""
+    """A key, and its addresses on the P-Chain and on the C-Chain."""
 
     key: bytes = field(repr=False)
     short_id: ShortID
@@ -20,7 +20,7 @@ class Owner:
 
 
 def owner(purpose: str, number: int = 0) -> Owner:
-    """Return the owner for a purpose, always the same one: its key is the hash of both."""
+    """Return the owner for a purpose, always the same: its key is the hash of purpose and number."""
     return owner_of(sha256(f"{purpose} {number}".encode()))
 
 
@@ -30,12 +30,12 @@ def owner_of(key: bytes) -> Owner:
 
 
 def node_id(number: int) -> NodeID:
-    """Return the ID of a validator that is nobody's node."""
+    """Return the ID of a validator without a running node."""
     return NodeID(sha256(f"node {number}".encode())[: NodeID.SIZE])
 
 
 RICH: Final = owner_of(EWOQ_KEY)
-"""Whom every local network funds on the P-Chain."""
+"""The owner that every local network funds on the P-Chain."""
 
 FUNDER: Final = owner_of(bytes.fromhex(list(DEV_KEYS.values())[1][2:]))
-"""Whom it funds on the C-Chain: account 0 of the well-known mnemonic."""
+"""The owner that it funds on the C-Chain: account 0 of the well-known mnemonic."""

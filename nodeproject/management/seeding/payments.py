@@ -28,16 +28,16 @@ from primitives.secp256k1 import sign_sha256
 FEE: Final = specification_config(LOCAL).fees.tx
 COIN: Final = UNIT
 SPLIT: Final = 600
-"""Outputs of one transaction: about 48 of the 64 KiB that the mempool takes."""
+"""Outputs of one transaction: about 48 KiB of the 64 KiB that the mempool accepts."""
 
 
 def transfer(coin: UTXO, sender: Owner, payments: Iterable[tuple[ShortID, int]]) -> Tx:
-    """Spend an output: pay, burn the fee, and give the rest back to the sender.
+    """Spend an output: make payments, burn the fee, and return the change to the sender.
 
     Args:
         coin: An output that the sender alone can spend.
-        sender: Who signs.
-        payments: Addresses and amounts; together with the fee less than the output, or equal to it.
+        sender: The signer.
+        payments: Addresses and amounts; together with the fee at most the amount of the output.
     """
     made = [_output(coin.asset_id, address, amount) for address, amount in payments]
     paid = sum(inner_output(one.output).amount for one in made)
@@ -50,7 +50,7 @@ def transfer(coin: UTXO, sender: Owner, payments: Iterable[tuple[ShortID, int]])
 
 
 def split(coin: UTXO, sender: Owner, payments: Sequence[tuple[ShortID, int]]) -> list[Tx]:
-    """Make any number of payments of one output: each transaction spends the rest of the one before."""
+    """Split one output into any number of payments: each transaction spends the change of the one before."""
     txs: list[Tx] = []
     for start in range(0, len(payments), SPLIT):
         tx = transfer(coin, sender, payments[start : start + SPLIT])
@@ -87,7 +87,7 @@ def coins_of(tx: Tx, holder: Owner) -> list[UTXO]:
 
 
 def largest(coins: Iterable[UTXO]) -> UTXO:
-    """Return the output that is worth most."""
+    """Return the output with the largest amount."""
     return max(coins, key=lambda coin: inner_output(coin.output).amount)
 
 

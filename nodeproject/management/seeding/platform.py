@@ -1,7 +1,7 @@
 """A P-Chain with many validators, delegators, outputs and past stakers.
 
-Genesis file, signed transactions, blocks: all is verified as a node does it. What a node does not do is
-to take transactions past the mempool, and to write the rows of many blocks at once.
+Genesis file, signed transactions and blocks are verified as by a node. Unlike a node, seeding bypasses the mempool
+and writes the rows of many blocks together.
 """
 
 import json
@@ -55,48 +55,48 @@ from primitives.ids import ID, NodeID, ShortID
 from primitives.whole_files import write_whole
 
 AGE: Final = 4 * DAY
-"""Seconds that the chain is old when a node starts on it: stakers of the past need some days."""
+"""Age of the chain in seconds when a node starts on it: past stakers need some days."""
 STAY: Final = 365 * DAY
-"""Seconds that the validator stays which stays longest."""
+"""Seconds of the longest validation period."""
 VALIDATED: Final = 4_000 * COIN
 DELEGATED: Final = 25 * COIN
 OFFERED: Final = 500
 """Transactions that are read together; about three hundred fit into a block."""
 REWARDED: Final = 100
-"""Stakers that leave in one commit."""
+"""Stakers that are rewarded in one commit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a P-Chain is to hold."""
+    """The content of a P-Chain."""
 
     validators: int
-    """Besides the node itself, from the genesis on."""
+    """Validators besides the node itself, in the genesis."""
     delegators: int
-    """Spread evenly over the validators."""
+    """Delegators, spread evenly over the validators."""
     apart: int
-    """Seconds between the ends of validators."""
+    """Seconds between the ends of successive validators."""
     coins: int
-    """Outputs of one coin each, which the holder gets in as many transactions."""
+    """Outputs of one coin each, paid to the holder by as many transactions."""
     holder: ShortID | None
     past: int
-    """Delegators that were rewarded and are gone, one after the other."""
+    """Delegators that were rewarded and have left, one after the other."""
 
 
 class NowhereToWrite(Exception):
-    """A new chain is wanted, and no setting says where its genesis file is to be."""
+    """A new chain is requested, but no setting names the path of its genesis file."""
 
     def __init__(self) -> None:
         super().__init__("NODE_PLATFORM_GENESIS has to say where the genesis file is written.")
 
 
 def seed(shape: Shape) -> None:
-    """Make what is missing: the network first, then its past stakers.
+    """Create the missing parts: the network first, then its past stakers.
 
-    The genesis file is written to where NODE_PLATFORM_GENESIS points.
+    The genesis file is written to the path in NODE_PLATFORM_GENESIS.
 
     Raises:
-        NowhereToWrite: It points nowhere, and there is no chain yet.
+        NowhereToWrite: The setting is empty, and there is no chain yet.
     """
     call_command("migrate", interactive=False, verbosity=0)
     if chain_rows.read(platform_chain().db) is None:
@@ -105,12 +105,12 @@ def seed(shape: Shape) -> None:
             _fund(shape.holder, shape.coins)
         _delegate(shape)
     _add_past(shape)
-    # As on a node that made them one by one; else it would do so while it is measured.
+    # Otherwise a node would do this at its start, during the measurement.
     node_network().platform.begin()
 
 
 def _begin(shape: Shape) -> None:
-    """Write the genesis: the local network's own, with validators that stake equal parts."""
+    """Write the genesis: that of the local network, with further validators of equal stakes."""
     if not settings.NODE.platform_genesis:
         raise NowhereToWrite
     now = clock.now()
@@ -140,14 +140,14 @@ def _begin(shape: Shape) -> None:
 
 
 def _fund(holder: ShortID, count: int) -> None:
-    """Give one address so many outputs, each of another transaction."""
+    """Pay one address the given number of outputs, each by a separate transaction."""
     payer = owner("payer")
     payment = [(holder, COIN)]
     _accept([transfer(coin, payer, payment) for coin in _take(payer, COIN + FEE, count)])
 
 
 def _delegate(shape: Shape) -> None:
-    """Give every validator its delegators, whose ends are spread over its time."""
+    """Add the delegators of every validator, with ends spread over its validation period."""
     if not shape.validators:
         return
     delegator, now = owner("delegator"), platform_chain().tip().timestamp
@@ -163,7 +163,7 @@ def _delegate(shape: Shape) -> None:
 
 
 def _add_past(shape: Shape) -> None:
-    """Let delegators stake for a day, and leave with their rewards, one a second."""
+    """Let delegators stake for a day and leave with their rewards, one per second."""
     delegator, now = owner("past delegator"), platform_chain().tip().timestamp
     first = now + DAY + 1
     coins_taken = _take(delegator, DELEGATED, shape.past)
@@ -184,7 +184,7 @@ def _add_past(shape: Shape) -> None:
 
 
 def _take(taker: Owner, amount: int, count: int) -> list[UTXO]:
-    """Take outputs of an amount from the network's rich owner."""
+    """Take outputs of an amount from the network's prefunded owner."""
     if not count:
         return []
     txs = split(
@@ -215,7 +215,7 @@ def _accept(txs: Sequence[Tx]) -> None:
 
 @database.atomic
 def _reward_some(until: int) -> bool:
-    """Reward the next stakers whose time is over, and say whether there were any."""
+    """Reward the next stakers whose period is over; return whether there were any."""
     state = DatabaseState(platform_chain().db)
     over = takewhile(lambda staker: staker.end <= until, state.current_stakers())
     leaving = list(islice(over, REWARDED))
@@ -236,18 +236,18 @@ def _reward_some(until: int) -> bool:
 def _reward(
     staker: Staker, parent: ID, height: int, diff: Diff, state: DatabaseState
 ) -> tuple[Block, Block]:
-    """Carry out the proposal to reward a staker; return its block and the one that commits it."""
+    """Execute the proposal to reward a staker; return its block and the block that commits it."""
     config = platform_chain().config
     advance_time_to(diff, staker.end, config)
     tx = build(RewardValidatorTx(staker.tx_id), ())
-    # Nobody looks at the other outcome, so it may stand on this one.
+    # The abort outcome is not used, so it may be computed on top of this one.
     execute_reward(tx, diff, Diff(diff), platform_chain().env(state.network, staker.end))
     proposal = build_proposal(parent_id=parent, height=height, time=staker.end, proposal=tx, txs=())
     return proposal, build_options(proposal)[0]
 
 
 def _date(leaving: Sequence[Staker], options: Sequence[Block], diff: Diff) -> None:
-    """Write which block each staker left with, and paid it: a commit has one height for all."""
+    """Write which block ended each staker's period and paid it, since a commit has a single height for all."""
     moments = {
         one.tx_id: Moment(block.height, one.end)
         for one, block in zip(leaving, options, strict=True)
@@ -274,5 +274,5 @@ def _proof(number: int) -> ProofOfPossession:
 
 
 def _address(who: Owner) -> str:
-    """Return an address as the genesis file has it."""
+    """Return an address in the format of the genesis file."""
     return format_address("X", platform_chain().config.hrp, who.short_id)

@@ -29,7 +29,8 @@ class Handover:
     """A reader's end of the pair. A thread writes, so that the event loop does not wait for a busy writer.
 
     Args:
-        line: The socket to the writer. If the writer closes its end, this process ends too, so unsent connections do not matter.
+        line: The socket to the writer. If the writer closes its end, this process ends too, so unsent connections
+            do not matter.
     """
 
     def __init__(self, line: socket.socket) -> None:
