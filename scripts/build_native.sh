@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the native EVM engine into the environment of a Python, and marks that by a stamp file.
-# Without a toolchain that is no failure: the node runs on the reference engine too.
+# Builds the native EVM engine into the environment of a Python, and records that in a stamp file.
+# A missing toolchain is no error, because the node also runs on the reference engine.
 set -euo pipefail
 python=$PWD/$1
 stamp=$2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the Python classes of the wire's messages out of network_app/wire/*.proto, beside them or,
-# below the directory that is named, in a tree of the same shape.
+# Generates the Python classes of the network messages from network_app/wire/*.proto, beside these files
+# or in the same layout below the given directory.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

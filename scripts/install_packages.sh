@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs Debian packages, as root or by sudo; without either it says which ones are missing.
+# Installs Debian packages, as root or by sudo; without either it lists the missing packages.
 set -euo pipefail
 
 if ! command -v apt-get >/dev/null; then
@@ -16,7 +16,7 @@ else
 fi
 
 echo "Installing Debian packages: $*"
-# A service that would start by itself is none that the tests use: runlevel 1 starts none.
+# The tests use no service that the installation would start: at runlevel 1 none is started.
 environment=(env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1)
 "${as_root[@]}" "${environment[@]}" apt-get update -q </dev/null
 "${as_root[@]}" "${environment[@]}" apt-get install -q -y --no-install-recommends "$@" </dev/null

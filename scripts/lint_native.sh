@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the native engine's style, with as many of Rust's tools as there are.
+# Checks the native engine's style, with those of Rust's tools that are installed.
 set -euo pipefail
 
 "$(dirname "$0")/native_toolchain.sh" || exit 0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiles the lock files, each for all Pythons that pyproject.toml allows. They hold versions and
-# hashes and name no place to download from.
+# Compiles the lock files, each for all Python versions that pyproject.toml allows. They contain versions
+# and hashes, but no download locations.
 # The node's versions come first and constrain those of the development tools: a tool that requires an older
 # version of a dependency fails here instead of holding the node back.
 set -euo pipefail
@@ -13,7 +13,7 @@ compile() {
 compile requirements/runtime.lock requirements/runtime.in
 compile requirements/dev.lock -c requirements/runtime.lock requirements/dev.in
 
-# On Debian's platform nobody shall need a compiler, whichever Python it is.
+# On Debian's platform no Python version may need a compiler.
 for version in 3.11 3.12 3.13; do
   for names in runtime dev; do
     .venv/bin/uv pip compile --quiet --no-deps --only-binary :all: --python-version "$version" \
@@ -24,7 +24,7 @@ done
 for project in tests/clients tests/clients/projects/hardhat{2,3} benchmarks; do
   npm install --prefix "$project" --package-lock-only --ignore-scripts --no-audit --no-fund \
     --omit-lockfile-registry-resolved
-  # Requests for donations are addresses too.
+  # Donation links are addresses too.
   node -e '
     const [, file] = process.argv, fs = require("fs"), lock = JSON.parse(fs.readFileSync(file));
     for (const entry of Object.values(lock.packages)) delete entry.funding;

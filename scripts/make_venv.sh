@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the virtual environment with a Python that pyproject.toml allows: the machine's own python3 if
-# it is one, else the latest. On Debian the module `venv` may be a package to add.
+# Creates the virtual environment with a Python that pyproject.toml allows: the machine's own python3 if
+# it is allowed, otherwise the latest. On Debian the module `venv` may need a separate package.
 set -euo pipefail
 venv=$1
 
@@ -12,7 +12,7 @@ for ((minor = beyond - 1; minor >= oldest; minor--)); do
   candidates+=("python3.$minor")
 done
 
-# Packages of compiled code are built for CPython with the GIL.
+# Packages with compiled code are built for CPython with the GIL.
 probe='
 import platform, sys, sysconfig
 free = " free-threaded" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""

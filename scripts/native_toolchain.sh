@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Succeeds where the native engine can be built: there is a cargo, and not older than the crate wants.
-# Says what is missing otherwise.
+# Succeeds if the native engine can be built: cargo is installed, and not older than the crate requires.
+# Otherwise prints what is missing.
 set -euo pipefail
 
 wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' native/Cargo.toml)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Pins the images that deploy/ builds on and starts to the digests that their tags have now, or pins them again.
-# Needs docker with buildx, and a registry that it reaches.
+# Pins the images that deploy/ builds on and starts to the current digests of their tags, or updates the pins.
+# Needs docker with buildx, and access to the registry.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 files=(deploy/Dockerfile deploy/compose.yml)
@@ -16,5 +16,5 @@ for image in $images; do
   fi
   edits+=(--expression "s#^((FROM| *image:) +${image//./\\.})(@$digest)?( |\$)#\1@$found\4#")
 done
-# Only now: either all of them are pinned or none.
+# Written at the end, so that either all images are pinned or none.
 sed -Ei "${edits[@]}" "${files[@]}"

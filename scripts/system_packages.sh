@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Finds what the tests need of the system and has it installed where it is missing.
+# Finds the system packages that the tests need, and installs the missing ones.
 set -euo pipefail
 here=$(dirname "$0")
 
@@ -10,11 +10,11 @@ compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || has initdb || missin
 has redis-server || missing+=(redis-server)
 has chromium || missing+=(chromium)
 has npm || missing+=(nodejs npm)
-# For the load generator of benchmarks/, which is compiled where it runs.
+# For the load generator of benchmarks/, which is compiled on the machine where it runs.
 has cc || missing+=(gcc libc6-dev)
 # For promtool, which checks metrics, rules and alerts.
 has promtool || missing+=(prometheus)
-# For systemd-analyze, which checks the units; nothing of it has to run.
+# For systemd-analyze, which checks the units; no service of it has to run.
 has systemd-analyze || missing+=(systemd)
 has setpriv || missing+=(util-linux)
 # The native engine's own tests are programs that link the interpreter.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the native engine's own tests. They are programs that hold an interpreter, so the linker and
-# the loader must find its library; the release profile shares what `make native` compiled.
+# Runs the native engine's own tests. They are programs with an embedded interpreter, so the linker and
+# the loader must find its library; the release profile reuses what `make native` compiled.
 set -euo pipefail
 
 "$(dirname "$0")/native_toolchain.sh" || exit 0

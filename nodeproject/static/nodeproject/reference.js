@@ -1,13 +1,13 @@
-// The reference without this is whole and readable; this filters, opens what a link names, and tries methods.
+// The reference is complete and readable without this script, which filters it, opens link targets, and tries methods.
 'use strict'
 
 const methods = [...document.querySelectorAll('.method')]
 
-/** By which name, and whether over TLS, the page was fetched is known to the browser alone. */
+/** Only the browser knows the host name by which the page was fetched, and whether over TLS. */
 for (const one of document.querySelectorAll('[data-origin]'))
   one.textContent = location.origin.replace(/^http/, one.dataset.origin)
 
-/** Opens the method or type that the address names, also where the address did not change. */
+/** Opens the method or type in the address's fragment, also if the address did not change. */
 function openNamed() {
   const named = document.getElementById(decodeURIComponent(location.hash.slice(1)))
   if (!named) return
@@ -24,7 +24,7 @@ const filter = document.querySelector('.filter')
 const [typed, counted] = [filter.querySelector('input'), filter.querySelector('output')]
 const texts = methods.map((one) => one.querySelector('summary').textContent.toLowerCase())
 
-/** Shows the methods whose name and summary have all words that were typed. */
+/** Shows the methods whose name and summary contain all typed words. */
 function choose() {
   const words = typed.value.toLowerCase().split(/\s+/).filter(Boolean)
   const found = methods.filter((one, index) => {
@@ -47,7 +47,7 @@ addEventListener('keydown', (event) => {
   typed.focus()
 })
 
-/** Makes a method's form when it is opened for the first time. */
+/** Creates a method's form when it is opened for the first time. */
 function prepare(method) {
   const form = method.querySelector('.try')
   if (!form || form.firstChild) return
@@ -76,7 +76,7 @@ function prepare(method) {
   })
 }
 
-/** Sends a call to the node; what comes of it as text, and whether that is no result. */
+/** Sends a call to the node; returns the answer as text, and whether it is an error. */
 async function ask(method, params) {
   const call = `{"jsonrpc":"2.0","id":1,"method":${JSON.stringify(method.id)},"params":${params.trim() || 'null'}}`
   try {
@@ -96,10 +96,10 @@ async function ask(method, params) {
   }
 }
 
-/** So many characters of an answer are shown, and so many levels of it are set off: a trace may have megabytes. */
+/** Maximum characters of an answer that are shown, and maximum levels that are indented: a trace may have megabytes. */
 const [MOST_SHOWN, MOST_LEVELS] = [1 << 18, 64]
 
-/** JSON with line breaks; numbers stay as they came, also those that a script cannot hold. */
+/** JSON with line breaks; numbers stay as they arrived, also those beyond a script's precision. */
 function indented(text) {
   const shown = []
   let depth = 0
