@@ -1,7 +1,7 @@
 """The page of shared memory in which the processes of one machine publish a chain's head.
 
-In the embedded profile one process publishes and all others read (`nodeproject.reading`); in the production profile
-every process publishes (`nodeproject.shared_head`). If the published height is too low, readers query the database
+In the embedded profile one process publishes and all others read (`nodeproject.processes.readers`); in the production profile
+every process publishes (`nodeproject.heads.sync`). If the published height is too low, readers query the database
 once more than needed; if it is too high, they miss blocks. So a process that may have missed a rewind publishes the
 lower height.
 """

@@ -1,6 +1,6 @@
 """Keeps the processes of one machine at the same head: each publishes it in shared memory before it answers.
 
-The readers of the embedded profile follow the head of a single publisher (`nodeproject.reading`); in the production
+The readers of the embedded profile follow the head of a single publisher (`nodeproject.processes.readers`); in the production
 profile every process publishes, and those with RPC interfaces follow. Processes on other machines learn of a head by
 chain events, some milliseconds later.
 """
@@ -30,7 +30,7 @@ Then = Callable[[bool], None]
 
 
 class FollowedHead:
-    """A process's memory of the chain, kept in step with the shared page; a `jsonrpc.direct.Current` of one event loop.
+    """A process's memory of the chain, kept in step with the shared page; a `jsonrpc.http.fast_path.Current` of one event loop.
 
     Args:
         chain: The chain.

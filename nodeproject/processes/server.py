@@ -102,7 +102,7 @@ class _WritingServer(_TellingServer):
 
     async def _connect(self, given: HandedOver) -> None:
         # Imported late because it creates the application.
-        from nodeproject.direct import AdoptedProtocol
+        from nodeproject.web.uvicorn_protocols import AdoptedProtocol
 
         if self.should_exit:
             given.connection.close()

@@ -6,7 +6,7 @@ accumulate.
 
 Slow uploads and slow readers delay no other request: a request gets its turn when its body has arrived, and
 gives it back when its page is rendered. Pages waiting to be read count together with the bodies of other
-requests (`jsonrpc.memory`). A download longer than `HELD` is produced while it is read, during its turn.
+requests (`jsonrpc.limits.memory`). A download longer than `HELD` is produced while it is read, during its turn.
 """
 
 import asyncio

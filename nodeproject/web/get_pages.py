@@ -175,7 +175,7 @@ class PagesAtOnce:
         self._asked = lru_cache(maxsize=_HEADS)(self._read)
 
     def get(self, head: bytes) -> Reply | None:
-        """Return and count the reply to a request with this head; see `jsonrpc.direct.Pages`."""
+        """Return and count the reply to a request with this head; see `jsonrpc.http.fast_path.Pages`."""
         asked = self._asked(head)
         if asked is None:
             return None

@@ -41,7 +41,7 @@ class Protocol(direct.DirectProtocol):
 
 
 class AdoptedProtocol(Protocol):
-    """The same protocol on a connection that a reader has handed over (`nodeproject.reading`).
+    """The same protocol on a connection that a reader has handed over (`nodeproject.processes.readers`).
 
     Args:
         received: The bytes already received on the connection.

@@ -1,4 +1,4 @@
-"""`runreader`: a process that answers reads, started by the node's own process (`nodeproject.reading`)."""
+"""`runreader`: a process that answers reads, started by the node's own process (`nodeproject.processes.readers`)."""
 
 import os
 import signal

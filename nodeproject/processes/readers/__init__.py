@@ -11,7 +11,7 @@ transactions, polled filters, cheats, the P-Chain, and pages. No readers are sta
 (NODE_RATE_LIMIT) or the chain is a fork (`processes.wanted_readers`).
 
 A head that one answer has shown is never missing from a later answer, whichever process answers. The writer publishes
-a head, or a change by a cheat, in shared memory (`nodeproject.head_page`), after the commit and before it answers any
+a head, or a change by a cheat, in shared memory (`nodeproject.heads.shared_memory`), after the commit and before it answers any
 request from it. A reader compares one number there with its own before each answer, and reads the rows first if they
 differ (`head`). If a reader finds a commit in the rows that is not published yet, it waits for the publication before
 it moves, so that it shows nothing sooner than the writer.
