@@ -1,6 +1,6 @@
-"""The P-Chain as a Django app, and the chain of this process: for doors, admin, tasks and commands.
+"""The P-Chain as a Django app, and the chain of this process for the API, the admin, tasks and commands.
 
-All below them are handed the chain.
+The layers below receive the chain as an argument.
 """
 
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ class PlatformAppConfig(AppConfig):
     verbose_name = "P-Chain"
 
     chain: "PlatformChain"
-    """Set by who puts the process together."""
+    """Set by the code that assembles the process."""
 
 
 def platform_chain() -> "PlatformChain":
@@ -27,7 +27,7 @@ def platform_chain() -> "PlatformChain":
 
 
 def use(chain: "PlatformChain") -> None:
-    """Let a chain be the P-Chain of this process from now on."""
+    """Make a chain the P-Chain of this process from now on."""
     _config().chain = chain
 
 

@@ -1,6 +1,6 @@
-"""The P-Chain as an object: what is one chain's, passed on to whoever works on it.
+"""The P-Chain as an object: everything that belongs to one chain, passed to the code that works on it.
 
-Each process has one, made from the settings; a test makes as many as it likes.
+Each process has one chain, made from the settings; a test can make any number of chains.
 """
 
 from dataclasses import dataclass
@@ -37,18 +37,18 @@ from primitives.networks import PLATFORM_ALIASES
 from primitives.node_identity import IdentityFiles
 
 PAUSE = 10.0
-"""Seconds between two looks at all that waits."""
+"""Seconds between two checks of all pending transactions."""
 
 
 @dataclass(slots=True)
 class Looks:
-    """When all that waits may be looked at again."""
+    """The time from which all pending transactions may be checked again."""
 
     again_at: float = 0.0
     """On the monotonic clock, in seconds."""
 
     def may_begin(self) -> bool:
-        """Say whether it is time for a look, and note that one is taken."""
+        """Return whether a check is due; if so, record that it has begun."""
         moment = monotonic()
         if moment < self.again_at:
             return False
@@ -57,22 +57,22 @@ class Looks:
 
 
 class DerivationSlots(Slots):
-    """Slots for deriving keys from passwords; KeystoreBusy is raised where all of them are taken."""
+    """Slots for deriving keys from passwords; KeystoreBusy is raised when all of them are taken."""
 
     full: ClassVar[type[Exception]] = KeystoreBusy
 
 
 class KeyDerivation(NamedTuple):
-    """Who waits where."""
+    """Key derivation slots, separate for keystore users and for unknown callers."""
 
     users: DerivationSlots
     strangers: DerivationSlots
 
     @classmethod
     def of(cls, threads: int) -> Self:
-        """Return slots of a process that has so many threads for calls: they take five eighths at most.
+        """Return slots for a process with this many threads for calls: they use at most five eighths of them.
 
-        Of one or two threads none can be left.
+        With only one or two threads, none may be left for other calls.
         """
         return cls(
             users=DerivationSlots(at_once=2, slots=max(1, threads * 3 // 8)),
@@ -81,7 +81,7 @@ class KeyDerivation(NamedTuple):
 
 
 class Settings(Protocol):
-    """What the P-Chain looks at of the node's settings; see `NodeSettings` for what each one means."""
+    """The node's settings that the P-Chain uses; see `NodeSettings` for their meaning."""
 
     @property
     def network_id(self) -> int:
@@ -93,15 +93,15 @@ class Settings(Protocol):
 
     @property
     def parameters(self) -> str:
-        """Whose parameters: `specification` or `avalanchego`."""
+        """The parameter set: `specification` or `avalanchego`."""
 
     @property
     def platform_genesis(self) -> str:
-        """The genesis file's path; empty without one."""
+        """The genesis file's path; empty if there is no such file."""
 
     @property
     def genesis_directory(self) -> Path:
-        """Where genesis bytes that came from other nodes are kept."""
+        """The directory for genesis bytes received from other nodes."""
 
     @property
     def votes(self) -> bool:
@@ -113,49 +113,48 @@ class Settings(Protocol):
 
     @property
     def keystore_users(self) -> int:
-        """Most users of the keystore."""
+        """The maximum number of keystore users."""
 
     @property
     def rpc_threads(self) -> int:
-        """Threads for calls."""
+        """The number of threads for calls."""
 
 
 class OwnTxs(Protocol):
-    """Puts a transaction of the node's own into a block of its own, before all that waits."""
+    """Issues the node's own transactions, each in its own block before all pending transactions."""
 
     def propose(self, *, now: int) -> Tx | None:
-        """Return a transaction for the next block, at chain time in Unix seconds; None where there is none.
+        """Return a transaction for the next block at a chain time in Unix seconds, or None.
 
-        Nothing is written: it does not wait in the mempool, and goes with its block where that comes to
-        nothing.
+        Nothing is written: the transaction does not enter the mempool, and is lost if its block fails.
         """
 
     def undo(self) -> None:
-        """Note that the block of the last one came to nothing."""
+        """Record that the block of the last transaction failed."""
 
 
 class NoGenesis(Exception):
-    """The database holds no P-Chain yet: `init_node` makes its genesis."""
+    """The database holds no P-Chain yet; `init_node` creates its genesis."""
 
 
 class PlatformChain:
-    """A P-Chain: its identity, its parameters, its rows and what is remembered of them.
+    """A P-Chain: its identity, its parameters, its rows and its caches.
 
-    Threads share the object. Every network's P-Chain has the same blockchain ID.
+    Threads share the object. The P-Chain of every network has the same blockchain ID.
 
     Args:
         node: The settings of the node that it belongs to.
-        db: Where its rows are.
-        identity: Who that node is.
-        pointers: Of that node; without, the chain has its own.
+        db: The database with its rows.
+        identity: The identity of that node.
+        pointers: The node's `Pointers`; by default the chain creates its own.
     """
 
     blockchain_id: ID = PRIMARY_NETWORK_ID
     aliases = PLATFORM_ALIASES
     vm: ChainVM[Block]
-    """Its processing blocks: for whoever holds the lock of `consensus`. `services.composition` sets both."""
+    """Its processing blocks; requires the lock of `consensus`. `services.composition` sets both."""
     consensus: Consensus[Block]
-    """Who decides on its blocks."""
+    """The consensus that decides on its blocks."""
 
     def __init__(
         self,
@@ -170,20 +169,20 @@ class PlatformChain:
         self.identity = identity
         self.stakers = StakerMemories.empty(self.stakers_version)
         self.answers = AnswerMemory(self.place)
-        """What was asked of its accepted state."""
+        """Cached answers to queries of its accepted state."""
         self.key_derivation = KeyDerivation.of(node.rpc_threads)
         self.pointers = pointers or Pointers(node.profile)
-        """What tells those who follow it; see `notifications`."""
+        """Sends messages to subscribers; see `notifications`."""
         self.building = Building(self.cache_key(self.aliases[0]), node.profile)
-        """Its blocks in the making."""
+        """Its blocks in progress."""
         self.looks = Looks()
         self.producer = Wakeup("platform_app.build_blocks", Lock.PCHAIN_PRODUCER, db, node.profile)
-        """Is asked for a block in the transaction that stores what waits for it, or after it."""
+        """Asked for a block in the transaction that stores pending work, or after that transaction."""
         self.own: OwnTxs | None = None
-        """Set by who makes the chain: on a local network its validator renews itself."""
+        """Set by the code that creates the chain: on a local network its validator renews itself."""
 
     def env(self, network: Network, now: int) -> Env:
-        """Return what rules are told besides the state, of what is executed now (Unix seconds)."""
+        """Return the environment that rules need besides the state, for execution at `now` (Unix seconds)."""
         return Env(
             config=self.config,
             asset_id=network.asset_id,
@@ -201,42 +200,42 @@ class PlatformChain:
 
     @property
     def answers_as_reference(self) -> bool:
-        """Whether answers have the reference's shape where the specification's is another one.
+        """Whether answers have the reference's shape where the specification's differs.
 
-        So it is with the reference's parameters: who takes part in its networks uses its clients.
+        They do with the reference's parameters, because participants in its networks use its clients.
         """
         return self.node.parameters == "avalanchego"
 
     @property
     def node_id(self) -> NodeID:
-        """The ID of the node that it belongs to, from the staking certificate.
+        """The ID of the node that the chain belongs to, derived from the staking certificate.
 
         Raises:
-            OSError: There is no such file: the node has not been initialised.
+            OSError: The certificate file is missing: the node has not been initialised.
             NoCertificate: The file holds no certificate.
         """
         return self.identity.node_id
 
     @property
     def proof_of_possession(self) -> ProofOfPossession:
-        """The BLS key of the node that it belongs to, and the proof that it has the secret.
+        """The BLS key of the node that the chain belongs to, with the proof of possession of the secret key.
 
         Raises:
-            OSError: There is no such file: the node has not been initialised.
+            OSError: The key file is missing: the node has not been initialised.
             UnusableSignerKey: The file holds no key.
         """
         return ProofOfPossession(*self.identity.signer_key)
 
     def cache_key(self, name: str) -> str:
-        """Return a key of Django's cache that is no other chain's, for all processes of the node."""
+        """Return a key of Django's cache that is unique to this chain and shared by all processes of the node."""
         return name if self.db.alias == DEFAULT_DB_ALIAS else f"{self.db.alias}-{name}"
 
     def state(self) -> ChainState:
-        """Return the state after the last accepted block, as rules ask it."""
+        """Return the state after the last accepted block, for use by the rules."""
         return DatabaseState(self.db)
 
     def network(self) -> Network:
-        """Return which network this is.
+        """Return the network of this chain.
 
         Raises:
             NoGenesis: The database holds no chain.
@@ -244,7 +243,7 @@ class PlatformChain:
         return self._read()[0]
 
     def tip(self) -> Tip:
-        """Return where the chain stands.
+        """Return the last accepted block of the chain.
 
         Raises:
             NoGenesis: The database holds no chain.
@@ -252,7 +251,7 @@ class PlatformChain:
         return self._read()[1]
 
     def stakers_version(self) -> Version:
-        """Return what answers about stakers are as of now.
+        """Return the version of answers about stakers that are read now.
 
         Raises:
             NoGenesis: The database holds no chain.
@@ -263,7 +262,7 @@ class PlatformChain:
         return Version(*row)
 
     def place(self) -> Place | None:
-        """Return where it stands and the clock, as the rows have it; None where the database holds no chain."""
+        """Return the chain's place and the clock offset from the rows; None if the database holds no chain."""
         row = blocks.place(self.db)
         return None if row is None else Place(*row)
 

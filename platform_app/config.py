@@ -1,7 +1,7 @@
-"""What differs between networks: limits of staking, fees, rewards. Values only; rules read them.
+"""The parameters that differ between networks: staking limits, fees, rewards. Values only, no rules.
 
 Amounts are in the smallest unit (specification 1: microunits), durations in seconds, shares in
-millionths. Two scales exist (design.md 9): the specification's with 6 decimals (gaps.md 2), and the
+millionths. There are two scales (design.md 9): the specification's with 6 decimals (gaps.md 2), and the
 reference implementation's with 9 (pchain.md 5.4.2, 6.1).
 """
 
@@ -12,9 +12,9 @@ from primitives.networks import hrp_of
 DAY = 24 * 60 * 60
 MILLION = 1_000_000
 UNIT = 1_000_000
-"""Smallest units of a coin at the specification's scale."""
+"""Smallest units per coin at the specification's scale."""
 REFERENCE_UNIT = 1_000_000_000
-"""Smallest units of a coin in the reference implementation."""
+"""Smallest units per coin in the reference implementation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class StaticFees:
 
 @dataclass(frozen=True, slots=True)
 class GasConfig:
-    """Dynamic fees (pchain.md 6.3): weights are bandwidth, reads, writes, compute."""
+    """Dynamic fees (pchain.md 6.3). The weights are for bandwidth, reads, writes and compute."""
 
     weights: tuple[int, int, int, int] = (1, 1000, 1000, 4)
     max_capacity: int = 1_000_000
@@ -56,7 +56,7 @@ class ValidatorFeeConfig:
 
 @dataclass(frozen=True, slots=True)
 class RewardConfig:
-    """What staking earns (pchain.md 7.1): rates in millionths for a minting period."""
+    """Staking rewards (pchain.md 7.1). Rates are in millionths per minting period."""
 
     max_consumption_rate: int = 120_000
     min_consumption_rate: int = 100_000
@@ -83,20 +83,20 @@ class PlatformConfig:
     synchrony_bound: int = 10
     uptime_requirement: int = 800_000
     durango: bool = False
-    """Whether the reference's rules since its Durango upgrade hold: stakers begin at chain time, whatever
-    their transactions say, AddValidatorTx and AddDelegatorTx are refused, and memos are empty."""
+    """Whether the reference's rules since its Durango upgrade apply: stakers start at chain time, whatever
+    their transactions say, AddValidatorTx and AddDelegatorTx are rejected, and memos are empty."""
     rewards: RewardConfig = field(default_factory=RewardConfig)
     gas: GasConfig = field(default_factory=GasConfig)
     validator_fees: ValidatorFeeConfig = field(default_factory=ValidatorFeeConfig)
 
     @property
     def decimals(self) -> int:
-        """How many decimals a coin has."""
+        """The number of decimals of a coin."""
         return len(str(self.unit)) - 1
 
 
 def _fees(unit: int, *, create: int, transform: int, create_asset: int) -> StaticFees:
-    """Return a schedule; the arguments are in thousandths of a coin."""
+    """Return a fee schedule; the arguments are in thousandths of a coin."""
     milli = unit // 1000
     return StaticFees(
         tx=milli,
@@ -128,8 +128,8 @@ _REFERENCE_HRPS = {1: "avax", 2: "cascade", 3: "denali", 4: "everest", 5: "fuji"
 def reference_config(network_id: int) -> PlatformConfig:
     """Return the reference implementation's own parameters (pchain.md 5.4.2, 6.1, 11.2).
 
-    Unspecified: its rules of today hold from the first block on, as on all its networks but mainnet and
-    fuji. Of those two the blocks from before Durango are refused, as the ones from before Banff are.
+    Unspecified: its current rules apply from the first block on, as on all its networks except mainnet and
+    fuji. On those two networks, blocks from before Durango are rejected, as are the ones from before Banff.
     """
     coin = REFERENCE_UNIT
     mainnet, fuji = network_id == 1, network_id == 5

@@ -1,4 +1,4 @@
-"""Celery's door to the P-Chain: each task calls a service and says what it did."""
+"""Celery tasks of the P-Chain: each task calls a service and returns a summary."""
 
 import time
 
@@ -9,20 +9,20 @@ from platform_app.apps import platform_chain
 from platform_app.services import clearing
 
 TURN = 0.05
-"""Seconds after which a worker lets other tasks in: where there is one, it makes the C-Chain's blocks too."""
+"""Seconds after which a worker yields to other tasks: a worker also builds the C-Chain's blocks."""
 
 
 @shared_task(name="platform_app.tick")
 def tick() -> dict[str, int]:
-    """The heartbeat: what the clock brings is done here where no producer's process does it."""
+    """Heartbeat: build blocks that are due by time, unless a producer process does it."""
     return build_blocks() if platform_chain().producer.is_unattended() else {"blocks": 0}
 
 
 @shared_task(name="platform_app.build_blocks")
 def build_blocks() -> dict[str, int]:
-    """Build blocks until there is nothing to put in, or others should have their turn.
+    """Build blocks until nothing is left to include, or until other tasks should get their turn.
 
-    Woken by each transaction, and by the clock: stakers begin and end when nobody issues anything.
+    Triggered by each transaction and by the clock, because stakers start and end without transactions.
     """
     chain = platform_chain()
     chain.producer.answer()

@@ -1,1 +1,1 @@
-"""What only a local network does. Where a process's chain is made, it is given to it (`apps`)."""
+"""Behaviour of local networks only. `apps` attaches it to the chain of a process."""

@@ -1,4 +1,4 @@
-"""The local network's own validator renews itself, so that the network never runs out of validators."""
+"""Renewal of the local network's own validator, so that the network never runs out of validators."""
 
 import logging
 from time import monotonic
@@ -24,46 +24,46 @@ from primitives.keys import VMRQ_KEY
 from primitives.node_identity import NoCertificate
 
 MOST_COINS = 200
-"""So many coins are staked at most: each has about 250 bytes of the transaction."""
+"""The maximum number of coins to stake: each takes about 250 bytes of the transaction."""
 PAUSE = 10.0
-"""Seconds before the next attempt on the same block: only what waits can have changed meanwhile."""
+"""Seconds before the next attempt on the same block: only pending transactions can have changed meanwhile."""
 
 _log = logging.getLogger(__name__)
 
 
 class Renewal:
-    """Makes a node a validator again, each time that it no longer is one.
+    """Makes a node a validator again, each time that its staking period ends.
 
-    It remembers its attempts, so that it neither tries nor tells all the time.
+    It remembers its attempts, so that it neither retries nor logs constantly.
 
     Args:
-        chain: Whose validator the node is.
+        chain: The chain that the node validates.
     """
 
     def __init__(self, chain: PlatformChain) -> None:
         self._chain = chain
         self._tip: ID | None = None
-        """The last block when it tried last."""
+        """The last block at the time of the last attempt."""
         self._again_at = 0.0
         """On the monotonic clock, in seconds."""
         self._told: set[type[Exception]] = set()
-        """Why it did not work since it worked last. The words differ with each coin that comes and goes."""
+        """The types of failure since the last success. The message text varies with every change of the coins."""
 
     def propose(self, *, now: int) -> Tx | None:
         """Return a transaction that makes this node a validator again.
 
-        None while this node is a validator or waits to be one, and where it never was. Then it costs one
-        question by a unique index at most, which is what almost every block pays. None, too, within
-        `PAUSE` of the last attempt, as long as no block has come since.
+        Return None while this node is a validator or is scheduled to become one, and if it never was one.
+        In that case, which is that of almost every block, the cost is at most one query by a unique index.
+        Return None, too, within `PAUSE` of the last attempt, as long as no block has been accepted since.
 
-        The caller builds a block next, at the time `now`: then the new stay begins with that block, and
-        lasts as long as the network allows. Nothing is written here.
+        The caller builds the next block at the time `now`: the new staking period begins with that block,
+        and lasts as long as the network allows. Nothing is written here.
 
-        Unspecified: the network's own funds, which everybody knows the key of (vmRQ), are staked with the
-        weight, delegation fee, BLS key and reward owners of this node's last stay: less, if its
-        `MOST_COINS` largest coins are less or the network allows less. Where even the least stake is not
-        left, or somebody has made the transaction impossible, that is logged once and the network goes
-        without. So it does where the process that builds blocks has no staking certificate.
+        Unspecified: the network's own funds, whose key is public (vmRQ), are staked with the weight,
+        delegation fee, BLS key and reward owners of this node's last staking period. The weight is lower if
+        its `MOST_COINS` largest coins amount to less or the network allows less. If not even the minimum
+        stake is left, or another transaction has made this one impossible, that is logged once and the
+        validator is not renewed. The same happens if the process that builds blocks has no staking certificate.
         """
         chain = self._chain
         node_id = self._own_node_id()
@@ -85,18 +85,18 @@ class Renewal:
         return tx
 
     def undo(self) -> None:
-        """Note that the last attempt came to nothing, with the block that it was for: it may be made again."""
+        """Record that the block of the last attempt failed: the attempt may be repeated."""
         self._tip = None
 
     def _may_begin(self, tip: ID) -> bool:
-        """Say whether it is time for an attempt, and note that it is made."""
+        """Return whether an attempt is due; if so, record that it is made."""
         if tip == self._tip and monotonic() < self._again_at:
             return False
         self._tip, self._again_at = tip, monotonic() + PAUSE
         return True
 
     def _own_node_id(self) -> NodeID | None:
-        """Return which node this is; None where its certificate cannot be read."""
+        """Return the ID of this node; None if its certificate cannot be read."""
         try:
             return self._chain.node_id
         except (OSError, NoCertificate) as reason:
@@ -107,18 +107,18 @@ class Renewal:
             return None
 
     def _warn(self, reason: Exception, message: str) -> None:
-        """Say once what stands against it."""
+        """Log why the renewal failed, once per type of failure."""
         if type(reason) not in self._told:
             self._told.add(type(reason))
             _log.warning(message)
 
 
 def _check(chain: PlatformChain, tx: Tx, state: DatabaseState, now: int) -> None:
-    """See that the transaction can get into the block that is built next.
+    """Check that the transaction can be included in the next block.
 
     Raises:
-        TooLarge: It is larger than what the mempool takes.
-        InvalidTx: The rules refuse it.
+        TooLarge: It is larger than the mempool's limit.
+        InvalidTx: It violates the rules.
     """
     if len(tx.raw) > LARGEST_TX:
         raise TooLarge(tx.tx_id, len(tx.raw), LARGEST_TX)
@@ -156,6 +156,6 @@ def _build(
 
 
 def _total(wallet: Wallet) -> int:
-    """Return how much a wallet can stake: behind a lock or not, but not what pays the fee."""
+    """Return how much a wallet can stake, locked coins included, without the coins that pay the fee."""
     usable = (inner_output(utxo.output).amount for utxo in wallet.utxos if wallet.open(utxo))
     return max(0, sum(usable) - wallet.config.fees.add_primary_network_validator)

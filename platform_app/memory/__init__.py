@@ -1,5 +1,5 @@
-"""What a chain remembers besides its rows.
+"""In-memory caches of a chain, besides its rows.
 
-`stakers` is what it remembers of them, `versioned` how that is never older than the rows; `answers` is what was
-asked and answered.
+`stakers` caches staker sets, `versioned` keeps that cache from being older than the rows, and `answers` caches
+encoded answers.
 """

@@ -1,8 +1,8 @@
-"""Answers that follow from the accepted state, remembered for as long as that is the same.
+"""A cache of answers that depend only on the accepted state, valid while that state is unchanged.
 
-Who asks for a remembered answer waits for nothing: no row is read. So an answer is handed out only while it is known
-that the chain stands where it stood: for `OLDEST` seconds after the last look at the rows, where another process may
-have written; not at all while this process writes. Where nobody knows, the rows are asked.
+A cached answer is returned without reading a row. It is therefore returned only while the chain is known to be
+unchanged: for `OLDEST` seconds after the last check of the rows, because another process may have written, and not at
+all while this process writes. Otherwise the rows are read.
 """
 
 import threading
@@ -16,44 +16,44 @@ from typing import Final, NamedTuple
 from primitives.counting import Asked
 
 LOOK: Final = 0.025
-"""Seconds after a look at the rows from which on another one is due."""
+"""Seconds after a check of the rows until the next check is due."""
 OLDEST: Final = 0.25
-"""Seconds after a look for which answers are handed out: so late is seen, at the latest, what another process has
-changed and nobody has told of. Who wants to be sure that it is seen waits for so long."""
+"""Seconds after a check during which answers are returned. A change by another process that was not announced is seen
+after this time at the latest; wait this long to be sure that it is seen."""
 BYTES: Final = 32 * 1024 * 1024
-"""Of all remembered answers together, keys included."""
+"""The total size of all cached answers, keys included."""
 LONGEST: Final = 4 * 1024 * 1024
-"""Bytes of the longest answer that is remembered: 3,000 validators."""
+"""Bytes of the longest answer that is cached: 3,000 validators."""
 ENTRIES: Final = 16_384
 ARGUMENTS: Final = 4096
-"""Bytes of the texts among the arguments of one answer: about 80 addresses."""
+"""Bytes of the strings among the arguments of one answer: about 80 addresses."""
 _ENTRY: Final = 512
-"""Bytes that an entry takes besides its texts."""
+"""Bytes that an entry takes besides its strings."""
 
 Argument = str | bytes | int | Sequence[str | bytes] | None
 Key = tuple[object, ...]
 
 
 class Place(NamedTuple):
-    """Where a chain stands, and the clock: what is the same as long as the same questions have the same answers."""
+    """The chain's position and the clock offset: while they are the same, a query has the same answer."""
 
     genesis_hash: bytes
     block_id: bytes
-    """Of the last accepted block."""
+    """The ID of the last accepted block."""
     generation: int
-    """How often the rows were replaced by earlier ones."""
+    """How many times the rows were replaced by earlier ones."""
     clock_offset: int
     """Seconds that the node's clock is ahead of wall time."""
 
 
 class Lifetime(NamedTuple):
-    """For how long an answer is right although the chain stands where it stood."""
+    """How long an answer stays valid while the chain does not change."""
 
     since: float = -inf
     until: float = inf
-    """The node's time, Unix seconds: from `since` on, and before `until`."""
+    """The node's time in Unix seconds: the answer is valid from `since` on, and before `until`."""
     seconds: float = inf
-    """After it was read."""
+    """Seconds of validity after it was read."""
 
 
 ALWAYS: Final = Lifetime()
@@ -63,11 +63,11 @@ class _Kept(NamedTuple):
     text: bytes
     lifetime: Lifetime
     end: float
-    """By the clock of `elapsed`."""
+    """The end of validity by the clock `elapsed`."""
 
 
 class _Standing:
-    """A place of the chain, when the rows were seen to be there last, and what was asked there."""
+    """A place of the chain, the time when the rows last confirmed it, and the answers cached for it."""
 
     __slots__ = ("answers", "place", "seen_at", "size")
 
@@ -79,14 +79,14 @@ class _Standing:
 
 
 class AnswerMemory:
-    """Answers by what was asked, all as of one place; the least recently asked for go first. Threads share it.
+    """Answers by query, all for one place of the chain, evicted least recently used first. Thread-safe.
 
     Args:
-        read: Says where the chain stands now, None where there is none. It reads the rows.
-        most_bytes: Of all answers.
-        longest: Bytes of one answer.
-        elapsed: Seconds, rising.
-        wall: Wall time, Unix seconds.
+        read: Reads the chain's current place from the rows; returns None if there is no chain.
+        most_bytes: Maximum total bytes of all answers.
+        longest: Maximum bytes of one answer.
+        elapsed: A monotonic clock in seconds.
+        wall: Wall time in Unix seconds.
     """
 
     def __init__(
@@ -105,11 +105,11 @@ class AnswerMemory:
         self._wall = wall
         self._lock = threading.Lock()
         self._standing: _Standing | None = None
-        """Readers take it without the lock, so a place has an object of its own."""
+        """Readers use it without the lock, so each place has its own object."""
         self._changes = 0
-        """How often this process has begun or ended to change the rows, or has heard that others have."""
+        """How many times this process started or ended a change of the rows, or heard of one by another process."""
         self._changing = 0
-        """How many are at it."""
+        """The number of changes in progress."""
         self.asked = Asked()
 
     def __len__(self) -> int:
@@ -118,37 +118,37 @@ class AnswerMemory:
 
     @property
     def size(self) -> int:
-        """Bytes of all that is remembered."""
+        """Total bytes of all cached answers."""
         standing = self._standing
         return 0 if standing is None else standing.size
 
     def get(self, key: Key) -> bytes | None:
-        """Return a remembered answer, if it is known to be right. It waits for nothing."""
+        """Return a cached answer, if it is known to be valid. Does not block."""
         standing = self._standing
         kept = None if standing is None else standing.answers.get(key)
         if standing is None or kept is None or not self._is_right(standing, kept):
             self.asked.miss()
             return None
-        with suppress(KeyError):  # it may be forgotten in this moment
-            standing.answers.move_to_end(key)  # one step of the interpreter: no lock
+        with suppress(KeyError):  # it may be evicted at this moment
+            standing.answers.move_to_end(key)  # one step of the interpreter: needs no lock
         self.asked.hit()
         return kept.text
 
     def is_trusted(self) -> bool:
-        """Say whether answers may be handed out at this moment."""
+        """Return whether cached answers may be returned at this moment."""
         standing = self._standing
         return standing is not None and self._elapsed() - standing.seen_at < OLDEST
 
     def is_due(self) -> bool:
-        """Say whether the rows should be looked at, for the sake of those who ask next."""
+        """Return whether the rows should be checked, for the benefit of the next callers."""
         standing = self._standing
         return standing is not None and self._elapsed() - standing.seen_at >= LOOK
 
     def look(self) -> Place | None:
-        """Look where the chain stands, and forget what was answered elsewhere. It reads a row.
+        """Read the chain's place from a row, and drop the answers cached for another place.
 
         Returns:
-            Where; None where there is no chain, or where it may have moved meanwhile.
+            The place; None if there is no chain, or if the chain may have changed during the read.
         """
         changes, moment = self._changes, self._elapsed()
         place = self._read()
@@ -164,7 +164,7 @@ class AnswerMemory:
             return place
 
     def read(self, key: Key, load: Callable[[], tuple[bytes, Lifetime]]) -> bytes:
-        """Return what `load` reads from the rows, and remember it if the chain stood still meanwhile."""
+        """Return the result of `load`, which reads the rows, and cache it if the chain did not change meanwhile."""
         before, moment = self._standing, self._elapsed()
         text, lifetime = load()
         if self.look() is not None:
@@ -172,13 +172,13 @@ class AnswerMemory:
         return text
 
     def catch_up(self) -> None:
-        """Be no older than what was just read from the rows: who hands that out calls it before."""
+        """Drop cached answers older than rows just read. Call this before returning data from those rows."""
         if self.is_trusted():
             self.look()
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """Hand out nothing while this process changes the accepted state, from before its transaction to its end."""
+        """Return no cached answers while this process changes the accepted state: wrap the whole transaction."""
         self._change(1)
         try:
             yield
@@ -186,7 +186,7 @@ class AnswerMemory:
             self._change(-1)
 
     def accepted(self, block_id: bytes) -> None:
-        """Note that somebody has accepted a block."""
+        """Record that a block was accepted, possibly by another process."""
         standing = self._standing
         if standing is None or standing.place.block_id != block_id:
             self._change(0)
@@ -198,9 +198,9 @@ class AnswerMemory:
             self._standing = None
 
     def _keep(self, key: Key, kept: _Kept, before: _Standing | None) -> None:
-        """Remember an answer, if the chain stands where it stood before it was read.
+        """Cache an answer, if the chain is at the same place as before the answer was read.
 
-        Two looks that find the same place find it unmoved between them: no chain goes back unseen.
+        If two checks find the same place, it did not change between them: a rewind changes the generation.
         """
         size = len(kept.text) + _size(key)
         with self._lock:
@@ -222,18 +222,18 @@ class AnswerMemory:
             return False
         lifetime = kept.lifetime
         if lifetime.since == -inf and lifetime.until == inf:
-            return True  # most answers: the clock need not be read
+            return True  # most answers: no need to read the clock
         return lifetime.since <= int(self._wall()) + standing.place.clock_offset < lifetime.until
 
 
 def key_of(method: str, arguments: Sequence[object]) -> Key | None:
-    """Return what an answer is remembered by; None for arguments that are too long for that."""
+    """Return the cache key of an answer; None if the arguments are too long for caching."""
     key = (method, *(tuple(one) if isinstance(one, list) else one for one in arguments))
     return key if _size(key) <= ARGUMENTS + _ENTRY else None
 
 
 def _size(key: Key) -> int:
-    """Return about how many bytes a key and its entry take."""
+    """Return the approximate size of a key and its entry in bytes."""
     return _ENTRY + sum(map(_length, key))
 
 

@@ -1,4 +1,4 @@
-"""Who validates and who delegates, as it is remembered; `selectors.stakers` reads it from rows."""
+"""Cached validators and delegators; `selectors.stakers` reads them from rows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from platform_app.txs.components import OutputOwners
 from primitives.ids import ID, NodeID
 
 SUBNETS = 64
-"""Of so many subnets the present validators are remembered."""
+"""The number of subnets whose current validators are cached."""
 NODES = 4096
-"""Of so many validators the present delegators are remembered."""
+"""The number of validators whose current delegators are cached."""
 SETS = 32
-"""So many sets of other heights are remembered."""
+"""The number of validator sets at other heights that are cached."""
 HEIGHTS = 4
-"""Of so many heights the sets of all subnets are remembered."""
+"""The number of heights for which the validator sets of all subnets are cached."""
 
 
 class Delegator(NamedTuple):
@@ -32,7 +32,7 @@ class Delegator(NamedTuple):
 
 
 class Validator(NamedTuple):
-    """A validator with all that its record shows; times in Unix seconds."""
+    """A validator with all fields of its record; times in Unix seconds."""
 
     tx_id: ID
     node_id: NodeID
@@ -42,11 +42,11 @@ class Validator(NamedTuple):
     end: int
     potential_reward: int
     rewards_owner: OutputOwners | None
-    """Of its own stake; None for permissioned validators of subnets."""
+    """The owner of the rewards for its own stake; None for permissioned validators of subnets."""
     delegatee_reward: int
-    """Its share of what its delegators have earned so far."""
+    """Its accrued share of its delegators' rewards."""
     shares: int | None
-    """Delegation fee in millionths; None where nobody can delegate."""
+    """Delegation fee in millionths; None if the validator accepts no delegators."""
     public_key: bytes | None
     proof_of_possession: bytes | None
     delegation_rewards_owner: OutputOwners | None
@@ -56,12 +56,12 @@ class Validator(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CurrentSet:
-    """The present validators of a subnet in staker order."""
+    """The current validators of a subnet in staker order."""
 
     validators: tuple[Validator, ...]
     by_node: Mapping[NodeID, Validator]
     weight: int
-    """Of all, delegators included."""
+    """The total weight, delegators included."""
 
     def __len__(self) -> int:
         return len(self.validators)
@@ -71,22 +71,22 @@ class Member(NamedTuple):
     """A validator at a height."""
 
     weight: int
-    """Its delegators' included."""
+    """The weight including its delegators'."""
     public_key: bytes | None
     """Its BLS key on the Primary Network."""
 
 
 Members = Mapping[NodeID, Member]
-"""Who validated a subnet at a height."""
+"""The validators of a subnet at a height."""
 
 
 class StakerMemories(NamedTuple):
-    """What a chain remembers of stakers."""
+    """A chain's caches of stakers."""
 
     current: StakerMemory[ID, CurrentSet]
-    """Present validators, by subnet."""
+    """Current validators, by subnet."""
     delegators: StakerMemory[tuple[ID, NodeID], tuple[Delegator, ...]]
-    """Present delegators, by subnet and validator."""
+    """Current delegators, by subnet and validator."""
     sets: StakerMemory[tuple[int, ID], Members]
     """Validators of a subnet, by height."""
     subnets: StakerMemory[int, Mapping[ID, Members]]
@@ -94,7 +94,7 @@ class StakerMemories(NamedTuple):
 
     @classmethod
     def empty(cls, version: Callable[[], Version]) -> Self:
-        """Return memories that hold nothing; `version` says what answers of this moment are as of."""
+        """Return empty caches; `version` returns the version of the rows at the moment of the call."""
         return cls(
             StakerMemory(SUBNETS, version),
             StakerMemory(NODES, version),

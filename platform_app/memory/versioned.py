@@ -1,8 +1,8 @@
-"""Answers about stakers, remembered until a block changes one.
+"""A cache of answers about stakers, valid until a block changes a staker.
 
-A memory asks for one small row to know whether it is still right. What it answers are
-the same objects until then, so whoever renders them can keep what was made of them. Threads that
-ask for the same at once read it once.
+The cache reads one small row to check whether it is still valid. It returns the same objects until then, so callers
+can keep what they derived from them, such as rendered text. Threads that request the same answer concurrently share
+one read.
 """
 
 import threading
@@ -14,45 +14,45 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value", bound=Sized)
 
 TRIES = 2
-"""So often is read what blocks change meanwhile."""
+"""How many times an answer is read if blocks change it during the read."""
 
 
 class Version(NamedTuple):
-    """What answers about stakers are as of."""
+    """The version of answers about stakers."""
 
     genesis_hash: bytes
     stakers_height: int
     """The last block that changed a staker."""
     generation: int = 0
-    """How often the rows were replaced by earlier ones."""
+    """How many times the rows were replaced by earlier ones."""
 
     @property
     def chain(self) -> tuple[bytes, int]:
-        """What has to be the same where heights are compared."""
+        """The values that must be equal for heights to be comparable."""
         return self.genesis_hash, self.generation
 
 
 class _Read(NamedTuple, Generic[Value]):
-    """What was read, and a version that is not later than any part of it."""
+    """A value that was read, and a version that is not later than any part of it."""
 
     version: Version
     value: Value
 
 
 class _Reading(Generic[Value]):
-    """One thread reads, others wait for it."""
+    """A read by one thread that other threads wait for."""
 
     def __init__(self) -> None:
         self._done = threading.Event()
         self._read: _Read[Value] | None = None
 
     def finish(self, read: _Read[Value] | None) -> None:
-        """Hand what was read, or nothing, to all who wait."""
+        """Pass the result, or None after a failure, to all waiting threads."""
         self._read = read
         self._done.set()
 
     def wait(self, asked_at: Version) -> _Read[Value] | None:
-        """Return what was read, or None when it may lack what whoever asks has seen already."""
+        """Return the result, or None if it may be older than the version that the caller has already seen."""
         self._done.wait()
         read = self._read
         if read is None or read.version.chain != asked_at.chain:
@@ -61,14 +61,14 @@ class _Reading(Generic[Value]):
 
 
 class StakerMemory(Generic[Key, Value]):
-    """Answers by key, all as of one version; the least recently asked for go first.
+    """Answers by key, all for one version, evicted least recently used first.
 
-    Empty answers are not kept: anybody can ask for subnets that there are not, and would drive out
-    those that there are.
+    Empty answers are not kept: anyone can query subnets that do not exist, and such answers would evict
+    those of subnets that do exist.
     """
 
     def __init__(self, most: int, version: Callable[[], Version]) -> None:
-        """Remember so many answers; `version` says what those of this moment are as of."""
+        """Cache at most `most` answers; `version` returns the version of the rows at the moment of the call."""
         self._most = most
         self._ask_version = version
         self._lock = threading.Lock()
@@ -76,17 +76,17 @@ class StakerMemory(Generic[Key, Value]):
         self._values: OrderedDict[Key, Value] = OrderedDict()
         self._readings: dict[Key, _Reading[Value]] = {}
         self.hits = 0
-        """Answers that were remembered."""
+        """The number of answers served from the cache."""
         self.misses = 0
 
     def __len__(self) -> int:
         return len(self._values)
 
     def get(self, key: Key, load: Callable[[], Value]) -> Value:
-        """Return the present answer; `load` reads it when it is not remembered.
+        """Return the current answer; `load` reads it if it is not cached.
 
-        Where blocks come as fast as it is read, the answer is the last one read, parts of which may
-        be a block older than others.
+        If blocks arrive as fast as the answer is read, the last result is returned, parts of which may
+        be one block older than others.
 
         Raises:
             NoGenesis: There is no chain, so no version.
@@ -109,7 +109,7 @@ class StakerMemory(Generic[Key, Value]):
                 return read.value
 
     def _lead(self, key: Key, reading: _Reading[Value], load: Callable[[], Value]) -> Value:
-        """Read for all who ask meanwhile; where it fails, each of them tries."""
+        """Read on behalf of all threads that wait for this answer; if that fails, each of them tries."""
         read: _Read[Value] | None = None
         try:
             read = self._load(key, load)
@@ -120,7 +120,7 @@ class StakerMemory(Generic[Key, Value]):
             reading.finish(read)
 
     def _load(self, key: Key, load: Callable[[], Value]) -> _Read[Value]:
-        """Read, once more when a block came meanwhile: half may be from before it."""
+        """Read the value, and read it again if a block arrived meanwhile: part of it may predate the block."""
         tries = 1
         while True:
             read = _Read(self._ask_version(), load())
