@@ -1,1 +1,1 @@
-"""Blocks of the P-Chain as values, and how they are executed and built. Pure (pchain.md 4)."""
+"""Blocks of the P-Chain as values, and their execution and building. Pure (pchain.md 4)."""

@@ -1,4 +1,4 @@
-"""Blocks as values, from bytes and to bytes (pchain.md 4). Their JSON form is in `render`.
+"""Blocks as values, and their conversion from and to bytes (pchain.md 4). Their JSON form is in `render`.
 
     Block
     ├── StandardBlock   ApricotStandardBlock 3 · BanffStandardBlock 32
@@ -8,10 +8,10 @@
     │   └── AbortBlock  ApricotAbortBlock 1 · BanffAbortBlock 30
     └── ApricotAtomicBlock 4
 
-Apricot blocks have no time of their own. What this chain builds are Banff blocks, on top of a genesis
-block that is an ApricotCommitBlock. Blocks are made by the functions here: `raw` belongs to the fields.
-The transactions within have no version; they keep their bytes, so that nothing is written anew to learn
-their IDs.
+Apricot blocks have no timestamp. This chain builds Banff blocks, on top of a genesis block that is
+an ApricotCommitBlock. Create blocks with the functions of this module, because `raw` must match the fields.
+The transactions in a block have no codec version of their own; they keep their bytes, so their IDs
+are computed without serialising them again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,21 +35,21 @@ from primitives.hashing import sha256
 from primitives.ids import ID
 
 _HEAD = len(VERSION) + 4
-"""Version and type ID: where the fields begin."""
+"""Bytes of codec version and type ID, before the fields."""
 
 AnyBlock = TypeVar("AnyBlock", bound="Block")
 
 
 @dataclass(frozen=True)
 class Block:
-    """A block; `time` is Unix seconds, None in Apricot blocks.
+    """A block; `time` is in Unix seconds, None in Apricot blocks.
 
-    `txs` are the decision transactions, `proposal` is what the two options of a proposal block decide.
+    `txs` are the decision transactions; `proposal` is the transaction that a proposal block's options decide.
     """
 
     TYPE_ID: ClassVar[int]
     LAYOUT: ClassVar[tuple[str, ...]]
-    """The fields in the order in which they stand on the wire."""
+    """The fields in the order in which they are serialised."""
 
     raw: bytes
     parent_id: ID
@@ -60,7 +60,7 @@ class Block:
 
     @cached_property
     def block_id(self) -> ID:
-        """sha256 of its bytes."""
+        """The sha256 hash of its bytes."""
         return ID(sha256(self.raw))
 
 
@@ -69,7 +69,7 @@ class StandardBlock(Block):
 
 
 class ProposalBlock(Block):
-    """A transaction that one of two children commits or aborts, behind decision transactions."""
+    """A transaction that one of two children commits or aborts, preceded by decision transactions."""
 
 
 class OptionBlock(Block):
@@ -77,11 +77,11 @@ class OptionBlock(Block):
 
 
 class CommitBlock(OptionBlock):
-    """The proposal takes place."""
+    """The proposal is executed."""
 
 
 class AbortBlock(OptionBlock):
-    """It does not."""
+    """The proposal is not executed."""
 
 
 class ApricotProposalBlock(ProposalBlock):
@@ -125,28 +125,28 @@ class ApricotAtomicBlock(Block):
 
 
 class BanffProposalBlock(ProposalBlock):
-    """A proposal."""
+    """A proposal since Banff."""
 
     TYPE_ID = 29
     LAYOUT = ("time", "txs", "parent_id", "height", "proposal")
 
 
 class BanffAbortBlock(AbortBlock):
-    """The child of a proposal that leaves it."""
+    """The child of a proposal that aborts it."""
 
     TYPE_ID = 30
     LAYOUT = ("time", "parent_id", "height")
 
 
 class BanffCommitBlock(CommitBlock):
-    """The child of a proposal that takes it."""
+    """The child of a proposal that commits it."""
 
     TYPE_ID = 31
     LAYOUT = ("time", "parent_id", "height")
 
 
 class BanffStandardBlock(StandardBlock):
-    """Decisions."""
+    """Decision transactions since Banff."""
 
     TYPE_ID = 32
     LAYOUT = ("time", "parent_id", "height", "txs")
@@ -169,10 +169,10 @@ BLOCK_TYPES: dict[int, type[Block]] = {
 
 
 def parse_block(raw: bytes) -> Block:
-    """Read a block.
+    """Parse a block.
 
     Raises:
-        CodecError: The bytes are none.
+        CodecError: The bytes are not a block.
     """
     cls = _type_of(raw)
     fields: dict[str, Any] = {}
@@ -189,14 +189,14 @@ def parse_block(raw: bytes) -> Block:
 def build_standard(
     *, parent_id: ID, height: int, time: int, txs: Sequence[Tx]
 ) -> BanffStandardBlock:
-    """Make a block of decision transactions."""
+    """Create a block of decision transactions."""
     return _build(BanffStandardBlock, parent_id=parent_id, height=height, time=time, txs=tuple(txs))
 
 
 def build_proposal(
     *, parent_id: ID, height: int, time: int, proposal: Tx, txs: Sequence[Tx] = ()
 ) -> BanffProposalBlock:
-    """Make a block that proposes a transaction, behind decision transactions."""
+    """Create a block that proposes a transaction, preceded by decision transactions."""
     return _build(
         BanffProposalBlock,
         parent_id=parent_id,
@@ -208,7 +208,7 @@ def build_proposal(
 
 
 def build_options(proposal: ProposalBlock) -> tuple[BanffCommitBlock, BanffAbortBlock]:
-    """Make the two children of a proposal block. Every node makes the same ones."""
+    """Create the two children of a proposal block. They are the same on every node."""
     place: dict[str, Any] = {
         "parent_id": proposal.block_id,
         "height": proposal.height + 1,
@@ -218,12 +218,12 @@ def build_options(proposal: ProposalBlock) -> tuple[BanffCommitBlock, BanffAbort
 
 
 def genesis_block(genesis_bytes: bytes) -> ApricotCommitBlock:
-    """Make the block of height 0: its parent is the hash of the genesis bytes."""
+    """Create the block of height 0, whose parent is the hash of the genesis bytes."""
     return genesis_block_of(ID(sha256(genesis_bytes)))
 
 
 def genesis_block_of(genesis_id: ID) -> ApricotCommitBlock:
-    """Make the block of height 0 on the hash of the genesis bytes."""
+    """Create the block of height 0 from the hash of the genesis bytes."""
     return _build(ApricotCommitBlock, parent_id=genesis_id, height=0)
 
 
@@ -254,7 +254,7 @@ def _type_of(raw: bytes) -> type[Block]:
 def _read_txs(raw: bytes, offset: int) -> tuple[tuple[Tx, ...], int]:
     count, offset = CODEC.read(U32, raw, offset)
     txs = []
-    # the count is not believed: the bytes end first
+    # the count is untrusted: parsing fails at the end of the bytes
     for _ in range(count):
         tx, offset = parse_embedded(raw, offset)
         txs.append(tx)

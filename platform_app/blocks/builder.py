@@ -1,4 +1,4 @@
-"""What goes into the next block, and whether there is one (pchain.md 4, block building).
+"""Building of the next block, if one is due (pchain.md 4, block building).
 
 Deterministic: the same parent, state, transactions and clock give the same block.
 """
@@ -25,32 +25,32 @@ from platform_app.txs.errors import InvalidTx
 from platform_app.txs.staking import RewardValidatorTx
 
 MOST_REFUSED = 1024
-"""Transactions that one block may find to be invalid; the next block looks at the others."""
+"""Maximum number of transactions that one block may find invalid; the next block looks at the others."""
 TXS_SIZE_LIMIT = 128 * 1024
-"""Bytes of decision transactions in a block. The mempool takes no single one that is larger."""
+"""Maximum bytes of decision transactions in a block. The mempool accepts no larger transaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What became of the transactions that were offered."""
+    """The result of building: the block, and the transactions that were dropped."""
 
     block: BanffStandardBlock | BanffProposalBlock | None
-    """None when there is nothing to do."""
+    """None if there is nothing to include."""
     outcome: Diff | Options | None
-    """What executing the block gives, so that nobody needs to do it again; None without block."""
+    """The outcome of executing the block, so that it need not be executed again; None without a block."""
     dropped: tuple[tuple[Tx, InvalidTx], ...]
-    """Transactions that cannot be accepted any more, with reasons."""
+    """Transactions that can no longer be accepted, with the reasons."""
 
 
 def build(parent: Parent, state: ChainState, mempool_txs: Iterable[Tx], env: Env) -> Built:
-    """Build the block that follows a parent, whose state is given.
+    """Build the block that follows a parent with the given state.
 
     Transactions are taken in the order given until the next one does not fit. A change of the
-    staker sets that is due makes a block even without transactions; where a staker has to be
+    staker sets that is due produces a block even without transactions; if a staker has to be
     rewarded, it is a proposal block.
 
-    Unspecified: while the clock is so far behind chain time that the block would be refused, there
-    is none, and transactions wait.
+    Unspecified: while the clock is so far behind chain time that the block would be rejected, no
+    block is built and transactions wait.
     """
     time = next_block_time(state, env.now)
     if time > env.now + env.config.synchrony_bound:
@@ -78,7 +78,7 @@ def build(parent: Parent, state: ChainState, mempool_txs: Iterable[Tx], env: Env
 def _take(
     mempool_txs: Iterable[Tx], diff: Diff, env: Env
 ) -> tuple[list[Tx], tuple[tuple[Tx, InvalidTx], ...]]:
-    """Execute transactions until the block is full; return those that went in, and refused ones."""
+    """Execute transactions until the block is full; return the included ones and the rejected ones."""
     taken: list[Tx] = []
     dropped: list[tuple[Tx, InvalidTx]] = []
     room = TXS_SIZE_LIMIT

@@ -1,14 +1,14 @@
-"""Why a block is refused, in the reference's words (pchain.md 4).
+"""Reasons for rejecting a block, with the reference's messages (pchain.md 4).
 
-Reading bytes that are no block raises a `primitives.codec_errors.CodecError`; of a block that comes
-from elsewhere that is the reason of an `UnreadableBlock`.
+Parsing bytes that are not a block raises a `primitives.codec_errors.CodecError`; for a block from
+another node, that error becomes the reason of an `UnreadableBlock`.
 
 InvalidBlock
-├── UnreadableBlock                                             its bytes; holds the reason
+├── UnreadableBlock                                             its bytes; has the reason
 ├── UnknownParent · WrongHeight · ApricotAfterFork
 ├── TimeBeforeChain · TimeTooFarAhead · TimeAfterStakerChange   its time
 ├── NoStateChanges · ConflictingTxs                             its transactions as a whole
-├── RefusedTx                                                   one of them; holds the reason
+├── RefusedTx                                                   one of them; has the reason
 └── InvalidOption                                               NoProposal · OptionTimeDiffers
 """
 
@@ -23,7 +23,7 @@ class InvalidBlock(Exception):
 
 
 class UnreadableBlock(InvalidBlock):
-    """Bytes that are no block, or more than one, or too many."""
+    """Bytes that are not a block, that have trailing data, or that are too long."""
 
     def __init__(self, reason: CodecError) -> None:
         super().__init__(f"failed to parse block: {reason}")
@@ -31,7 +31,7 @@ class UnreadableBlock(InvalidBlock):
 
 
 class UnknownParent(InvalidBlock):
-    """A block that does not follow the one it should."""
+    """A block whose parent is not the expected one."""
 
     def __init__(self, expected: ID, got: ID) -> None:
         super().__init__(f"unexpected parent: expected {expected} but got {got}")
@@ -40,7 +40,7 @@ class UnknownParent(InvalidBlock):
 
 
 class WrongHeight(InvalidBlock):
-    """A height that is not one more than the parent's."""
+    """A height that is not the parent's plus 1."""
 
     def __init__(self, expected: int, got: int) -> None:
         super().__init__(f"incorrect block height expected {expected}, but found {got}")
@@ -49,7 +49,7 @@ class WrongHeight(InvalidBlock):
 
 
 class ApricotAfterFork(InvalidBlock):
-    """A block without a time of its own."""
+    """A block without a timestamp."""
 
     def __init__(self, timestamp: int) -> None:
         super().__init__(f"apricot block issued after fork: timestamp = {moment(timestamp)}")
@@ -57,7 +57,7 @@ class ApricotAfterFork(InvalidBlock):
 
 
 class TimeBeforeChain(InvalidBlock):
-    """A time that is over."""
+    """A time before the chain's time."""
 
     def __init__(self, time: int, chain_time: int) -> None:
         super().__init__(
@@ -69,7 +69,7 @@ class TimeBeforeChain(InvalidBlock):
 
 
 class TimeTooFarAhead(InvalidBlock):
-    """A time that the node's clock will not show for a while."""
+    """A time too far ahead of the node's clock."""
 
     def __init__(self, time: int, now: int) -> None:
         super().__init__(
@@ -81,7 +81,7 @@ class TimeTooFarAhead(InvalidBlock):
 
 
 class TimeAfterStakerChange(InvalidBlock):
-    """A time that leaps over a change of the staker sets."""
+    """A time after the next change of the staker sets."""
 
     def __init__(self, time: int, change: int) -> None:
         super().__init__(
@@ -93,7 +93,7 @@ class TimeAfterStakerChange(InvalidBlock):
 
 
 class NoStateChanges(InvalidBlock):
-    """A standard block in which nothing happens."""
+    """A standard block that changes nothing."""
 
     def __init__(self) -> None:
         super().__init__("BanffStandardBlock performs no state changes")
@@ -116,18 +116,18 @@ class RefusedTx(InvalidBlock):
 
 
 class InvalidOption(InvalidBlock):
-    """A commit or abort block that does not belong to a proposal block."""
+    """A commit or abort block that does not match a proposal block."""
 
 
 class NoProposal(InvalidOption):
-    """It has another parent than a proposal block, or a proposal block has another child."""
+    """An option whose parent is not a proposal block, or another child of a proposal block."""
 
     def __init__(self) -> None:
         super().__init__("option blocks follow proposal blocks, and nothing else does")
 
 
 class OptionTimeDiffers(InvalidOption):
-    """An option's time is its proposal's."""
+    """An option's time differs from its proposal's."""
 
     def __init__(self, proposal_time: int, option_time: int) -> None:
         super().__init__(

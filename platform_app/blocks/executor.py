@@ -1,7 +1,7 @@
-"""Executing blocks: verify all of one on a diff, or raise (pchain.md 4, 6.3).
+"""Execution of blocks: verify a whole block on a diff, or raise (pchain.md 4, 6.3).
 
-A standard block has one outcome, a proposal block two. Options have no state of their own: one of a
-proposal's two outcomes becomes the state when its option is accepted.
+A standard block has one outcome, a proposal block has two. Options have no state of their own: one of
+the proposal's two outcomes becomes the state when its option is accepted.
 """
 
 from collections.abc import Iterable
@@ -31,14 +31,14 @@ from primitives.ids import ID
 
 
 class Options(NamedTuple):
-    """The two outcomes of a proposal block, each with everything that the block changes."""
+    """The two outcomes of a proposal block, each with all changes of the block."""
 
     commit: Diff
     abort: Diff
 
 
 class Parent(Protocol):
-    """Where a block stands: on a block, or on what is remembered of it if that is no proposal."""
+    """The parent of a block: a block, or the stored ID and height of a block that is not a proposal."""
 
     @property
     def block_id(self) -> ID:
@@ -50,16 +50,16 @@ class Parent(Protocol):
 
 
 def verify_child(block: Block, parent: Parent) -> None:
-    """Check where a block stands, before it is executed.
+    """Check a block's place after its parent, before it is executed.
 
-    An option that passes is one of the two that its proposal has.
+    An option that passes is one of the two options of its proposal.
 
     Raises:
         UnknownParent: It follows another block.
-        WrongHeight: Its height is not one more than its parent's.
-        NoProposal: It is an option but its parent no proposal, or the other way round.
-        ApricotAfterFork: It is an option without a time of its own.
-        OptionTimeDiffers: It is an option and its time not its proposal's.
+        WrongHeight: Its height is not its parent's plus 1.
+        NoProposal: It is an option but its parent is not a proposal, or the reverse.
+        ApricotAfterFork: It is an option without a timestamp.
+        OptionTimeDiffers: It is an option and its time differs from its proposal's.
     """
     if block.parent_id != parent.block_id:
         raise errors.UnknownParent(parent.block_id, block.parent_id)
@@ -82,15 +82,15 @@ def _verify_option(option: OptionBlock, parent: Parent) -> None:
 
 
 def execute_block(block: Block, parent_state: ChainState, env: Env) -> Diff | Options:
-    """Execute a standard or proposal block on its parent's state; `verify_child` comes before.
+    """Execute a standard or proposal block on its parent's state; call `verify_child` first.
 
     Returns:
         The changes of a standard block; both outcomes of a proposal block.
 
     Raises:
-        NoProposal: It is an option: there is nothing to execute.
-        ApricotAfterFork: It has no time of its own.
-        InvalidBlock: Another reason below that class.
+        NoProposal: It is an option, which has nothing to execute.
+        ApricotAfterFork: It has no timestamp.
+        InvalidBlock: Any other rule is broken; the subclass says which.
     """
     if isinstance(block, BanffStandardBlock):
         return execute_standard(block, parent_state, env)
@@ -126,16 +126,16 @@ def execute_proposal(block: BanffProposalBlock, parent_state: ChainState, env: E
 
 
 def charge_gas(txs: Iterable[Tx], diff: Diff, config: GasConfig) -> None:
-    """Take a block's gas from the capacity; the excess moves the price of later blocks.
+    """Subtract a block's gas from the capacity; the excess changes the price of later blocks.
 
-    Unspecified: a block may use more than there is, since static fees are taken too (gaps.md 2).
-    Kinds of transactions without dynamic fee use none.
+    Unspecified: a block may use more than the capacity, because static fees are accepted too (gaps.md 2).
+    Kinds of transactions without a dynamic fee use no gas.
     """
     diff.set_fee_state(consume(diff.fee_state(), sum(_gas(tx, config) for tx in txs)))
 
 
 def imports_of(tx: Tx) -> frozenset[ID]:
-    """Return the IDs of the outputs that a transaction takes from another chain."""
+    """Return the IDs of the outputs that a transaction imports from another chain."""
     if not isinstance(tx.unsigned, ImportTx):
         return frozenset()
     return frozenset(spent.utxo_id for spent in tx.unsigned.imported_inputs)

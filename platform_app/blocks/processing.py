@@ -1,8 +1,8 @@
-"""The P-Chain's processing blocks: each verified on its parent's state, which may be undecided itself.
+"""The P-Chain's processing blocks, each verified on its parent's state, which may be undecided too.
 
 A block's state is a diff over its parent's, down to the accepted state; nothing is written (pchain.md 5,
-snowman.md 14.5). What is accepted comes out as steps, which the store writes: a proposal is written
-together with the option that decides it, so an accepted proposal is held here until then.
+snowman.md 14.5). Acceptance returns steps, which the store writes. A proposal is written together
+with the option that decides it, so an accepted proposal is held here until then.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,9 +28,9 @@ from primitives.ids import ID
 
 
 class Step(NamedTuple):
-    """What is accepted at once, and what it changes.
+    """Blocks that are written in one transaction, and their changes.
 
-    Several blocks are a proposal and its option, of which one alone is never stored.
+    Several blocks are a proposal and its option, because neither is ever stored alone.
     """
 
     blocks: tuple[Block, ...]
@@ -38,12 +38,12 @@ class Step(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What became of blocks by an acceptance."""
+    """The blocks that an acceptance accepted and rejected."""
 
     steps: tuple[Step, ...]
-    """To be written, in order."""
+    """The accepted blocks, to be written in this order."""
     rejected: tuple[Block, ...]
-    """Each parent before its children."""
+    """The rejected blocks, each parent before its children."""
 
 
 @dataclass(slots=True)
@@ -52,15 +52,15 @@ class Entry:
 
     block: Block
     outcome: Diff | Options
-    """Of a proposal both outcomes; an option has the one of them that it chooses."""
+    """Both outcomes of a proposal; an option has the outcome that it chooses."""
 
 
 class ProcessingBlocks:
-    """Verifies and builds on any block that is not rejected. One thread at a time.
+    """Verifies and builds on any block that is not rejected. Not thread-safe.
 
     Args:
-        last_accepted: The last accepted block, or what is remembered of it.
-        state: The state after it.
+        last_accepted: The last accepted block, or its stored ID and height.
+        state: The state after that block.
     """
 
     def __init__(self, last_accepted: Parent, state: ChainState) -> None:
@@ -68,7 +68,7 @@ class ProcessingBlocks:
         self._last: Parent = last_accepted
         self._state = state
         self._proposal: Entry | None = None
-        """The last accepted block while it is a proposal that waits for its option."""
+        """The last accepted block, if it is a proposal without an accepted option."""
 
     def __len__(self) -> int:
         return len(self._tree)
@@ -78,7 +78,7 @@ class ProcessingBlocks:
 
     @property
     def last_accepted(self) -> ID:
-        """The last accepted block; a proposal counts, though its rows come with its option."""
+        """The last accepted block; a proposal counts, although its rows are written with its option."""
         return self._tree.last_accepted
 
     @property
@@ -92,10 +92,10 @@ class ProcessingBlocks:
         return None if entry is None else entry.block
 
     def verify(self, block: Block, env: Env) -> None:
-        """Verify a block on its parent; from then on it is processing. Once more changes nothing.
+        """Verify a block on its parent; if valid, it becomes processing. Repeating the call changes nothing.
 
         Raises:
-            InvalidBlock: By a subclass: it breaks a rule. `UnknownParent`: its parent is neither
+            InvalidBlock: It breaks a rule; the subclass says which. `UnknownParent`: its parent is neither
                 processing nor the last accepted block.
         """
         if block.block_id in self._tree:
@@ -110,13 +110,13 @@ class ProcessingBlocks:
         self._tree.add(block.block_id, block.parent_id, Entry(block, outcome))
 
     def verify_line(self, line: Sequence[Block], env: Env) -> None:
-        """Verify blocks that follow each other, as `verify` does: all of them become processing, or none.
+        """Verify consecutive blocks as `verify` does: either all of them become processing, or none.
 
-        Each is executed on all changes of those before it in one diff, not in one on top of the other: so the
-        last one of a long line costs no more than the first.
+        Each block is executed on a single diff with the changes of all blocks before it, not on a chain of
+        diffs, so the last block of a long sequence costs no more than the first.
 
         Raises:
-            InvalidBlock: By a subclass: one of them breaks a rule, or follows another block.
+            InvalidBlock: A block breaks a rule or does not follow the block before; the subclass says which.
         """
         added: list[Entry] = []
         try:
@@ -126,23 +126,23 @@ class ProcessingBlocks:
                 self._tree.reject(added[0].block.block_id)
             raise
         for entry in added:
-            if not isinstance(entry.block, OptionBlock):  # its outcome is its proposal's
+            if not isinstance(entry.block, OptionBlock):  # an option shares its proposal's outcome
                 _rebase(entry, self._state_after(self._parent_of(entry.block)[1]))
 
     def options(self, block: Block) -> tuple[Block, Block] | None:
-        """Return commit and abort of a proposal; None of any other block.
+        """Return the commit and abort blocks of a proposal; None for any other block.
 
-        Nothing may follow a proposal from before Banff, which has no time.
+        A proposal from before Banff has no timestamp and can have no children here.
         """
         if not isinstance(block, ProposalBlock) or block.time is None:
             return None
         return build_options(block)
 
     def state_after(self, block_id: ID) -> ChainState | None:
-        """Return the state that a child of a block is verified on.
+        """Return the state that a child of this block is verified on.
 
-        None of a proposal, and of a block that is not here any more. While an accepted proposal waits for
-        its option the proposal's parent is.
+        None for a proposal, and for a block that is no longer held here. While an accepted proposal waits
+        for its option, the proposal's parent still has a state.
         """
         if self._proposal is not None and self._proposal.block.parent_id == block_id:
             return self._state
@@ -155,18 +155,18 @@ class ProcessingBlocks:
         """Build on this block from now on.
 
         Raises:
-            NotProcessing: It is neither processing nor the last accepted one.
+            NotProcessing: It is neither processing nor the last accepted block.
         """
         self._tree.prefer(block_id)
 
     def build(self, waiting: Iterable[Tx], env: Env) -> Built:
-        """Build a block on the preferred one and make it processing, if there is anything to put in.
+        """Build a block on the preferred block and make it processing, if there is anything to include.
 
-        What is in undecided ancestors is left out. What the rules refuse here may hold on another
-        branch: it can never be accepted only where the preferred block is the last accepted one.
+        Transactions in undecided ancestors are left out. A transaction that is rejected here may be valid on
+        another branch; it is invalid for good only if the preferred block is the last accepted one.
 
         Raises:
-            NoProposal: The preferred block is a proposal: only its options follow it.
+            NoProposal: The preferred block is a proposal, which only its options can follow.
         """
         preferred = self._tree.preference
         entry = self._entry(preferred)
@@ -176,7 +176,7 @@ class ProcessingBlocks:
         offered = (tx for tx in waiting if tx.tx_id not in included) if included else waiting
         parent = self._last if entry is None else entry.block
         built = build(parent, self._state_after(entry), offered, env)
-        # Building is deterministic: what was built before and not decided is built again.
+        # Building is deterministic: an undecided block that was built before is built again.
         if built.block is not None and built.block.block_id not in self._tree:
             assert built.outcome is not None
             new = Entry(built.block, built.outcome)
@@ -184,13 +184,13 @@ class ProcessingBlocks:
         return built
 
     def accept(self, block_ids: Sequence[ID]) -> Decision:
-        """Accept processing blocks, each a child of the one before it; their rivals are rejected.
+        """Accept processing blocks, each a child of the one before it; conflicting blocks are rejected.
 
-        Once the steps are written `rebase` puts the rest on the new state. Until then it reads through
-        what was accepted, which shows the same.
+        After the steps are written, `rebase` moves the remaining blocks to the new state. Until then they
+        read through the accepted diffs, which show the same.
 
         Raises:
-            NotProcessing: One is not processing or follows another block; those before it are accepted.
+            NotProcessing: A block is not processing or follows another block; those before it are accepted.
         """
         steps: list[Step] = []
         rejected: list[Block] = []
@@ -203,7 +203,7 @@ class ProcessingBlocks:
         return Decision(tuple(steps), tuple(rejected))
 
     def reject(self, block_id: ID) -> tuple[Block, ...]:
-        """Forget a block and all that follow it; return them, each parent before its children.
+        """Remove a block and its descendants; return them, each parent before its children.
 
         Raises:
             NotProcessing: It is not processing.
@@ -211,10 +211,10 @@ class ProcessingBlocks:
         return tuple(entry.block for entry in self._tree.reject(block_id))
 
     def rebase(self, state: ChainState) -> None:
-        """Put what is processing on the accepted state as it is stored now.
+        """Move the processing blocks to the accepted state as it is now stored.
 
-        Exact because the rows equal what the accepted diffs showed. While an accepted proposal waits
-        for its option nothing has been stored, and only its own outcomes move.
+        This is exact because the rows equal the content of the accepted diffs. While an accepted proposal
+        waits for its option nothing has been stored, and only its own outcomes are moved.
         """
         self._state = state
         if self._proposal is not None:
@@ -226,7 +226,7 @@ class ProcessingBlocks:
             _rebase(entry, state)
 
     def begin_at(self, last_accepted: Parent, state: ChainState) -> None:
-        """Forget everything and begin anew: after a restart, or a commit that failed."""
+        """Remove all blocks and restart from an accepted block: after a restart, or a commit that failed."""
         self._tree.begin_at(last_accepted.block_id)
         self._last, self._state, self._proposal = last_accepted, state, None
 
@@ -263,7 +263,7 @@ class ProcessingBlocks:
         return [Step(blocks, entry.outcome.changes())]
 
     def _entry(self, block_id: ID) -> Entry | None:
-        """Return what is kept of a block: processing, or accepted and not written yet."""
+        """Return the entry of a block that is processing, or accepted and not written yet."""
         if self._proposal is not None and self._proposal.block.block_id == block_id:
             return self._proposal
         return self._tree.get(block_id)

@@ -8,7 +8,7 @@ from platform_app.txs.render import Addresses, Json, render_tx
 
 
 def render_block(block: Block, addresses: Addresses) -> Json:
-    """Return a block as JSON: what its type has, and its ID."""
+    """Return a block as JSON: the fields of its type, and its ID."""
     shown: Json = {}
     for name in block.LAYOUT:
         key, render = _SHAPES[name]

@@ -1,7 +1,7 @@
 """A cache of answers about stakers, valid until a block changes a staker.
 
 The cache reads one small row to check whether it is still valid. It returns the same objects until then, so callers
-can keep what they derived from them, such as rendered text. Threads that request the same answer concurrently share
+can keep data derived from them, such as rendered text. Threads that request the same answer concurrently share
 one read.
 """
 

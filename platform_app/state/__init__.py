@@ -1,1 +1,1 @@
-"""What the rules may see and change: the state's protocol, stakers, copy-on-write diffs. Pure."""
+"""The state that rules read and change: its protocol, stakers, copy-on-write diffs. Pure."""

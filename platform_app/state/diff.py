@@ -1,8 +1,8 @@
-"""A copy-on-write layer over another state: rules write here, and what they wrote can be dropped.
+"""A copy-on-write layer over another state: rules write to it, and its changes can be discarded.
 
-A diff reads through to its parent, which must not change while the diff is in use. Diffs nest: try
-a transaction on one of its own, then `apply` it to the block's or throw it away. What a setter is
-told is taken as given; whether it may happen is decided by the rules in `executor`.
+A diff reads through to its parent, which must not change while the diff is in use. Diffs nest: execute
+a transaction on a diff of its own, then `apply` it to the block's diff or discard it. Setters do not
+check their arguments; the rules in `executor` decide whether a change is allowed.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ from primitives.ids import ID, NodeID
 
 
 class Diff:
-    """A `ChainState` with setters. Nothing reaches the parent."""
+    """A `ChainState` with setters. It never writes to the parent."""
 
     __slots__ = (
         "_chains",
@@ -43,7 +43,7 @@ class Diff:
         self._fee_state: FeeState | None = None
         self._supplies: dict[ID, int] = {}
         self._produced: dict[ID, UTXO] = {}
-        # Values: whether the output was there before this diff.
+        # Values: whether the output existed before this diff.
         self._consumed: dict[ID, bool] = {}
         self._imported: dict[tuple[ID, ID], None] = {}
         self._exported: list[tuple[ID, UTXO]] = []
@@ -75,7 +75,7 @@ class Diff:
         return self._produced.get(utxo_id) or self._parent.utxo(utxo_id)
 
     def shared_utxo(self, peer_chain: ID, utxo_id: ID) -> UTXO | None:
-        """Return an output that another chain has exported to this one, and that is not spent."""
+        """Return an output that another chain has exported to this one and that is unspent."""
         if (peer_chain, utxo_id) in self._imported:
             return None
         return self._parent.shared_utxo(peer_chain, utxo_id)
@@ -87,16 +87,16 @@ class Diff:
         return self._parent.validator(subnet_id, node_id)
 
     def delegators(self, subnet_id: ID, node_id: NodeID) -> Iterable[Staker]:
-        """Return stake added to a validator, current and pending, in any order."""
+        """Return the delegators of a validator, current and pending, in any order."""
         below = self._parent.delegators(subnet_id, node_id)
         return self._stakers.delegators(subnet_id, node_id, below)
 
     def current_stakers(self) -> Iterator[Staker]:
-        """Walk the current set in staker order. Do not change stakers meanwhile."""
+        """Iterate over the current set in staker order. Do not change stakers meanwhile."""
         return self._stakers.walk(self._parent.current_stakers(), pending=False)
 
     def pending_stakers(self) -> Iterator[Staker]:
-        """Walk the pending set in staker order. Do not change stakers meanwhile."""
+        """Iterate over the pending set in staker order. Do not change stakers meanwhile."""
         return self._stakers.walk(self._parent.pending_stakers(), pending=True)
 
     def staker(self, tx_id: ID) -> Staker | None:
@@ -106,17 +106,17 @@ class Diff:
         return self._parent.staker(tx_id)
 
     def delegatee_reward(self, validator_tx_id: ID) -> int:
-        """Return what a current validator has earned from its delegators so far."""
+        """Return the delegation rewards that a current validator has accrued so far."""
         reward = self._delegatee_rewards.get(validator_tx_id)
         return self._parent.delegatee_reward(validator_tx_id) if reward is None else reward
 
     def subnet_owner(self, subnet_id: ID) -> OutputOwners | None:
-        """Return who controls a subnet; None for a subnet that does not exist."""
+        """Return the owner of a subnet; None if the subnet does not exist."""
         owner = self._subnet_owners.get(subnet_id) or self._subnets.get(subnet_id)
         return self._parent.subnet_owner(subnet_id) if owner is None else owner
 
     def subnet_of_chain(self, blockchain_id: ID) -> ID | None:
-        """Return the subnet that validates a blockchain; None for one that does not exist."""
+        """Return the subnet that validates a blockchain; None if the blockchain does not exist."""
         created = self._chains.get(blockchain_id)
         if created is None:
             return self._parent.subnet_of_chain(blockchain_id)
@@ -145,7 +145,7 @@ class Diff:
         self._consumed[utxo_id] = self._produced.pop(utxo_id, None) is None
 
     def produce(self, utxo: UTXO) -> None:
-        """Add an unspent output, which has not been there before."""
+        """Add an unspent output that did not exist before."""
         self._produced[utxo.utxo_id] = utxo
 
     def consume_shared(self, peer_chain: ID, utxo_id: ID) -> None:
@@ -157,19 +157,19 @@ class Diff:
         self._exported.append((peer_chain, utxo))
 
     def put_staker(self, staker: Staker) -> None:
-        """Put a staker into the current or the pending set, as its priority says.
+        """Put a staker into the current or the pending set, according to its priority.
 
-        A staker that was pending leaves the pending set when it is put as current. One that has
-        left does not come back: no transaction is accepted twice.
+        A pending staker that is put as current leaves the pending set. A staker that has left
+        cannot come back, because no transaction is accepted twice.
         """
         self._stakers.put(staker)
 
     def remove_staker(self, staker: Staker) -> None:
-        """Take a staker out of the sets."""
+        """Remove a staker from its set."""
         self._stakers.remove(staker)
 
     def set_delegatee_reward(self, validator_tx_id: ID, amount: int) -> None:
-        """Set what a current validator has earned from its delegators so far."""
+        """Set the delegation rewards that a current validator has accrued so far."""
         self._delegatee_rewards[validator_tx_id] = amount
 
     def add_subnet(self, subnet_id: ID, owner: OutputOwners) -> None:
@@ -177,7 +177,7 @@ class Diff:
         self._subnets[subnet_id] = owner
 
     def set_subnet_owner(self, subnet_id: ID, owner: OutputOwners) -> None:
-        """Give a subnet another owner."""
+        """Change the owner of a subnet."""
         owners = self._subnets if subnet_id in self._subnets else self._subnet_owners
         owners[subnet_id] = owner
 
@@ -190,17 +190,17 @@ class Diff:
         self._txs[tx.tx_id] = (tx, status)
 
     def add_reward_utxo(self, tx_id: ID, utxo: UTXO) -> None:
-        """Note that an output rewards a staker; `produce` it besides."""
+        """Record that an output is a staker's reward. The caller also calls `produce` for it."""
         self._reward_utxos.append((tx_id, utxo))
 
     def copy(self) -> "Diff":
-        """Return a diff over the same parent with the same changes, to go another way with."""
+        """Return a diff over the same parent with the same changes, for an alternative continuation."""
         twin = Diff(self._parent)
         self.apply(twin)
         return twin
 
     def apply(self, into: "Diff") -> None:
-        """Repeat every change of this diff on another, which may be its parent."""
+        """Repeat every change of this diff on another diff, which may be its parent."""
         if self._timestamp is not None:
             into.set_timestamp(self._timestamp)
         if self._fee_state is not None:
@@ -223,7 +223,7 @@ class Diff:
             into.export(peer_chain, utxo)
 
     def _apply_stakers(self, into: "Diff") -> None:
-        # Those that left come first: another may have taken the seat of one of them.
+        # Removed stakers come first: a new staker may have the place of one of them.
         for staker in self._stakers.left():
             into.remove_staker(staker)
         for staker in self._stakers.present():
@@ -244,14 +244,14 @@ class Diff:
             into.add_reward_utxo(tx_id, utxo)
 
     def rebase(self, parent: ChainState) -> None:
-        """Read through to another parent from now on, which must show the same as the one before.
+        """Read through to another parent from now on, which must have the same content as the old one.
 
-        So a diff outlives the state that it was made on: what its parent changed is stored by now.
+        With this a diff outlives the state it was made on: its old parent's changes are stored by now.
         """
         self._parent = parent
 
     def changes(self) -> StateChanges:
-        """Return everything that this diff changes of its parent."""
+        """Return all changes of this diff relative to its parent."""
         return StateChanges(
             timestamp=self._timestamp,
             fee_state=self._fee_state,

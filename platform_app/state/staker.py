@@ -1,4 +1,4 @@
-"""A staker: one staking transaction in the pending or the current set, and the order of them.
+"""A staker: one staking transaction in the pending or the current set, and the order of stakers.
 
 Weights are in the smallest unit of the staked asset, times in Unix seconds (pchain.md 5.4).
 """
@@ -11,7 +11,7 @@ from primitives.ids import ID, NodeID
 
 
 class Priority(IntEnum):
-    """The order of stakers whose next change falls on one second (pchain.md 5.4)."""
+    """The order of stakers whose next change is due in the same second (pchain.md 5.4)."""
 
     PRIMARY_DELEGATOR_SCHEDULED_PENDING = 1
     """Added by AddDelegatorTx."""
@@ -19,7 +19,7 @@ class Priority(IntEnum):
     PRIMARY_DELEGATOR_PENDING = 3
     """Added by AddPermissionlessDelegatorTx."""
     SUBNET_VALIDATOR_PENDING = 4
-    """Of a permissionless subnet."""
+    """A validator of a permissionless subnet."""
     SUBNET_DELEGATOR_PENDING = 5
     PERMISSIONED_VALIDATOR_PENDING = 6
     PERMISSIONED_VALIDATOR_CURRENT = 7
@@ -30,17 +30,17 @@ class Priority(IntEnum):
 
     @property
     def is_pending(self) -> bool:
-        """Whether stakers of this priority have not begun yet."""
+        """Whether stakers of this priority have not started yet."""
         return self <= Priority.PERMISSIONED_VALIDATOR_PENDING
 
     @property
     def is_delegator(self) -> bool:
-        """Whether this is stake added to a validator."""
+        """Whether the staker delegates to a validator."""
         return self in _DELEGATORS
 
     @property
     def is_permissioned(self) -> bool:
-        """Whether a subnet's owner lets the validator in; such stakers earn no reward."""
+        """Whether the validator was admitted by a subnet's owner; such stakers earn no reward."""
         return self in {
             Priority.PERMISSIONED_VALIDATOR_PENDING,
             Priority.PERMISSIONED_VALIDATOR_CURRENT,
@@ -85,7 +85,7 @@ class Staker:
 
     @property
     def next_time(self) -> int:
-        """When the staker's state changes: at its start while pending, at its end while current."""
+        """The time of the staker's next change: its start while pending, its end while current."""
         return self.start if self.priority.is_pending else self.end
 
     @property
@@ -94,5 +94,5 @@ class Staker:
         return (self.next_time, int(self.priority), bytes(self.tx_id))
 
     def promoted(self, *, potential_reward: int) -> Self:
-        """Return the staker as it stands in the current set."""
+        """Return the staker as a member of the current set."""
         return replace(self, priority=self.priority.as_current, potential_reward=potential_reward)
