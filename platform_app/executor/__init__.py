@@ -1,1 +1,1 @@
-"""The rules: what transactions must satisfy and what they change. Pure (pchain.md 5, 6, 7)."""
+"""The rules: the conditions that transactions must satisfy, and their effects. Pure (pchain.md 5, 6, 7)."""

@@ -1,7 +1,7 @@
-"""Chain time: when stakers change, what the next block's time is, and what happens as it advances.
+"""Chain time: when stakers change, the time of the next block, and the effects of advancing time.
 
-pchain.md 5.4.4 and 4 (block building). Time stops at each change of the staker sets: no block leaps
-over one. Stakers that earn rewards do not leave here but by a proposal (`proposal`).
+pchain.md 5.4.4 and 4 (block building). Time stops at each change of the staker sets: no block skips
+one. Stakers that earn rewards are not removed here but by a proposal (`proposal`).
 """
 
 from collections.abc import Iterator
@@ -16,32 +16,32 @@ from platform_app.state.staker import Priority, Staker
 
 
 def next_staker_change(state: ChainState) -> int | None:
-    """Return when the next staker begins or ends, in Unix seconds; None where nobody does."""
+    """Return when the next staker starts or ends, in Unix seconds; None if there are no stakers."""
     first = (next(state.current_stakers(), None), next(state.pending_stakers(), None))
     return min((staker.next_time for staker in first if staker), default=None)
 
 
 def next_block_time(state: ChainState, now: int) -> int:
-    """Return the time of a block that is built now: never before chain time or past a change."""
+    """Return the time of a block that is built now: never before chain time or after a staker change."""
     time = max(now, state.timestamp())
     change = next_staker_change(state)
     return time if change is None else min(time, change)
 
 
 def at_next_block(state: ChainState, now: int, config: PlatformConfig) -> Diff:
-    """Return the state that the first transaction of a block built now would find."""
+    """Return the state on which the first transaction of a block built now would be executed."""
     diff = Diff(state)
     advance_time_to(diff, next_block_time(state, now), config)
     return diff
 
 
 def advance_time_to(diff: Diff, time: int, config: PlatformConfig) -> bool:
-    """Move chain time forward: pending stakers begin, permissioned ones leave, gas is refilled.
+    """Move chain time forward: pending stakers start, permissioned ones leave, gas is refilled.
 
-    Rewards are fixed in staker order, each from the supply that those before it leave behind.
+    Rewards are calculated in staker order, each from the supply after the previous one.
 
     Args:
-        diff: The state, which is changed.
+        diff: The state to change.
         time: The new chain time; no later than `next_staker_change`.
         config: The network.
 
@@ -49,7 +49,7 @@ def advance_time_to(diff: Diff, time: int, config: PlatformConfig) -> bool:
         Whether the staker sets changed.
     """
     beginning = _until(time, diff.pending_stakers())
-    # They are the first of those that end in one second; who comes behind them needs a proposal.
+    # They come first among those that end in the same second; stakers after them need a proposal.
     leaving = list(
         takewhile(
             lambda staker: (
@@ -70,7 +70,7 @@ def advance_time_to(diff: Diff, time: int, config: PlatformConfig) -> bool:
 
 
 def promote(staker: Staker, diff: Diff, config: PlatformConfig) -> None:
-    """Move a pending staker to the current set, its reward fixed and added to the supply."""
+    """Move a pending staker to the current set: calculate its reward and add it to the supply."""
     if staker.priority.is_permissioned:
         diff.put_staker(staker.promoted(potential_reward=0))
         return

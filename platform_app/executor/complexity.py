@@ -1,7 +1,7 @@
-"""How much a transaction asks of nodes, in four dimensions (pchain.md 6.2).
+"""The resources that a transaction uses, in four dimensions (pchain.md 6.2).
 
-Bandwidth in bytes, reads and writes of the database, compute in microseconds. For a transaction that is
-rightly signed bandwidth is the length of its bytes.
+Bandwidth in bytes, reads and writes of the database, compute in microseconds. For a correctly signed
+transaction, bandwidth is the length of its bytes.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -29,7 +29,7 @@ from platform_app.txs.warp import parse_signed_message
 
 _ADDRESS = 20
 _SIGNATURE = 69
-"""65 bytes, and the index that names the signer."""
+"""65 bytes, and the index of the signer."""
 _SIGNATURE_COMPUTE = 200
 _LOCK = 12
 _KEY_AND_PROOF = 48 + 96
@@ -37,7 +37,7 @@ _POSSESSION_COMPUTE = 1050
 
 
 class Complexity(NamedTuple):
-    """What one transaction asks for."""
+    """The resources used by one transaction."""
 
     bandwidth: int = 0
     reads: int = 0
@@ -46,11 +46,11 @@ class Complexity(NamedTuple):
 
 
 def complexity_of(tx: UnsignedTx) -> Complexity:
-    """Return what a transaction and its credentials ask for.
+    """Return the complexity of a transaction including its credentials.
 
     Raises:
         UnsupportedTxType: Its type has no dynamic fee.
-        InvalidWarpMessage: It has a message that is none.
+        InvalidWarpMessage: Its warp message is invalid.
     """
     rule = _RULES.get(type(tx))
     if rule is None or not isinstance(tx, SpendingTx):

@@ -1,4 +1,4 @@
-"""Who has signed, and whether that is enough: the spend rule of owners (pchain.md 1.6, 5.2)."""
+"""Verification of signers against owners: the spend rule (pchain.md 1.6, 5.2)."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -9,13 +9,13 @@ from primitives.ids import ShortID
 from primitives.secp256k1 import SignatureError, recover_address
 
 _REMEMBERED = 16_384
-"""Signatures whose makers a process remembers: each is asked for at admission and in the block."""
+"""Signatures whose signer a process caches: each is recovered at admission and again in the block."""
 
 _recover = lru_cache(maxsize=_REMEMBERED)(recover_address)
 
 
 class Signers:
-    """Tells who made the signatures of one transaction. The same signature is worked out once."""
+    """Recovers the signers of one transaction, each signature only once."""
 
     __slots__ = ("_digest", "_known")
 
@@ -24,10 +24,10 @@ class Signers:
         self._known: dict[bytes, ShortID] = {}
 
     def of(self, signature: bytes) -> ShortID:
-        """Return the address whose key made a signature.
+        """Return the address that made a signature.
 
         Raises:
-            InvalidSignature: No key made it, or not in the one form that counts.
+            InvalidSignature: No key made it, or it is not in canonical form.
         """
         address = self._known.get(signature)
         if address is None:
@@ -46,10 +46,10 @@ def verify_credential(
     owners: OutputOwners,
     now: int,
 ) -> None:
-    """Check that exactly so many owners as are wanted have signed, and that they may already.
+    """Check that exactly as many owners have signed as the threshold requires, and not before the locktime.
 
     Raises:
-        RefusedCredential: One of the reasons below that class.
+        RefusedCredential: The credential is invalid; the subclass says why.
     """
     assert isinstance(credential, SignatureCredential)
     if owners.locktime > now:

@@ -1,4 +1,4 @@
-"""How much stake a validator has, and may have, while it is delegated to (pchain.md 5.4.3)."""
+"""The total stake of a validator during a delegation, and its limits (pchain.md 5.4.3)."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from primitives.uint64 import MAX
 
 
 class _Change(NamedTuple):
-    """From a moment on there is more or less weight. Sorts by time, additions first."""
+    """An increase or decrease of weight at a time. Sorts by time, additions first."""
 
     time: int
     is_removal: bool
@@ -19,10 +19,10 @@ class _Change(NamedTuple):
 
 
 def greatest_weight(state: ChainState, validator: Staker, *, start: int, end: int) -> int:
-    """Return the greatest weight that a validator has, delegators included, in a period.
+    """Return the greatest weight of a validator during a period, delegators included.
 
-    What platform.getMaxStakeAmount answers, too. Weight that leaves at `start` still counts, and
-    weight that comes at `end` does so already.
+    This is also the result of platform.getMaxStakeAmount. Weight that ends at `start` and weight
+    that starts at `end` both count.
     """
     weight = validator.weight
     joining: list[Staker] = []
@@ -30,7 +30,7 @@ def greatest_weight(state: ChainState, validator: Staker, *, start: int, end: in
     for delegator in state.delegators(validator.subnet_id, validator.node_id):
         if delegator.end < start:
             continue
-        # Times first: there may be ten thousand of them, and few are still to come.
+        # Compare times first: there may be ten thousand delegators, and few are pending.
         if delegator.start < start or not delegator.priority.is_pending:
             weight += delegator.weight
         elif delegator.start <= end:
@@ -38,12 +38,12 @@ def greatest_weight(state: ChainState, validator: Staker, *, start: int, end: in
         else:
             continue
         leaving.append(delegator)
-    # Who only leaves makes nothing greater.
+    # Without joining delegators the weight only decreases.
     return max(_weights(weight, joining, leaving)) if joining else weight
 
 
 def _weights(weight: int, joining: list[Staker], leaving: list[Staker]) -> Iterator[int]:
-    """Walk the weights that a validator has, from one on, until the last delegator has come."""
+    """Yield the weights that a validator has, from an initial weight until the last delegator joins."""
     yield weight
     last = max(one.start for one in joining)
     changes = [_Change(one.start, is_removal=False, weight=one.weight) for one in joining]
@@ -56,7 +56,7 @@ def _weights(weight: int, joining: list[Staker], leaving: list[Staker]) -> Itera
 
 
 def scheduled_limit(validator: Staker, config: PlatformConfig) -> int:
-    """Return the weight that an AddDelegatorTx may bring a validator to.
+    """Return the maximum weight that an AddDelegatorTx may give a validator.
 
     Raises:
         StakeLimitOverflow: The multiple of its own weight does not fit into 64 bits.
@@ -68,5 +68,5 @@ def scheduled_limit(validator: Staker, config: PlatformConfig) -> int:
 
 
 def permissionless_limit(validator: Staker, config: PlatformConfig) -> int:
-    """Return the weight that an AddPermissionlessDelegatorTx may bring a validator to."""
+    """Return the maximum weight that an AddPermissionlessDelegatorTx may give a validator."""
     return min(config.max_weight_factor * validator.weight, config.max_validator_stake)

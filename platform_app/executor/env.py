@@ -1,4 +1,4 @@
-"""What rules are told besides the state: the network, its chains, and the node's clock."""
+"""The inputs of rules besides the state: the network, its chains, and the node's clock."""
 
 from dataclasses import dataclass
 
@@ -14,6 +14,6 @@ class Env:
     asset_id: ID
     """The Primary Network's staking asset, in which fees are paid."""
     now: int
-    """The node's clock in Unix seconds: no block may be much ahead of it."""
+    """The node's clock in Unix seconds: no block may be far ahead of it."""
     x_chain_id: ID
     c_chain_id: ID

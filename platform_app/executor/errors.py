@@ -1,6 +1,6 @@
-"""Why a transaction is refused with a look at the state, in the reference's words (pchain.md 5, 7.3).
+"""Reasons that depend on state for rejecting a transaction, with the reference's messages (pchain.md 5, 7.3).
 
-Reasons that need no state are in `txs.errors`, under the same root; two of them are raised here
+Reasons that need no state are in `txs.errors`, under the same base class. Two of them are raised here
 too: SumOverflow by the flow check, CredentialsDifferFromInputs by authorizations.
 
 InvalidTx
@@ -10,12 +10,12 @@ InvalidTx
 ├── InvalidSpend                        the flow check (5.2)
 │   ├── WrongNumberOfCredentials · UtxoMissing · SharedUtxoMissing
 │   ├── AssetMismatch · LockedFundsNotMarked · LocktimeMismatch
-│   ├── TransferNotVerified             holds a RefusedCredential
+│   ├── TransferNotVerified             has a RefusedCredential
 │   └── InsufficientLockedFunds · InsufficientUnlockedFunds
 ├── RefusedCredential                   one input's or an authorization's signatures
 │   ├── AmountMismatch · TimeLocked · TooManySigners · TooFewSigners · SignersDifferFromSignatures
 │   └── NonexistentAddress · InvalidSignature · WrongSignature
-├── FlowCheckFailed · ExportNotFunded   hold the reason of a flow check
+├── FlowCheckFailed · ExportNotFunded   have the reason of a flow check
 ├── InvalidPeer                         SameChain · UnknownPeer · PeerOfOtherSubnet
 ├── InvalidAuthorization                SubnetNotFound · UnauthorizedModification (5.3)
 ├── InvalidStaker                       the staking rules (5.4.3), in `staking_errors`
@@ -29,7 +29,7 @@ from primitives.ids import ID, ShortID
 
 
 def moment(seconds: int) -> str:
-    """Write a time as the reference does; beyond the calendar as a number of seconds."""
+    """Format a time as the reference does; a time beyond the calendar as a number of seconds."""
     try:
         return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} +0000 UTC"
     except (ValueError, OverflowError, OSError):
@@ -37,11 +37,11 @@ def moment(seconds: int) -> str:
 
 
 class RefusedType(InvalidTx):
-    """A type that this chain does not execute, or not there."""
+    """A type that this chain does not execute, or not in this context."""
 
 
 class WrongTxType(RefusedType):
-    """Only builders of blocks make it, or nobody any more."""
+    """A type that only block builders create, or that is obsolete."""
 
     words = "wrong transaction type"
 
@@ -53,31 +53,31 @@ class TransformSubnetRefused(RefusedType):
 
 
 class AddValidatorRefused(RefusedType):
-    """Since Durango there is AddPermissionlessValidatorTx."""
+    """Replaced by AddPermissionlessValidatorTx since Durango."""
 
     words = "AddValidatorTx is not permitted post-Durango"
 
 
 class AddDelegatorRefused(RefusedType):
-    """Since Durango there is AddPermissionlessDelegatorTx."""
+    """Replaced by AddPermissionlessDelegatorTx since Durango."""
 
     words = "AddDelegatorTx is not permitted post-Durango"
 
 
 class EtnaFeature(RefusedType):
-    """There are no L1 validators here."""
+    """L1 validators are not supported."""
 
     words = "attempting to use an Etna-upgrade feature prior to activation"
 
 
 class HeliconFeature(RefusedType):
-    """There are no validators that renew themselves here."""
+    """Auto-renewed validators are not supported."""
 
     words = "attempting to use a Helicon-upgrade feature prior to activation"
 
 
 class InvalidSpend(InvalidTx):
-    """What is spent and what is produced do not fit."""
+    """Consumed and produced amounts that do not match."""
 
 
 class WrongNumberOfCredentials(InvalidSpend):
@@ -92,7 +92,7 @@ class WrongNumberOfCredentials(InvalidSpend):
 
 
 class UtxoMissing(InvalidSpend):
-    """An output that does not exist, or is spent."""
+    """An output that does not exist or is already spent."""
 
     def __init__(self, tx_id: ID, output_index: int) -> None:
         super().__init__(f"failed to read consumed UTXO {tx_id}:{output_index} due to: not found")
@@ -101,13 +101,13 @@ class UtxoMissing(InvalidSpend):
 
 
 class SharedUtxoMissing(InvalidSpend):
-    """An output that the other chain did not export, or that is imported already."""
+    """An output that the other chain did not export, or that is already imported."""
 
     words = "failed to get shared memory: not found"
 
 
 class AssetMismatch(InvalidSpend):
-    """An input that names another asset than its output has."""
+    """An input whose asset differs from its output's."""
 
     def __init__(self, of_input: ID, of_utxo: ID) -> None:
         super().__init__(f"input asset ID does not match UTXO asset ID: {of_input} != {of_utxo}")
@@ -122,7 +122,7 @@ class LockedFundsNotMarked(InvalidSpend):
 
 
 class LocktimeMismatch(InvalidSpend):
-    """An input that names another locktime than its output has."""
+    """An input whose locktime differs from its output's."""
 
     def __init__(self, of_input: int, of_utxo: int) -> None:
         super().__init__(f"input locktime does not match UTXO locktime: {of_input} != {of_utxo}")
@@ -131,7 +131,7 @@ class LocktimeMismatch(InvalidSpend):
 
 
 class TransferNotVerified(InvalidSpend):
-    """An input whose credential does not open its output."""
+    """An input whose credential does not satisfy its output's owners."""
 
     def __init__(self, reason: "RefusedCredential") -> None:
         super().__init__(f"failed to verify transfer: {reason}")
@@ -139,7 +139,7 @@ class TransferNotVerified(InvalidSpend):
 
 
 class InsufficientLockedFunds(InvalidSpend):
-    """More locked than was locked before and unlocked coins can make up for."""
+    """More locked than locked inputs and unlocked coins together cover."""
 
     def __init__(self, owner_id: ID, missing: int, asset_id: ID, locktime: int) -> None:
         super().__init__(
@@ -161,11 +161,11 @@ class InsufficientUnlockedFunds(InvalidSpend):
 
 
 class RefusedCredential(InvalidTx):
-    """Signatures that do not do what they should."""
+    """Invalid signatures of an input or an authorization."""
 
 
 class AmountMismatch(RefusedCredential):
-    """An input that spends more or less than all of its output."""
+    """An input whose amount differs from its output's."""
 
     def __init__(self, of_utxo: int, of_input: int) -> None:
         super().__init__(f"utxo amount and input amount are not equal: {of_utxo} != {of_input}")
@@ -174,7 +174,7 @@ class AmountMismatch(RefusedCredential):
 
 
 class TimeLocked(RefusedCredential):
-    """The owners cannot do anything yet."""
+    """Owners that cannot sign before a locktime."""
 
     words = "output is time locked"
 
@@ -192,23 +192,23 @@ class TooFewSigners(RefusedCredential):
 
 
 class SignersDifferFromSignatures(RefusedCredential):
-    """More or fewer signatures than named signers."""
+    """A number of signatures that differs from the number of named signers."""
 
     words = "input expected a different number of signers than provided in the credential"
 
 
 class NonexistentAddress(RefusedCredential):
-    """A signer that is none of the owners."""
+    """A signer index beyond the list of owners."""
 
     words = "input referenced a nonexistent address in the output"
 
 
 class InvalidSignature(RefusedCredential):
-    """A signature that belongs to no key; the message says why."""
+    """A signature that no key made; the message has the reason."""
 
 
 class WrongSignature(RefusedCredential):
-    """A signature of somebody else."""
+    """A signature by an address other than the owner's."""
 
     def __init__(self, expected: ShortID, got: ShortID) -> None:
         super().__init__(f"wrong signature: expected signature from {expected} but got from {got}")
@@ -217,7 +217,7 @@ class WrongSignature(RefusedCredential):
 
 
 class FlowCheckFailed(InvalidTx):
-    """The flow check of a transaction about stakers or owners of subnets."""
+    """A failed flow check of a transaction about stakers or subnet owners."""
 
     def __init__(self, reason: InvalidTx) -> None:
         super().__init__(f"flow check failed: {reason}")
@@ -225,7 +225,7 @@ class FlowCheckFailed(InvalidTx):
 
 
 class ExportNotFunded(InvalidTx):
-    """The flow check of an export."""
+    """A failed flow check of an export."""
 
     def __init__(self, reason: InvalidTx) -> None:
         super().__init__(f"failed verifySpend: {reason}")
@@ -233,7 +233,7 @@ class ExportNotFunded(InvalidTx):
 
 
 class InvalidPeer(InvalidTx):
-    """A chain with which nothing can be exchanged."""
+    """A chain with which no exchange is possible."""
 
 
 class SameChain(InvalidPeer):
@@ -243,7 +243,7 @@ class SameChain(InvalidPeer):
 
 
 class UnknownPeer(InvalidPeer):
-    """No chain at all."""
+    """A chain that does not exist."""
 
     def __init__(self, chain_id: ID) -> None:
         super().__init__(
@@ -263,7 +263,7 @@ class PeerOfOtherSubnet(InvalidPeer):
 
 
 class InvalidAuthorization(InvalidTx):
-    """A subnet's owner has not agreed."""
+    """A missing or invalid authorization by a subnet's owner."""
 
 
 class SubnetNotFound(InvalidAuthorization):
@@ -281,17 +281,17 @@ class UnauthorizedModification(InvalidAuthorization):
 
 
 class InvalidReward(InvalidTx):
-    """A proposal to reward that does not name who is next."""
+    """A reward proposal that does not name the next staker to leave."""
 
 
 class NoStaker(InvalidReward):
-    """There is nobody to reward."""
+    """There is no staker to reward."""
 
     words = "failed to get next staker to remove: not found"
 
 
 class WrongStaker(InvalidReward):
-    """Another is next."""
+    """Another staker is next."""
 
     def __init__(self, expected: ID, got: ID) -> None:
         super().__init__(f"attempting to remove wrong staker: {expected} != {got}")
@@ -300,7 +300,7 @@ class WrongStaker(InvalidReward):
 
 
 class StakerNotDue(InvalidReward):
-    """The next to leave has not reached its end."""
+    """The next staker to leave has not reached its end."""
 
     def __init__(self, tx_id: ID, timestamp: int, end: int) -> None:
         super().__init__(

@@ -1,6 +1,6 @@
-"""What a transaction must burn: static fees by kind, dynamic fees by gas (pchain.md 6; gaps.md 2).
+"""The fee that a transaction must burn: static fees by kind, dynamic fees by gas (pchain.md 6; gaps.md 2).
 
-Amounts are in the smallest unit of the staking asset. What gas is counted from is in `complexity`.
+Amounts are in the smallest unit of the staking asset. `complexity` measures the resources that gas is computed from.
 """
 
 from collections.abc import Callable
@@ -34,14 +34,14 @@ _STATIC: dict[type, _Fee] = {
 
 
 def required_fee(tx: UnsignedTx, config: PlatformConfig, fee_state: FeeState) -> int:
-    """Return the least that a transaction must burn: the smaller one of its static and dynamic fees.
+    """Return the minimum that a transaction must burn: the smaller one of its static and dynamic fees.
 
-    Unspecified: clients of several ages pay one or the other (gaps.md 2), so either will do. Types that
-    have only one of them owe that one.
+    Unspecified: older clients pay the static fee and newer ones the dynamic fee (gaps.md 2), so either is
+    accepted. Types that have only one of the two fees pay that fee.
 
     Raises:
         UnsupportedTxType: Users cannot issue such transactions.
-        InvalidWarpMessage: It has a message that is none.
+        InvalidWarpMessage: Its warp message is invalid.
     """
     fees = (static_fee(tx, config.fees), dynamic_fee(tx, config.gas, fee_state))
     known = [fee for fee in fees if fee is not None]
@@ -51,7 +51,7 @@ def required_fee(tx: UnsignedTx, config: PlatformConfig, fee_state: FeeState) ->
 
 
 def static_fee(tx: UnsignedTx, fees: StaticFees) -> int | None:
-    """Return the fee of a transaction's kind; None where there is none, as for L1 validators."""
+    """Return the static fee of a transaction's kind; None if the kind has no such fee, as for L1 validators."""
     if isinstance(tx, staking.AddPermissionlessValidatorTx):
         is_primary = tx.subnet_id == PRIMARY_NETWORK_ID
         return fees.add_primary_network_validator if is_primary else fees.add_subnet_validator
@@ -66,7 +66,7 @@ def dynamic_fee(tx: UnsignedTx, config: GasConfig, fee_state: FeeState) -> int |
     """Return gas times price; None for types that have no gas.
 
     Raises:
-        InvalidWarpMessage: It has a message that is none.
+        InvalidWarpMessage: Its warp message is invalid.
     """
     try:
         gas = gas_of(complexity_of(tx), config)
@@ -81,13 +81,13 @@ def gas_of(complexity: Complexity, config: GasConfig) -> int:
 
 
 def price_of(config: GasConfig, fee_state: FeeState) -> int:
-    """Return the price of one gas, in the smallest unit."""
+    """Return the price of one unit of gas, in the smallest unit."""
     return gas_price(config.min_price, fee_state.excess, config.excess_conversion)
 
 
 @lru_cache(maxsize=256)
 def gas_price(min_price: int, excess: int, conversion: int) -> int:
-    """Return about min_price · e^(excess / conversion), at most 2^64 - 1, in integers."""
+    """Return an integer approximation of min_price · e^(excess / conversion), at most 2^64 - 1."""
     total, term, step = 0, min_price * conversion, 1
     while term > 0:
         total += term
@@ -107,9 +107,9 @@ def refill(fee_state: FeeState, config: GasConfig, seconds: int) -> FeeState:
 
 
 def consume(fee_state: FeeState, gas: int) -> FeeState:
-    """Return the fee state after so much gas was used.
+    """Return the fee state after an amount of gas was used.
 
-    Unspecified: capacity is what is reported, never a reason to refuse; it stops at zero.
+    Unspecified: capacity is only reported and never causes a rejection; it does not fall below zero.
     """
     return FeeState(
         capacity=max(0, fee_state.capacity - gas), excess=min(MAX, fee_state.excess + gas)
@@ -117,23 +117,23 @@ def consume(fee_state: FeeState, gas: int) -> FeeState:
 
 
 class Charge(NamedTuple):
-    """What some seconds cost one validator."""
+    """The cost of a period for one validator."""
 
     cost: int
     excess: int
-    """The excess after them."""
+    """The excess after the period."""
 
 
 def validator_price(config: ValidatorFeeConfig, excess: int) -> int:
-    """Return what one second costs one validator."""
+    """Return the cost of one second for one validator."""
     return gas_price(config.min_price, excess, config.excess_conversion)
 
 
 def charge(config: ValidatorFeeConfig, *, validators: int, excess: int, seconds: int) -> Charge:
-    """Return what so many seconds cost each of the active validators, at most 2^64 - 1.
+    """Return the cost of a number of seconds for each active validator, at most 2^64 - 1.
 
-    The excess drifts by as much in each second, so prices go one way: where the first and the last one
-    of a time are the same, all between are.
+    The excess changes by the same amount each second, so prices are monotonic: if the first and the last
+    price of a period are equal, all prices between them are equal too.
     """
     drift = validators - config.target
 

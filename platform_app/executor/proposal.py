@@ -2,7 +2,7 @@
 
 The rules are in pchain.md 7.3 and 7.4.
 
-Unspecified: a validator's part of its delegators' rewards gathers with it and is paid when it
+Unspecified: a validator's share of its delegators' rewards accrues and is paid when the validator
 leaves, as since the reference's Cortina upgrade.
 """
 
@@ -40,17 +40,17 @@ _NANOSECONDS = 1_000_000_000
 
 
 class Split(NamedTuple):
-    """A delegator's reward in two parts."""
+    """A delegator's reward, split into two parts."""
 
     delegatee: int
-    """What the validator gets."""
+    """The validator's part."""
     delegator: int
 
 
 def potential_reward(config: RewardConfig, *, supply: int, amount: int, duration: int) -> int:
-    """Return what an amount staked for a duration mints, given the supply before it.
+    """Return the reward for an amount staked for a duration, given the supply before it.
 
-    Three divisions, each rounded down, on nanoseconds: that is part of the rule.
+    The three divisions, each rounded down, on nanoseconds, are part of the rule.
     """
     remaining = max(config.supply_cap - supply, 0)
     staked, period = duration * _NANOSECONDS, config.minting_period * _NANOSECONDS
@@ -61,7 +61,7 @@ def potential_reward(config: RewardConfig, *, supply: int, amount: int, duration
 
 
 def split(total: int, shares: int) -> Split:
-    """Share a delegator's reward. What does not divide goes to the validator."""
+    """Split a delegator's reward. The remainder of the division goes to the validator."""
     kept = MILLION - shares
     product = kept * total
     delegator = product // MILLION if product <= MAX else kept * (total // MILLION)
@@ -69,34 +69,34 @@ def split(total: int, shares: int) -> Split:
 
 
 def staker_to_reward(state: ChainState) -> Staker | None:
-    """Return the staker that a proposal is due for: next to leave, its end being chain time."""
+    """Return the staker for which a proposal is due: the next to leave, if its end is chain time."""
     staker = next(state.current_stakers(), None)
     due = staker is not None and staker.end == state.timestamp()
     return staker if due and staker and not staker.priority.is_permissioned else None
 
 
 def prefers_commit(uptime: float | None, requirement: int) -> bool:
-    """Say whether a staker shall be rewarded.
+    """Return whether a staker should be rewarded.
 
     Args:
-        uptime: The fraction of its time that the node's Primary Network validator was online; None
-            where that is not known, which is no reason to withhold a reward.
-        requirement: What is wanted, in millionths.
+        uptime: The fraction of its staking period that the node's Primary Network validator was online;
+            None if unknown, which is not a reason to withhold a reward.
+        requirement: The required fraction, in millionths.
     """
     return uptime is None or uptime >= requirement / MILLION
 
 
 def execute_reward(tx: Tx, commit: Diff, abort: Diff, env: Env) -> None:
-    """Carry out both outcomes of a proposal, each on its diff; both show the same state before.
+    """Execute both outcomes of a proposal, each on its diff; both diffs start with the same state.
 
-    The staker leaves and gets its stake back either way.
+    In both outcomes the staker leaves and its stake is returned.
 
     Raises:
-        WrongTxType: It is no RewardValidatorTx.
+        WrongTxType: It is not a RewardValidatorTx.
         InvalidSyntax: It is not well formed.
         NoStaker: There are no current stakers.
         WrongStaker: The staker named is not the next to leave.
-        StakerNotDue: It is, but not yet.
+        StakerNotDue: The staker's end is not reached yet.
     """
     if not isinstance(tx.unsigned, RewardValidatorTx):
         raise errors.WrongTxType
@@ -118,16 +118,16 @@ def execute_reward(tx: Tx, commit: Diff, abort: Diff, env: Env) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Terms:
-    """What a staking transaction says about the end of its staker."""
+    """The terms of a staking transaction that apply at the end of its staker."""
 
     stake: tuple[TransferableOutput, ...]
     stake_index: int
-    """Index of the first UTXO that gives stake back."""
+    """Index of the first UTXO that returns stake."""
     rewards_owner: OutputOwners
     delegation_rewards_owner: OutputOwners
-    """Of a delegator the same as `rewards_owner`."""
+    """The same as `rewards_owner` for a delegator."""
     shares: int
-    """Zero of a delegator."""
+    """Zero for a delegator."""
 
     @classmethod
     def of(cls, staker: Staker, state: ChainState) -> Self:
@@ -147,7 +147,7 @@ class _Terms:
         return cls(unsigned.stake, len(unsigned.outputs), own, of_delegations, shares)
 
     def reward(self, tx_id: ID, position: int, amount: int, owner: OutputOwners) -> UTXO:
-        """Return a reward's UTXO, by its position behind the stake."""
+        """Return a reward's UTXO, by its position after the stake."""
         index = self.stake_index + len(self.stake) + position
         return UTXO(tx_id, index, self.stake[0].asset_id, TransferOutput(amount, owner))
 
@@ -169,7 +169,7 @@ def _verified_staker(tx_id: ID, state: ChainState) -> Staker:
 
 
 def _reward_validator(staker: Staker, terms: _Terms, commit: Diff, abort: Diff) -> None:
-    """Pay the reward if committed, and what delegators have brought in any case."""
+    """Pay the reward if committed, and the accrued delegation rewards in either case."""
     accrued = commit.delegatee_reward(staker.tx_id)
     paid = [(staker.potential_reward, terms.rewards_owner)]
     owed = [(accrued, terms.delegation_rewards_owner)]
@@ -178,7 +178,7 @@ def _reward_validator(staker: Staker, terms: _Terms, commit: Diff, abort: Diff) 
 
 
 def _reward_delegator(staker: Staker, terms: _Terms, commit: Diff) -> None:
-    """Pay the delegator's part if committed, and put the validator's to what it has accrued."""
+    """Pay the delegator's part if committed, and add the validator's part to its accrued rewards."""
     validator = commit.validator(staker.subnet_id, staker.node_id)
     assert validator is not None, "delegators leave before their validator"
     parts = split(staker.potential_reward, _Terms.of(validator, commit).shares)
@@ -191,7 +191,7 @@ def _reward_delegator(staker: Staker, terms: _Terms, commit: Diff) -> None:
 def _pay(
     staker: Staker, terms: _Terms, amounts: Iterable[tuple[int, OutputOwners]], diff: Diff
 ) -> None:
-    """Produce an output of each amount that is not zero, one index after the other."""
+    """Produce an output for each non-zero amount, with consecutive indices."""
     owed = [(amount, owner) for amount, owner in amounts if amount]
     for position, (amount, owner) in enumerate(owed):
         utxo = terms.reward(staker.tx_id, position, amount, owner)
@@ -200,7 +200,7 @@ def _pay(
 
 
 def _lower_supply(staker: Staker, abort: Diff) -> None:
-    """Take back what the supply grew by when the reward was fixed."""
+    """Remove the reward from the supply, to which it was added when it was calculated."""
     supply = abort.supply(staker.subnet_id)
     assert supply is not None
     abort.set_supply(staker.subnet_id, supply - staker.potential_reward)

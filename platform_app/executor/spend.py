@@ -1,9 +1,9 @@
-"""Who may spend what: the flow check, credentials, and subnet authorizations (pchain.md 5.2, 5.3).
+"""Verification of spending: the flow check, credentials, and subnet authorizations (pchain.md 5.2, 5.3).
 
-Nothing is changed here but by `transfer`, which carries out what has been verified.
+Only `transfer` changes the state; it executes a transaction that has been verified.
 
-Unspecified: locktimes are compared with chain time. The reference takes each node's own clock: then
-nodes whose clocks differ could differ about a block. Where clocks leap, they would.
+Unspecified: locktimes are compared with chain time. The reference uses each node's own clock, so nodes
+whose clocks differ could disagree about a block. With clocks that can be moved, they would disagree.
 """
 
 from collections import defaultdict
@@ -41,7 +41,7 @@ _LockedKey = tuple[ID, int, OutputOwners]
 
 
 class Spent(NamedTuple):
-    """An input, what it spends, and what opens that."""
+    """An input, the output that it spends, and the credential."""
 
     input: TransferableInput
     utxo: UTXO
@@ -49,7 +49,7 @@ class Spent(NamedTuple):
 
 
 class Witnesses(NamedTuple):
-    """The credentials of a transaction's inputs, and who made the signatures in them."""
+    """The credentials of a transaction's inputs, and the signers of the signatures in them."""
 
     credentials: Sequence[Credential]
     signers: Signers
@@ -57,7 +57,7 @@ class Witnesses(NamedTuple):
 
 @contextmanager
 def refused_as(wrapper: type[errors.FlowCheckFailed | errors.ExportNotFunded]) -> Iterator[None]:
-    """Put the words of a kind of transaction in front of the reason for which it is refused."""
+    """Prefix the reason of a rejection with the message of a kind of transaction."""
     try:
         yield
     except InvalidTx as reason:
@@ -72,18 +72,18 @@ def verify_spend(
     more_outputs: Sequence[TransferableOutput] = (),
     witnesses: Witnesses | None = None,
 ) -> None:
-    """Check that a transaction's inputs exist, are opened, and cover its outputs and its fee.
+    """Check that a transaction's inputs exist, are signed, and cover its outputs and its fee.
 
     Args:
         tx: The transaction; its base inputs are spent.
-        state: Where the outputs that it spends are.
+        state: The state with the outputs that it spends.
         env: The network and the clock.
-        more_outputs: What it produces besides its base outputs: stake or exported outputs.
-        witnesses: What `authorize` has returned, where there is an authorization.
+        more_outputs: Outputs that it produces besides its base outputs: stake or exported outputs.
+        witnesses: The result of `authorize`, if there is an authorization.
 
     Raises:
-        InvalidSpend: One of the reasons below that class.
-        SumOverflow: Amounts of one asset do not fit into 64 bits together.
+        InvalidSpend: The flow check failed; the subclass says why.
+        SumOverflow: The sum of the amounts of one asset does not fit into 64 bits.
     """
     assert isinstance(tx.unsigned, SpendingTx)
     inputs = tx.unsigned.inputs
@@ -102,12 +102,12 @@ def verify_import(
     source_chain: ID,
     imported: Sequence[TransferableInput],
 ) -> None:
-    """Check the same of a transaction that spends what another chain has exported, too.
+    """Check a transaction as `verify_spend` does, including inputs exported by another chain.
 
     Raises:
-        SharedUtxoMissing: The other chain has not exported that, or it is imported already.
-        InvalidSpend: As `verify_spend`.
-        SumOverflow: As `verify_spend`.
+        SharedUtxoMissing: The other chain has not exported the output, or it is already imported.
+        InvalidSpend: As for `verify_spend`.
+        SumOverflow: As for `verify_spend`.
     """
     assert isinstance(tx.unsigned, SpendingTx)
     inputs = (*tx.unsigned.inputs, *imported)
@@ -119,7 +119,7 @@ def verify_import(
 
 
 def authorize(tx: Tx, state: ChainState, env: Env, *, subnet_id: ID, auth: Auth) -> Witnesses:
-    """Check that a subnet's owner agrees with a transaction: the last credential says so.
+    """Check that the last credential is a subnet owner's authorization of a transaction.
 
     Returns:
         The other credentials, for `verify_spend`.
@@ -154,7 +154,7 @@ def transfer(tx: Tx, diff: Diff) -> None:
 
 
 def utxos_of(tx_id: ID, first_index: int, outputs: Iterable[TransferableOutput]) -> Iterable[UTXO]:
-    """Walk the UTXOs that a transaction's outputs become, numbered from an index."""
+    """Yield the UTXOs of a transaction's outputs, numbered from an index."""
     for index, output in enumerate(outputs, first_index):
         yield UTXO(tx_id, index, output.asset_id, output.output)
 
@@ -167,10 +167,10 @@ def verify_flow(
     *,
     now: int,
 ) -> None:
-    """Check inputs against what they spend, then what is consumed against what is produced.
+    """Check inputs against the outputs they spend, then consumed amounts against produced ones.
 
-    Locked coins may be locked again for the same owner until the same time; unlocked coins may be
-    locked; nothing else. What is left over is burned. Raises as `verify_spend`.
+    Locked coins may be locked again for the same owner until the same time, and unlocked coins may be
+    locked; nothing else is allowed. The remainder is burned. Raises as `verify_spend`.
     """
     unlocked: dict[ID, int] = defaultdict(int)
     locked: dict[_LockedKey, int] = defaultdict(int)
@@ -186,8 +186,8 @@ def verify_flow(
     to_lock: dict[_LockedKey, int] = defaultdict(int)
     for output in outputs:
         made = inner_output(output.output)
-        # The time of an output's lock is not compared with the clock: a lock that has opened
-        # already still locks.
+        # An output's locktime is not compared with the clock: an output with an expired
+        # lock still counts as locked.
         if isinstance(output.output, LockOut):
             to_lock[output.asset_id, output.output.locktime, made.owners] += made.amount
         else:
@@ -241,7 +241,7 @@ def _lock_unlocked(
     locked: Mapping[_LockedKey, int],
     unlocked: dict[ID, int],
 ) -> None:
-    """Take from unlocked coins what is locked beyond what was locked before."""
+    """Subtract from unlocked coins the amounts locked beyond those locked before."""
     for key, amount in to_lock.items():
         asset_id, locktime, owners = key
         increase = amount - locked.get(key, 0)
@@ -276,7 +276,7 @@ def _verify_amounts(of_utxo: int, of_input: int) -> None:
 
 def _verify_lock(spent: TransferableInput, utxo: UTXO, now: int) -> None:
     locktime = utxo.output.locktime if isinstance(utxo.output, LockOut) else 0
-    # An input that says it is locked must name the right time even if that has passed.
+    # A locked input must have the right locktime even if that has passed.
     if isinstance(spent.input, LockIn):
         if spent.input.locktime != locktime:
             raise errors.LocktimeMismatch(spent.input.locktime, locktime)

@@ -1,11 +1,11 @@
-"""Rules for validators and delegators of the Primary Network (pchain.md 5.4.3), in the order given.
+"""Rules for validators and delegators of the Primary Network (pchain.md 5.4.3), in that order.
 
-Unspecified: two regimes of the reference implementation side by side. A start in the future is waited
-for in the pending set, as before its Durango upgrade; one that is not in the future, 0 among them, means
-now: the staker begins at once, at chain time. That holds for every kind of staker. The limit on how far
-ahead a start may be is checked last. Where Durango's rules hold (`PlatformConfig.durango`) the start is
-not looked at, and everybody begins at once. Subnets have no permissionless stakers: TransformSubnetTx is
-refused.
+Unspecified: two sets of rules of the reference implementation are combined. A staker whose start is in the
+future waits in the pending set, as before the Durango upgrade. With any other start, including 0, the staker
+starts immediately, at chain time. That applies to every kind of staker. The limit on how far ahead a
+start may be is checked last. If Durango's rules apply (`PlatformConfig.durango`), the start is ignored, and
+every staker starts immediately. Subnets have no permissionless stakers, because TransformSubnetTx is
+rejected.
 """
 
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ def execute_add_validator(tx: Tx, unsigned: AddValidatorTx, diff: Diff, env: Env
     """Add a validator, current or pending.
 
     Raises:
-        InvalidStaker: One of the reasons below that class.
+        InvalidStaker: A staking rule is broken; the subclass says which.
         FlowCheckFailed: Its stake or its fee is not covered.
     """
     config, now = env.config, diff.timestamp()
@@ -64,7 +64,7 @@ def execute_add_delegator(tx: Tx, unsigned: AddDelegatorTx, diff: Diff, env: Env
     """Add a delegator, current or pending.
 
     Raises:
-        InvalidStaker: One of the reasons below that class.
+        InvalidStaker: A staking rule is broken; the subclass says which.
         FlowCheckFailed: Its stake or its fee is not covered.
     """
     config, now = env.config, diff.timestamp()
@@ -89,7 +89,7 @@ def execute_add_permissionless_validator(
     """Add a validator, current or pending.
 
     Raises:
-        InvalidStaker: One of the reasons below that class.
+        InvalidStaker: A staking rule is broken; the subclass says which.
         FlowCheckFailed: Its stake or its fee is not covered.
     """
     priority, now = Priority.PRIMARY_VALIDATOR_PENDING, diff.timestamp()
@@ -113,7 +113,7 @@ def execute_add_permissionless_delegator(
     """Add a delegator, current or pending.
 
     Raises:
-        InvalidStaker: One of the reasons below that class.
+        InvalidStaker: A staking rule is broken; the subclass says which.
         FlowCheckFailed: Its stake or its fee is not covered.
     """
     priority, now = Priority.PRIMARY_DELEGATOR_PENDING, diff.timestamp()
@@ -142,15 +142,15 @@ def staker_of(
     priority: Priority,
     subnet_id: ID = PRIMARY_NETWORK_ID,
 ) -> Staker:
-    """Return the record of a staker before it begins.
+    """Return the record of a staker before it starts.
 
     Args:
-        tx: What adds it.
-        validator: What that says of it.
-        timestamp: Chain time, its start unless it may wait for a later one.
+        tx: The transaction that adds it.
+        validator: The staking period in that transaction.
+        timestamp: Chain time, which is its start unless it may wait for a later one.
         config: The network.
-        priority: The one that it has while it waits.
-        subnet_id: Where it stakes.
+        priority: Its priority while it is pending.
+        subnet_id: The subnet that it stakes on.
     """
     start = timestamp if config.durango else max(validator.start, timestamp)
     return Staker(
@@ -166,7 +166,7 @@ def staker_of(
 
 
 def begin_or_wait(staker: Staker, diff: Diff, config: PlatformConfig) -> None:
-    """Put a staker into the pending set if its start lies ahead, else into the current one."""
+    """Put a staker into the pending set if its start is in the future, else into the current set."""
     if staker.start > diff.timestamp():
         diff.put_staker(staker)
     else:
@@ -174,11 +174,11 @@ def begin_or_wait(staker: Staker, diff: Diff, config: PlatformConfig) -> None:
 
 
 def verify_duration(duration: int, config: PlatformConfig) -> None:
-    """Check how long somebody stakes.
+    """Check the length of a staking period.
 
     Raises:
-        PeriodTooShort: Less than the network's shortest period.
-        PeriodTooLong: More than its longest.
+        PeriodTooShort: It is shorter than the network's minimum.
+        PeriodTooLong: It is longer than the network's maximum.
     """
     if duration < config.min_stake_duration:
         raise errors.PeriodTooShort
@@ -187,7 +187,7 @@ def verify_duration(duration: int, config: PlatformConfig) -> None:
 
 
 def verify_start_not_too_far(start: int, timestamp: int, config: PlatformConfig) -> None:
-    """Check that nobody has to wait too long.
+    """Check that a staking period does not start too far in the future.
 
     Raises:
         StartTooFarAhead: The start is later than the network allows.
@@ -197,10 +197,10 @@ def verify_start_not_too_far(start: int, timestamp: int, config: PlatformConfig)
 
 
 def verify_period_within(staker: Staker, validator: Staker) -> None:
-    """Check that somebody stakes only while the validator does that it depends on.
+    """Check that a staking period is within that of the validator that it depends on.
 
     Raises:
-        PeriodMismatch: It begins before or ends after it.
+        PeriodMismatch: It starts before or ends after the validator's.
     """
     if not validator.start <= staker.start <= staker.end <= validator.end:
         raise errors.PeriodMismatch

@@ -1,4 +1,4 @@
-"""Why a staker is not added, or not removed, in the reference's words (pchain.md 5.4.3).
+"""Reasons for rejecting the addition or removal of a staker, with the reference's messages (pchain.md 5.4.3).
 
 InvalidTx
 └── InvalidStaker
@@ -14,23 +14,23 @@ from primitives.ids import ID, NodeID
 
 
 class InvalidStaker(InvalidTx):
-    """A staker that may not be added, or removed."""
+    """A staker that may not be added or removed."""
 
 
 class StakeTooLow(InvalidStaker):
-    """Less than the smallest stake."""
+    """Less than the minimum stake."""
 
     words = "weight of this validator is too low"
 
 
 class StakeTooHigh(InvalidStaker):
-    """More than the greatest stake."""
+    """More than the maximum stake."""
 
     words = "weight of this validator is too large"
 
 
 class DelegationFeeTooLow(InvalidStaker):
-    """A smaller fee than the network's least."""
+    """A delegation fee below the network's minimum."""
 
     words = "staker charges an insufficient delegation fee"
 
@@ -51,19 +51,19 @@ class SubnetNotTransformed(InvalidStaker):
 
 
 class PeriodTooShort(InvalidStaker):
-    """Less than the shortest period."""
+    """Less than the minimum period."""
 
     words = "staking period is too short"
 
 
 class PeriodTooLong(InvalidStaker):
-    """More than the longest period."""
+    """More than the maximum period."""
 
     words = "staking period is too long"
 
 
 class StartTooFarAhead(InvalidStaker):
-    """A start that nobody should wait for."""
+    """A start too far in the future."""
 
     def __init__(self, most: int) -> None:
         hours, seconds = divmod(most, 3600)
@@ -110,7 +110,7 @@ class DuplicateSubnetValidator(InvalidStaker):
 
 
 class PrimaryValidatorMissing(InvalidStaker):
-    """An AddDelegatorTx for a node that does not validate."""
+    """An AddDelegatorTx for a node that is not a validator."""
 
     def __init__(self, node_id: NodeID) -> None:
         super().__init__(f"failed to fetch the primary network validator for {node_id}: not found")
@@ -118,7 +118,7 @@ class PrimaryValidatorMissing(InvalidStaker):
 
 
 class DelegateeMissing(InvalidStaker):
-    """An AddPermissionlessDelegatorTx for a node that does not validate."""
+    """An AddPermissionlessDelegatorTx for a node that is not a validator."""
 
     def __init__(self, node_id: NodeID, subnet_id: ID) -> None:
         super().__init__(f"failed to fetch the validator for {node_id} on {subnet_id}: not found")
@@ -127,7 +127,7 @@ class DelegateeMissing(InvalidStaker):
 
 
 class NotPrimaryValidator(InvalidStaker):
-    """A subnet's validator must validate the Primary Network."""
+    """A subnet validator that does not validate the Primary Network."""
 
     def __init__(self, node_id: NodeID) -> None:
         super().__init__(f"{node_id} isn't a current or pending validator of the primary network")
@@ -135,7 +135,7 @@ class NotPrimaryValidator(InvalidStaker):
 
 
 class NotSubnetValidator(InvalidStaker):
-    """A node that does not validate the subnet cannot be removed."""
+    """The removal of a node that does not validate the subnet."""
 
     def __init__(self, node_id: NodeID, subnet_id: ID) -> None:
         super().__init__(
@@ -146,18 +146,18 @@ class NotSubnetValidator(InvalidStaker):
 
 
 class StakeLimitOverflow(InvalidStaker):
-    """A validator whose weight, times the factor, does not fit into 64 bits."""
+    """A validator whose weight, multiplied by the factor, does not fit into 64 bits."""
 
     words = "validator stake exceeds limit"
 
 
 class OverDelegated(InvalidStaker):
-    """More stake on one validator than is allowed."""
+    """More stake on one validator than allowed."""
 
     words = "validator would be over delegated"
 
 
 class RemovingPermissionless(InvalidStaker):
-    """Only validators that the owner let in can be removed."""
+    """The removal of a validator that the subnet's owner did not add."""
 
     words = "attempting to remove permissionless validator"

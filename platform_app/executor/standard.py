@@ -1,4 +1,4 @@
-"""Decision transactions: verified and carried out on a diff, by kind (pchain.md 5).
+"""Decision transactions, verified and executed on a diff, by kind (pchain.md 5).
 
 Transfers are here; rules for stakers are in `staking`, for subnets in `subnets`.
 """
@@ -28,15 +28,15 @@ from primitives.ids import ID, P_CHAIN_ID, PRIMARY_NETWORK_ID
 
 
 def execute(tx: Tx, diff: Diff, env: Env) -> None:
-    """Verify a decision transaction, and carry it out on a diff.
+    """Verify a decision transaction, and execute it on a diff.
 
-    A transaction that is refused has not changed anything.
+    A rejected transaction leaves the diff unchanged.
 
     Unspecified: TransformSubnetTx, transactions about L1 validators and those of the Helicon upgrade
-    are refused; this chain runs none of them.
+    are rejected; this chain executes none of them.
 
     Raises:
-        RefusedType: It is no decision transaction, or none that this chain runs.
+        RefusedType: It is not a decision transaction, or this chain does not execute it.
         InvalidSyntax: It is not well formed.
         InvalidTx: Another reason of `executor.errors` and `executor.staking_errors`.
     """
@@ -51,7 +51,7 @@ def execute(tx: Tx, diff: Diff, env: Env) -> None:
 
 
 def _verify_durango(unsigned: UnsignedTx) -> None:
-    """Check what Durango ended: two kinds of transactions, and memos."""
+    """Reject two kinds of transactions and memos, which ended with Durango."""
     if type(unsigned) in _ENDED_BY_DURANGO:
         raise _ENDED_BY_DURANGO[type(unsigned)]
     assert isinstance(unsigned, SpendingTx)
@@ -83,7 +83,7 @@ def _execute_export(tx: Tx, unsigned: ExportTx, diff: Diff, env: Env) -> None:
 
 
 def _verify_peer(chain_id: ID, state: ChainState, env: Env) -> None:
-    """Check that a chain is another one of the Primary Network."""
+    """Check that a chain is another chain of the Primary Network."""
     if chain_id == P_CHAIN_ID:
         raise errors.SameChain
     if chain_id in {env.x_chain_id, env.c_chain_id}:

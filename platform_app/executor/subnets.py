@@ -1,7 +1,7 @@
 """Rules for subnets: their owners, permissioned validators and blockchains (pchain.md 5.3, 5.4.3).
 
-Unspecified: subnets stay permissioned for ever, since TransformSubnetTx and ConvertSubnetToL1Tx are
-refused; so none is immutable. When a validator begins is as in `staking`.
+Unspecified: subnets always stay permissioned, because TransformSubnetTx and ConvertSubnetToL1Tx are
+rejected; so no subnet is immutable. The start of a validator follows the rules in `staking`.
 """
 
 from platform_app.executor import staking_errors as errors
@@ -45,7 +45,7 @@ def execute_create_chain(tx: Tx, unsigned: CreateChainTx, diff: Diff, env: Env) 
     """Create a blockchain that a subnet validates.
 
     Raises:
-        InvalidAuthorization: The subnet's owner has not agreed.
+        InvalidAuthorization: The subnet's owner has not authorized it.
         InvalidSpend: Its fee is not covered.
     """
     witnesses = authorize(
@@ -60,8 +60,8 @@ def execute_add_validator(tx: Tx, unsigned: AddSubnetValidatorTx, diff: Diff, en
     """Add a validator of a permissioned subnet, current or pending.
 
     Raises:
-        InvalidStaker: One of the reasons below that class.
-        InvalidAuthorization: The subnet's owner has not agreed.
+        InvalidStaker: A staking rule is broken; the subclass says which.
+        InvalidAuthorization: The subnet's owner has not authorized it.
         FlowCheckFailed: The fee is not covered.
     """
     added, now = unsigned.validator, diff.timestamp()
@@ -87,12 +87,12 @@ def execute_add_validator(tx: Tx, unsigned: AddSubnetValidatorTx, diff: Diff, en
 def execute_remove_validator(
     tx: Tx, unsigned: RemoveSubnetValidatorTx, diff: Diff, env: Env
 ) -> None:
-    """Remove a validator of a permissioned subnet, current or pending, at once.
+    """Remove a validator of a permissioned subnet immediately, whether current or pending.
 
     Raises:
         NotSubnetValidator: There is no such validator.
-        RemovingPermissionless: Nobody let it in who could remove it.
-        InvalidAuthorization: The subnet's owner has not agreed.
+        RemovingPermissionless: The subnet's owner did not add it and cannot remove it.
+        InvalidAuthorization: The subnet's owner has not authorized it.
         FlowCheckFailed: The fee is not covered.
     """
     staker = diff.validator(unsigned.subnet_id, unsigned.node_id)
@@ -112,10 +112,10 @@ def execute_remove_validator(
 def execute_transfer_ownership(
     tx: Tx, unsigned: TransferSubnetOwnershipTx, diff: Diff, env: Env
 ) -> None:
-    """Give a subnet another owner.
+    """Change the owner of a subnet.
 
     Raises:
-        InvalidAuthorization: The subnet's owner has not agreed.
+        InvalidAuthorization: The subnet's owner has not authorized it.
         FlowCheckFailed: The fee is not covered.
     """
     assert isinstance(unsigned.new_owner, OutputOwners)

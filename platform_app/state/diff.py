@@ -246,7 +246,7 @@ class Diff:
     def rebase(self, parent: ChainState) -> None:
         """Read through to another parent from now on, which must have the same content as the old one.
 
-        With this a diff outlives the state it was made on: its old parent's changes are stored by now.
+        A rebased diff can outlive the state it was made on, because its old parent's changes are stored by now.
         """
         self._parent = parent
 

@@ -1,4 +1,4 @@
-"""Transactions in general: the fields that most begin with, and a signed one with its ID."""
+"""Base classes of transactions: the fields that most types start with, and a signed transaction with its ID."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -12,12 +12,12 @@ from primitives.ids import ID
 
 
 class UnsignedTx:
-    """Interface: what is signed."""
+    """Interface: the part of a transaction that is signed."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpendingTx(UnsignedTx):
-    """The fields with which every transaction that users sign begins (pchain.md 3, base fields)."""
+    """The fields at the start of every transaction that users sign (pchain.md 3, base fields)."""
 
     network_id: U32
     blockchain_id: ID
@@ -41,10 +41,10 @@ class SignedBody:
 
 @dataclass(frozen=True)
 class Tx:
-    """A signed transaction with the bytes that it came in, or was built to.
+    """A signed transaction with the bytes that it was parsed from or built to.
 
-    Made by `txs.codec` only: `raw` begins with the codec version, `unsigned_size` of its bytes
-    (the version among them) are what was signed.
+    Created by `txs.codec` only: `raw` starts with the codec version; its first `unsigned_size` bytes
+    (including the version) are the signed ones.
     """
 
     unsigned: UnsignedTx
@@ -54,17 +54,17 @@ class Tx:
 
     @cached_property
     def tx_id(self) -> ID:
-        """sha256 of the signed bytes."""
+        """The sha256 hash of the signed bytes."""
         return ID(sha256(self.raw))
 
     @cached_property
     def digest(self) -> bytes:
-        """sha256 of the unsigned bytes: the 32 bytes that are signed."""
+        """The sha256 hash of the unsigned bytes: the 32 bytes that are signed."""
         return sha256(self.raw[: self.unsigned_size])
 
 
 class TxStatus(IntEnum):
-    """Where a transaction is in its life; `label` is what platform.getTxStatus answers."""
+    """The status of a transaction; `label` is the result of platform.getTxStatus."""
 
     UNKNOWN = 0
     COMMITTED = 4
@@ -74,5 +74,5 @@ class TxStatus(IntEnum):
 
     @property
     def label(self) -> str:
-        """The specification's word for it."""
+        """The specification's name of the status."""
         return self.name.capitalize()

@@ -1,4 +1,4 @@
-"""The numbers of all types of the P-Chain, and signed transactions from bytes and to bytes.
+"""The type IDs of all P-Chain types, and parsing and building of signed transactions.
 
 Layout only (pchain.md 2.2, 3); whether a transaction is well formed is in `syntax`.
 """
@@ -15,7 +15,7 @@ GENESIS_SIZE_LIMIT = 2**31 - 1
 
 
 class BlockType:
-    """Stands for the numbers that belong to blocks: a transaction cannot have them."""
+    """A placeholder for the type IDs of blocks, which transactions cannot have."""
 
 
 TYPES: dict[int, type] = {
@@ -56,26 +56,26 @@ TYPES: dict[int, type] = {
 
 CODEC = Codec(TYPES)
 GENESIS_CODEC = Codec(TYPES, max_size=GENESIS_SIZE_LIMIT)
-"""For what comes with the network's genesis, which may be of any size."""
+"""Codec for transactions from the network's genesis, which may be of any size."""
 
 _VERSION = b"\0\0"
 _UNSIGNED = Annotated[UnsignedTx, INTERFACE]
 
 
 def parse(raw: bytes, codec: Codec = CODEC) -> Tx:
-    """Read a signed transaction.
+    """Parse a signed transaction.
 
     Raises:
-        CodecError: The bytes are none.
+        CodecError: The bytes are not a transaction.
     """
     return _tx(codec.unmarshal(SignedBody, raw), raw)
 
 
 def parse_embedded(data: bytes, offset: int, codec: Codec = CODEC) -> tuple[Tx, int]:
-    """Read the transaction that stands, without a version, at offset; also return where it ends.
+    """Parse the transaction that starts, without a version, at offset; also return its end.
 
     Raises:
-        CodecError: There is none.
+        CodecError: There is no transaction at the offset.
     """
     body, end = codec.read(SignedBody, data, offset)
     return _tx(body, _VERSION + data[offset:end]), end
@@ -87,7 +87,7 @@ def embed(tx: Tx) -> bytes:
 
 
 def sign_bytes(unsigned: UnsignedTx) -> bytes:
-    """Return what is signed: the bytes of the unsigned transaction, the version in front.
+    """Return the bytes that are signed: the codec version and the unsigned transaction.
 
     Raises:
         CodecError: A value does not fit into its field.
@@ -96,10 +96,10 @@ def sign_bytes(unsigned: UnsignedTx) -> bytes:
 
 
 def build(unsigned: UnsignedTx, credentials: tuple[Credential, ...], codec: Codec = CODEC) -> Tx:
-    """Make a signed transaction of its parts.
+    """Build a signed transaction from its parts.
 
     Raises:
-        CodecError: A value does not fit into its field, or there are more bytes than the codec takes.
+        CodecError: A value does not fit into its field, or the result exceeds the codec's size limit.
     """
     body = SignedBody(unsigned, credentials)
     return _tx(body, codec.marshal(body))
@@ -115,7 +115,7 @@ def _tx(body: SignedBody, raw: bytes) -> Tx:
 
 
 def _size_of(credentials: tuple[Credential, ...]) -> int:
-    """Return how many bytes credentials take: a count, then type, count and signatures of each."""
+    """Return the size of credentials in bytes: a count, then type, count and signatures of each."""
     size = 4
     for credential in credentials:
         assert isinstance(credential, SignatureCredential)

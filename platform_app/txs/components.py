@@ -1,7 +1,7 @@
 """Parts of transactions: owners, inputs, outputs, UTXOs, credentials. Layout only (pchain.md 2.3).
 
-The order of fields is the order on the wire; `primitives.codec` reads it from the annotations.
-What makes a part well formed is in `syntax`.
+Fields are in serialisation order; `primitives.codec` reads it from the annotations.
+The rules for well-formed parts are in `syntax`.
 """
 
 from dataclasses import dataclass
@@ -13,19 +13,19 @@ from primitives.ids import ID, NodeID, ShortID
 
 
 class Owner:
-    """Interface: who may do something."""
+    """Interface: the owners of an output, a reward or a subnet."""
 
 
 class Output:
-    """Interface: what a UTXO holds."""
+    """Interface: the content of a UTXO."""
 
 
 class Input:
-    """Interface: how a UTXO is spent."""
+    """Interface: the data with which a UTXO is spent."""
 
 
 class Auth:
-    """Interface: how a subnet's owner shows itself."""
+    """Interface: the authorization by a subnet's owner."""
 
 
 class Credential:
@@ -33,12 +33,12 @@ class Credential:
 
 
 class Signer:
-    """Interface: the BLS key of a validator, or that there is none."""
+    """Interface: the BLS key of a validator, or its absence."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutputOwners(Owner):
-    """So many of these addresses must sign, and not before the locktime (Unix seconds)."""
+    """Addresses, the number of them that must sign, and the time before which they cannot (Unix seconds)."""
 
     locktime: U64
     threshold: U32
@@ -47,7 +47,7 @@ class OutputOwners(Owner):
 
 @dataclass(frozen=True, slots=True)
 class TransferOutput(Output):
-    """An amount that its owners can spend. The owners' fields stand in it without a type ID."""
+    """An amount that its owners can spend. The owners' fields are serialised without a type ID."""
 
     amount: U64
     owners: OutputOwners
@@ -63,7 +63,7 @@ class LockOut(Output):
 
 @dataclass(frozen=True, slots=True)
 class TransferInput(Input):
-    """Spends a `TransferOutput`; the indices say which of its owners have signed."""
+    """Spends a `TransferOutput`; the indices identify the owners that have signed."""
 
     amount: U64
     signature_indices: tuple[U32, ...]
@@ -79,7 +79,7 @@ class LockIn(Input):
 
 @dataclass(frozen=True, slots=True)
 class AuthInput(Auth):
-    """Which of a subnet's control keys have signed."""
+    """The indices of the subnet's control keys that have signed."""
 
     signature_indices: tuple[U32, ...]
 
@@ -94,7 +94,7 @@ class TransferableOutput:
 
 @dataclass(frozen=True, slots=True)
 class TransferableInput:
-    """Names the UTXO that is spent."""
+    """A reference to the UTXO that is spent, and its input."""
 
     tx_id: ID
     output_index: U32
@@ -124,7 +124,7 @@ class UTXO:
 
 @dataclass(frozen=True, slots=True)
 class SignatureCredential(Credential):
-    """65-byte recoverable signatures, one for each index of the input that it belongs to."""
+    """65-byte recoverable signatures, one for each index of its input."""
 
     signatures: tuple[Annotated[bytes, Fixed(65)], ...]
 
@@ -136,7 +136,7 @@ class EmptySigner(Signer):
 
 @dataclass(frozen=True, slots=True)
 class ProofOfPossession(Signer):
-    """A BLS public key, and the proof that somebody has its secret."""
+    """A BLS public key, and a proof of possession of its secret key."""
 
     public_key: Annotated[bytes, Fixed(48)]
     proof_of_possession: Annotated[bytes, Fixed(96)]

@@ -1,11 +1,11 @@
-"""Why a transaction is refused before any state is looked at, in the reference's words (pchain.md 2.3, 3.2).
+"""Reasons that need no state for rejecting a transaction, with the reference's messages (pchain.md 2.3, 3.2).
 
-The reasons that depend on state are in `executor.errors`, under the same root. Bytes that are no
-transaction at all raise a `primitives.codec_errors.CodecError`.
+The reasons that depend on state are in `executor.errors`, under the same base class. Bytes that are not
+a transaction raise a `primitives.codec_errors.CodecError`.
 
 InvalidTx
 ├── UnsupportedTxType              a type that has no dynamic fee, or cannot be issued
-├── InvalidWarpMessage             bytes that are no signed warp message
+├── InvalidWarpMessage             bytes that are not a signed warp message
 └── InvalidSyntax
     ├── WrongNetworkId · WrongChainId · MemoTooLong · SumOverflow
     ├── CredentialsDifferFromInputs
@@ -19,14 +19,14 @@ InvalidTx
     │   ├── StakeNotStakingAsset · MultipleStakedAssets
     │   ├── ValidatorWeightMismatch · DelegatorWeightMismatch
     │   └── InvalidSigner · InvalidProofOfPossession
-    ├── InvalidOnPrimaryNetwork    what only other subnets have
+    ├── InvalidOnPrimaryNetwork    allowed on other subnets only
     │   ├── AddToPrimaryNetwork · RemoveFromPrimaryNetwork · ChainOnPrimaryNetwork
     │   └── TransformPrimaryNetwork · TransferPermissionless · ConvertPermissionless
     ├── InvalidChain
     │   └── ChainNameTooLong · IllegalChainName · InvalidVmId · FxIdsNotSorted · GenesisTooLong
     ├── InvalidTransfer
     │   └── NoImportedInputs · NoExportedOutputs · LockedExport
-    ├── EmptyStakerId              a reward for nobody
+    ├── EmptyStakerId              a reward without a staker
     ├── InvalidTransformation      one class, one text for each limit
     └── InvalidConversion
         ├── ManagerAddressTooLong · NoL1Validators · L1ValidatorsNotSorted
@@ -38,11 +38,11 @@ from typing import ClassVar
 from primitives.ids import ID
 
 MAX_SHARES = 1_000_000
-"""All of it, in millionths."""
+"""100 percent, in millionths."""
 
 
 class InvalidTx(Exception):
-    """A transaction that cannot be accepted. Without a message a class has its own words."""
+    """A transaction that cannot be accepted. `words` is the default message of a class."""
 
     words: ClassVar[str] = "invalid transaction"
 
@@ -51,36 +51,36 @@ class InvalidTx(Exception):
 
 
 class UnsupportedTxType(InvalidTx):
-    """A type of transaction that the calculation does not know."""
+    """A type of transaction without the calculated fee."""
 
     words = "unsupported transaction type"
 
 
 class InvalidWarpMessage(InvalidTx):
-    """Bytes that are no signed warp message."""
+    """Bytes that are not a signed warp message."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"failed to parse warp message: {reason}")
 
 
 class InvalidSyntax(InvalidTx):
-    """Refused for what it is, whatever the state."""
+    """A transaction that is malformed regardless of the state."""
 
 
 class WrongNetworkId(InvalidSyntax):
-    """Made for another network."""
+    """A transaction for another network."""
 
     words = "tx has wrong network ID"
 
 
 class WrongChainId(InvalidSyntax):
-    """Made for another chain."""
+    """A transaction for another chain."""
 
     words = "tx has wrong chain ID"
 
 
 class MemoTooLong(InvalidSyntax):
-    """More bytes than a memo may have."""
+    """A memo that is too long."""
 
     def __init__(self, size: int, limit: int) -> None:
         super().__init__(f"memo exceeds maximum length: {size} > {limit}")
@@ -95,7 +95,7 @@ class SumOverflow(InvalidSyntax):
 
 
 class CredentialsDifferFromInputs(InvalidSyntax):
-    """More or fewer credentials than what must be signed."""
+    """A number of credentials that differs from the number of inputs and authorizations."""
 
     words = "should have the same number of credentials as inputs"
 
@@ -105,55 +105,55 @@ class InvalidComponent(InvalidSyntax):
 
 
 class UnspendableOutput(InvalidComponent):
-    """More signatures wanted than there are owners."""
+    """A threshold above the number of owners."""
 
     words = "output is unspendable"
 
 
 class UnoptimizedOutput(InvalidComponent):
-    """Owners of whom none must sign."""
+    """Owners with a threshold of zero."""
 
     words = "output representation should be optimized"
 
 
 class AddressesNotSorted(InvalidComponent):
-    """Owners out of order, or twice."""
+    """Owners that are out of order or duplicated."""
 
     words = "addresses not sorted and unique"
 
 
 class OutputWithoutValue(InvalidComponent):
-    """An output of nothing."""
+    """An output with amount zero."""
 
     words = "output has no value"
 
 
 class InputWithoutValue(InvalidComponent):
-    """An input of nothing."""
+    """An input with amount zero."""
 
     words = "input has no value"
 
 
 class IndicesNotSorted(InvalidComponent):
-    """Signature indices out of order, or twice."""
+    """Signature indices that are out of order or duplicated."""
 
     words = "address indices not sorted and unique"
 
 
 class EmptyAssetId(InvalidComponent):
-    """No asset."""
+    """A missing asset ID."""
 
     words = "empty asset ID is not valid"
 
 
 class InvalidLocktime(InvalidComponent):
-    """A lock that locks until the beginning of time."""
+    """A lock with locktime zero."""
 
     words = "invalid locktime"
 
 
 class NestedLock(InvalidComponent):
-    """A stakeable lock within another. Bytes do not get that far: the codec refuses them."""
+    """A stakeable lock within another. The codec rejects such bytes before this check."""
 
     words = "shouldn't nest stakeable locks"
 
@@ -165,17 +165,17 @@ class OutputsNotSorted(InvalidComponent):
 
 
 class InputsNotSorted(InvalidComponent):
-    """Inputs out of order, or one twice."""
+    """Inputs that are out of order or duplicated."""
 
     words = "inputs not sorted and unique"
 
 
 class InvalidStake(InvalidSyntax):
-    """A staking transaction that disagrees with itself."""
+    """An inconsistent staking transaction."""
 
 
 class TooManyShares(InvalidStake):
-    """A delegation fee above everything."""
+    """A delegation fee above 100 percent."""
 
     words = f"a staker can only require at most {MAX_SHARES} shares from delegators"
 
@@ -187,19 +187,19 @@ class ValidatorWeightTooLow(InvalidStake):
 
 
 class EmptyNodeId(InvalidStake):
-    """No node."""
+    """A missing node ID."""
 
     words = "validator nodeID cannot be empty"
 
 
 class NoStake(InvalidStake):
-    """Nothing staked."""
+    """A transaction without stake."""
 
     words = "no stake"
 
 
 class StakeNotStakingAsset(InvalidStake):
-    """Another asset staked than the Primary Network's."""
+    """Stake in an asset other than the Primary Network's."""
 
     def __init__(self, asset_id: ID) -> None:
         super().__init__(f'stake must be AVAX but is "{asset_id}"')
@@ -213,7 +213,7 @@ class MultipleStakedAssets(InvalidStake):
 
 
 class ValidatorWeightMismatch(InvalidStake):
-    """A weight that is not what is staked."""
+    """A validator weight that differs from the amount staked."""
 
     def __init__(self, weight: int, stake: int) -> None:
         super().__init__(f"validator weight mismatch: weight {weight} != stake {stake}")
@@ -222,7 +222,7 @@ class ValidatorWeightMismatch(InvalidStake):
 
 
 class DelegatorWeightMismatch(InvalidStake):
-    """The same of a delegator."""
+    """A delegator weight that differs from the amount staked."""
 
     def __init__(self, weight: int, stake: int) -> None:
         super().__init__(
@@ -234,7 +234,7 @@ class DelegatorWeightMismatch(InvalidStake):
 
 
 class InvalidSigner(InvalidStake):
-    """A BLS key outside the Primary Network, or none on it."""
+    """A BLS key outside the Primary Network, or a missing BLS key on it."""
 
     def __init__(self, *, has_key: bool, is_primary_network: bool) -> None:
         super().__init__(
@@ -247,35 +247,35 @@ class InvalidSigner(InvalidStake):
 
 
 class InvalidProofOfPossession(InvalidStake):
-    """A proof that does not prove anything."""
+    """An invalid proof of possession."""
 
     words = "invalid proof of possession"
 
 
 class InvalidOnPrimaryNetwork(InvalidSyntax):
-    """Something that only other subnets have."""
+    """An operation that is allowed on other subnets only."""
 
 
 class AddToPrimaryNetwork(InvalidOnPrimaryNetwork):
-    """Validators of the Primary Network are added otherwise."""
+    """Validators of the Primary Network are added by other types of transactions."""
 
     words = "can't add primary network validator with AddSubnetValidatorTx"
 
 
 class RemoveFromPrimaryNetwork(InvalidOnPrimaryNetwork):
-    """Validators of the Primary Network leave at their end."""
+    """Validators of the Primary Network leave at the end of their staking period."""
 
     words = "can't remove primary network validator with RemoveSubnetValidatorTx"
 
 
 class ChainOnPrimaryNetwork(InvalidOnPrimaryNetwork):
-    """The Primary Network's chains come from genesis."""
+    """The Primary Network's chains are created by genesis."""
 
     words = "new blockchain can't be validated by primary network"
 
 
 class TransformPrimaryNetwork(InvalidOnPrimaryNetwork):
-    """The Primary Network is permissionless already."""
+    """The Primary Network is already permissionless."""
 
     words = "cannot transform primary network"
 
@@ -303,19 +303,19 @@ class ChainNameTooLong(InvalidChain):
 
 
 class IllegalChainName(InvalidChain):
-    """A name of other characters than ASCII letters, digits and spaces."""
+    """A name with characters other than ASCII letters, digits and spaces."""
 
     words = "illegal name character"
 
 
 class InvalidVmId(InvalidChain):
-    """No virtual machine."""
+    """A missing virtual machine ID."""
 
     words = "invalid VM ID"
 
 
 class FxIdsNotSorted(InvalidChain):
-    """Feature extensions out of order, or one twice."""
+    """Feature extensions that are out of order or duplicated."""
 
     words = "feature extensions IDs must be sorted and unique"
 
@@ -327,7 +327,7 @@ class GenesisTooLong(InvalidChain):
 
 
 class InvalidTransfer(InvalidSyntax):
-    """A transfer between chains that transfers nothing, or what cannot be transferred."""
+    """A transfer between chains that is empty, or whose outputs cannot be transferred."""
 
 
 class NoImportedInputs(InvalidTransfer):
@@ -343,19 +343,19 @@ class NoExportedOutputs(InvalidTransfer):
 
 
 class LockedExport(InvalidTransfer):
-    """Only this chain knows stakeable locks."""
+    """An export of a stakeable lock, which exists only on this chain."""
 
     words = "wrong locktime reported"
 
 
 class EmptyStakerId(InvalidSyntax):
-    """A reward for nobody."""
+    """A reward without a staker."""
 
     words = "invalid ID"
 
 
 class InvalidTransformation(InvalidSyntax):
-    """A limit of a TransformSubnetTx that contradicts another, or itself."""
+    """A limit of a TransformSubnetTx that is invalid or contradicts another."""
 
 
 class InvalidConversion(InvalidSyntax):
@@ -375,7 +375,7 @@ class NoL1Validators(InvalidConversion):
 
 
 class L1ValidatorsNotSorted(InvalidConversion):
-    """Validators out of order of their node IDs, or one twice."""
+    """Validators that are not in order of their node IDs, or duplicated."""
 
     words = "conversion validators must be sorted and unique"
 
@@ -395,6 +395,6 @@ class L1NodeIdSize(InvalidConversion):
 
 
 class BalanceZero(InvalidConversion):
-    """Nothing to add to a balance."""
+    """A balance increase of zero."""
 
     words = "balance must be greater than 0"

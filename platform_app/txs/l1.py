@@ -1,6 +1,6 @@
 """Transactions about L1 validators, and those of the Helicon upgrade, as values.
 
-This chain runs neither: they are parsed, shown as JSON and priced, and refused when they are executed.
+This chain executes neither: they are parsed, shown as JSON and priced, but rejected on execution.
 Field names follow the JSON names of pchain.md 3.
 """
 
@@ -23,7 +23,7 @@ class PChainOwner:
 
 @dataclass(frozen=True, slots=True)
 class ConvertSubnetToL1Validator:
-    """One of the first validators of an L1. Nothing on the wire bounds the node ID's length."""
+    """One of the initial validators of an L1. The encoding does not limit the node ID's length."""
 
     node_id: Blob
     weight: U64
@@ -46,7 +46,7 @@ class ConvertSubnetToL1Tx(SpendingTx):
 
 @dataclass(frozen=True, slots=True)
 class RegisterL1ValidatorTx(SpendingTx):
-    """Would add a validator that a warp message names (type 36)."""
+    """Would add the validator in a warp message (type 36)."""
 
     balance: U64
     proof_of_possession: Annotated[bytes, Fixed(96)]
@@ -55,14 +55,14 @@ class RegisterL1ValidatorTx(SpendingTx):
 
 @dataclass(frozen=True, slots=True)
 class SetL1ValidatorWeightTx(SpendingTx):
-    """Would set the weight that a warp message names (type 37)."""
+    """Would set the weight in a warp message (type 37)."""
 
     message: Blob
 
 
 @dataclass(frozen=True, slots=True)
 class IncreaseL1ValidatorBalanceTx(SpendingTx):
-    """Would pay for further time of an L1 validator (type 38)."""
+    """Would add to the balance from which an L1 validator pays (type 38)."""
 
     validation_id: ID
     balance: U64
@@ -70,7 +70,7 @@ class IncreaseL1ValidatorBalanceTx(SpendingTx):
 
 @dataclass(frozen=True, slots=True)
 class DisableL1ValidatorTx(SpendingTx):
-    """Would deactivate an L1 validator and give its balance back (type 39)."""
+    """Would deactivate an L1 validator and return its balance (type 39)."""
 
     validation_id: ID
     disable_authorization: Annotated[Auth, INTERFACE]
@@ -78,7 +78,7 @@ class DisableL1ValidatorTx(SpendingTx):
 
 @dataclass(frozen=True, slots=True)
 class AddAutoRenewedValidatorTx(SpendingTx):
-    """Would add a validator whose period, in seconds, begins again at its end (type 40)."""
+    """Would add a validator whose period, in seconds, is renewed at its end (type 40)."""
 
     node_id: Blob
     signer: Annotated[Signer, INTERFACE]
@@ -93,7 +93,7 @@ class AddAutoRenewedValidatorTx(SpendingTx):
 
 @dataclass(frozen=True, slots=True)
 class SetAutoRenewedValidatorConfigTx(SpendingTx):
-    """Would change how such a validator goes on (type 41)."""
+    """Would change the renewal settings of such a validator (type 41)."""
 
     tx_id: ID
     auth: Annotated[Auth, INTERFACE]

@@ -1,6 +1,6 @@
-"""Syntactic rules of the transactions that this chain parses and shows, but does not execute.
+"""Syntactic rules of transactions that this chain parses and shows, but does not execute.
 
-TransformSubnetTx, the L1 family and the Helicon types (pchain.md 3.2).
+These are TransformSubnetTx, the L1 transactions and the Helicon types (pchain.md 3.2).
 """
 
 from platform_app.txs import errors, l1
@@ -65,7 +65,7 @@ def _broken_limits(tx: TransformSubnetTx, asset_id: ID) -> tuple[tuple[bool, str
 
 
 def verify_conversion(tx: l1.ConvertSubnetToL1Tx, _asset_id: ID) -> None:
-    """Check an L1's first validators and its manager."""
+    """Check an L1's initial validators and its manager."""
     if tx.subnet_id == PRIMARY_NETWORK_ID:
         raise errors.ConvertPermissionless
     if len(tx.address) > MAX_MANAGER_ADDRESS_SIZE:
@@ -92,7 +92,7 @@ def _verify_l1_validator(validator: l1.ConvertSubnetToL1Validator) -> None:
 
 
 def verify_increase_balance(tx: l1.IncreaseL1ValidatorBalanceTx, _asset_id: ID) -> None:
-    """Check that something is added."""
+    """Check that the amount is not zero."""
     if tx.balance == 0:
         raise errors.BalanceZero
 

@@ -1,7 +1,7 @@
 """The JSON form of transactions, as platform.getTx shows them with encoding `json` (pchain.md 3.1).
 
-Names and shapes follow the dataclasses: `tx_id` is shown as `txID`. What is shown otherwise stands in
-the two tables at the end. All integers are JSON numbers, those of 64 bits too.
+Names and shapes follow the dataclasses: `tx_id` is shown as `txID`. Exceptions are listed in the two
+tables at the end. All integers are JSON numbers, including 64-bit ones.
 """
 
 from base64 import b64encode
@@ -22,10 +22,10 @@ from primitives.ids import SECP256K1_FX_ID, FixedId, ShortID
 
 Json = dict[str, Any]
 Addresses = Callable[[ShortID], str]
-"""How an address is written: with the chain's alias and the network's prefix."""
+"""Formats an address with the chain's alias and the network's prefix."""
 
 Plan = tuple[tuple[str, str, Callable[[bytes], Any] | None], ...]
-"""A field's name, its name in JSON, and how it is shown where that is special."""
+"""A field's name, its name in JSON, and its formatter if it has a special one."""
 
 _FX_ID = str(SECP256K1_FX_ID)
 _UPPER = {"id": "ID", "ids": "IDs"}
@@ -44,7 +44,7 @@ def render(value: object, addresses: Addresses) -> Any:
     """Return a part of a transaction as JSON."""
     if isinstance(value, int):
         return value
-    if isinstance(value, str):  # bytes that were no UTF-8 must not reach an encoder
+    if isinstance(value, str):  # bytes that are not UTF-8 must not reach an encoder
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     if isinstance(value, FixedId):
         return str(value)
@@ -108,7 +108,7 @@ def _transferable_input(transferable: TransferableInput, addresses: Addresses) -
 
 
 def _p_chain_owner(owner: PChainOwner, _addresses: Addresses) -> Json:
-    """Return the owner as L1 data has it: addresses without chain and network."""
+    """Return the owner as in L1 data: addresses without chain and network."""
     return {
         "threshold": owner.threshold,
         "addresses": [str(address) for address in owner.addresses],

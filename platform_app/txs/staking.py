@@ -60,6 +60,6 @@ class AdvanceTimeTx(UnsignedTx):
 
 @dataclass(frozen=True, slots=True)
 class RewardValidatorTx(UnsignedTx):
-    """Proposes to reward the staker that `tx_id` added (type 20); made by builders of blocks."""
+    """Proposes to reward the staker that `tx_id` added (type 20); created by block builders."""
 
     tx_id: ID

@@ -1,6 +1,6 @@
 """Syntactic rules of transactions that add stakers (pchain.md 3.2).
 
-Limits of amounts and durations differ between networks and depend on state: they are in
+Limits of amounts and durations depend on the network and the state; they are in
 `executor.staking`.
 """
 
@@ -24,7 +24,7 @@ def verify_validator(tx: AddValidatorTx, asset_id: ID) -> None:
     """Check an AddValidatorTx: shares, weight, stake, owner.
 
     Raises:
-        InvalidStake: One of the reasons below that class.
+        InvalidStake: The stake is invalid; the subclass says why.
         InvalidComponent: Stake or owner is not well formed.
     """
     _verify_shares(tx.shares)
@@ -87,10 +87,10 @@ def verify_subnet_validator(tx: AddSubnetValidatorTx, _asset_id: ID) -> None:
 
 
 def verify_possession_of(signer: ProofOfPossession) -> None:
-    """Check that somebody has the secret of a BLS key.
+    """Check the proof of possession of a BLS key.
 
     Raises:
-        InvalidProofOfPossession: Nobody has shown it, or it is no key.
+        InvalidProofOfPossession: The proof or the key is invalid.
     """
     if not bls.verify_possession(signer.public_key, signer.proof_of_possession):
         raise errors.InvalidProofOfPossession

@@ -1,4 +1,4 @@
-"""Transactions about subnets, their permissioned validators and blockchains, and between chains."""
+"""Transactions about subnets, their permissioned validators and blockchains, and transfers between chains."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -32,7 +32,7 @@ class AddSubnetValidatorTx(SpendingTx):
 
 @dataclass(frozen=True, slots=True)
 class RemoveSubnetValidatorTx(SpendingTx):
-    """Removes a validator from a permissioned subnet at once (type 23)."""
+    """Removes a validator from a permissioned subnet immediately (type 23)."""
 
     node_id: NodeID
     subnet_id: ID
@@ -41,7 +41,7 @@ class RemoveSubnetValidatorTx(SpendingTx):
 
 @dataclass(frozen=True, slots=True)
 class TransferSubnetOwnershipTx(SpendingTx):
-    """Gives a subnet other control keys (type 33)."""
+    """Changes the control keys of a subnet (type 33)."""
 
     subnet_id: ID
     subnet_authorization: Annotated[Auth, INTERFACE]
@@ -50,7 +50,7 @@ class TransferSubnetOwnershipTx(SpendingTx):
 
 @dataclass(frozen=True, slots=True)
 class TransformSubnetTx(SpendingTx):
-    """Would make a subnet permissionless (type 24); parsed, shown and refused."""
+    """Would make a subnet permissionless (type 24); parsed and shown, but rejected."""
 
     subnet_id: ID
     asset_id: ID
@@ -83,7 +83,7 @@ class CreateChainTx(SpendingTx):
 
 @dataclass(frozen=True, slots=True)
 class ImportTx(SpendingTx):
-    """Takes funds that another chain has exported (type 17)."""
+    """Imports funds that another chain has exported (type 17)."""
 
     source_chain: ID
     imported_inputs: tuple[TransferableInput, ...]
@@ -91,7 +91,7 @@ class ImportTx(SpendingTx):
 
 @dataclass(frozen=True, slots=True)
 class ExportTx(SpendingTx):
-    """Puts funds where another chain can import them (type 18)."""
+    """Exports funds so that another chain can import them (type 18)."""
 
     destination_chain: ID
     exported_outputs: tuple[TransferableOutput, ...]

@@ -1,7 +1,7 @@
-"""Syntactic rules: what can be said of a transaction without any state (pchain.md 3, 3.2).
+"""Syntactic rules: the checks of a transaction that need no state (pchain.md 3, 3.2).
 
-How inputs, outputs and owners must look is in `well_formed`, staking transactions in
-`staking_syntax`, and what is never executed in `l1_syntax`. The base fields are always looked at first.
+The checks of inputs, outputs and owners are in `well_formed`, of staking transactions in
+`staking_syntax`, and of transactions that are never executed in `l1_syntax`. Base fields are checked first.
 """
 
 import re
@@ -54,13 +54,13 @@ _CHAIN_NAME = re.compile(r"[A-Za-z0-9 ]*")
 
 
 def verify_syntax(tx: Tx, config: PlatformConfig, asset_id: ID) -> None:
-    """Check a transaction by itself; asset_id is the Primary Network's staking asset.
+    """Check a transaction without state; asset_id is the Primary Network's staking asset.
 
-    Unspecified: memos of 256 bytes are well formed. The reference implementation has taken none since its
-    Durango upgrade, but older clients write them: `executor.standard` asks the network.
+    Unspecified: memos of up to 256 bytes are well formed. The reference implementation has rejected memos since
+    its Durango upgrade, but older clients write them: `executor.standard` decides by the network's parameters.
 
     Raises:
-        InvalidSyntax: One of the reasons below that class.
+        InvalidSyntax: The transaction is malformed; the subclass says why.
     """
     unsigned = tx.unsigned
     if isinstance(unsigned, SpendingTx):
@@ -82,7 +82,7 @@ def _verify_base(tx: SpendingTx, network_id: int) -> None:
 
 
 def _verify_nothing(_tx: object, _asset_id: ID) -> None:
-    """Accept what has no rules beyond the base fields."""
+    """Accept a transaction that has no rules beyond the base fields."""
 
 
 def _verify_create_subnet(tx: CreateSubnetTx, _asset_id: ID) -> None:

@@ -1,7 +1,8 @@
-"""Warp messages and what L1s say in them: bytes to values (pchain.md 11).
+"""Warp messages and the L1 messages in them: parsing bytes to values (pchain.md 11).
 
-Three codecs, each with numbers of its own: the signed message, its payload, and what an addressed call
-to or from this chain holds. Signatures are not verified: this chain executes no such transaction.
+There are three codecs, each with its own type IDs: for the signed message, for its payload, and for the
+content of an addressed call to or from this chain. Signatures are not verified, because this chain executes
+no such transaction.
 """
 
 from dataclasses import dataclass
@@ -18,15 +19,15 @@ MAX_PAYLOAD_SIZE = 24 * 1024
 
 
 class Signature:
-    """Interface: who has signed a message."""
+    """Interface: the signature of a message."""
 
 
 class Payload:
-    """Interface: what is in a message."""
+    """Interface: the content of a message."""
 
 
 class L1Message:
-    """Interface: what chains of an L1 and this chain tell each other."""
+    """Interface: a message between the chains of an L1 and this chain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +39,13 @@ class BitSetSignature(Signature):
 
     @property
     def signer_count(self) -> int:
-        """How many validators have signed."""
+        """The number of validators that have signed."""
         return int.from_bytes(self.signers, "big").bit_count()
 
 
 @dataclass(frozen=True, slots=True)
 class UnsignedMessage:
-    """What validators sign."""
+    """The part of a message that validators sign."""
 
     network_id: U32
     source_chain_id: ID
@@ -52,7 +53,7 @@ class UnsignedMessage:
 
     @property
     def message_id(self) -> ID:
-        """sha256 of its bytes."""
+        """The sha256 hash of its bytes."""
         return ID(sha256(_MESSAGES.marshal(self)))
 
 
@@ -65,14 +66,14 @@ class SignedMessage:
 
     @property
     def signer_count(self) -> int:
-        """How many validators have signed."""
+        """The number of validators that have signed."""
         assert isinstance(self.signature, BitSetSignature)
         return self.signature.signer_count
 
 
 @dataclass(frozen=True, slots=True)
 class HashPayload(Payload):
-    """Only a hash."""
+    """A payload that is only a hash."""
 
     hash: ID
 
@@ -87,14 +88,14 @@ class AddressedCall(Payload):
 
 @dataclass(frozen=True, slots=True)
 class SubnetToL1Conversion(L1Message):
-    """This chain says that a subnet has become an L1."""
+    """Sent by this chain: a subnet has become an L1."""
 
     conversion_id: ID
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterL1Validator(L1Message):
-    """An L1 asks for a validator to be added. Its validation ID is the hash of these bytes."""
+    """Sent by an L1: a request to add a validator. Its validation ID is the hash of these bytes."""
 
     subnet_id: ID
     node_id: Blob
@@ -106,13 +107,13 @@ class RegisterL1Validator(L1Message):
 
     @property
     def validation_id(self) -> ID:
-        """The ID of the validation that the message asks for."""
+        """The ID of the requested validation."""
         return ID(sha256(build_l1_message(self)))
 
 
 @dataclass(frozen=True, slots=True)
 class L1ValidatorRegistration(L1Message):
-    """This chain says whether a validation exists, or can never exist."""
+    """Sent by this chain: whether a validation exists, or can never exist."""
 
     validation_id: ID
     registered: bool
@@ -120,7 +121,7 @@ class L1ValidatorRegistration(L1Message):
 
 @dataclass(frozen=True, slots=True)
 class L1ValidatorWeight(L1Message):
-    """An L1 sets a weight, or this chain says that it is set."""
+    """A request by an L1 to set a weight, or the confirmation by this chain."""
 
     validation_id: ID
     nonce: U64
@@ -143,10 +144,10 @@ _L1_MESSAGE = Annotated[L1Message, INTERFACE]
 
 
 def parse_signed_message(raw: bytes) -> SignedMessage:
-    """Read a signed message.
+    """Parse a signed message.
 
     Raises:
-        InvalidWarpMessage: The bytes are none, or the signers' bits have a leading zero byte.
+        InvalidWarpMessage: The bytes are not a signed message, or the signers' bits have a leading zero byte.
     """
     message = _read(_MESSAGES, SignedMessage, raw)
     assert isinstance(message, SignedMessage)
@@ -157,10 +158,10 @@ def parse_signed_message(raw: bytes) -> SignedMessage:
 
 
 def parse_payload(raw: bytes) -> Payload:
-    """Read the payload of a message.
+    """Parse the payload of a message.
 
     Raises:
-        InvalidWarpMessage: The bytes are none.
+        InvalidWarpMessage: The bytes are not a payload.
     """
     payload = _read(_PAYLOADS, _PAYLOAD, raw)
     assert isinstance(payload, Payload)
@@ -168,10 +169,10 @@ def parse_payload(raw: bytes) -> Payload:
 
 
 def parse_l1_message(raw: bytes) -> L1Message:
-    """Read what stands in an addressed call to or from this chain.
+    """Parse the content of an addressed call to or from this chain.
 
     Raises:
-        InvalidWarpMessage: The bytes are none.
+        InvalidWarpMessage: The bytes are not such a message.
     """
     message = _read(_L1_MESSAGES, _L1_MESSAGE, raw)
     assert isinstance(message, L1Message)
@@ -179,7 +180,7 @@ def parse_l1_message(raw: bytes) -> L1Message:
 
 
 def build_l1_message(message: L1Message) -> bytes:
-    """Return the bytes of such a message."""
+    """Return the bytes of an L1 message."""
     return _L1_MESSAGES.marshal(message, _L1_MESSAGE)
 
 

@@ -1,4 +1,4 @@
-"""When inputs, outputs, owners and authorizations are well formed (pchain.md 2.3, second list)."""
+"""Checks that inputs, outputs, owners and authorizations are well formed (pchain.md 2.3, second list)."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -41,24 +41,24 @@ _OUTPUT = Annotated[Output, INTERFACE]
 
 
 class Comparable(Protocol):
-    """What can be put in order."""
+    """A value that can be ordered."""
 
     def __lt__(self, other: Any, /) -> bool:
-        """Say whether this stands before the other."""
+        """Return whether this value sorts before the other."""
 
 
 def is_strictly_increasing(items: Iterable[Comparable]) -> bool:
-    """Say whether each item is greater than the one before."""
+    """Return whether each item is greater than the one before it."""
     return all(left < right for left, right in pairwise(items))
 
 
 def verify_threshold(threshold: int, addresses: Sequence[ShortID]) -> None:
-    """Check owners: enough of them, no useless ones, in order.
+    """Check owners: enough of them, no unnecessary ones, in order.
 
     Raises:
-        UnspendableOutput: More must sign than there are.
-        UnoptimizedOutput: There are owners, but none must sign.
-        AddressesNotSorted: They are out of order, or one is there twice.
+        UnspendableOutput: The threshold is above the number of owners.
+        UnoptimizedOutput: There are owners, but the threshold is zero.
+        AddressesNotSorted: They are out of order or duplicated.
     """
     if threshold > len(addresses):
         raise UnspendableOutput
@@ -78,7 +78,7 @@ def verify_auth(auth: Auth) -> None:
     """Check an authorization.
 
     Raises:
-        IndicesNotSorted: Its indices are out of order, or one is there twice.
+        IndicesNotSorted: Its indices are out of order or duplicated.
     """
     assert isinstance(auth, AuthInput)
     _verify_indices(auth.signature_indices)
@@ -88,7 +88,7 @@ def verify_outputs(outputs: Sequence[TransferableOutput]) -> None:
     """Check a list of outputs: each one, and their order.
 
     Raises:
-        InvalidComponent: One of the reasons below that class.
+        InvalidComponent: An output is malformed or out of order; the subclass says why.
     """
     for output in outputs:
         _verify_output(output)
@@ -102,7 +102,7 @@ def verify_inputs(inputs: Sequence[TransferableInput]) -> None:
     """Check a list of inputs: each one, and their order.
 
     Raises:
-        InvalidComponent: One of the reasons below that class.
+        InvalidComponent: An input is malformed or out of order; the subclass says why.
     """
     for spent in inputs:
         _verify_input(spent)
@@ -123,7 +123,7 @@ def total_of(outputs: Iterable[TransferableOutput]) -> int:
 
 
 def sort_key(output: TransferableOutput) -> tuple[ID, bytes]:
-    """Return what outputs of one list are sorted by: the asset, then their bytes."""
+    """Return the sort key of outputs in a list: the asset, then their bytes."""
     return output.asset_id, CODEC.pack(output.output, _OUTPUT)
 
 
