@@ -1,6 +1,6 @@
-"""Views for people who query: identifiers as 0x text, nodes as NodeID-…, times as timestamps.
+"""Views for SQL users: identifiers as 0x text, nodes as NodeID-…, times as timestamps.
 
-They are an interface: columns are added, never renamed or taken away (docs/sql.md).
+They are a public interface: columns are added, but never renamed or removed (docs/sql.md).
 """
 
 from django.db import migrations

@@ -1,4 +1,4 @@
-"""Validators and delegators as the admin lists them, and the indexes that answer those lists."""
+"""Validators and delegators as listed in the admin, and the indexes for those lists."""
 
 from django.db import migrations, models
 

@@ -1,4 +1,4 @@
-"""Who is connected has rows of its own, and so have the bytes that the chain began with."""
+"""Separate tables for connected nodes and for the genesis bytes of the chain."""
 
 from importlib import import_module
 
@@ -11,7 +11,7 @@ _BEFORE = {"p_uptime": import_module("platform_app.migrations.0002_sql_views").V
 
 VIEWS = {
     "p_uptime": (
-        # A node that came back has several stays; it is connected in the present one.
+        # A node that returned has several staking periods; it is connected in the current one.
         "platform_app_validatoruptime u JOIN platform_app_staker s ON s.tx_id = u.staker_id "
         "LEFT JOIN platform_app_connectednode c ON c.node_id = s.node_id AND s.phase = 2",
         "s.node AS node_id, {hex:s.tx_id} AS tx_id, "
@@ -44,7 +44,7 @@ class Migration(migrations.Migration):
     dependencies = [("platform_app", "0003_admin_lists")]
 
     operations = [
-        # A view holds on to the columns that it shows.
+        # A view depends on the columns that it shows.
         migrations.RunPython(drop_before, create_before),
         migrations.RemoveField(model_name="validatoruptime", name="connected_since"),
         migrations.CreateModel(

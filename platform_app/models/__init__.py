@@ -1,8 +1,8 @@
 """Rows of the P-Chain. The store writes them; selectors and admin read them.
 
-Rows that a block makes are ordered by a key made of the block's height and a place in the block
-(`chaindb.fields`). Outputs, stakers and subnets have the identifier that the protocol gives them as
-their primary key. Partial indexes hold the small live sets: what is over costs them nothing.
+Rows created by a block are ordered by a key made of the block's height and a position in the block
+(`chaindb.fields`). Outputs, stakers and subnets have their protocol identifier as primary key.
+Partial indexes cover the small sets of current objects, so past objects add no cost to them.
 """
 
 from platform_app.models.chain import Block, Chain, Genesis, Supply, Tx

@@ -8,7 +8,7 @@ from platform_app.models.kinds import BlockKind, TxKind
 
 
 class Chain(models.Model):
-    """The one row is the chain that this database holds, and where it stands."""
+    """Single row: the chain that this database holds, and its last accepted block."""
 
     genesis_hash = IDField(primary_key=True, help_text="SHA-256 of the genesis bytes")
     network_id = models.BigIntegerField()
@@ -31,10 +31,10 @@ class Chain(models.Model):
 
 
 class Genesis(models.Model):
-    """The one row is what the chain began with, for nodes that want to begin with the same.
+    """Single row: the genesis bytes of the chain, for nodes that want to start the same chain.
 
-    It stands apart from the chain's row, which every block writes: it may have megabytes. There is
-    none where the chain began before genesis bytes were kept.
+    It is separate from the chain's row, which every block updates, because it can be megabytes large. The
+    row is missing if the chain was created before genesis bytes were stored.
     """
 
     genesis_hash = IDField(primary_key=True, help_text="SHA-256 of the genesis bytes")
@@ -49,7 +49,7 @@ class Genesis(models.Model):
 
 
 class Supply(models.Model):
-    """One row is how much of a subnet's staked asset there is, potential rewards included."""
+    """The supply of a subnet's staked asset, potential rewards included."""
 
     subnet_id = IDField(primary_key=True)
     amount = UInt64Field()
@@ -63,7 +63,7 @@ class Supply(models.Model):
 
 
 class Block(models.Model):
-    """One row is an accepted block; the row with the greatest height is the tip."""
+    """An accepted block; the row with the greatest height is the tip."""
 
     height = RowIdField(primary_key=True)
     block_id = IDField(unique=True)
@@ -82,7 +82,7 @@ class Block(models.Model):
 
 
 class Tx(models.Model):
-    """One row is an accepted transaction. Those of the genesis stand at height 0."""
+    """An accepted transaction. Genesis transactions have height 0."""
 
     COMMITTED = 4
     ABORTED = 5

@@ -1,4 +1,4 @@
-"""Users of this node's keystore. What is secret is sealed; nothing here can be read without them."""
+"""Users of this node's keystore. Secrets are sealed; only a user's password can open them."""
 
 from django.db import models
 from typing_extensions import override
@@ -7,7 +7,7 @@ from chaindb.fields import BytesField, ShortIDField
 
 
 class KeystoreUser(models.Model):
-    """One row is a user. Of the password there is only what argon2id makes of it."""
+    """A keystore user. Only the argon2id hash of the password is stored."""
 
     id = models.BigAutoField(primary_key=True)
     name = models.TextField(unique=True)
@@ -27,7 +27,7 @@ class KeystoreUser(models.Model):
 
 
 class KeystoreKey(models.Model):
-    """One row is a key of a user, sealed with what the password gives; they keep their order."""
+    """A key of a user, sealed with a key derived from the password; a user's keys are ordered."""
 
     id = models.BigAutoField(primary_key=True)
     user = models.ForeignKey(KeystoreUser, models.CASCADE, related_name="keys", db_index=False)

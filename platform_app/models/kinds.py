@@ -4,7 +4,7 @@ from django.db import models
 
 
 class BlockKind(models.IntegerChoices):
-    """What a block is. New ones are Banff's; the genesis block is an Apricot commit block."""
+    """Types of blocks. New blocks are Banff blocks; the genesis block is an Apricot commit block."""
 
     APRICOT_PROPOSAL = 0, "Apricot proposal"
     APRICOT_ABORT = 1, "Apricot abort"
@@ -18,7 +18,7 @@ class BlockKind(models.IntegerChoices):
 
 
 class TxKind(models.IntegerChoices):
-    """What a transaction is, in the protocol's own names."""
+    """Types of transactions, with the protocol's names."""
 
     ADD_VALIDATOR = 12, "AddValidatorTx"
     ADD_SUBNET_VALIDATOR = 13, "AddSubnetValidatorTx"

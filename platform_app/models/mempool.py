@@ -1,4 +1,4 @@
-"""Transactions that wait for a block, and those that were refused lately."""
+"""Transactions that wait for a block, and those that were dropped recently."""
 
 from django.db import models
 from typing_extensions import override
@@ -8,7 +8,7 @@ from platform_app.models.kinds import TxKind
 
 
 class MempoolTx(models.Model):
-    """One row is an acknowledged transaction that is in no block yet; keys grow by arrival."""
+    """An acknowledged transaction that is in no block yet; keys increase in order of arrival."""
 
     id = models.BigAutoField(primary_key=True)
     tx_id = IDField(unique=True)
@@ -28,7 +28,7 @@ class MempoolTx(models.Model):
 
 
 class MempoolInput(models.Model):
-    """One row is an output, of this chain or shared, that a waiting transaction spends."""
+    """An output, of this chain or shared, that a pending transaction spends."""
 
     utxo_id = IDField(primary_key=True, help_text="At most one waiting transaction spends it")
     waiting = models.ForeignKey(
@@ -41,7 +41,7 @@ class MempoolInput(models.Model):
 
 
 class DroppedTx(models.Model):
-    """One row is a transaction that was refused lately, and why; the last few are kept."""
+    """A recently dropped transaction with the reason; only the most recent ones are kept."""
 
     id = models.BigAutoField(primary_key=True)
     tx_id = IDField(unique=True)

@@ -1,7 +1,7 @@
-"""Stakers, for ever: who waits, who stakes, who did; and what they have locked.
+"""All stakers ever: pending, current and past; and the outputs that they have staked.
 
-A staker's row is written when its transaction is accepted and follows it through its phases. The
-set of validators at a height is who had joined by then and not left.
+A staker's row is written when its transaction is accepted and updated in each of its phases. The
+validator set at a height consists of the stakers that had joined by then and not left.
 """
 
 from django.db import models
@@ -18,7 +18,7 @@ from chaindb.fields import (
 
 
 class Phase(models.IntegerChoices):
-    """Where a staker is in its life."""
+    """The phase of a staker: pending, current or past."""
 
     PENDING = 1, "pending"
     CURRENT = 2, "current"
@@ -31,13 +31,13 @@ class Outcome(models.IntegerChoices):
     REWARDED = 1, "rewarded"
     UNREWARDED = 2, "not rewarded"
     ENDED = 3, "ended"
-    """Its time was over; there was nothing to earn (permissioned validators of subnets)."""
+    """Its period ended without a reward (permissioned validators of subnets)."""
     REMOVED = 4, "removed"
-    """By the subnet's owner."""
+    """The subnet's owner removed it."""
 
 
 class Staker(models.Model):
-    """One row is a validator or a delegator: what one staking transaction added."""
+    """A validator or a delegator, added by one staking transaction."""
 
     tx_id = IDField(primary_key=True)
     position = models.BigIntegerField(unique=True, help_text="Key of the transaction's row")
@@ -91,7 +91,7 @@ class Staker(models.Model):
                 condition=Q(phase=3),
             ),
             models.Index(fields=["node_id", "position"], name="platform_staker_by_node"),
-            # The admin's lists: the latest first, by role and phase, of all, of a node, of a subnet.
+            # The admin's lists: latest first, by role and phase, for all, for a node, for a subnet.
             models.Index(fields=["is_delegator", "phase", "position"], name="platform_role"),
             models.Index(
                 fields=["is_delegator", "node_id", "phase", "position"],
@@ -128,9 +128,9 @@ class Staker(models.Model):
 
 
 class StakeOutput(models.Model):
-    """One row is an address that owns a staked output of a pending or current staker.
+    """An address that owns a staked output of a pending or current staker.
 
-    An output of several owners has several rows. The rows go when the staker leaves.
+    An output of several owners has several rows. The rows are deleted when the staker leaves.
     """
 
     pk = models.CompositePrimaryKey("address", "staker_id", "output_index")
@@ -150,7 +150,7 @@ class StakeOutput(models.Model):
 
 
 class Validator(Staker):
-    """One row is a stay of a node among the validators of a subnet."""
+    """A staking period of a node as a validator of a subnet."""
 
     class Meta:
         proxy = True
@@ -159,7 +159,7 @@ class Validator(Staker):
 
 
 class Delegator(Staker):
-    """One row is stake that was added to a validator."""
+    """A staking period of stake delegated to a validator."""
 
     class Meta:
         proxy = True

@@ -1,4 +1,4 @@
-"""Subnets, who controls them, and the blockchains that they validate."""
+"""Subnets, their owners, and the blockchains that they validate."""
 
 from django.db import models
 from typing_extensions import override
@@ -7,7 +7,7 @@ from chaindb.fields import BytesField, IDField, ShortIDField, UInt64Field
 
 
 class Subnet(models.Model):
-    """One row is a subnet; the Primary Network has none."""
+    """A subnet; the Primary Network has no row."""
 
     subnet_id = IDField(primary_key=True, help_text="The ID of the transaction that created it")
     position = models.BigIntegerField(unique=True, help_text="Key of the transaction's row")
@@ -24,7 +24,7 @@ class Subnet(models.Model):
 
 
 class SubnetOwner(models.Model):
-    """One row is a control key of a subnet."""
+    """A control key of a subnet."""
 
     pk = models.CompositePrimaryKey("address", "subnet_id")
     address = ShortIDField()
@@ -38,7 +38,7 @@ class SubnetOwner(models.Model):
 
 
 class Blockchain(models.Model):
-    """One row is a blockchain; the P-Chain itself has none."""
+    """A blockchain; the P-Chain itself has no row."""
 
     blockchain_id = IDField(primary_key=True, help_text="The ID of its transaction")
     position = models.BigIntegerField(unique=True, help_text="Key of the transaction's row")

@@ -1,4 +1,4 @@
-"""Who is connected, and how long validators were seen online (pchain.md 7.5)."""
+"""Connected nodes, and the uptimes of validators (pchain.md 7.5)."""
 
 from django.db import models
 from django.db.models import Q
@@ -9,9 +9,9 @@ from platform_app.models.staking import Staker
 
 
 class ValidatorUptime(models.Model):
-    """One row is how long a validator of the Primary Network was seen online.
+    """The uptime of a validator of the Primary Network.
 
-    What came since `last_updated` counts as well, if its node is connected.
+    Time after `last_updated` counts as well, if the node is connected.
     """
 
     staker = models.OneToOneField(
@@ -33,7 +33,7 @@ class ValidatorUptime(models.Model):
 
 
 class ConnectedNode(models.Model):
-    """One row is a node that was connected when somebody looked last, whether or not it validates."""
+    """A node that was connected at the last check, whether or not it is a validator."""
 
     node_id = NodeIDField(primary_key=True)
     since = models.BigIntegerField(help_text="Unix seconds by the node's clock")
@@ -44,7 +44,7 @@ class ConnectedNode(models.Model):
 
 
 class UptimeTracking(models.Model):
-    """The one row says since when uptimes are tracked: there is none before the first peer."""
+    """Single row: when tracking of uptimes began. It is missing before the first peer connects."""
 
     id = models.SmallIntegerField(primary_key=True, default=1)
     began_at = models.BigIntegerField(help_text="Unix seconds: the first peer's coming")

@@ -1,6 +1,6 @@
-"""Outputs: unspent ones by owner, what other chains and this one have exported, and rewards.
+"""Outputs: unspent ones by owner, outputs exported between this chain and others, and rewards.
 
-Owners are rows of their own, in the order that pages of getUTXOs have: by address, then by UTXO.
+Owners have their own rows, in the order that pages of getUTXOs have: by address, then by UTXO.
 """
 
 from django.db import models
@@ -10,7 +10,7 @@ from chaindb.fields import BytesField, IDField, ShortIDField, UInt64Field
 
 
 class _Output(models.Model):
-    """What rows of outputs have in common."""
+    """The fields that all rows of outputs have."""
 
     tx_id = IDField()
     output_index = models.BigIntegerField()
@@ -30,7 +30,7 @@ class _Output(models.Model):
 
 
 class UTXO(_Output):
-    """One row is an unspent output of this chain; a block that spends it deletes the row."""
+    """An unspent output of this chain; a block that spends it deletes the row."""
 
     utxo_id = IDField(primary_key=True)
     stakeable_locktime = UInt64Field(
@@ -43,7 +43,7 @@ class UTXO(_Output):
 
 
 class UTXOOwner(models.Model):
-    """One row is an address that may sign for an unspent output."""
+    """An address that may sign for an unspent output."""
 
     pk = models.CompositePrimaryKey("address", "utxo_id")
     address = ShortIDField()
@@ -57,7 +57,7 @@ class UTXOOwner(models.Model):
 
 
 class SharedUTXO(_Output):
-    """One row is an output that one chain has exported and the other has not imported yet."""
+    """An output that one chain has exported and the other has not imported yet."""
 
     utxo_id = IDField(primary_key=True)
     source_chain = IDField(help_text="The blockchain that exported it")
@@ -69,7 +69,7 @@ class SharedUTXO(_Output):
 
 
 class SharedUTXOOwner(models.Model):
-    """One row is an address that may sign for a shared output."""
+    """An address that may sign for a shared output."""
 
     pk = models.CompositePrimaryKey("destination_chain", "source_chain", "address", "utxo_id")
     destination_chain = IDField()
@@ -85,7 +85,7 @@ class SharedUTXOOwner(models.Model):
 
 
 class RewardUTXO(models.Model):
-    """One row is an output that rewarded a staker; it stays when the output is spent."""
+    """An output that rewarded a staker; the row remains after the output is spent."""
 
     utxo_id = IDField(primary_key=True)
     tx_id = IDField(help_text="The transaction that added the staker")

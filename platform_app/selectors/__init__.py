@@ -1,7 +1,7 @@
-"""Questions asked of the P-Chain, answered with values and raw bytes; how they look is the doors'.
+"""Queries of the P-Chain that return values and raw bytes; the API layer formats them.
 
-`accepted` has blocks and transactions, `outputs` UTXOs and balances, `stakers` who validates,
-now (from the chain's memory) and at any height (from `members`), `own_stake` how one node staked, `coins` what
-a wallet can spend, `mempool` how much waits, `subnets` subnets and blockchains. For other nodes
+`accepted` has blocks and transactions, `outputs` UTXOs and balances, `stakers` the validators and delegators,
+now (from the chain's cache) and at any height (from `members`), `own_stake` a node's own staking, `coins` the coins
+that a wallet can spend, `mempool` the size of the mempool, `subnets` subnets and blockchains. For other nodes,
 `raw_blocks` has blocks and `waiting` transactions.
 """

@@ -1,4 +1,4 @@
-"""What was accepted: blocks and transactions by their names or as bytes, the genesis, the supply."""
+"""Accepted data: blocks and transactions by ID or height, as values or bytes, the genesis, the supply."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -31,45 +31,45 @@ UNION ALL
 SELECT 2, 8, reason FROM platform_app_droppedtx WHERE tx_id = %s
 ORDER BY rank LIMIT 1
 """
-"""One statement: between two, a block could take the transaction out of the mempool."""
+"""A single statement, because between two a block could take the transaction out of the mempool."""
 
 
 class NoFirstValidator(Exception):
-    """The chain began without validators."""
+    """The genesis of the chain has no validators."""
 
 
 class AcceptedBlock(NamedTuple):
-    """A block as it stands in the database."""
+    """A block as stored in the database."""
 
     height: int
     block_id: ID
     time: int
-    """Chain time after it, Unix seconds."""
+    """Chain time after the block, in Unix seconds."""
     raw: bytes
 
 
 class AcceptedTx(NamedTuple):
-    """A transaction as it stands in the database."""
+    """A transaction as stored in the database."""
 
     raw: bytes
     status: TxStatus
     height: int
     place: int
-    """In its block."""
+    """The index in its block."""
 
 
 class Status(NamedTuple):
-    """Where a transaction is in its life."""
+    """The status of a transaction."""
 
     status: TxStatus
     reason: str = ""
-    """Why it was dropped."""
+    """The reason for which it was dropped."""
 
 
 def genesis_bytes(chain: PlatformChain) -> bytes | None:
-    """Return what the chain began with: a node that has the same bytes has the same chain.
+    """Return the genesis bytes of the chain: a node with the same bytes has the same chain.
 
-    None where the chain began before they were kept.
+    None if the chain was created before genesis bytes were stored.
     """
     row = chain.db.row(_GENESIS)
     return None if row is None else bytes(row[0])
@@ -79,7 +79,7 @@ def first_validator(chain: PlatformChain) -> NodeID:
     """Return the first validator in the genesis.
 
     Raises:
-        NoFirstValidator: The chain began without validators, or there is none.
+        NoFirstValidator: The genesis has no validators, or there is no chain.
     """
     row = chain.db.row(_FIRST_VALIDATOR, (row_id(0, 0),))
     if row is None:
@@ -88,23 +88,23 @@ def first_validator(chain: PlatformChain) -> NodeID:
 
 
 def block_at(chain: PlatformChain, height: int) -> AcceptedBlock | None:
-    """Return the block at a height, or None above the tip."""
+    """Return the block at a height; None above the tip."""
     return _block(chain, _BY_HEIGHT, height) if height < 1 << 63 else None
 
 
 def block(chain: PlatformChain, block_id: ID) -> AcceptedBlock | None:
-    """Return the block with this ID, or None when there is none."""
+    """Return the block with this ID, or None if it does not exist."""
     return _block(chain, _BY_ID, block_id)
 
 
 def height_at(chain: PlatformChain, time: int) -> int | None:
-    """Return the height of the last block whose time is not after `time`, or None before all."""
+    """Return the height of the last block whose time is not after `time`; None if `time` is before all blocks."""
     row = chain.db.row(_NEWEST_BEFORE, (time,))
     return None if row is None else int(row[0])
 
 
 def tx(chain: PlatformChain, tx_id: ID) -> AcceptedTx | None:
-    """Return an accepted transaction, or None when there is none."""
+    """Return an accepted transaction, or None if it does not exist."""
     row = chain.db.row(_TX, (tx_id,))
     if row is None:
         return None
@@ -113,13 +113,13 @@ def tx(chain: PlatformChain, tx_id: ID) -> AcceptedTx | None:
 
 
 def status(chain: PlatformChain, tx_id: ID) -> Status:
-    """Return where a transaction is: accepted, waiting, dropped, or unknown."""
+    """Return the status of a transaction: accepted, pending, dropped, or unknown."""
     row = chain.db.row(_STATUS, (tx_id,) * 3)
     return Status(TxStatus.UNKNOWN) if row is None else Status(TxStatus(row[1]), row[2] or "")
 
 
 def supply(chain: PlatformChain, subnet_id: ID) -> int | None:
-    """Return the current supply of a subnet's staked asset; None where nothing is minted."""
+    """Return the current supply of a subnet's staked asset; None if the subnet mints nothing."""
     row = chain.db.row(_SUPPLY, (subnet_id,))
     return None if row is None else int(row[0])
 
@@ -133,7 +133,7 @@ def _block(chain: PlatformChain, question: str, key: int | ID) -> AcceptedBlock 
 
 
 MOST = 4096
-"""So many blocks are looked at in one answer."""
+"""The maximum number of blocks in one result."""
 
 _SIZES = """
 SELECT height, LENGTH(raw) FROM platform_app_block WHERE height BETWEEN %s AND %s
@@ -153,23 +153,23 @@ _GREATEST = (1 << 63) - 1
 
 
 class RawBlock(NamedTuple):
-    """An accepted block as others are sent it."""
+    """An accepted block as sent to other nodes."""
 
     height: int
     block_id: ID
     parent_id: ID
     time: int
-    """Chain time after it, Unix seconds."""
+    """Chain time after the block, in Unix seconds."""
     raw: bytes
     is_option: bool
-    """It commits or aborts the proposal before it. The genesis block decides nothing."""
+    """Whether it commits or aborts the proposal before it. The genesis block decides nothing."""
 
 
 def raw_blocks(chain: PlatformChain, first: int, last: int, max_bytes: int) -> list[RawBlock]:
-    """Return the blocks from a height to another, upwards, or downwards where `last` is below `first`.
+    """Return the blocks between two heights, ascending, or descending if `last` is below `first`.
 
-    They end where the next one's bytes would go beyond `max_bytes` together, after `MOST`, or where
-    there are no more. The first one is always there, however large. Two statements.
+    The list ends before the total bytes exceed `max_bytes`, after `MOST` blocks, or at the last
+    existing block. The first block is always included, however large. Two statements.
     """
     low, high = sorted((max(0, min(first, _GREATEST)), max(0, min(last, _GREATEST))))
     direction = "ASC" if first <= last else "DESC"
@@ -190,7 +190,7 @@ def raw_blocks(chain: PlatformChain, first: int, last: int, max_bytes: int) -> l
 
 
 def _fitting(sizes: Rows, max_bytes: int) -> Iterator[int]:
-    """Walk the heights of blocks until the next would be too much."""
+    """Yield the heights of blocks until the next block would exceed the limit."""
     room = max_bytes
     for place, (height, size) in enumerate(sizes):
         room -= size

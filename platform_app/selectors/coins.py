@@ -1,4 +1,4 @@
-"""What a wallet can choose its coins from."""
+"""The coins that a wallet can spend."""
 
 from collections.abc import Collection
 
@@ -22,10 +22,10 @@ ORDER BY u.amount DESC, u.utxo_id LIMIT %s
 def coins_of(chain: PlatformChain, addresses: Collection[ShortID]) -> list[UTXO]:
     """Return all unspent outputs of which any of these addresses is an owner, best ones first.
 
-    Unspecified: larger ones come first, so that a transaction has few inputs; those that a waiting
-    transaction spends come last, so that they are chosen only where the others are too little, and the
-    mempool says whom they conflict with. All are read and parsed to find the largest: time grows with
-    what these addresses own, about 40 microseconds an output.
+    Unspecified: larger outputs come first, so that a transaction has few inputs. Outputs that a pending
+    transaction spends come last, so that they are chosen only if the others are not enough; the mempool's
+    error then names the conflicting transaction. All outputs are read and parsed to find the largest: the
+    time is proportional to the number of outputs of these addresses, about 40 microseconds per output.
     """
     found, spent = _read(chain, addresses)
     return sorted(found, key=lambda utxo: (utxo.utxo_id in spent, *_size(utxo)))
@@ -34,9 +34,9 @@ def coins_of(chain: PlatformChain, addresses: Collection[ShortID]) -> list[UTXO]
 def largest_free_coins(
     chain: PlatformChain, address: ShortID, *, asset_id: ID, now: int, most: int
 ) -> list[UTXO]:
-    """Return what one key can stake or spend at the time `now`, largest first: `most` of them at most.
+    """Return the coins that one key can stake or spend at the time `now`, largest first, at most `most`.
 
-    Those are left out that need signatures of others, or that a waiting transaction spends.
+    Coins that need signatures of others, or that a pending transaction spends, are left out.
     """
     opened = for_database(now, 20, chain.db.connection.vendor)
     found = chain.db.rows(_LARGEST, (address, asset_id, opened, most))
@@ -46,14 +46,14 @@ def largest_free_coins(
 def shared_coins_of(
     chain: PlatformChain, addresses: Collection[ShortID], source_chain: ID
 ) -> list[UTXO]:
-    """Return a page of what another chain has exported to any of these addresses."""
+    """Return a page of the outputs that another chain has exported to any of these addresses."""
     return list(map(_parse, outputs.utxos_of(chain, addresses, source_chain=source_chain).utxos))
 
 
 def _read(
     chain: PlatformChain, addresses: Collection[ShortID]
 ) -> tuple[list[UTXO], Collection[ID]]:
-    """Return outputs of these addresses, and which of them waiting transactions spend."""
+    """Return outputs of these addresses, and the IDs of those that pending transactions spend."""
     found: dict[ID, UTXO] = {}
     page = outputs.utxos_of(chain, addresses)
     while page.utxos:
@@ -65,7 +65,7 @@ def _read(
 
 
 def _size(utxo: UTXO) -> tuple[int, ID]:
-    """Return what puts larger outputs first, and equal ones in one order."""
+    """Return a sort key that puts larger outputs first, with a fixed order among equal ones."""
     return -inner_output(utxo.output).amount, utxo.utxo_id
 
 

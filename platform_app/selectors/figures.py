@@ -1,4 +1,4 @@
-"""What monitoring asks of the P-Chain every few seconds, besides what others ask: small questions."""
+"""Queries of the P-Chain that only monitoring uses, every few seconds; all of them are cheap."""
 
 from typing import NamedTuple
 
@@ -13,26 +13,26 @@ FROM platform_app_staker WHERE phase = 1 AND subnet_id = %s
 
 
 class Recent(NamedTuple):
-    """What the blocks since a moment hold together."""
+    """Totals of the blocks since a moment."""
 
     blocks: int
     txs: int
 
 
 class Pending(NamedTuple):
-    """Who has a start in the future on the Primary Network."""
+    """The numbers of stakers on the Primary Network that start in the future."""
 
     validators: int
     delegators: int
 
 
 def recent(chain: PlatformChain, since: int) -> Recent:
-    """Return what blocks hold whose chain time is after `since` (Unix seconds)."""
+    """Return totals of the blocks whose chain time is after `since` (Unix seconds)."""
     ((blocks, txs),) = chain.db.rows(_RECENT, (since,))
     return Recent(blocks, int(txs))
 
 
 def pending(chain: PlatformChain) -> Pending:
-    """Return how many stakers are pending."""
+    """Return the number of pending stakers."""
     ((stakers, delegators),) = chain.db.rows(_PENDING, (PRIMARY_NETWORK_ID,))
     return Pending(stakers - int(delegators), int(delegators))

@@ -1,4 +1,4 @@
-"""What waits for a block, how much of it, and since when the next one is due."""
+"""The mempool's size and transactions, and since when the next block is due."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,15 +11,15 @@ _WAITING = "SELECT COUNT(*), COALESCE(SUM(size), 0) FROM platform_app_mempooltx"
 
 
 class Waiting(NamedTuple):
-    """What the mempool holds."""
+    """The number and size of the transactions in the mempool."""
 
     txs: int
     size: int
-    """Bytes of all of them."""
+    """The total bytes of all transactions."""
 
 
 def waiting(chain: PlatformChain) -> Waiting:
-    """Return how many transactions wait, and their bytes. The index on sizes alone answers it."""
+    """Return the number and total bytes of the pending transactions, from the index on sizes alone."""
     count, size = chain.db.rows(_WAITING)[0]
     return Waiting(count, int(size))
 
@@ -29,12 +29,12 @@ _RAW = "SELECT tx_id, raw FROM platform_app_mempooltx WHERE tx_id IN ({keys})"
 
 
 def newest(chain: PlatformChain, limit: int) -> list[ID]:
-    """Return the IDs of the transactions that came last, newest last."""
+    """Return the IDs of the last transactions to arrive, newest last."""
     return [ID(bytes(row[0])) for row in reversed(chain.db.rows(_NEWEST, (limit,)))]
 
 
 def raws(chain: PlatformChain, tx_ids: Sequence[ID]) -> dict[ID, bytes]:
-    """Return the bytes of those of these transactions that wait."""
+    """Return the bytes of those of these transactions that are pending."""
     return {
         ID(bytes(tx_id)): bytes(raw) for tx_id, raw in chain.db.rows_by_keys(_RAW, list(tx_ids))
     }
@@ -45,22 +45,22 @@ _COUNT = "SELECT count(*) FROM platform_app_mempooltx"
 
 
 class Due(NamedTuple):
-    """A block that could be made."""
+    """A block that could be built now."""
 
     height: int
     since: int
     """Unix seconds by the node's clock."""
     transactions: int
-    """That wait for it; none where the clock brings it."""
+    """The number of transactions that wait for it; zero if only the clock makes it due."""
 
 
 def due(chain: PlatformChain, now: int) -> Due | None:
-    """Return the block that waiting transactions or the clock bring, or None where nothing does.
+    """Return the block that pending transactions or the clock make due; None if no block is due.
 
-    A transaction that waits longer than chain time is old waits since then.
+    A transaction that arrived before the last block's chain time counts as waiting since that time.
 
     Args:
-        chain: Whose.
+        chain: The chain.
         now: Unix seconds by the node's clock.
 
     Raises:

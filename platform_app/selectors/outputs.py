@@ -1,4 +1,4 @@
-"""Outputs by owner: pages of UTXOs, balances, stake, and what stakers were rewarded with."""
+"""Outputs by owner: pages of UTXOs, balances, stake, and rewards of stakers."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -11,9 +11,9 @@ from primitives.ids import EMPTY_ID, ID, PRIMARY_NETWORK_ID, ShortID
 from primitives.uint64 import MAX
 
 PAGE = 1024
-"""The most that one answer holds."""
+"""The maximum number of UTXOs in one result."""
 
-# Keys first, then the outputs by key: joined, a database may read all outputs of an owner, or all.
+# Keys first, then the outputs by key: with a join, a database may read all outputs of an owner, or all outputs.
 _KEYS = """
 SELECT utxo_id FROM platform_app_utxoowner
 WHERE address = %s AND utxo_id > %s ORDER BY utxo_id LIMIT %s
@@ -23,7 +23,7 @@ SELECT utxo_id FROM platform_app_sharedutxoowner
 WHERE destination_chain = %s AND source_chain = %s AND address = %s AND utxo_id > %s
 ORDER BY utxo_id LIMIT %s
 """
-# The reference lists an address's outputs from the latest one on: it puts each new one at the head of a list.
+# The reference lists an address's outputs from the newest on: it adds each new output at the head of a list.
 _NEWEST_KEYS = """
 SELECT o.utxo_id, u.height FROM platform_app_utxoowner o
 JOIN platform_app_utxo u ON u.utxo_id = o.utxo_id
@@ -85,11 +85,11 @@ WHERE tx_id = %s ORDER BY output_index
 """
 
 _FEW = 8
-"""So many addresses are each asked for; of more, first those that own anything are found."""
+"""Up to this number, each address is queried; of more addresses, those that own anything are found first."""
 
 
 _TOP = 2**63 - 1
-"""Above every height."""
+"""A height above every block."""
 
 
 class Cursor(NamedTuple):
@@ -100,14 +100,14 @@ class Cursor(NamedTuple):
 
 
 class Page(NamedTuple):
-    """UTXOs as clients get them (codec version in front), and where the next page begins."""
+    """UTXOs as clients get them (starting with the codec version), and the start of the next page."""
 
     utxos: list[bytes]
     end: Cursor
 
 
 class Funds(NamedTuple):
-    """What addresses own of one asset; sums end at 2^64 - 1."""
+    """The amounts of one asset that addresses own; sums are capped at 2^64 - 1."""
 
     unlocked: int = 0
     locked_stakeable: int = 0
@@ -115,28 +115,28 @@ class Funds(NamedTuple):
 
     @property
     def total(self) -> int:
-        """Everything."""
+        """The sum of all amounts."""
         return min(MAX, sum(self))
 
 
 class Balance(NamedTuple):
-    """What addresses own: amounts by asset, and the (transaction, index) of each UTXO counted."""
+    """The balance of addresses: amounts by asset, and the (transaction, index) of each UTXO counted."""
 
     funds: dict[ID, Funds]
     utxos: list[tuple[ID, int]]
     since: int = 0
-    """When the last of them was unlocked, Unix seconds; 0 where none was ever locked."""
+    """When the last of them was unlocked, in Unix seconds; 0 if none was ever locked."""
     until: int | None = None
-    """When the next of them is unlocked, Unix seconds; None where none is locked."""
+    """When the next of them is unlocked, in Unix seconds; None if none is locked."""
 
 
 class StakedOutput(NamedTuple):
-    """An output that is staked, now or from a start in the future."""
+    """An output that is staked by a current or a pending staker."""
 
     asset_id: ID
     amount: int
     raw: bytes
-    """Asset and output, the codec's version in front."""
+    """Asset and output, starting with the codec version."""
 
 
 def utxos_of(
@@ -148,18 +148,18 @@ def utxos_of(
     source_chain: ID | None = None,
     newest_first: bool = False,
 ) -> Page:
-    """Return a page of what any of these addresses can sign for, behind the cursor.
+    """Return a page of the outputs that any of these addresses can sign for, after the cursor.
 
-    The outputs of an address are ordered by ID, or with `newest_first` by block, the latest first, then by ID. A page
-    behind an output that was spent meanwhile then starts again with the address's first output. Both are rules of
-    the reference. Each such page costs a query that reads all outputs of the address.
+    The outputs of an address are ordered by ID, or with `newest_first` by block, the latest first, then by ID. With
+    `newest_first`, a page whose cursor was spent meanwhile starts again with the address's first output. Both are
+    rules of the reference. Each such page costs a query that reads all outputs of the address.
 
     Args:
-        chain: Where.
+        chain: The chain.
         addresses: In any order.
-        after: The end of the page before; the start of everything without.
-        limit: Most UTXOs, 1 to `PAGE`.
-        source_chain: Of what this chain exported to the P-Chain; of the P-Chain's own without.
+        after: The end of the previous page; without it, the page starts with the first output.
+        limit: Maximum number of UTXOs, 1 to `PAGE`.
+        source_chain: Select the outputs that this chain exported to the P-Chain; default: the P-Chain's own.
         newest_first: Whether the latest block's outputs come first.
     """
     place = after or Cursor(ShortID(bytes(ShortID.SIZE)), EMPTY_ID)
@@ -173,7 +173,7 @@ def utxos_of(
         found.update(_raws(chain, [key for key in keys if key not in found], shared))
         last = batch[-1]
     if len(found) < limit and asked and asked[-1] != last.address:
-        # The reference does the same: in shared memory the cursor names outputs of its address only.
+        # As in the reference: in shared memory the cursor applies to outputs of its own address only.
         last = Cursor(asked[-1], EMPTY_ID if shared else last.utxo_id)
     return Page(list(found.values()), last)
 
@@ -185,9 +185,9 @@ def balance(
     now: int,
     newest_first: bool = False,
 ) -> Balance:
-    """Return what these addresses own at the time `now`, a UTXO counted once (pchain.md 8.2).
+    """Return the balance of these addresses at the time `now`; each UTXO counts once (pchain.md 8.2).
 
-    A UTXO that needs signatures of other owners too counts whole. The UTXOs have the order of `utxos_of`.
+    A UTXO that also needs signatures of other owners counts in full. The UTXOs have the order of `utxos_of`.
     """
     sums: dict[bytes, list[int]] = {}
     utxos: dict[bytes, tuple[ID, int]] = {}
@@ -209,7 +209,7 @@ def balance(
 def stake_of(
     chain: PlatformChain, addresses: Iterable[ShortID], *, validators_only: bool = False
 ) -> list[StakedOutput]:
-    """Return staked outputs of which any of these addresses is an owner, each once.
+    """Return staked outputs of which any of these addresses is an owner, each output once.
 
     Current stakers come first, by end time, then pending ones, by start time (the order of pchain.md 5.4).
     """
@@ -228,7 +228,7 @@ def stake_of(
 
 
 def reward_utxos(chain: PlatformChain, tx_id: ID) -> list[bytes]:
-    """Return what the staker that a transaction added was rewarded with, spent since or not."""
+    """Return the reward outputs of the staker that a transaction added, whether spent or not."""
     return [rows.raw_utxo(*row) for row in chain.db.rows(_REWARDS, (tx_id,))]
 
 
@@ -241,7 +241,7 @@ def _owned(
     *,
     newest_first: bool,
 ) -> Iterator[Cursor]:
-    """Iterate over the UTXOs of addresses behind a place, reading `limit` keys at a time."""
+    """Iterate over the UTXOs of addresses after a place, reading `limit` keys at a time."""
     keys_of = _newest_keys if newest_first else _keys
     for address in _owners_among(chain, addresses, shared):
         start = place.utxo_id if address == place.address else EMPTY_ID
@@ -252,7 +252,7 @@ def _owned(
 def _keys(
     chain: PlatformChain, address: ShortID, start: ID, shared: tuple[ID, ...], limit: int
 ) -> Iterator[ID]:
-    """Iterate over the UTXOs of an address behind one of them, by ID."""
+    """Iterate over the UTXOs of an address after one of them, by ID."""
     query = _SHARED_KEYS if shared else _KEYS
     more = True
     while more:
@@ -265,9 +265,9 @@ def _keys(
 def _newest_keys(
     chain: PlatformChain, address: ShortID, start: ID, shared: tuple[ID, ...], limit: int
 ) -> Iterator[ID]:
-    """Iterate over the UTXOs of an address behind one of them, the latest first.
+    """Iterate over the UTXOs of an address after one of them, the latest first.
 
-    If that one is not, or no longer, the address's, iterate over all.
+    If the address does not, or no longer, own that UTXO, iterate over all.
     """
     query = _NEWEST_SHARED_KEYS if shared else _NEWEST_KEYS
     found = chain.db.row(_SHARED_HEIGHT if shared else _HEIGHT, (*shared, address, start))
@@ -285,7 +285,7 @@ def _newest_keys(
 def _raws(
     chain: PlatformChain, keys: Sequence[ID], shared: tuple[ID, ...]
 ) -> Iterator[tuple[ID, bytes]]:
-    """Walk those of the outputs that are still there, in the given order."""
+    """Yield those of the outputs that still exist, in the given order."""
     read = chain.db.rows_by_keys(_SHARED if shared else _UTXOS, keys)
     found = {bytes(key): columns for key, *columns in read}
     return ((key, rows.raw_utxo(*found[key])) for key in keys if key in found)
@@ -294,7 +294,7 @@ def _raws(
 def _owners_among(
     chain: PlatformChain, addresses: Sequence[ShortID], shared: tuple[ID, ...]
 ) -> list[ShortID]:
-    """Return those addresses that own anything, in their order."""
+    """Return those addresses that own anything, in order."""
     if len(addresses) <= _FEW:
         return list(addresses)
     question = _SHARED_OWNERS if shared else _OWNERS
@@ -304,7 +304,7 @@ def _owners_among(
 
 
 def _lock(locktime: int, stakeable: int, now: int) -> int:
-    """Return which of the sums of `Funds` an output belongs to."""
+    """Return the index of the sum in `Funds` that an output belongs to."""
     if locktime > now:
         return 2
     return 1 if stakeable > now else 0

@@ -1,4 +1,4 @@
-"""How a node has staked so far, for whoever renews it."""
+"""The staking history of a node, for its renewal."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from platform_app.txs.staking import AddPermissionlessValidatorTx, AddValidatorT
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 
 STAYS = 100
-"""So many stays are looked through for a BLS key."""
+"""The number of staking periods that are searched for a BLS key."""
 
 _IS_VALIDATOR = """
 SELECT 1 FROM platform_app_staker
@@ -23,12 +23,12 @@ FROM platform_app_staker
 WHERE node_id = %s AND subnet_id = %s AND NOT is_delegator ORDER BY position DESC LIMIT %s
 """
 _WAITING = "SELECT raw FROM platform_app_mempooltx WHERE kind IN (%s, %s) AND {holds}"
-# Far faster than parsing all: somebody may let the mempool be full of such transactions.
+# Far faster than parsing all of them, because an attacker could fill the mempool with such transactions.
 _HOLDS = {"sqlite": "instr(raw, %s) > 0", "postgresql": "position(%s IN raw) > 0"}
 
 
 class Terms(NamedTuple):
-    """On what terms a validator of the Primary Network stakes."""
+    """The terms on which a validator of the Primary Network stakes."""
 
     weight: int
     shares: int
@@ -39,12 +39,12 @@ class Terms(NamedTuple):
 
 
 def is_validator(chain: PlatformChain, node_id: NodeID) -> bool:
-    """Say whether a node is a validator of the Primary Network, current or pending."""
+    """Return whether a node is a validator of the Primary Network, current or pending."""
     return chain.db.row(_IS_VALIDATOR, (PRIMARY_NETWORK_ID, node_id)) is not None
 
 
 def waits_to_be_validator(chain: PlatformChain, node_id: NodeID) -> bool:
-    """Say whether a waiting transaction would make a node a validator of the Primary Network."""
+    """Return whether a pending transaction would make a node a validator of the Primary Network."""
     kinds = (TxKind.ADD_VALIDATOR.value, TxKind.ADD_PERMISSIONLESS_VALIDATOR.value)
     question = _WAITING.format(holds=_HOLDS[chain.db.connection.vendor])
     for (raw,) in chain.db.rows(question, (*kinds, node_id)):
@@ -56,9 +56,9 @@ def waits_to_be_validator(chain: PlatformChain, node_id: NodeID) -> bool:
 
 
 def last_terms(chain: PlatformChain, node_id: NodeID) -> Terms | None:
-    """Return on what terms a node staked last, or None when it never did or never had a BLS key.
+    """Return the terms of a node's last staking period; None if it never staked or never had a BLS key.
 
-    A stay that was added without a key has that of the last one with a key.
+    A period that was added without a key gets the key of the last period with one.
     """
     stays = chain.db.rows(_STAYS, (node_id, PRIMARY_NETWORK_ID, STAYS))
     keys = ((key, proof) for *_, key, proof in stays if key is not None)

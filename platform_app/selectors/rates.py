@@ -1,4 +1,4 @@
-"""How fast the P-Chain goes, minute by minute."""
+"""The P-Chain's blocks and transactions per minute."""
 
 from typing import NamedTuple
 
@@ -9,12 +9,12 @@ _BLOCKS = Blocks("platform_app_block", "height", "time", ("tx_count",))
 
 
 class Minute(NamedTuple):
-    """What the blocks of a minute hold together."""
+    """Totals of the blocks of a minute."""
 
     blocks: int
     transactions: int
 
 
 def minutes(chain: PlatformChain, now: int) -> list[Minute]:
-    """Return the last minutes up to `now` (Unix seconds), the oldest first, as far as `per_minute` knows them."""
+    """Return the last minutes up to `now` (Unix seconds), the oldest first, as far back as `per_minute` counts."""
     return [Minute(*sums) for sums in per_minute(chain.db, _BLOCKS, now)]

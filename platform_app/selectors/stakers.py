@@ -1,7 +1,7 @@
-"""Who validates and who delegates: now, soon, and at any height.
+"""Validators and delegators: current, pending, and at any height.
 
-The present is in the chain's memory (`memory.stakers`); it costs one small question however long the history is. What
-rows say of heights is read by `members`.
+The current ones come from the chain's cache (`memory.stakers`); checking it costs one small query, however long the
+history is. `members` reads the sets at other heights from rows.
 """
 
 from collections import defaultdict
@@ -39,13 +39,13 @@ _CREATED_SUBNETS = "IN (SELECT subnet_id FROM platform_app_subnet)"
 
 
 def of_subnet(chain: PlatformChain, subnet_id: ID, height: int) -> Members:
-    """Return who validated a subnet, or the Primary Network, after the block at a height."""
+    """Return the validators of a subnet, or of the Primary Network, after the block at a height."""
     place = (subnet_id, height, subnet_id, height, height)
     return _members(chain, _ONE_SUBNET, place).get(subnet_id, {})
 
 
 def of_created_subnets(chain: PlatformChain, height: int) -> Mapping[ID, Members]:
-    """Return the same of all subnets that had validators, without the Primary Network."""
+    """Return the validators at a height of all subnets that had any, without the Primary Network."""
     return _members(chain, _CREATED_SUBNETS, (height,) * 3)
 
 
@@ -100,14 +100,14 @@ _PENDING_DELEGATORS = (
 
 
 class PendingSet(NamedTuple):
-    """Who has a start in the future on a subnet, in staker order."""
+    """The stakers of a subnet that start in the future, in staker order."""
 
     validators: tuple[Validator, ...]
     delegators: tuple[Delegator, ...]
 
 
 def current_validators(chain: PlatformChain, subnet_id: ID = PRIMARY_NETWORK_ID) -> CurrentSet:
-    """Return who validates a subnet now; nobody for a subnet that does not exist.
+    """Return the current validators of a subnet; an empty set if the subnet does not exist.
 
     Raises:
         NoGenesis: The database holds no chain.
@@ -118,7 +118,7 @@ def current_validators(chain: PlatformChain, subnet_id: ID = PRIMARY_NETWORK_ID)
 def current_delegators(
     chain: PlatformChain, subnet_id: ID, node_id: NodeID
 ) -> tuple[Delegator, ...]:
-    """Return who delegates to a validator now, in staker order.
+    """Return the current delegators of a validator, in staker order.
 
     Raises:
         NoGenesis: The database holds no chain.
@@ -130,7 +130,7 @@ def current_delegators(
 
 
 def pending_stakers(chain: PlatformChain, subnet_id: ID = PRIMARY_NETWORK_ID) -> PendingSet:
-    """Return who is going to validate a subnet or to delegate there."""
+    """Return the pending validators and delegators of a subnet."""
     return PendingSet(
         tuple(map(_validator, chain.db.rows(_PENDING, (subnet_id,)))),
         tuple(map(_delegator, chain.db.rows(_PENDING_DELEGATORS, (subnet_id,)))),
@@ -140,21 +140,21 @@ def pending_stakers(chain: PlatformChain, subnet_id: ID = PRIMARY_NETWORK_ID) ->
 def validators_at(
     chain: PlatformChain, height: int, subnet_id: ID = PRIMARY_NETWORK_ID
 ) -> Members | None:
-    """Return who validated a subnet after the block at a height, or None above the tip.
+    """Return the validators of a subnet after the block at a height; None above the tip.
 
     Raises:
         NoGenesis: The database holds no chain.
     """
     if height > chain.tip().height:
         return None
-    # Since the last change of a staker every height has the same set.
+    # All heights since the last change of a staker have the same set.
     return _set(chain, min(height, chain.stakers_version().stakers_height), subnet_id)
 
 
 def all_validators_at(chain: PlatformChain, height: int) -> dict[ID, Members] | None:
-    """Return who validated the Primary Network, and each other subnet that had validators then.
+    """Return the validators at a height of the Primary Network, and of each other subnet that had any.
 
-    None above the tip, as in `validators_at`; however many subnets there are, few questions.
+    None above the tip, as in `validators_at`. The number of queries does not depend on the number of subnets.
 
     Raises:
         NoGenesis: The database holds no chain.
@@ -168,23 +168,23 @@ def all_validators_at(chain: PlatformChain, height: int) -> dict[ID, Members] | 
 
 
 def uptimes(chain: PlatformChain, node_ids: Iterable[NodeID] | None = None) -> dict[NodeID, Uptime]:
-    """Return how long validators of the Primary Network were online: these nodes' or all."""
+    """Return the uptimes of validators of the Primary Network, for these nodes or for all."""
     return {one.node_id: one for one in uptime_rows.uptimes(chain.db, node_ids)}
 
 
 def tracking(chain: PlatformChain) -> bool:
-    """Say whether uptimes are tracked: until the first peer ever, everybody counts as online."""
+    """Return whether uptimes are tracked: before the first peer ever, all validators count as online."""
     return uptime_rows.tracking(chain.db) is not None
 
 
 def tracked_since(chain: PlatformChain) -> int | None:
-    """Return from when on uptimes are tracked, Unix seconds; None as long as they are not."""
+    """Return when tracking of uptimes began, in Unix seconds; None while they are not tracked."""
     found = uptime_rows.tracking(chain.db)
     return None if found is None else found.began_at
 
 
 def connected_nodes(chain: PlatformChain) -> frozenset[NodeID]:
-    """Return which nodes were connected when somebody looked last, validators or not."""
+    """Return the nodes that were connected at the last check, validators or not."""
     return frozenset(uptime_rows.connected(chain.db))
 
 
@@ -222,7 +222,7 @@ def _load_others_at(chain: PlatformChain, height: int, primary: Members) -> Mapp
 
 
 def _with_keys(found: Members, primary: Members) -> Members:
-    """Return validators of a subnet with their keys of the Primary Network."""
+    """Return validators of a subnet with their BLS keys of the Primary Network."""
     return {
         node_id: member._replace(public_key=primary[node_id].public_key)
         if node_id in primary
@@ -246,7 +246,7 @@ def _delegator(row: tuple[Any, ...]) -> Delegator:
 def _columns(
     row: tuple[Any, ...],
 ) -> tuple[ID, NodeID, ID, int, int, int, int, OutputOwners | None]:
-    """Return what validators and delegators have in common."""
+    """Return the fields that validators and delegators have in common."""
     tx_id, node_id, subnet_id, weight, start, end, reward, owner = row
     return (
         ID(tx_id), NodeID(node_id), ID(subnet_id), int(weight), start, end, int(reward),

@@ -23,7 +23,7 @@ _ONE_BLOCKCHAIN = _BLOCKCHAINS + "WHERE blockchain_id = %s"
 
 
 class Subnet(NamedTuple):
-    """A subnet and who controls it."""
+    """A subnet and its owner."""
 
     subnet_id: ID
     locktime: int
@@ -33,7 +33,7 @@ class Subnet(NamedTuple):
 
     @property
     def owner(self) -> OutputOwners:
-        """Who controls it, parsed: there can be thousands of addresses."""
+        """The owner, parsed on demand: there can be thousands of addresses."""
         return rows.owners_of(self.raw_owner)
 
 
@@ -47,7 +47,7 @@ class Blockchain(NamedTuple):
 
 
 def subnets(chain: PlatformChain, subnet_ids: Sequence[ID] | None = None) -> list[Subnet]:
-    """Return all subnets, or those of these that exist, in the given order and each once."""
+    """Return all subnets, or the existing ones of the given IDs, in the given order without duplicates."""
     if subnet_ids is None:
         return [_subnet(row) for row in chain.db.rows(_ALL_SUBNETS)]
     wanted = list(dict.fromkeys(subnet_ids))
@@ -58,15 +58,15 @@ def subnets(chain: PlatformChain, subnet_ids: Sequence[ID] | None = None) -> lis
 
 
 def subnet(chain: PlatformChain, subnet_id: ID) -> Subnet | None:
-    """Return a subnet, or None for one that does not exist and for the Primary Network."""
+    """Return a subnet; None if it does not exist and for the Primary Network."""
     found = subnets(chain, [subnet_id])
     return found[0] if found else None
 
 
 def blockchains(chain: PlatformChain, subnet_id: ID | None = None) -> list[Blockchain]:
-    """Return the blockchains that a subnet validates, or all; the P-Chain itself is not there.
+    """Return the blockchains that a subnet validates, or all; the P-Chain itself is not included.
 
-    They come in the order of their creation. NODE_PARAMETERS=avalanchego selects the reference's order: the
+    They are in order of creation. NODE_PARAMETERS=avalanchego selects the reference's order: the
     blockchains of subnets, by subnet, then the C-Chain and the X-Chain. The reference reads the last two from a
     linked list that begins with the newest entry. Unspecified: within a subnet, and among subnets, the reference's
     order depends on when the node was started; here it is the order of creation.
@@ -83,7 +83,7 @@ def blockchains(chain: PlatformChain, subnet_id: ID | None = None) -> list[Block
 
 
 def blockchain(chain: PlatformChain, blockchain_id: ID) -> Blockchain | None:
-    """Return a blockchain, or None for one that does not exist."""
+    """Return a blockchain; None if it does not exist."""
     row = chain.db.row(_ONE_BLOCKCHAIN, (blockchain_id,))
     return None if row is None else _blockchain(row)
 

@@ -1,4 +1,4 @@
-"""Blocks with their transactions and all that they change: written whole."""
+"""Writing of blocks with their transactions and all their changes, in one step."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -38,13 +38,13 @@ _TIME = "SELECT time FROM platform_app_block WHERE height = %s"
 
 
 class Network(NamedTuple):
-    """Which network a database holds."""
+    """The network that a database holds."""
 
     genesis_hash: ID
     """SHA-256 of the genesis bytes."""
     network_id: int
     unit: int
-    """Smallest units of a coin."""
+    """Smallest units per coin."""
     asset_id: ID
     """The asset of fees and of the Primary Network's stake."""
     x_chain_id: ID
@@ -52,19 +52,19 @@ class Network(NamedTuple):
 
 
 class Tip(NamedTuple):
-    """Where the chain stands."""
+    """The last accepted block and the state values stored with it."""
 
     height: int
     block_id: ID
     timestamp: int
-    """Chain time, Unix seconds."""
+    """Chain time in Unix seconds."""
     fee_state: FeeState
     stakers_height: int
     """The last block that changed a staker."""
 
 
 def read(db: Database) -> tuple[Network, Tip] | None:
-    """Return which chain this is and where it stands, or None before its genesis."""
+    """Return the network and the tip, or None before the genesis."""
     row = db.row(_CHAIN)
     if row is None:
         return None
@@ -79,25 +79,25 @@ def read(db: Database) -> tuple[Network, Tip] | None:
 
 
 def stakers_version(db: Database) -> tuple[bytes, int, int] | None:
-    """Return the genesis' hash, the last block that changed a staker, and how often the rows went back.
+    """Return the genesis hash, the last block that changed a staker, and the number of rewinds of the rows.
 
-    None before its genesis.
+    None before the genesis.
     """
     row = db.row(_STAKERS)
     return None if row is None else (bytes(row[0]), int(row[1]), int(row[2]))
 
 
 def place(db: Database) -> tuple[bytes, bytes, int, int] | None:
-    """Return the genesis' hash, the last block's ID, how often the rows went back, and the clock's offset in seconds.
+    """Return the genesis hash, the last block's ID, the number of rewinds, and the clock's offset in seconds.
 
-    None before its genesis. One statement: all of it is of one moment.
+    None before the genesis. A single statement, so all values are from the same moment.
     """
     row = db.row(_PLACE)
     return None if row is None else (bytes(row[0]), bytes(row[1]), int(row[2]), int(row[3]))
 
 
 def time_at(db: Database, height: int) -> int:
-    """Return chain time after the accepted block at a height, Unix seconds."""
+    """Return chain time in Unix seconds after the accepted block at a height."""
     return int(db.rows(_TIME, (height,))[0][0])
 
 
@@ -107,19 +107,19 @@ def commit(
     changes: StateChanges,
     place: tuple[Network, Tip] | None = None,
 ) -> tuple[Network, Tip]:
-    """Write accepted blocks, each the child of the one before, and what they change together.
+    """Write accepted blocks, each the child of the one before it, and their combined changes.
 
-    A proposal block comes with its option. The state changes with the last block: stakers join and
-    leave at its height. The caller holds the lock and the transaction.
+    A proposal block is committed together with its option. The state changes with the last block: stakers
+    join and leave at its height. The caller holds the lock and the transaction.
 
     Args:
-        db: Where the chain is.
+        db: The chain's database.
         blocks: In order of height.
-        changes: What they do in all.
-        place: What `read` says, of who has asked it under the lock.
+        changes: Their combined changes.
+        place: The result of `read`, if the caller has read it under the lock.
 
     Returns:
-        What `read` says from now on.
+        The new result of `read`.
     """
     place = place or read(db)
     assert place is not None
@@ -140,7 +140,7 @@ def commit(
 
 
 class _Place(NamedTuple):
-    """Where a transaction is."""
+    """The place of a transaction in a block."""
 
     height: int
     place: int
@@ -149,7 +149,7 @@ class _Place(NamedTuple):
 def _places(
     blocks: Sequence[Block], txs: Sequence[tuple[Tx, TxStatus]]
 ) -> Iterator[tuple[ID, _Place]]:
-    """Walk the transactions with their places; those of the genesis are in no block."""
+    """Yield the transactions with their places; those of the genesis are in no block."""
     if blocks[0].height == 0:
         for index, (tx, _) in enumerate(txs):
             yield tx.tx_id, _Place(0, index)

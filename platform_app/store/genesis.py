@@ -11,9 +11,9 @@ from platform_app.store.blocks import Network
 def begin(
     db: Database, network: Network, genesis: Block, changes: StateChanges, raw: bytes
 ) -> None:
-    """Write the first block of a network, which says nothing itself, its state, and its bytes.
+    """Write the first block of a network, which has no content, its state, and its bytes.
 
-    The transactions of the genesis stand at height 0 in the order of the changes, which come from a
+    The transactions of the genesis get height 0 in the order of the changes, which come from a
     diff over an empty database. The caller holds the lock and the transaction.
     """
     fees = changes.fee_state or FeeState()
@@ -31,10 +31,10 @@ def begin(
 
 
 def keep_bytes(db: Database, network: Network, raw: bytes) -> None:
-    """Write what a network began with."""
+    """Store the genesis bytes of a network."""
     db.upsert(models.Genesis, ("genesis_hash", "raw"), [(network.genesis_hash, raw)])
 
 
 def has_bytes(db: Database, network: Network) -> bool:
-    """Say whether it is there what a network began with."""
+    """Return whether the genesis bytes of a network are stored."""
     return db.objects(models.Genesis).filter(genesis_hash=network.genesis_hash).exists()

@@ -1,6 +1,6 @@
-"""Users of the keystore and their sealed keys. Whoever reads here learns names and addresses only.
+"""Users of the keystore and their sealed keys. Only names and addresses are readable here.
 
-The caller holds the transaction where it writes after having asked.
+For a write that depends on an earlier read, the caller holds a transaction around both.
 """
 
 from collections.abc import Collection, Sequence
@@ -13,7 +13,7 @@ from primitives.ids import ShortID
 
 
 class StoredUser(NamedTuple):
-    """A user as it stands in the database."""
+    """A user as stored in the database."""
 
     user_id: int
     name: str
@@ -21,14 +21,14 @@ class StoredUser(NamedTuple):
 
 
 class SealedKey(NamedTuple):
-    """A key as it stands in the database."""
+    """A key as stored in the database."""
 
     address: ShortID
     sealed: bytes
 
 
 def add_user(db: Database, name: str, lock: PasswordLock, created_at: int) -> int | None:
-    """Write a user and return its key, or None when the name is taken."""
+    """Write a user and return its key, or None if the name is taken."""
     row, created = db.objects(models.KeystoreUser).get_or_create(
         name=name,
         defaults={
@@ -44,7 +44,7 @@ def add_user(db: Database, name: str, lock: PasswordLock, created_at: int) -> in
 
 
 def user(db: Database, name: str) -> StoredUser | None:
-    """Return a user, or None when there is none of that name."""
+    """Return the user with this name, or None if no user has it."""
     row = db.objects(models.KeystoreUser).filter(name=name).first()
     if row is None:
         return None
@@ -54,17 +54,17 @@ def user(db: Database, name: str) -> StoredUser | None:
 
 
 def user_names(db: Database) -> list[str]:
-    """Return the names of all users in their order."""
+    """Return the names of all users in order."""
     return list(db.objects(models.KeystoreUser).order_by("name").values_list("name", flat=True))
 
 
 def user_count(db: Database) -> int:
-    """Return how many users there are."""
+    """Return the number of users."""
     return db.objects(models.KeystoreUser).count()
 
 
 def hold_user(db: Database, user_id: int) -> bool:
-    """Keep a user from being deleted until the transaction ends; False when it is gone already."""
+    """Prevent the deletion of a user until the transaction ends; return False if it is already deleted."""
     found = db.objects(models.KeystoreUser).select_for_update().filter(id=user_id)
     return found.first() is not None
 
@@ -75,14 +75,14 @@ def delete_user(db: Database, user_id: int) -> None:
 
 
 def add_keys(db: Database, user_id: int, keys: Sequence[SealedKey]) -> None:
-    """Write keys behind those that the user has; none of them may be there already."""
+    """Append keys to those of the user; none of them may already be stored."""
     db.objects(models.KeystoreKey).bulk_create(
         models.KeystoreKey(user_id=user_id, address=key.address, sealed=key.sealed) for key in keys
     )
 
 
 def keys(db: Database, user_id: int, among: Collection[ShortID] = ()) -> list[SealedKey]:
-    """Return a user's keys in their order; only those of certain addresses where any are given."""
+    """Return a user's keys in order; if addresses are given, only the keys of those addresses."""
     found = db.objects(models.KeystoreKey).filter(user_id=user_id).order_by("id")
     rows = found.values_list("address", "sealed")
     return [
@@ -93,6 +93,6 @@ def keys(db: Database, user_id: int, among: Collection[ShortID] = ()) -> list[Se
 
 
 def addresses(db: Database, user_id: int) -> list[ShortID]:
-    """Return the addresses of a user's keys in their order."""
+    """Return the addresses of a user's keys in order."""
     found = db.objects(models.KeystoreKey).filter(user_id=user_id).order_by("id")
     return [ShortID(bytes(address)) for address in found.values_list("address", flat=True)]

@@ -1,6 +1,6 @@
-"""Transactions that wait for a block, first come, first served, and those dropped recently.
+"""Transactions that wait for a block, first in, first out, and those dropped recently.
 
-The caller holds `Lock.PCHAIN_MEMPOOL` where it adds after having asked.
+For an addition that depends on an earlier read, the caller holds `Lock.PCHAIN_MEMPOOL` around both.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +13,7 @@ from platform_app.txs.codec import parse
 from primitives.ids import ID
 
 DROPPED = 64
-"""So many dropped transactions are remembered (pchain.md 5.5)."""
+"""The number of dropped transactions that are kept (pchain.md 5.5)."""
 
 _TX = ("tx_id", "kind", "size", "received_at", "raw")
 _DROPPED = ("tx_id", "reason", "dropped_at")
@@ -36,7 +36,7 @@ WHERE id <= (SELECT id FROM platform_app_droppedtx ORDER BY id DESC LIMIT 1 OFFS
 
 
 def add(db: Database, txs: Iterable[Tx], received_at: int) -> None:
-    """Write admitted transactions, in order of arrival, and forget that they were dropped."""
+    """Write admitted transactions, in order of arrival, and delete the records of their earlier drops."""
     found = list(txs)
     forget_dropped(db, (tx.tx_id for tx in found))
     db.insert(
@@ -49,7 +49,7 @@ def add(db: Database, txs: Iterable[Tx], received_at: int) -> None:
 
 
 def remove(db: Database, tx_ids: Iterable[ID]) -> None:
-    """Delete transactions that no longer wait."""
+    """Delete transactions that are no longer pending."""
     keys = list(tx_ids)
     for start in range(0, len(keys), _BATCH):
         part = keys[start : start + _BATCH]
@@ -59,17 +59,17 @@ def remove(db: Database, tx_ids: Iterable[ID]) -> None:
 
 
 def is_empty(db: Database) -> bool:
-    """Say whether nothing waits."""
+    """Return whether the mempool is empty."""
     return db.row(_IS_EMPTY) is None
 
 
 def size(db: Database) -> int:
-    """Return how many bytes wait in all."""
+    """Return the total bytes of the pending transactions."""
     return int(db.rows(_SIZE)[0][0])
 
 
 def oldest_first(db: Database) -> Iterator[Tx]:
-    """Walk what waits in order of arrival, reading as far as somebody looks."""
+    """Yield the pending transactions in order of arrival, reading rows only as they are consumed."""
     place = 0
     while found := db.rows(_OLDEST, (place, _BATCH)):
         for _, raw in found:
@@ -78,23 +78,23 @@ def oldest_first(db: Database) -> Iterator[Tx]:
 
 
 def waiting(db: Database, tx_ids: Sequence[ID]) -> list[Tx]:
-    """Return those of the transactions that wait."""
+    """Return those of the transactions that are pending."""
     return [parse(bytes(raw)) for (raw,) in db.rows_by_keys(_RAWS, tx_ids)]
 
 
 def known(db: Database, tx_ids: Sequence[ID]) -> set[ID]:
-    """Return which of the transactions wait."""
+    """Return the IDs of those of the transactions that are pending."""
     return {ID(bytes(tx_id)) for (tx_id,) in db.rows_by_keys(_KNOWN, tx_ids)}
 
 
 def spenders(db: Database, utxo_ids: Sequence[ID]) -> dict[ID, ID]:
-    """Return which waiting transactions spend these outputs, of this chain or shared."""
+    """Return the pending transactions that spend these outputs of this chain or shared memory."""
     found = db.rows_by_keys(_SPENDERS, utxo_ids)
     return {ID(bytes(utxo_id)): ID(bytes(tx_id)) for utxo_id, tx_id in found}
 
 
 def drop(db: Database, refused: Iterable[tuple[ID, str]], dropped_at: int) -> None:
-    """Delete transactions that cannot get into a block, and remember why: the last of them."""
+    """Delete transactions that cannot get into a block, and record the reasons of the most recent ones."""
     reasons = dict(refused)
     if not reasons:
         return
@@ -106,5 +106,5 @@ def drop(db: Database, refused: Iterable[tuple[ID, str]], dropped_at: int) -> No
 
 
 def forget_dropped(db: Database, tx_ids: Iterable[ID]) -> None:
-    """Forget that transactions were dropped."""
+    """Delete the records that transactions were dropped."""
     db.delete(models.DroppedTx, ("tx_id",), ((tx_id,) for tx_id in tx_ids))

@@ -1,4 +1,4 @@
-"""Writes outputs: unspent ones and their owners, those shared with other chains, rewards."""
+"""Writing of outputs: unspent outputs and their owners, outputs shared with other chains, rewards."""
 
 from collections.abc import Iterable, Iterator
 
@@ -31,7 +31,7 @@ SELECT utxo_id, output, source_chain FROM platform_app_sharedutxo WHERE utxo_id 
 
 
 def write_outputs(db: Database, height: int, changes: StateChanges) -> None:
-    """Write what a block at `height` changes of outputs."""
+    """Write the changes of outputs by a block at `height`."""
     _delete_utxos(db, changes.consumed)
     _insert_utxos(db, height, changes.produced)
     _delete_imported(db, [utxo_id for _, utxo_id in changes.imported])
@@ -41,7 +41,7 @@ def write_outputs(db: Database, height: int, changes: StateChanges) -> None:
 
 
 def receive(db: Database, source_chain: ID, utxos: Iterable[UTXO], height: int) -> None:
-    """Write what another chain has exported to this one; `height` is that chain's."""
+    """Write outputs that another chain has exported to this one; `height` is that chain's."""
     for utxo in utxos:
         _share(db, height, utxo, source=source_chain, destination=P_CHAIN_ID)
 

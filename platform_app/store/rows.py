@@ -1,4 +1,4 @@
-"""Values of transactions and outputs as the columns that rows have, and back."""
+"""Conversion of transactions and outputs to the columns of rows, and back."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -26,27 +26,27 @@ SELECT tx_id, node_id, subnet_id, weight, start_time, end_time, potential_reward
        public_key
 FROM platform_app_staker
 """
-"""The beginning of a question whose rows `staker_of` reads."""
+"""The start of a query whose rows `staker_of` reads."""
 
 DELEGATORS = """
 SELECT tx_id, weight, start_time, end_time, potential_reward, priority FROM platform_app_staker
 WHERE phase < 3 AND is_delegator AND subnet_id = %s AND node_id = %s
 """
-"""The question for a validator's delegators, pending and current; `delegators_of` reads its rows."""
+"""The query for a validator's delegators, pending and current; `delegators_of` reads its rows."""
 
 _USUAL_OWNERS = 1024
-"""Bytes of owners that are remembered; of thousands of addresses each they would fill the memory."""
+"""Maximum size of cached owners in bytes; with thousands of addresses each they would fill the memory."""
 
 _PRIORITIES = {priority.value: priority for priority in Priority}
 
 
 def output_bytes(output: Output) -> bytes:
-    """Return an output as it stands in transactions, with its type ID."""
+    """Return an output as serialised in transactions, with its type ID."""
     return CODEC.pack(output, _OUTPUT)
 
 
 def output_of(data: bytes) -> Output:
-    """Return the output that stands in a column."""
+    """Return the output stored in a column."""
     output: Output = CODEC.read(_OUTPUT, bytes(data), 0)[0]
     return output
 
@@ -57,7 +57,7 @@ def owners_bytes(owners: OutputOwners) -> bytes:
 
 
 def owners_of(data: bytes) -> OutputOwners:
-    """Return the owners that stand in a column; those of many stakers are the same."""
+    """Return the owners stored in a column. They are cached, because many stakers have the same owners."""
     return _usual_owners(data) if len(data) <= _USUAL_OWNERS else _read_owners(data)
 
 
@@ -69,7 +69,7 @@ _usual_owners = lru_cache(maxsize=4096)(_read_owners)
 
 
 def addresses_of(data: bytes) -> tuple[ShortID, ...]:
-    """Return who owns the output that stands in a column."""
+    """Return the owners' addresses of the output stored in a column."""
     return inner_output(output_of(data)).owners.addresses
 
 
@@ -79,12 +79,12 @@ def utxo_of(tx_id: bytes, index: int, asset_id: bytes, output: bytes) -> UTXO:
 
 
 def raw_utxo(tx_id: bytes, index: int, asset_id: bytes, output: bytes) -> bytes:
-    """Return the UTXO of a row as clients get it: with the codec's version in front."""
+    """Return the UTXO of a row as clients get it, starting with the codec version."""
     return b"".join((VERSION, tx_id, index.to_bytes(4, "big"), asset_id, output))
 
 
 def raw_stake(asset_id: bytes, output: bytes) -> bytes:
-    """Return a staked output as clients get it: with the codec's version in front."""
+    """Return a staked output as clients get it, starting with the codec version."""
     return b"".join((VERSION, asset_id, output))
 
 
@@ -105,7 +105,7 @@ def staker_of(row: tuple[Any, ...]) -> Staker:
 
 
 def delegators_of(seat: tuple[ID, NodeID], found: Iterable[tuple[Any, ...]]) -> list[Staker]:
-    """Return the delegators of a validator from rows of `DELEGATORS`: there may be thousands."""
+    """Return the delegators of a validator from rows of `DELEGATORS`; optimised for thousands of rows."""
     subnet_id, node_id = seat
     return [
         Staker(
@@ -117,27 +117,27 @@ def delegators_of(seat: tuple[ID, NodeID], found: Iterable[tuple[Any, ...]]) -> 
 
 
 def accepted_tx(raw: bytes) -> Tx:
-    """Return the transaction of a row. One of the genesis may be of any size."""
+    """Return the transaction of a row. A genesis transaction may be of any size."""
     return parse(bytes(raw), GENESIS_CODEC)
 
 
 def kind_of(tx: Tx) -> int:
-    """Return the number of a transaction's type."""
+    """Return the type ID of a transaction."""
     return CODEC.type_id(type(tx.unsigned))
 
 
 def inputs_of(tx: Tx) -> tuple[TransferableInput, ...]:
-    """Return what a transaction spends, of this chain and of another."""
+    """Return all inputs of a transaction, those imported from another chain included."""
     return (*getattr(tx.unsigned, "inputs", ()), *getattr(tx.unsigned, "imported_inputs", ()))
 
 
 def stake_of(tx: Tx) -> tuple[TransferableOutput, ...]:
-    """Return what a transaction stakes."""
+    """Return the outputs that a transaction stakes."""
     return getattr(tx.unsigned, "stake", ())
 
 
 def burned(tx: Tx, asset_id: ID) -> int:
-    """Return how much of an asset a transaction spends and does not give to anybody."""
+    """Return the amount of an asset that a transaction spends but does not produce, stake or export."""
     unsigned = tx.unsigned
     given = (
         *getattr(unsigned, "outputs", ()),
@@ -146,4 +146,4 @@ def burned(tx: Tx, asset_id: ID) -> int:
     )
     spent = sum(inner_input(one.input).amount for one in inputs_of(tx) if one.asset_id == asset_id)
     kept = sum(inner_output(one.output).amount for one in given if one.asset_id == asset_id)
-    return max(0, spent - kept)  # stake of the genesis comes from nowhere
+    return max(0, spent - kept)  # genesis stake has no inputs

@@ -1,4 +1,4 @@
-"""Writes stakers through their phases, with what they have locked and how they left."""
+"""Writing of stakers through their phases, with their staked outputs and the outcome of their periods."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -41,7 +41,7 @@ WHERE tx_id = %s
 
 
 class Moment(NamedTuple):
-    """When a block changes stakers."""
+    """The height and time at which a block changes stakers."""
 
     height: int
     time: int
@@ -49,7 +49,7 @@ class Moment(NamedTuple):
 
 
 class _Terms(NamedTuple):
-    """What a staking transaction says besides its staker."""
+    """The terms of a staking transaction besides its staker record."""
 
     shares: int | None = None
     proof_of_possession: bytes | None = None
@@ -60,11 +60,11 @@ class _Terms(NamedTuple):
 def write_stakers(
     db: Database, moment: Moment, changes: StateChanges, positions: Mapping[ID, int]
 ) -> None:
-    """Write what a block changes of stakers; `positions` are the keys of its transactions."""
+    """Write the changes of stakers by a block; `positions` are the keys of its transactions."""
     added = {tx.tx_id: tx for tx, _ in changes.txs}
     outcomes = _Outcomes(changes)
     uptime.settle_leaving(db, [one.node_id for one in changes.left_stakers if _is_watched(one)])
-    # Whoever leaves makes room: a node has one validator record on a subnet at a time.
+    # Leaving stakers come first: a node has one validator record on a subnet at a time.
     _write_left(
         db, moment, [one for one in changes.left_stakers if one.tx_id not in added], outcomes
     )
@@ -81,7 +81,7 @@ def write_stakers(
 
 
 class _Outcomes:
-    """How the stakers of a block left, as its transactions say."""
+    """The outcomes of the stakers that leave in a block, according to its transactions."""
 
     def __init__(self, changes: StateChanges) -> None:
         self._decided: dict[ID, Outcome] = {}
@@ -97,7 +97,7 @@ class _Outcomes:
                 self._removed.add((unsigned.subnet_id, unsigned.node_id))
 
     def of(self, staker: Staker) -> Outcome:
-        """Return how a staker left. One that no transaction names has come to its end."""
+        """Return the outcome of a leaving staker. If no transaction names it, its period has ended."""
         decided = self._decided.get(staker.tx_id)
         if decided is not None:
             return decided
@@ -106,12 +106,12 @@ class _Outcomes:
 
 
 def spread(db: Database, moments: Mapping[ID, Moment], changes: StateChanges) -> None:
-    """Date what was written with one commit anew, as if each staker had left with a block of its own.
+    """Change the height and time of rows written in one commit, as if each staker had left in its own block.
 
     Args:
-        db: Where the rows are.
-        moments: When each staker left, by its transaction.
-        changes: Those of the commit: outputs and rewards of these stakers, and no others.
+        db: The database with the rows.
+        moments: The height and time when each staker left, by its transaction.
+        changes: The changes of the commit; they must have outputs and rewards of these stakers only.
     """
     left = ((moment.height, moment.time, tx_id) for tx_id, moment in moments.items())
     db.update(models.Staker, ("tx_id",), ("left_height", "left_time"), left)
@@ -139,7 +139,7 @@ def _write_left(db: Database, moment: Moment, left: list[Staker], outcomes: _Out
 
 
 def _write_joined(db: Database, moment: Moment, joined: list[Staker]) -> None:
-    """Write stakers that were pending and are current now."""
+    """Update stakers that were pending and are now current."""
     db.update(
         models.Staker,
         ("tx_id",),
@@ -161,7 +161,7 @@ def _staker_rows(
     positions: Mapping[ID, int],
     outcomes: _Outcomes | None,
 ) -> Iterator[Row]:
-    """Walk the rows of stakers whose transactions the block brings; with outcomes they left again."""
+    """Yield the rows of stakers whose transactions are in the block; with outcomes, they also left in it."""
     for staker in stakers:
         terms = _terms(added[staker.tx_id].unsigned)
         left: tuple[int | None, ...] = (None,) * 3
@@ -228,7 +228,7 @@ def _uptime_rows(stakers: Iterable[Staker]) -> Iterator[Row]:
 
 
 def _is_watched(staker: Staker) -> bool:
-    """Say whether a staker has an uptime."""
+    """Return whether a staker's uptime is tracked."""
     return staker.priority is Priority.PRIMARY_VALIDATOR_CURRENT
 
 
@@ -249,9 +249,9 @@ _BEFORE_ALL = (-1, 0, b"")
 
 
 class StakerWalk:
-    """The current or the pending set in staker order, remembered as far as it was read.
+    """The current or the pending set in staker order, cached as far as it was read.
 
-    Most look at the first staker only; whoever walks on reads more at a time.
+    Most callers read the first staker only; the batches grow as the iteration continues.
     """
 
     __slots__ = ("_complete", "_db", "_read", "_size", "_sql")
@@ -270,7 +270,7 @@ class StakerWalk:
             place += 1
 
     def _read_on(self) -> bool:
-        """Read the next stakers; return whether there are any."""
+        """Read the next batch of stakers; return whether it has any."""
         if self._complete:
             return False
         behind = self._read[-1].order if self._read else _BEFORE_ALL

@@ -1,7 +1,7 @@
 """The rows as rules see them: `DatabaseState`, the `ChainState` of the last accepted block.
 
-What is asked for one by one costs a statement each; who knows what a block will touch asks for it
-at once (`prefetch`). Every answer is remembered, so a state is good until the next block.
+Each single read costs a statement. A caller that knows the objects a block will use can read all of them
+together (`prefetch`). Every value is cached, so a state is valid until the next block.
 """
 
 from collections import defaultdict
@@ -46,11 +46,11 @@ _NOTHING = (
 
 
 class DatabaseState:
-    """The state after the last accepted block. It does not see blocks that come later.
+    """The state after the last accepted block. It does not see later blocks.
 
     Args:
-        db: Where the chain is.
-        place: Where it stands, of who knows; else that is read.
+        db: The chain's database.
+        place: The network and tip, if the caller knows them; otherwise they are read.
     """
 
     __slots__ = (
@@ -76,12 +76,12 @@ class DatabaseState:
 
     @property
     def place(self) -> tuple[Network, Tip]:
-        """Which chain it is the state of, and where that stands."""
+        """The network and the tip of this state."""
         return self._chain
 
     @property
     def network(self) -> Network:
-        """Which network this is."""
+        """The network of this state."""
         return self._chain[0]
 
     @property
@@ -90,9 +90,9 @@ class DatabaseState:
         return self._chain[1]
 
     def prefetch(self, txs: Iterable[Tx]) -> None:
-        """Read what rules ask about transactions, a few statements for all.
+        """Read the objects that rules need for transactions, with a few statements for all of them.
 
-        That is whether they are accepted already, what they spend, and the validators they name.
+        These are transactions already accepted, the spent outputs, and the validators named.
         """
         txs = list(txs)
         spent: set[ID] = set()
@@ -115,21 +115,21 @@ class DatabaseState:
             self.prefetch_validators(subnet_id, node_ids)
 
     def prefetch_txs(self, tx_ids: Iterable[ID]) -> None:
-        """Read accepted transactions, hundreds in one statement."""
+        """Read accepted transactions, hundreds per statement."""
         wanted = [tx_id for tx_id in set(tx_ids) if tx_id not in self._txs]
         self._txs.update(dict.fromkeys(wanted))
         for tx_id, raw in self._db.rows_by_keys(_TXS, wanted):
             self._txs[ID(bytes(tx_id))] = rows.accepted_tx(raw)
 
     def prefetch_utxos(self, utxo_ids: Iterable[ID]) -> None:
-        """Read outputs of this chain, hundreds in one statement."""
+        """Read outputs of this chain, hundreds per statement."""
         wanted = [utxo_id for utxo_id in set(utxo_ids) if utxo_id not in self._utxos]
         self._utxos.update(dict.fromkeys(wanted))
         for utxo_id, *columns in self._db.rows_by_keys(_UTXOS, wanted):
             self._utxos[ID(bytes(utxo_id))] = rows.utxo_of(*columns)
 
     def prefetch_shared(self, peer_chain: ID, utxo_ids: Iterable[ID]) -> None:
-        """Read outputs that a chain has exported to this one, hundreds in one statement."""
+        """Read outputs that a chain has exported to this one, hundreds per statement."""
         wanted = [one for one in set(utxo_ids) if (peer_chain, one) not in self._shared]
         self._shared.update(dict.fromkeys((peer_chain, utxo_id) for utxo_id in wanted))
         before = (PRIMARY_NETWORK_ID, peer_chain)
@@ -137,7 +137,7 @@ class DatabaseState:
             self._shared[peer_chain, ID(bytes(utxo_id))] = rows.utxo_of(*columns)
 
     def prefetch_validators(self, subnet_id: ID, node_ids: Iterable[NodeID]) -> None:
-        """Read validators of a subnet, hundreds in one statement."""
+        """Read validators of a subnet, hundreds per statement."""
         wanted = [one for one in set(node_ids) if (subnet_id, one) not in self._validators]
         self._validators.update(dict.fromkeys((subnet_id, node_id) for node_id in wanted))
         for row in self._db.rows_by_keys(_VALIDATORS, wanted, (subnet_id,)):
@@ -166,7 +166,7 @@ class DatabaseState:
         return self._utxos[utxo_id]
 
     def shared_utxo(self, peer_chain: ID, utxo_id: ID) -> UTXO | None:
-        """Return an output that another chain has exported to this one, and that is not spent."""
+        """Return an output that another chain has exported to this one and that is unspent."""
         if (peer_chain, utxo_id) not in self._shared:
             self.prefetch_shared(peer_chain, [utxo_id])
         return self._shared[peer_chain, utxo_id]
@@ -178,7 +178,7 @@ class DatabaseState:
         return self._validators[subnet_id, node_id]
 
     def delegators(self, subnet_id: ID, node_id: NodeID) -> Iterable[Staker]:
-        """Return stake added to a validator, current and pending."""
+        """Return the delegators of a validator, current and pending."""
         seat = (subnet_id, node_id)
         if seat not in self._delegators:
             found = self._db.rows(rows.DELEGATORS, seat)
@@ -186,11 +186,11 @@ class DatabaseState:
         return self._delegators[seat]
 
     def current_stakers(self) -> Iterator[Staker]:
-        """Walk the current set in staker order."""
+        """Iterate over the current set in staker order."""
         return iter(self._current)
 
     def pending_stakers(self) -> Iterator[Staker]:
-        """Walk the pending set in staker order."""
+        """Iterate over the pending set in staker order."""
         return iter(self._pending)
 
     def staker(self, tx_id: ID) -> Staker | None:
@@ -201,21 +201,21 @@ class DatabaseState:
         return self._stakers[tx_id]
 
     def delegatee_reward(self, validator_tx_id: ID) -> int:
-        """Return what a current validator has earned from its delegators so far."""
+        """Return the delegation rewards that a current validator has accrued so far."""
         if validator_tx_id not in self._rewards:
             row = self._db.row(_REWARD, (validator_tx_id,))
             self._rewards[validator_tx_id] = 0 if row is None else int(row[0])
         return self._rewards[validator_tx_id]
 
     def subnet_owner(self, subnet_id: ID) -> OutputOwners | None:
-        """Return who controls a subnet; None for a subnet that does not exist."""
+        """Return the owner of a subnet; None if the subnet does not exist."""
         if subnet_id not in self._owners:
             row = self._db.row(_OWNER, (subnet_id,))
             self._owners[subnet_id] = None if row is None else rows.owners_of(bytes(row[0]))
         return self._owners[subnet_id]
 
     def subnet_of_chain(self, blockchain_id: ID) -> ID | None:
-        """Return the subnet that validates a blockchain; None for one that does not exist."""
+        """Return the subnet that validates a blockchain; None if the blockchain does not exist."""
         if blockchain_id not in self._subnets:
             row = self._db.row(_SUBNET_OF_CHAIN, (blockchain_id,))
             self._subnets[blockchain_id] = None if row is None else ID(bytes(row[0]))
@@ -229,7 +229,7 @@ class DatabaseState:
 
 
 def _seats_of(tx: Tx) -> Iterator[_Seat]:
-    """Walk the places of validators that the rules about a staking transaction look at."""
+    """Yield the (subnet, node) pairs of the validators that the rules read for a staking transaction."""
     unsigned = tx.unsigned
     period = getattr(unsigned, "validator", None)
     node_id = getattr(unsigned if period is None else period, "node_id", None)

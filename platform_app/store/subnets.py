@@ -1,4 +1,4 @@
-"""Writes subnets with their owners, and blockchains."""
+"""Writing of subnets with their owners, and of blockchains."""
 
 from collections.abc import Iterable, Mapping
 
@@ -17,7 +17,7 @@ _CHAIN = ("blockchain_id", "position", "subnet_id", "name", "vm_id", "fx_ids", "
 
 
 def write_subnets(db: Database, changes: StateChanges, positions: Mapping[ID, int]) -> None:
-    """Write what a block changes of subnets; `positions` are the keys of its transactions."""
+    """Write the changes of subnets by a block; `positions` are the keys of its transactions."""
     new = [
         (subnet_id, positions[subnet_id], *_owner_columns(owner))
         for subnet_id, owner in changes.subnets

@@ -1,8 +1,8 @@
-"""Who is connected, and how long validators of the Primary Network were online (pchain.md 7.5).
+"""Connected nodes, and the uptimes of validators of the Primary Network (pchain.md 7.5).
 
-A row of a validator has the seconds up to `last_updated`; what came since counts while its node is
-connected. So a validator whose node is there already when it begins counts from its start on, and time
-that the clock leaps over counts as what it was before. Nothing counts beyond a stay's end.
+A validator's row has the seconds up to `last_updated`; later time counts while its node is connected.
+So a validator whose node is already connected at its start counts as online from its start. Time skipped
+by moving the clock counts like the time before it. Time after the end of the staking period does not count.
 """
 
 from collections.abc import Collection, Iterable
@@ -30,19 +30,19 @@ _SETTLED = "UPDATE platform_app_uptimetracking SET settled_at = %s"
 
 
 class Uptime(NamedTuple):
-    """What is known of a current validator; times in Unix seconds, durations in seconds."""
+    """The uptime record of a current validator; times in Unix seconds, durations in seconds."""
 
     tx_id: ID
     node_id: NodeID
     start: int
     end: int
     up_duration: int
-    """Before `last_updated`."""
+    """Seconds online before `last_updated`."""
     last_updated: int
     connected_since: int | None
 
     def up_until(self, now: int, *, tracking: bool = True) -> int:
-        """Return the seconds that it was online until now; all of them while nobody looks."""
+        """Return the seconds that it was online until now; all seconds count while uptimes are not tracked."""
         moment = min(now, self.end)
         if not tracking:
             return self.up_duration + max(0, moment - self.last_updated)
@@ -52,10 +52,10 @@ class Uptime(NamedTuple):
         return self.up_duration + max(0, moment - seen_from)
 
     def fraction(self, now: int, *, tracking: bool = True) -> float:
-        """Return the part of its time that it was online, 1 when that has just begun.
+        """Return the fraction of its time that it was online; 1 if it has just started.
 
-        A moment before `last_updated` is answered as of then: there is no telling when in between it
-        was online.
+        For a moment before `last_updated`, return the fraction at `last_updated`, because the distribution
+        of online time before it is unknown.
         """
         moment = max(min(now, self.end), self.last_updated)
         total = moment - self.start
@@ -64,13 +64,13 @@ class Uptime(NamedTuple):
         return min(1.0, self.up_until(moment, tracking=tracking) / total)
 
     def observed(self, now: int, since: int | None) -> float | None:
-        """Return the part of its time that it was online, None of one that nobody has seen online.
+        """Return the fraction of its time that it was online; None if it was never observed online.
 
-        Time before anybody looked counts as online, which is what the rules say and no observation.
+        Time before tracking began counts as online. The rules require that, but it is not an observation.
 
         Args:
             now: Unix seconds.
-            since: From when on somebody looks, Unix seconds; None: nobody does.
+            since: When tracking began, in Unix seconds; None if uptimes are not tracked.
         """
         if since is None:
             return None
@@ -80,7 +80,7 @@ class Uptime(NamedTuple):
         return self.fraction(now)
 
     def settled(self, now: int, *, tracking: bool = True) -> Self:
-        """Return the same with all seconds until now in `up_duration`."""
+        """Return the same record with all seconds until now in `up_duration`."""
         return self._replace(
             up_duration=self.up_until(now, tracking=tracking),
             last_updated=max(self.last_updated, min(now, self.end)),
@@ -88,15 +88,15 @@ class Uptime(NamedTuple):
 
 
 class Tracking(NamedTuple):
-    """Since when somebody looks, Unix seconds."""
+    """When tracking of uptimes began, in Unix seconds."""
 
     began_at: int
     settled_at: int | None
-    """When all uptimes were written last; None while the first who looks is at it."""
+    """When all uptimes were last written; None while the first tracking process is starting."""
 
 
 def uptimes(db: Database, node_ids: Iterable[NodeID] | None = None) -> list[Uptime]:
-    """Return the uptimes of current validators of the Primary Network, of these nodes or of all."""
+    """Return the uptimes of current validators of the Primary Network, for these nodes or for all."""
     if node_ids is None:
         found = db.rows(_UPTIMES, (PRIMARY_NETWORK_ID,))
     else:
@@ -108,18 +108,18 @@ def uptimes(db: Database, node_ids: Iterable[NodeID] | None = None) -> list[Upti
 
 
 def tracking(db: Database) -> Tracking | None:
-    """Return since when uptimes are tracked; None while this node has never had a peer."""
+    """Return when tracking of uptimes began; None while this node has never had a peer."""
     row = db.row(_TRACKING)
     return None if row is None else Tracking(*row)
 
 
 def connected(db: Database) -> dict[NodeID, int]:
-    """Return which nodes were connected when somebody looked last, and since when."""
+    """Return the nodes that were connected at the last check, with the start of each connection."""
     return {NodeID(bytes(node_id)): since for node_id, since in db.rows(_CONNECTED)}
 
 
 def claim(db: Database, now: int) -> Tracking:
-    """Return the same and keep others from writing; from the first call on uptimes are tracked.
+    """Return the tracking row and lock it against other writers; the first call starts the tracking.
 
     The caller holds a transaction.
     """
@@ -129,18 +129,18 @@ def claim(db: Database, now: int) -> Tracking:
 
 
 def settle_all(db: Database, now: int, *, tracking: bool) -> None:
-    """Write the uptimes of all, as of now; without tracking everybody was online until now."""
+    """Write the uptimes of all validators as of now; without tracking, all were online until now."""
     _write(db, uptimes(db), now, tracking=tracking)
     db.execute(_SETTLED, (now,))
 
 
 def settle(db: Database, node_ids: Iterable[NodeID], now: int) -> None:
-    """Write the uptimes of these nodes, before they are connected or no longer are."""
+    """Write the uptimes of these nodes. Call this before they are connected or disconnected."""
     _write(db, uptimes(db, node_ids), now, tracking=True)
 
 
 def settle_leaving(db: Database, node_ids: Collection[NodeID]) -> None:
-    """Write how long validators were online in all; for the block with which their stay ends."""
+    """Write the final uptimes of validators, for the block in which their staking period ends."""
     if not node_ids:
         return
     is_tracked = tracking(db) is not None
@@ -149,18 +149,18 @@ def settle_leaving(db: Database, node_ids: Collection[NodeID]) -> None:
 
 
 def learn(db: Database, node_ids: Collection[NodeID], now: int) -> None:
-    """Count the time until now as online for validators that nobody here knew of before."""
+    """Count the time until now as online for validators that this node did not know before."""
     if node_ids:
         _write(db, uptimes(db, node_ids), now, tracking=False)
 
 
 def connect(db: Database, node_ids: Iterable[NodeID], now: int) -> None:
-    """Note that nodes are connected from now on."""
+    """Record that nodes are connected from now on."""
     db.upsert(models.ConnectedNode, ("node_id", "since"), ((one, now) for one in node_ids))
 
 
 def disconnect(db: Database, node_ids: Iterable[NodeID]) -> None:
-    """Note that nodes are no longer connected; `settle` comes before."""
+    """Record that nodes are no longer connected; call `settle` first."""
     db.delete(models.ConnectedNode, ("node_id",), ((one,) for one in node_ids))
 
 
