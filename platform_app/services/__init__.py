@@ -1,1 +1,1 @@
-"""Use cases of the P-Chain: what each writes is one transaction, and others are told after commit."""
+"""Use cases of the P-Chain: each writes in one transaction and notifies subscribers after the commit."""

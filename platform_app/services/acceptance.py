@@ -1,7 +1,7 @@
-"""Accepting blocks: the one way in which the chain grows.
+"""Acceptance of blocks, the only way in which the chain grows.
 
-Blocks that were built here and blocks of other nodes are verified on a view of the rows and without a lock
-(`vm`), and written under the chain's lock if the rows still stand where they were.
+Blocks built here and blocks of other nodes are verified on a view of the rows without a lock (`vm`). They
+are written under the chain's lock, if the rows have not changed since.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,13 +25,13 @@ from primitives.ids import ID, NodeID
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """How a processing block came to this node."""
+    """The origin of a processing block."""
 
     now: int
     """The node's time when it was built or verified, in Unix seconds."""
     built_here: bool = False
     refused: Sequence[tuple[ID, str]] = ()
-    """What of the mempool its builder has found to be invalid for good, and why."""
+    """Transactions of the mempool that its builder found permanently invalid, with the reasons."""
 
 
 def accept(
@@ -42,21 +42,21 @@ def accept(
     *,
     written: Written,
 ) -> tuple[Network, Tip]:
-    """Accept verified blocks that follow each other with what they change: all or none.
+    """Accept consecutive verified blocks with their changes, all or none of them.
 
     Args:
-        chain: Which chain.
-        steps: The blocks and their changes; one at least.
-        origins: Whence they come, by the first block of each step.
-        parent: What the first of them follows.
-        written: Called for each block in the transaction, when nobody else can write to the chain and
-            no block is written yet; what it raises undoes all.
+        chain: The chain.
+        steps: The blocks and their changes; at least one.
+        origins: Their origins, by the first block of each step.
+        parent: The parent of the first block.
+        written: Called for each block in the transaction, while no other process can write to the chain
+            and before any block is written; an exception rolls everything back.
 
     Returns:
-        Which chain it is, and where it stands now.
+        The network and its new tip.
 
     Raises:
-        HeadMoved: The last block that is stored is not the parent any more.
+        HeadMoved: The last stored block is no longer the parent.
     """
     with chain.answers.changing(), chain.db.atomic(durable=True):
         chain.db.acquire(Lock.PCHAIN)
@@ -67,7 +67,7 @@ def accept(
         def after(step: Step) -> None:
             origin = _origin(step, origins)
             if not origin.built_here:
-                # Right behind its block: the stay may end in one of the next.
+                # Directly after its block, because the staking period may end in one of the next blocks.
                 uptime.learn(chain.db, _new_validators(step), origin.now)
 
         for step in steps:
@@ -88,26 +88,26 @@ def write(
     place: tuple[Network, Tip] | None = None,
     after: Callable[[Step], None] = _nothing,
 ) -> tuple[Network, Tip]:
-    """Write verified blocks and take their transactions out of the mempool.
+    """Write verified blocks and remove their transactions from the mempool.
 
-    After the commit those who follow the chain are told of the last one. The caller holds the transaction
-    and the locks of chain (`Lock.PCHAIN`).
+    After the commit, subscribers are notified of the last block. The caller holds the transaction and
+    the chain's lock (`Lock.PCHAIN`).
 
     Args:
-        chain: Which chain.
-        steps: The blocks and their changes; one at least.
-        place: Where the chain stands, of who has read it under the lock.
+        chain: The chain.
+        steps: The blocks and their changes; at least one.
+        place: The network and tip, if the caller has read them under the lock.
         after: Called for each step, once its rows are written.
 
     Returns:
-        Where it stands now.
+        The network and its new tip.
     """
     for step in steps:
         place = blocks.commit(chain.db, step.blocks, step.changes, place)
         after(step)
     assert place is not None
-    # Even where nothing leaves the mempool: who admits asks several questions one after the other,
-    # and all answers must be of one block.
+    # Taken even if nothing leaves the mempool: an admission makes several queries in sequence,
+    # and all results must be from the same block.
     chain.db.acquire(Lock.PCHAIN_MEMPOOL)
     mempool.remove(
         chain.db, (tx.tx_id for step in steps for block in step.blocks for tx in block.txs)
@@ -119,12 +119,12 @@ def write(
 
 
 def _origin(step: Step, origins: Mapping[ID, Origin]) -> Origin:
-    """Return whence a step comes: an option comes with its proposal."""
+    """Return the origin of a step: an option has that of its proposal."""
     return origins[step.blocks[0].block_id]
 
 
 def _clear(chain: PlatformChain, steps: Sequence[Step], origins: Mapping[ID, Origin]) -> None:
-    """Take out of the mempool what can never be accepted now."""
+    """Remove transactions from the mempool that can no longer be accepted."""
     accepted: list[Tx] = []
     for step in steps:
         origin = _origin(step, origins)
@@ -136,9 +136,9 @@ def _clear(chain: PlatformChain, steps: Sequence[Step], origins: Mapping[ID, Ori
 
 
 def _new_validators(step: Step) -> list[NodeID]:
-    """Return the validators of the Primary Network that begin.
+    """Return the validators of the Primary Network that start in a step.
 
-    They count as online until now, however old the block is: nobody here has looked before.
+    They count as online until now, however old the block is, because this node did not track them before.
     """
     return [
         staker.node_id

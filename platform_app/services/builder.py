@@ -1,4 +1,4 @@
-"""What the P-Chain's blocks are built of: the mempool, as far as a block has room."""
+"""Pending transactions for the builder of P-Chain blocks."""
 
 import logging
 from collections.abc import Iterator
@@ -16,17 +16,17 @@ from platform_app.txs.errors import InvalidTx
 from primitives.ids import ID
 
 _BATCH = 64
-"""Transactions whose outputs are read together; a block seldom takes more than a few hundred."""
+"""Transactions whose outputs are read together; a block seldom includes more than a few hundred."""
 
 _log = logging.getLogger(__name__)
 
 
 def waiting(chain: PlatformChain, state: DatabaseState) -> Iterator[Tx]:
-    """Walk what waits, reading what it spends a batch at a time.
+    """Yield the pending transactions, reading the outputs they spend in batches.
 
     Args:
-        chain: Whose mempool.
-        state: The accepted state, which remembers what is read.
+        chain: The chain with the mempool.
+        state: The accepted state, which caches the outputs.
     """
     found = mempool.oldest_first(chain.db)
     while batch := list(islice(found, _BATCH)):
@@ -37,12 +37,12 @@ def waiting(chain: PlatformChain, state: DatabaseState) -> Iterator[Tx]:
 def failing(
     chain: PlatformChain, state: DatabaseState, parent_state: ChainState, now: int
 ) -> Iterator[tuple[ID, str]]:
-    """Walk the waiting transactions that make the rules fail instead of refusing, with what is told of it.
+    """Yield the pending transactions that crash the rules instead of being rejected, with the reason to report.
 
     Args:
-        chain: Whose mempool.
+        chain: The chain with the mempool.
         state: The accepted state.
-        parent_state: What the block is built on.
+        parent_state: The state that the block is built on.
         now: The node's time in Unix seconds.
     """
     environment = chain.env(state.network, now)
@@ -51,7 +51,7 @@ def failing(
         try:
             execute(tx, Diff(at), environment)
         except InvalidTx:
-            continue  # the builder finds that too, and says so
+            continue  # the builder rejects and reports it too
         except Exception:
             _log.exception("transaction %s fails instead of being refused", tx.tx_id)
             yield tx.tx_id, "internal error"

@@ -1,4 +1,4 @@
-"""Taking out of the mempool what can no longer be accepted."""
+"""Removal of transactions from the mempool that can no longer be accepted."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -17,19 +17,19 @@ from platform_app.txs.errors import InvalidTx
 from primitives.ids import ID
 
 MOST = 1024
-"""So many of the oldest transactions are looked at."""
+"""The maximum number of transactions to check, oldest first."""
 
 _log = logging.getLogger(__name__)
 
 
 def drop_stale(chain: PlatformChain, *, now: int) -> int:
-    """Drop waiting transactions that can no longer be accepted, and return how many.
+    """Drop pending transactions that can no longer be accepted, and return the number of them.
 
-    For nodes that make no blocks: there is no builder that would find them. Within `PAUSE` of the last
-    look it does nothing; nor when a block comes meanwhile, until the next time.
+    For nodes that do not build blocks, where no builder finds such transactions. It does nothing within
+    `PAUSE` of the last check. If a block arrives during the check, it drops nothing until the next check.
 
     Args:
-        chain: Whose mempool.
+        chain: The chain with the mempool.
         now: The node's time in Unix seconds.
     """
     if mempool.is_empty(chain.db) or not chain.looks.may_begin():
@@ -42,7 +42,7 @@ def drop_stale(chain: PlatformChain, *, now: int) -> int:
 
 
 def drop_rivals(chain: PlatformChain, accepted: Sequence[Tx], now: int) -> None:
-    """Drop what spends the same as transactions that others have accepted, and keep the reasons.
+    """Drop pending transactions that conflict with accepted ones, and keep the reasons.
 
     The caller holds `Lock.PCHAIN_MEMPOOL`, and has written the blocks.
     """
@@ -54,7 +54,7 @@ def drop_rivals(chain: PlatformChain, accepted: Sequence[Tx], now: int) -> None:
 
 
 def refusals(chain: PlatformChain, txs: Sequence[Tx], now: int) -> Iterator[tuple[ID, str]]:
-    """Walk which of these transactions the next block could not have, and why, in the rules' words."""
+    """Yield those of the transactions that the next block could not include, with the rule's message."""
     if not txs:
         return
     state = DatabaseState(chain.db)
@@ -76,12 +76,12 @@ def drop_unless_moved(
     place: tuple[Network, Tip] | None,
     now: int,
 ) -> bool:
-    """Drop transactions unless a block has come since the rules refused them; say whether any are gone.
+    """Drop transactions unless a block has come since they were rejected; return whether any were dropped.
 
     Args:
-        chain: Whose mempool.
-        refused: What is dropped, with the reasons.
-        place: What the rows said before the rules were asked (`store.blocks.read`).
+        chain: The chain with the mempool.
+        refused: The transactions to drop, with the reasons.
+        place: The result of `store.blocks.read` from before the rules were executed.
         now: The node's time in Unix seconds.
     """
     if not refused:

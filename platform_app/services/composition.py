@@ -1,4 +1,4 @@
-"""What a P-Chain is made of above its rows: its VM, and who decides on its blocks."""
+"""Assembly of a P-Chain above its rows: its VM and its consensus."""
 
 from chainvm.consensus import SoleConsensus
 from platform_app.chain import PlatformChain
@@ -6,7 +6,7 @@ from platform_app.services.vm import PlatformVM
 
 
 def compose(chain: PlatformChain) -> PlatformChain:
-    """Give a chain its VM and let this node decide alone on what it builds; return the chain."""
+    """Set a chain's VM and a consensus in which this node alone decides on the blocks it builds; return the chain."""
     vm = PlatformVM(chain)
     chain.vm = vm
     chain.consensus = SoleConsensus(vm, chain.building.count)

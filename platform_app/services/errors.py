@@ -1,28 +1,28 @@
-"""Why a use case refuses, where it is not a rule of the chain.
+"""Reasons for which a use case fails that are not rules of the chain.
 
-RefusedIssue                the mempool, in the reference's words (pchain.md 5.6)
+RefusedIssue                the mempool, with the reference's messages (pchain.md 5.6)
 ├── TooLarge
 ├── MempoolFull
 ├── ConflictingTx
 └── NothingImports
-GenesisMismatch             what is there is another network than the settings name
+GenesisMismatch             the network differs from the one in the settings
 ├── OtherNetwork            in the database
-├── OtherGenesis            in the database, begun with another file
+├── OtherGenesis            in the database, created from another file
 └── FileOfOtherNetwork      in the genesis file
-NotLocal                    something that only a local network does
-MadeElsewhere               something that only the node does that makes the blocks
-DecidedByVotes              something that one node cannot do where the validators vote
+NotLocal                    an operation for local networks only
+MadeElsewhere               an operation for the block-producing node only
+DecidedByVotes              an operation that one node cannot do if the validators vote
 """
 
 from primitives.ids import ID
 
 
 class RefusedIssue(Exception):
-    """A transaction that the mempool does not take now."""
+    """A transaction that the mempool does not accept at the moment."""
 
 
 class TooLarge(RefusedIssue):
-    """One transaction has too many bytes."""
+    """A transaction that is too large."""
 
     def __init__(self, tx_id: ID, size: int, largest: int) -> None:
         super().__init__(f"tx too large: {tx_id} size ({size}) > max size ({largest})")
@@ -30,7 +30,7 @@ class TooLarge(RefusedIssue):
 
 
 class MempoolFull(RefusedIssue):
-    """Too many bytes wait already."""
+    """A mempool without space for the transaction."""
 
     def __init__(self, tx_id: ID, size: int, room: int) -> None:
         super().__init__(f"mempool is full: {tx_id} size ({size}) > available space ({room})")
@@ -38,7 +38,7 @@ class MempoolFull(RefusedIssue):
 
 
 class ConflictingTx(RefusedIssue):
-    """Another transaction that waits spends the same output."""
+    """A transaction that spends the same output as another pending one."""
 
     def __init__(self, tx_id: ID) -> None:
         super().__init__(f"tx conflicts with other tx: {tx_id}")
@@ -46,7 +46,7 @@ class ConflictingTx(RefusedIssue):
 
 
 class NothingImports(RefusedIssue):
-    """An export: its coins would lie between two chains, and nobody could take them out."""
+    """An export that no chain could import, so that its coins would be lost."""
 
     def __init__(self, tx_id: ID) -> None:
         super().__init__(
@@ -57,11 +57,11 @@ class NothingImports(RefusedIssue):
 
 
 class GenesisMismatch(Exception):
-    """What is there is another chain than the settings ask for."""
+    """A chain that differs from the one in the settings."""
 
 
 class OtherNetwork(GenesisMismatch):
-    """It was begun for another network, or with other parameters."""
+    """A database created for another network, or with other parameters."""
 
     def __init__(self, stored: int, wanted: int) -> None:
         super().__init__(
@@ -73,7 +73,7 @@ class OtherNetwork(GenesisMismatch):
 
 
 class OtherGenesis(GenesisMismatch):
-    """It was begun with another genesis file."""
+    """A database created from another genesis file."""
 
     def __init__(self, stored: ID, wanted: ID) -> None:
         super().__init__(
@@ -85,7 +85,7 @@ class OtherGenesis(GenesisMismatch):
 
 
 class FileOfOtherNetwork(GenesisMismatch):
-    """The genesis file was written for another network."""
+    """A genesis file for another network."""
 
     def __init__(self, in_file: int, wanted: int) -> None:
         super().__init__(
@@ -97,7 +97,7 @@ class FileOfOtherNetwork(GenesisMismatch):
 
 
 class NotLocal(Exception):
-    """The network's clock is everybody's."""
+    """A public network, whose clock cannot be moved."""
 
     def __init__(self, network_id: int) -> None:
         super().__init__(f"only a local network's clock can be moved, not network {network_id}'s")
@@ -105,7 +105,7 @@ class NotLocal(Exception):
 
 
 class MadeElsewhere(Exception):
-    """Another node of the network makes the blocks."""
+    """Another node of the network produces the blocks."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -114,7 +114,7 @@ class MadeElsewhere(Exception):
 
 
 class DecidedByVotes(Exception):
-    """The validators vote on blocks, and none follows another one's clock."""
+    """The validators vote on blocks and do not follow another node's clock."""
 
     def __init__(self) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""The first start: the genesis block and the state that it begins with."""
+"""Initialisation at the first start: the genesis block and its state."""
 
 import os
 from pathlib import Path
@@ -37,20 +37,20 @@ from primitives.networks import LOCAL
 
 
 def load_genesis(chain: PlatformChain, signer: ProofOfPossession, c_chain_genesis: str) -> Network:
-    """Write the genesis block and its state, unless they are there; return which network it is.
+    """Write the genesis block and its state, unless they are stored; return the network.
 
-    A network that is given no genesis, by a file that settings name or by bytes that came from other
-    nodes, begins now, at its first start, with this node as its validator.
+    If there is no genesis, neither a file named in the settings nor bytes received from other nodes, a new
+    network is created at the first start, with this node as its validator.
 
     Args:
-        chain: Whose.
-        signer: This node's BLS key, with the proof that it has it.
-        c_chain_genesis: The C-Chain's genesis file, kept in the transaction that creates that chain.
+        chain: The chain.
+        signer: This node's BLS key with its proof of possession.
+        c_chain_genesis: The C-Chain's genesis file, stored in the transaction that creates that chain.
 
     Raises:
         OtherNetwork: The database holds another network.
-        OtherGenesis: It was begun with another genesis.
-        FileOfOtherNetwork: The genesis is another network's.
+        OtherGenesis: The database was created from another genesis.
+        FileOfOtherNetwork: The genesis is for another network.
         GenesisError: The genesis file cannot be read or used.
     """
     with chain.db.atomic(durable=True):
@@ -67,12 +67,12 @@ def load_genesis(chain: PlatformChain, signer: ProofOfPossession, c_chain_genesi
 
 
 def fetched_genesis(chain: PlatformChain) -> Path:
-    """Return where genesis bytes that came from other nodes are kept."""
+    """Return the path where genesis bytes received from other nodes are stored."""
     return chain.node.genesis_directory / "platform.bin"
 
 
 def _given(chain: PlatformChain) -> Genesis | None:
-    """Return the genesis that the settings name, else the one that other nodes gave."""
+    """Return the genesis that the settings name, else the one received from other nodes."""
     if chain.node.platform_genesis:
         return _built(_read_file(chain))
     path = fetched_genesis(chain)
@@ -84,7 +84,7 @@ def _given(chain: PlatformChain) -> Genesis | None:
 def _own(
     chain: PlatformChain, signer: ProofOfPossession, c_chain_genesis: str, start_time: int
 ) -> GenesisConfig:
-    """Return the network of a node that is given none: the reference's local one, or one's own."""
+    """Return a new network for a node without a genesis: the reference's local one, or one of its own."""
     node = chain.node
     if node.parameters == "avalanchego" and node.network_id == LOCAL:
         return reference_local_network(start_time)
@@ -106,7 +106,7 @@ def _read_file(chain: PlatformChain) -> GenesisConfig:
 
 
 def _read_bytes(chain: PlatformChain, path: Path) -> Genesis:
-    """Read genesis bytes that other nodes gave."""
+    """Read the genesis bytes received from other nodes."""
     try:
         genesis = parse_genesis(_content(path))
     except CodecError as error:
@@ -124,7 +124,7 @@ def _content(path: Path) -> bytes:
 
 
 def _built(config: GenesisConfig) -> Genesis:
-    """Return what a network begins with, by way of its bytes."""
+    """Return the genesis of a network, encoded to bytes and parsed."""
     try:
         return parse_genesis(build_genesis(config))
     except CodecError as error:
@@ -132,7 +132,7 @@ def _built(config: GenesisConfig) -> Genesis:
 
 
 def _check(chain: PlatformChain, stored: Network, given: Genesis | None) -> None:
-    """See that the database holds what the settings ask for."""
+    """Check that the database holds the network of the settings."""
     config = chain.config
     if (stored.network_id, stored.unit) != (config.network_id, config.unit):
         raise OtherNetwork(stored.network_id, config.network_id)
@@ -143,9 +143,9 @@ def _check(chain: PlatformChain, stored: Network, given: Genesis | None) -> None
 def _recover_bytes(
     chain: PlatformChain, network: Network, given: Genesis | None, signer: ProofOfPossession
 ) -> None:
-    """Make the genesis bytes once more, for a chain that began before they were kept.
+    """Rebuild the genesis bytes of a chain that was created before they were stored.
 
-    What comes out is kept if its hash is the chain's. It is not where the node has other keys now.
+    The result is stored if its hash is the chain's. That fails if the node has other keys by now.
     """
     state = DatabaseState(chain.db)
     c_chain = state.tx(network.c_chain_id)
@@ -177,7 +177,7 @@ def _write(chain: PlatformChain, genesis: Genesis) -> Network:
 
 
 def _first_state(chain: PlatformChain, genesis: Genesis, config: PlatformConfig) -> Diff:
-    """Return the state after genesis: its validators are current from the beginning."""
+    """Return the state after genesis, in which the genesis validators are current."""
     diff = Diff(DatabaseState(chain.db))
     diff.set_timestamp(genesis.timestamp)
     for utxo in genesis.utxos:

@@ -1,11 +1,11 @@
 """Users of this node's keystore and their keys (pchain.md 8.3; gaps.md 5).
 
-What a method changes is one transaction. Passwords are judged and keys derived before it begins: that
-takes long, and on SQLite a transaction keeps every other writer waiting. A user who is deleted meanwhile
-is a user with another password. Anybody can make users: NODE_KEYSTORE_USERS says how many there may be.
+Each method changes rows in one transaction. Passwords are checked and keys derived before it begins, because
+that is slow, and on SQLite a transaction blocks every other writer. A user who is deleted meanwhile
+counts as a wrong password. Anyone can create users; NODE_KEYSTORE_USERS limits their number.
 
-Unspecified: names are bytes of UTF-8, at most 1024 of them. An imported user needs no strong password,
-it has one already, and may be given another name. Importing a key twice is no error.
+Unspecified: names are UTF-8 of at most 1024 bytes. An imported user already has a password, so its strength
+is not checked, and it may get another name. Importing a key twice is not an error.
 """
 
 import secrets
@@ -44,14 +44,14 @@ from primitives.secp256k1 import InvalidPrivateKey, verify_private_key
 
 
 def create_user(chain: PlatformChain, name: str, password: str) -> None:
-    """Make a user without keys.
+    """Create a user without keys.
 
     Raises:
-        InvalidUsername: Nobody can have this name.
-        UserExists: Somebody has it.
-        TooManyUsers: The node has as many as may be.
-        RefusedPassword: Nobody may have this password.
-        KeystoreBusy: Too many passwords are looked at just now.
+        InvalidUsername: The name is not allowed.
+        UserExists: The name is taken.
+        TooManyUsers: The node has the maximum number of users.
+        RefusedPassword: The password is not allowed.
+        KeystoreBusy: Too many passwords are being checked.
     """
     _verify_free(chain, name)
     with chain.key_derivation.strangers.slot():
@@ -65,11 +65,11 @@ def delete_user(chain: PlatformChain, name: str, password: str) -> None:
     """Delete a user with all its keys.
 
     Raises:
-        InvalidUsername: Nobody can have this name.
-        UserMissing: Nobody has it.
+        InvalidUsername: The name is not allowed.
+        UserMissing: No user has this name.
         IncorrectPassword: The password is not the user's.
         TooManyAttempts: Too many passwords were wrong recently.
-        KeystoreBusy: Too many are looked at just now.
+        KeystoreBusy: Too many passwords are being checked.
     """
     _verify_name(name)
     try:
@@ -79,7 +79,7 @@ def delete_user(chain: PlatformChain, name: str, password: str) -> None:
             raise UserMissing(name) from None
         raise
     with chain.db.atomic(durable=True):
-        # Held first: who is giving the user a key has done so, or finds no user any more.
+        # Locked first: a concurrent request to add a key has either finished, or finds no user.
         if not store.hold_user(chain.db, user.user_id):
             raise UserMissing(name)
         store.delete_user(chain.db, user.user_id)
@@ -91,9 +91,9 @@ def list_users(chain: PlatformChain) -> list[str]:
 
 
 def export_user(chain: PlatformChain, name: str, password: str) -> bytes:
-    """Return a user as another node can import it, sealed with its password.
+    """Return a user, sealed with its password, in the form that another node can import.
 
-    Raises as `delete_user`, but that nobody has the name is an IncorrectPassword too.
+    Raises as `delete_user`, except that an unknown name is an IncorrectPassword too.
     """
     user = _open(chain, name, password)
     keys = user.unsealed(store.keys(chain.db, user.user_id))
@@ -102,15 +102,15 @@ def export_user(chain: PlatformChain, name: str, password: str) -> bytes:
 
 
 def import_user(chain: PlatformChain, name: str, password: str, exported: bytes) -> None:
-    """Make a user of what `export_user` has returned, on this node or on another.
+    """Create a user from the result of `export_user` on this or another node.
 
     Raises:
-        InvalidUsername: Nobody can have this name.
-        UserExists: Somebody has it.
-        TooManyUsers: The node has as many as may be.
-        UnreadableBackup: The bytes are no exported user, or damaged.
+        InvalidUsername: The name is not allowed.
+        UserExists: The name is taken.
+        TooManyUsers: The node has the maximum number of users.
+        UnreadableBackup: The bytes are not an exported user, or are damaged.
         IncorrectPassword: They were sealed with another password.
-        KeystoreBusy: Too many are looked at just now.
+        KeystoreBusy: Too many passwords are being checked.
     """
     _verify_free(chain, name)
     try:
@@ -126,12 +126,12 @@ def import_user(chain: PlatformChain, name: str, password: str, exported: bytes)
 
 
 def import_key(chain: PlatformChain, name: str, password: str, private_key: bytes) -> ShortID:
-    """Give a user a private key of 32 bytes, and return its address.
+    """Add a private key of 32 bytes to a user, and return its address.
 
     Raises:
-        UserNotRetrieved: Name or password are wrong, or cannot be tried now.
-        InvalidPrivateKey: The bytes are no key.
-        TooManyKeys: The user has as many as may be.
+        UserNotRetrieved: Name or password are wrong, or cannot be checked now.
+        InvalidPrivateKey: The bytes are not a key.
+        TooManyKeys: The user has the maximum number of keys.
     """
     address = address_of(private_key)
     user = _retrieve(chain, name, password)
@@ -151,7 +151,7 @@ def export_key(chain: PlatformChain, name: str, password: str, address: ShortID)
     """Return the private key of one of a user's addresses, 32 bytes.
 
     Raises:
-        UserNotRetrieved: Name or password are wrong, or cannot be tried now.
+        UserNotRetrieved: Name or password are wrong, or cannot be checked now.
         KeyMissing: The user has no such address.
     """
     keys = keys_of(chain, name, password, among={address})
@@ -161,7 +161,7 @@ def export_key(chain: PlatformChain, name: str, password: str, address: ShortID)
 
 
 def create_address(chain: PlatformChain, name: str, password: str) -> ShortID:
-    """Give a user a new key, and return its address. Raises as `import_key`."""
+    """Create a new key for a user, and return its address. Raises as `import_key`."""
     return import_key(chain, name, password, _new_private_key())
 
 
@@ -169,7 +169,7 @@ def list_addresses(chain: PlatformChain, name: str, password: str) -> list[Short
     """Return a user's addresses, the oldest first.
 
     Raises:
-        UserNotRetrieved: Name or password are wrong, or cannot be tried now.
+        UserNotRetrieved: Name or password are wrong, or cannot be checked now.
     """
     return store.addresses(chain.db, _retrieve(chain, name, password).user_id)
 
@@ -180,13 +180,13 @@ def keys_of(
     """Return a user's private keys, the oldest first, for signing.
 
     Args:
-        chain: In whose database they are.
-        name: Whose.
-        password: Theirs.
-        among: Only those of these addresses; all without. Addresses of others are ignored.
+        chain: The chain with the keystore.
+        name: The user's name.
+        password: The user's password.
+        among: Return only the keys of these addresses; default: all. Other users' addresses are ignored.
 
     Raises:
-        UserNotRetrieved: Name or password are wrong, or cannot be tried now.
+        UserNotRetrieved: Name or password are wrong, or cannot be checked now.
     """
     user = _retrieve(chain, name, password)
     return user.unsealed(store.keys(chain.db, user.user_id, among))
@@ -194,14 +194,14 @@ def keys_of(
 
 @dataclass(frozen=True, slots=True)
 class _OpenUser:
-    """A user who has shown the password. The cipher does not show its key."""
+    """A user whose password was verified. The cipher's repr does not show its key."""
 
     user_id: int
     name: str
     cipher: Cipher
 
     def sealed(self, keys: Iterable[bytes]) -> list[SealedKey]:
-        """Return private keys as they are stored."""
+        """Return private keys in their stored form."""
         named = [(address_of(key), key) for key in keys]
         return [
             SealedKey(address, self.cipher.seal(key, self._context(address)))
@@ -209,16 +209,16 @@ class _OpenUser:
         ]
 
     def unsealed(self, keys: Iterable[SealedKey]) -> list[bytes]:
-        """Return the private keys that were stored."""
+        """Return private keys from their stored form."""
         return [self.cipher.open(key.sealed, self._context(key.address)) for key in keys]
 
     def _context(self, address: ShortID) -> bytes:
-        """Return what a seal is bound to: it does not open for another name or address."""
+        """Return the context that a seal is bound to: it does not open for another name or address."""
         return b"keystore key\0" + self.name.encode() + b"\0" + address
 
 
 def _retrieve(chain: PlatformChain, name: str, password: str) -> _OpenUser:
-    """Open a user, in the words of the P-Chain's methods."""
+    """Open a user, with the error messages of the P-Chain's methods."""
     try:
         return _open(chain, name, password)
     except KeystoreError as reason:
@@ -226,7 +226,7 @@ def _retrieve(chain: PlatformChain, name: str, password: str) -> _OpenUser:
 
 
 def _open(chain: PlatformChain, name: str, password: str) -> _OpenUser:
-    """Open a user. That there is none costs as much to find out as that the password is wrong."""
+    """Open a user. An unknown name takes as long to reject as a wrong password."""
     _verify_name(name)
     stored = store.user(chain.db, name)
     locked = stored.lock if stored else sealing.decoy(sealing.COST)
@@ -253,7 +253,7 @@ def _verify_room(chain: PlatformChain) -> None:
 
 
 def _add_user(chain: PlatformChain, name: str, locked: PasswordLock) -> int:
-    """Write a user and return its key; others may have been made since the name was free."""
+    """Write a user and return its key; checks again, because other users may have been created meanwhile."""
     chain.db.acquire(Lock.KEYSTORE)
     _verify_room(chain)
     user_id = store.add_user(chain.db, name, locked, clock.now())
@@ -280,6 +280,6 @@ def _new_private_key() -> bytes:
         key = secrets.token_bytes(SIZE)
         try:
             verify_private_key(key)
-        except InvalidPrivateKey:  # once in 2^128
+        except InvalidPrivateKey:  # probability 2^-128
             continue
         return key

@@ -1,11 +1,11 @@
-"""How often a user's password may be tried; how much is derived from passwords at once is `key_derivation`.
+"""Limits on password attempts per user; `key_derivation` limits concurrent key derivations.
 
-A user's wrong passwords are counted in Django's cache, which all processes share in production. Beyond a
-few free ones each locks the user for twice as long as the one before, whatever is tried meanwhile; the
-right password makes the count zero. Whoever guesses can lock a user out for five minutes at a time; that
-is the price. Nothing is counted of all users together: whoever guesses would lock out everybody. Nor are
-names that nobody has: no password is right for them. Time is wall time, not the node's clock, which
-callers may move.
+A user's wrong passwords are counted in Django's cache, which all processes share in production. After a few
+free attempts, each wrong password locks the user for twice as long as the one before, whatever is tried
+meanwhile; the correct password resets the count. An attacker can therefore lock a user out for five minutes at
+a time; that is accepted. There is no count over all users, because an attacker could lock out all of them.
+Unknown names are not counted either, because no password is right for them. Time is wall time, not the node's
+clock, because callers may move that.
 """
 
 from collections.abc import Iterator
@@ -24,16 +24,16 @@ OF_USER: Final = Limit(free=5, longest=300, remembered=3600)
 
 @contextmanager
 def attempt(chain: PlatformChain, user_id: int) -> Iterator[None]:
-    """Let one password of a user be tried; a WrongPassword that comes out of it is counted.
+    """Allow one password attempt for a user; a WrongPassword raised in the context is counted.
 
     Raises:
-        KeystoreBusy: Too many are tried at once.
-        TooManyAttempts: Too many were wrong recently.
+        KeystoreBusy: Too many attempts are in progress.
+        TooManyAttempts: Too many attempts failed recently.
     """
     key = _key_of(chain, user_id)
-    _verify_unlocked(key)  # who is locked takes no place
+    _verify_unlocked(key)  # a locked user takes no slot
     with chain.key_derivation.users.slot():
-        _verify_unlocked(key)  # those in front may have been wrong
+        _verify_unlocked(key)  # attempts that were ahead in the queue may have failed
         try:
             yield
         except WrongPassword:

@@ -1,4 +1,4 @@
-"""Taking transactions in: verified on the preferred state, kept until a block has them."""
+"""Admission to the mempool: transactions are verified on the preferred state and stored until a block has them."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -30,19 +30,19 @@ from platform_app.txs.subnets import ExportTx
 from primitives.ids import ID
 
 MOST_BYTES = 64 * 1024 * 1024
-"""Of all transactions that wait (pchain.md 5.6)."""
+"""Maximum total bytes of the pending transactions (pchain.md 5.6)."""
 LARGEST_TX = 64 * 1024
-"""Bytes of one transaction (pchain.md 5.6)."""
+"""Maximum bytes of one transaction (pchain.md 5.6)."""
 
 Outcome = ID | Exception
-"""An `InvalidTx`, a `RefusedIssue`, or what nobody expected."""
+"""The ID, or an `InvalidTx`, a `RefusedIssue` or an unexpected exception."""
 
 
 def issue_tx(chain: PlatformChain, tx: Tx, *, now: int) -> ID:
-    """Take one transaction in and return its ID.
+    """Admit one transaction and return its ID.
 
     Raises:
-        RefusedIssue: The mempool does not take it; it may be offered again.
+        RefusedIssue: The mempool rejects it for now; it may be submitted again.
         InvalidTx: It cannot be accepted.
     """
     (outcome,) = issue(chain, [tx], now=now)
@@ -54,27 +54,27 @@ def issue_tx(chain: PlatformChain, tx: Tx, *, now: int) -> ID:
 def issue(
     chain: PlatformChain, txs: Sequence[Tx], *, now: int, gossiped: bool = False
 ) -> list[Outcome]:
-    """Take transactions in, all in one commit, and return an ID or a reason for each.
+    """Admit transactions, all in one commit, and return an ID or an error for each.
 
-    What is acknowledged is stored. A transaction that waits already, or that was accepted, is
-    acknowledged again. One that fails verification is remembered as dropped, with the reason.
+    An acknowledged transaction is stored. A transaction that is already pending or accepted is
+    acknowledged again. A transaction that fails verification is recorded as dropped, with the reason.
 
-    All is looked at before the lock is taken, and what cannot get in stays outside: garbage keeps nobody
-    waiting. Inside, where no block can come between two questions, only the mempool is looked at again,
-    and the rules are asked anew if a block has come meanwhile.
+    All transactions are checked before the lock is taken, and those that cannot be admitted are rejected
+    without it, so invalid transactions do not block others. Under the lock no block can come between two
+    queries. There only the mempool is checked again, and the rules only if a block has come meanwhile.
 
-    Unspecified: one that was dropped is looked at anew when it comes again: it may have come before
-    the coins that it spends. The reference repeats the reason for as long as it remembers it. And a
-    conflict with what waits is told before anything is verified: that costs less.
+    Unspecified: a dropped transaction is verified again when it is submitted again, because it may have
+    arrived before the coins that it spends. The reference repeats the reason for as long as it remembers it.
+    And a conflict with pending transactions is reported before any verification, because that is cheaper.
 
-    Unspecified: as long as no chain of this node imports, users cannot export here: their coins would be
-    lost. That is this door's and no rule of blocks, about which the nodes of a network must agree: chains
-    that exist have exports in their blocks, and among the reference's nodes they can be imported. So what
-    peers send may export.
+    Unspecified: as long as no chain of this node imports, users cannot export here, because their coins would
+    be lost. This is a rule of this API and not of blocks, about which the nodes of a network must agree:
+    existing chains have exports in their blocks, and nodes of the reference can import them. So
+    transactions from peers may export.
 
     Args:
-        chain: Which they are for.
-        txs: In the order in which they came.
+        chain: The chain that they are for.
+        txs: In order of arrival.
         now: Unix seconds.
         gossiped: Whether they come from peers, not from this node's users.
     """
@@ -90,14 +90,14 @@ def issue(
 
 
 def withdraw(chain: PlatformChain, tx_id: ID, reason: str, *, now: int) -> bool:
-    """Take a transaction out of this node's mempool and remember why; say whether it waited there.
+    """Drop a transaction from this node's mempool and record the reason; return whether it was pending.
 
-    For the operator: a peer that has it may have it accepted, or send it again.
+    For the operator. A peer that has the transaction may still get it accepted, or send it again.
 
     Args:
-        chain: Whose mempool.
-        tx_id: Which transaction.
-        reason: What `platform.getTxStatus` says of it from then on.
+        chain: The chain with the mempool.
+        tx_id: The transaction.
+        reason: The reason that `platform.getTxStatus` reports from then on.
         now: Unix seconds.
     """
     with chain.db.atomic(durable=True):
@@ -114,7 +114,7 @@ def _issue(
     ground = _Ground.read(chain, txs, now)
     first = _Admission(txs, ground, gossiped=gossiped)
     first.look()
-    # Answers that a block came between may be of two states: then nobody is refused for them.
+    # If a block came between, the queries may have seen two states: then they reject no transaction.
     settled = blocks.read(chain.db) == ground.place
     hopeful = list(first.admitted.values()) if settled else txs
     dropped = first.dropped if settled else []
@@ -130,7 +130,7 @@ def _admit(
     dropped: Sequence[tuple[ID, str]],
     now: int,
 ) -> dict[ID, Outcome]:
-    """Write what gets in and what does not; nobody else admits meanwhile, and no block comes."""
+    """Write admitted and dropped transactions under the lock, which excludes other admissions and blocks."""
     with chain.db.atomic(durable=True):
         chain.db.acquire(Lock.PCHAIN_MEMPOOL)
         if blocks.read(chain.db) == first.ground.place:
@@ -153,18 +153,18 @@ def _admit(
 
 @dataclass(frozen=True, slots=True)
 class _Ground:
-    """What the rules are asked on."""
+    """The state on which the rules are executed."""
 
     chain: PlatformChain
     place: tuple[Network, Tip]
-    """As `store.blocks.read` has it: while it has that, what the rules have said holds."""
+    """The result of `store.blocks.read`; while it is unchanged, the results of the rules are valid."""
     state: Diff
-    """At the next block's time."""
+    """The state at the next block's time."""
     env: Env
 
     @classmethod
     def read(cls, chain: PlatformChain, txs: Sequence[Tx], now: int) -> Self:
-        """Read what transactions will touch, a few statements for all."""
+        """Read the objects that transactions use, with a few statements for all."""
         state = DatabaseState(chain.db)
         state.prefetch(txs)
         at = at_next_block(state, now, chain.config)
@@ -172,7 +172,7 @@ class _Ground:
 
 
 class _Admission:
-    """One commit's worth of transactions, looked at one after the other."""
+    """The transactions of one commit, checked one after the other."""
 
     def __init__(
         self,
@@ -182,7 +182,7 @@ class _Admission:
         gossiped: bool,
         verified: Collection[ID] = (),
     ) -> None:
-        """Read what the mempool says; the rules are not asked about those that are `verified`."""
+        """Read the mempool; the rules are not executed for transactions in `verified`."""
         self.ground = ground
         self.gossiped = gossiped
         self.outcomes: dict[ID, Outcome] = {}
@@ -193,22 +193,22 @@ class _Admission:
         self._spenders = mempool.spenders(
             ground.chain.db, [spent.utxo_id for tx in txs for spent in rows.inputs_of(tx)]
         )
-        # Outside the lock one may have come between the two questions: it conflicts with itself.
+        # Without the lock a transaction may arrive between the two queries; it would conflict with itself.
         self._waiting = mempool.known(ground.chain.db, [tx.tx_id for tx in txs]) | {
             *self._spenders.values()
         }
         self._room = MOST_BYTES - mempool.size(ground.chain.db)
 
     def look(self) -> None:
-        """Decide on each transaction. One that nobody expected is its own sender's trouble only."""
+        """Decide on each transaction. An unexpected exception affects only the sender of that transaction."""
         for tx in self._txs:
             try:
                 self.outcomes[tx.tx_id] = self._look_at(tx)
-            except Exception as error:  # the door logs it and answers -32603, to this sender alone
+            except Exception as error:  # the API logs it and returns -32603 to this sender alone
                 self.outcomes[tx.tx_id] = error
 
     def _look_at(self, tx: Tx) -> Outcome:
-        """Return the transaction's ID, or why it is not taken."""
+        """Return the transaction's ID, or the reason why it is not admitted."""
         if tx.tx_id in self._waiting or self.ground.state.tx(tx.tx_id) is not None:
             return tx.tx_id
         refused = self._refuse(tx)
@@ -224,7 +224,7 @@ class _Admission:
         return tx.tx_id
 
     def _refuse(self, tx: Tx) -> RefusedIssue | None:
-        """Return what speaks against it, whatever the rules say; none of this is remembered."""
+        """Return why the mempool rejects it, independent of the rules; such reasons are not recorded."""
         if isinstance(tx.unsigned, ExportTx) and not self.gossiped:
             return NothingImports(tx.tx_id)
         size = len(tx.raw)

@@ -1,6 +1,6 @@
-"""Moving the node's clock forward: whatever happens to stakers on the way happens in its own block.
+"""Moving the node's clock forward, with a separate block for every staker change on the way.
 
-The clock is both chains' (design: staking time travel). Only a local network's may be moved.
+Both chains share the clock (design: staking time travel). Only a local network's clock may be moved.
 """
 
 import time
@@ -16,27 +16,27 @@ from platform_app.store.state import DatabaseState
 from primitives.networks import MAINNET, TESTNET
 
 PAUSE = 0.0005
-"""Seconds between blocks. Who waits for SQLite's lock looks for it now and then only, and a loop that
-takes it again at once would let nobody else write."""
+"""Seconds between blocks. Writers that wait for SQLite's lock poll for it, so a loop that reacquires it
+without a pause would starve them."""
 
 Progress = Callable[[int], object]
-"""Told of chain time, in Unix seconds, after each block."""
+"""Called with chain time, in Unix seconds, after each block."""
 
 
 def time_travel(chain: PlatformChain, seconds: int, progress: Progress = lambda _time: None) -> int:
-    """Move the clock, build every block that became due, and return how many steps that were.
+    """Move the clock, build every block that became due, and return the number of steps.
 
-    The clock is moved first and for good: if the process ends on the way, the node's own builder makes
-    the blocks that are missing. Each stands at the time of its change, not at the end of the journey.
-    A proposal and its option are one step. Whatever waits in the mempool goes into blocks, too, but
-    is not waited for: others may issue without end.
+    The clock is moved first and permanently: if the process ends before it is done, the node's own builder
+    builds the missing blocks. Each block has the time of its staker change, not the final time.
+    A proposal and its option are one step. Pending transactions go into blocks, too, but the function does
+    not wait for an empty mempool, because other clients may issue transactions indefinitely.
 
-    Unspecified: mainnet and testnet are refused; every other network is taken for somebody's own.
+    Unspecified: mainnet and testnet are rejected; every other network is assumed to be private.
 
     Raises:
         NotLocal: The network is one of the public ones.
-        DecidedByVotes: The validators vote, whose clocks have to agree.
-        MadeElsewhere: Another node makes the blocks, or this one bootstraps.
+        DecidedByVotes: The validators vote, and their clocks have to agree.
+        MadeElsewhere: Another node produces the blocks, or this one is bootstrapping.
         ClockMovesForward: `seconds` is negative.
         ClockTooLate: The node's clock never shows a time after the year 9998.
     """
@@ -63,9 +63,9 @@ def time_travel(chain: PlatformChain, seconds: int, progress: Progress = lambda 
 
 
 def _is_last(chain: PlatformChain, block: Block, arrival: int) -> bool:
-    """Say whether all that is left after a block at the arrival is what others issue meanwhile.
+    """Return whether only transactions issued meanwhile remain after a block at the arrival time.
 
-    After a reward it is not: this node's own validator comes back at once.
+    Not after a reward, because this node's own validator is renewed immediately.
     """
     change = next_staker_change(DatabaseState(chain.db))
     return isinstance(block, StandardBlock) and (change is None or change > arrival)

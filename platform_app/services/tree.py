@@ -1,4 +1,4 @@
-"""A chain's processing blocks, on the accepted state as its rows have it."""
+"""A chain's processing blocks, on the accepted state of the rows."""
 
 from collections.abc import Sequence
 
@@ -13,24 +13,24 @@ from primitives.ids import ID
 
 
 class Tree:
-    """Processing blocks and the state below them. One thread at a time.
+    """Processing blocks and the accepted state below them. Not thread-safe.
 
-    Rows are read without a lock, so another process may accept a block between two questions. What is
-    verified meanwhile is worth nothing: acceptance finds that out, and the VM looks before anything is refused.
+    Rows are read without a lock, so another process may accept a block between two reads. Blocks verified
+    meanwhile are not valid; acceptance detects that, and the VM checks the rows before it rejects a block.
 
     Args:
-        chain: Which chain. It is asked nothing until somebody asks here.
+        chain: The chain. Nothing is read from it before the first access.
     """
 
     def __init__(self, chain: PlatformChain) -> None:
         self._chain = chain
         self._found: tuple[DatabaseState, ProcessingBlocks] | None = None
         self.origins: dict[ID, Origin] = {}
-        """Of the blocks that are processing, or accepted and not written yet."""
+        """The origins of blocks that are processing, or accepted and not written yet."""
 
     @property
     def state(self) -> DatabaseState:
-        """The accepted state. What it has read it remembers, until the rows are looked at."""
+        """The accepted state. It caches its reads until the rows are checked."""
         return self._known()[0]
 
     @property
@@ -40,15 +40,15 @@ class Tree:
 
     @property
     def stored(self) -> ID:
-        """The last block that has its rows."""
+        """The last block whose rows are written."""
         return self.state.tip.block_id
 
     def env(self, now: int) -> Env:
-        """Return what blocks are executed in now, in Unix seconds."""
+        """Return the environment for executing blocks now, in Unix seconds."""
         return self._chain.env(self.state.network, now)
 
     def look(self) -> bool:
-        """Look at the rows; say whether they have moved since: then what was processing is forgotten.
+        """Check the rows; return whether the tip has changed, in which case processing blocks are dropped.
 
         Raises:
             NoGenesis: The database holds no chain.
@@ -63,14 +63,14 @@ class Tree:
         return moved
 
     def move(self, steps: Sequence[Step], place: tuple[Network, Tip]) -> None:
-        """Stand on what was accepted and written; `place` is what the rows say of it."""
+        """Continue from blocks that were accepted and written; `place` is the new network and tip."""
         self._stand_on(place)
         for step in steps:
             for block in step.blocks:
                 del self.origins[block.block_id]
 
     def forget(self) -> None:
-        """Forget what is processing: after a restart it would be gone too."""
+        """Drop the processing blocks. They would be lost in a restart too."""
         self._found = None
         self.origins.clear()
 
@@ -81,7 +81,7 @@ class Tree:
         return self._found
 
     def _stand_on(self, place: tuple[Network, Tip]) -> None:
-        """Read the accepted state anew from now on."""
+        """Read the accepted state afresh from now on."""
         state = DatabaseState(self._chain.db, place)
         if self._found is None:
             self._found = state, ProcessingBlocks(state.tip, state)

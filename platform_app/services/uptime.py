@@ -1,6 +1,6 @@
-"""Turning who is connected into how long validators were online (pchain.md 7.5).
+"""Conversion of connections into uptimes of validators (pchain.md 7.5).
 
-Times are the node's, in Unix seconds: when the clock leaps, who was connected was so on the way.
+Times are the node's, in Unix seconds. If the clock is moved, connected nodes count as connected in between.
 """
 
 from collections.abc import Collection
@@ -14,20 +14,20 @@ from platform_app.txs.staking import RewardValidatorTx
 from primitives.ids import NodeID
 
 CHECKPOINT = 60
-"""Seconds after which all uptimes are written, whether or not somebody came or went: that much of the
-time that a node was offline is forgotten, at most, when this one is killed."""
+"""Seconds after which all uptimes are written, even if no connection changed. If this process is killed, at
+most that much offline time of a node is lost."""
 
 
 def tracking(chain: PlatformChain) -> bool:
-    """Say whether uptimes are tracked: everybody counts as online until the first peer ever comes."""
+    """Return whether uptimes are tracked; all validators count as online until the first peer ever connects."""
     return uptime.tracking(chain.db) is not None
 
 
 def begin(chain: PlatformChain, now: int) -> None:
-    """Note that nobody has looked until now: for the start of whatever sees the connections.
+    """Record that connections were not tracked until now: for the start of the process that sees them.
 
-    What passed since uptimes were written last counts as online, for everybody, as in the reference.
-    Before the first peer ever there is nothing to note.
+    The time since uptimes were last written counts as online, for all validators, as in the reference.
+    Before the first peer ever, nothing is recorded.
     """
     with chain.db.atomic():
         if not tracking(chain):
@@ -39,9 +39,9 @@ def begin(chain: PlatformChain, now: int) -> None:
 
 
 def observe(chain: PlatformChain, connected: Collection[NodeID], now: int) -> None:
-    """Note who is connected now; this node always is. Repeating it costs two questions.
+    """Record the nodes connected now; this node is always included. A repetition costs two queries.
 
-    The first peer ever begins the tracking. Who came or went since the last look did so now.
+    The first peer ever starts the tracking. Changes since the last call count as of now.
     """
     present = {chain.node_id, *connected}
     if _is_news(chain, present, now):
@@ -49,15 +49,15 @@ def observe(chain: PlatformChain, connected: Collection[NodeID], now: int) -> No
 
 
 def deserves_reward(chain: PlatformChain, proposal: Block, state: ChainState) -> bool:
-    """Say whether the staker that a proposal names was online enough, as its node's validator (7.4).
+    """Return whether the staker in a proposal was online enough, as its node's validator (7.4).
 
-    Unspecified: as in the reference a staker is rewarded where that is not known, and so is one that the
-    state does not have: the proposal is about to be refused.
+    Unspecified: as in the reference, a staker is rewarded if its uptime is unknown. A staker that is not in
+    the state is rewarded too: the proposal is about to be rejected.
 
     Args:
-        chain: Whose.
+        chain: The chain.
         proposal: A proposal block.
-        state: What it is verified on.
+        state: The state that it is verified on.
     """
     proposed = None if proposal.proposal is None else proposal.proposal.unsigned
     if not isinstance(proposed, RewardValidatorTx):

@@ -1,7 +1,7 @@
-"""The P-Chain behind the VM port: the owner of its processing blocks.
+"""The P-Chain as a `ChainVM`: the owner of its processing blocks.
 
-Blocks are verified on undecided parents in memory (`tree`, `blocks.processing`); rows, memory and
-notifications move at acceptance alone (`acceptance`). One thread at a time.
+Blocks are verified on undecided parents in memory (`tree`, `blocks.processing`). Rows, caches and
+notifications change on acceptance only (`acceptance`). Not thread-safe.
 """
 
 import logging
@@ -31,10 +31,10 @@ _log: Final = logging.getLogger(__name__)
 
 
 def parse_block(raw: bytes) -> Block:
-    """Read a block that came from elsewhere.
+    """Parse a block from another node.
 
     Raises:
-        UnreadableBlock: The bytes are none, more than one, or more than a block may have.
+        UnreadableBlock: The bytes are not a block, have trailing data, or are too long.
     """
     try:
         return block_codec.parse_block(raw)
@@ -43,20 +43,20 @@ def parse_block(raw: bytes) -> Block:
 
 
 class PlatformVM:
-    """A P-Chain for consensus; see `chainvm.port.ChainVM`, which this is. Blocking: for threads.
+    """A P-Chain for consensus; implements `chainvm.port.ChainVM`. Its methods block: call them in threads.
 
     Args:
-        chain: Which chain.
+        chain: The chain.
     """
 
     def __init__(self, chain: PlatformChain) -> None:
         self._chain = chain
         self._tree = Tree(chain)
         self._last: Block | None = None
-        """The last accepted block, once it was asked for: consensus does so before each block."""
+        """The last accepted block, cached because consensus reads it before each block."""
 
     def last_accepted(self) -> ID:
-        """Return the last accepted block's ID; what another process has accepted counts.
+        """Return the last accepted block's ID, including blocks accepted by another process.
 
         Raises:
             NoGenesis: The database holds no chain.
@@ -65,7 +65,7 @@ class PlatformVM:
         return self._tree.blocks.last_accepted
 
     def get_block(self, block_id: ID) -> Block | None:
-        """Return a processing or an accepted block; None for one that is neither."""
+        """Return a processing or an accepted block; None for any other ID."""
         found = self._tree.blocks.get(block_id)
         if found is not None:
             return found
@@ -81,7 +81,7 @@ class PlatformVM:
         return block
 
     def get_block_id_at_height(self, height: int) -> ID | None:
-        """Return the accepted block at a height; None above the last accepted one."""
+        """Return the accepted block at a height; None above the last accepted block."""
         blocks = self._tree.blocks
         unwritten = blocks.get(blocks.last_accepted)
         if unwritten is not None and unwritten.height == height:
@@ -90,21 +90,21 @@ class PlatformVM:
         return None if stored is None else stored.block_id
 
     def parse(self, raw: bytes) -> Block:
-        """Read a block; see `parse_block`."""
+        """Parse a block; see `parse_block`."""
         return parse_block(raw)
 
     def build(self, *, now: int, allow_empty: bool = False) -> Block | None:
-        """Build a block on the preferred one and make it processing.
+        """Build a block on the preferred block and make it processing.
 
-        None when there is nothing to put into it. On a proposal nothing is built: its options follow.
+        None if there is nothing to include, or if the preferred block is a proposal, which its options follow.
 
-        What the rules refuse for good on the accepted state leaves the mempool with the block, or at once
-        where there is none; on an undecided parent it may yet be valid elsewhere. What makes the rules
-        fail instead of refusing leaves it at once, else it would hold up the chain for ever.
+        Transactions that are permanently invalid on the accepted state leave the mempool with the block, or
+        immediately if there is no block; on an undecided parent they may still be valid elsewhere.
+        Transactions that crash the rules leave it immediately, because they would block the chain forever.
 
         Args:
-            now: The node's time in Unix seconds. The block's is earlier where a staker changes before.
-            allow_empty: Nothing: by the chain's rules no block is without a change.
+            now: The node's time in Unix seconds. The block's time is earlier if a staker changes before.
+            allow_empty: No effect: the chain's rules allow no block without a change.
         """
         del allow_empty
         build = partial(self._build, now)
@@ -118,28 +118,28 @@ class PlatformVM:
             return build()
 
     def verify(self, block: Block, *, now: int) -> None:
-        """Verify a block on its parent; from then on it is processing.
+        """Verify a block on its parent; if valid, it becomes processing.
 
         Raises:
-            InvalidBlock: By a subclass: it breaks a rule. `UnknownParent`: its parent is neither
+            InvalidBlock: It breaks a rule; the subclass says which. `UnknownParent`: its parent is neither
                 processing nor the last accepted block.
         """
         self._again_if_moved(partial(self._verify, block, now))
 
     def verify_all(self, line: Sequence[Block], *, now: int) -> None:
-        """Verify blocks that follow each other, as `verify` does: all of them become processing, or none.
+        """Verify consecutive blocks as `verify` does: either all of them become processing, or none.
 
-        What they spend is read together.
+        The outputs that they spend are read together.
 
         Raises:
-            InvalidBlock: By a subclass: one of them breaks a rule, or follows another block.
+            InvalidBlock: A block breaks a rule or does not follow the block before; the subclass says which.
         """
         self._again_if_moved(partial(self._verify_all, line, now))
 
     def options(self, block: Block) -> tuple[Block, Block] | None:
-        """Return commit and abort of a proposal, the preferred one first; None of any other block.
+        """Return the commit and abort blocks of a proposal, the preferred one first; None for any other block.
 
-        Unspecified: where it is not known (any more) on what it was verified, commit comes first.
+        Unspecified: if the state it was verified on is not known (any longer), commit comes first.
         """
         blocks = self._tree.blocks
         found = blocks.options(block)
@@ -153,18 +153,18 @@ class PlatformVM:
         """Build on this block from now on.
 
         Raises:
-            NotProcessing: It is neither processing nor the last accepted one.
+            NotProcessing: It is neither processing nor the last accepted block.
         """
         self._tree.blocks.prefer(block_id)
 
     def accept(self, block_ids: Sequence[ID], *, written: Written) -> None:
-        """Accept processing blocks that follow the last accepted one and each other, in one transaction.
+        """Accept consecutive processing blocks that follow the last accepted one, in one transaction.
 
-        A proposal is written with its option, so alone it waits for that in memory. What others' rejected
-        blocks had goes to the mempool. Where anything fails all that is processing is forgotten.
+        A proposal is written with its option, so it stays in memory until then. The transactions of other
+        nodes' rejected blocks go to the mempool. If anything fails, all processing blocks are dropped.
 
         Raises:
-            NotProcessing: One is not, or does not follow the one before it.
+            NotProcessing: A block is not processing, or does not follow the one before it.
             HeadMoved: Another process has accepted a block meanwhile.
         """
         tree = self._tree
@@ -183,15 +183,15 @@ class PlatformVM:
         self._give_back(decision.rejected)
 
     def reject(self, block_id: ID) -> None:
-        """Forget a processing block and all that follow it; what others' had goes to the mempool.
+        """Reject a processing block and its descendants; transactions of other nodes' blocks go to the mempool.
 
         Raises:
-            NotProcessing: It is not.
+            NotProcessing: The block is not processing.
         """
         self._give_back(self._tree.blocks.reject(block_id))
 
     def _again_if_moved(self, work: Callable[[], T]) -> T:
-        """Do something; once more where it fails, if the rows have moved meanwhile."""
+        """Call a function; if it fails and the rows have changed meanwhile, call it once more."""
         try:
             return work()
         except DatabaseError:
@@ -221,10 +221,10 @@ class PlatformVM:
         return built.block
 
     def _build_own(self, now: int) -> Built | None:
-        """Build a block of a transaction of the node's own; None where there is none, or it is refused.
+        """Build a block of a transaction of the node's own; None if there is none, or it is rejected.
 
-        It stands at chain time, however late it is built: a stay that is renewed begins at the moment at
-        which the last one ended. What else waits is not measured by that earlier clock.
+        It has chain time, however late it is built: a renewed staking period starts at the moment when the
+        last one ended. Other pending transactions are not verified at that earlier time.
         """
         tree, moment = self._tree, self._tree.state.timestamp()
         tx = None if self._chain.own is None else self._chain.own.propose(now=moment)
@@ -241,7 +241,7 @@ class PlatformVM:
             self._chain.own.undo()
 
     def _expel(self, now: int) -> bool:
-        """Drop what makes the rules fail instead of refusing; say whether there was anything."""
+        """Drop transactions that crash the rules; return whether there were any."""
         tree = self._tree
         state = tree.blocks.state_after(tree.blocks.preference)
         assert state is not None, "nothing is built on a proposal"
@@ -265,9 +265,9 @@ class PlatformVM:
             tree.origins.setdefault(block.block_id, Origin(now))
 
     def _give_back(self, rejected: Iterable[Block]) -> None:
-        """Offer the transactions of rejected blocks to the mempool; those of own blocks wait there still.
+        """Submit the transactions of rejected blocks to the mempool; those of own blocks are still in it.
 
-        What was decided stands, whether or not that succeeds: clients issue again what is committed nowhere.
+        The decision remains even if that fails: clients reissue transactions that were not committed.
         """
         txs: list[Tx] = []
         now = 0
@@ -287,5 +287,5 @@ class PlatformVM:
 
 
 def _reasons(built: Built) -> tuple[tuple[ID, str], ...]:
-    """Return what a builder was refused, with the reasons."""
+    """Return the transactions that a builder rejected, with the reasons."""
     return tuple((tx.tx_id, str(reason)) for tx, reason in built.dropped)

@@ -1,17 +1,17 @@
-"""Transactions with the keystore's keys: chosen, built, signed and issued (pchain.md 8.3).
+"""Transactions with the keystore's keys: coins are selected, then the transaction is built, signed and issued.
 
-Reading the keys and building change nothing; what is issued is one transaction of `mempool`'s. Who is
-overtaken by others is in `wallet_retry`.
+See pchain.md 8.3. Reading the keys and building change nothing; issuing is one transaction of `mempool`.
+`wallet_retry` handles coins that other requests spend meanwhile.
 
-Unspecified: addresses that `from` names and the user does not hold are ignored; change goes to the
-oldest of the keys that pay, unless it is told where to. The same asked for twice is two transactions,
-at once too; with no other coins to pay for it the second conflicts with the first. Raised by all:
+Unspecified: addresses in `from` that the user does not hold are ignored. Change goes to the oldest of the
+paying keys, unless another address is given. The same request made twice, even concurrently, gives two
+transactions; if there are no other coins to pay for it, the second conflicts with the first. Raised by all:
 
-    UserNotRetrieved    name or password are wrong, or cannot be tried now
-    NoKeys              the user has none, or none of those that are to pay
+    UserNotRetrieved    name or password are wrong, or cannot be checked now
+    NoKeys              the user has no keys, or none of those that should pay
     TxNotCreated        coins, subnet or syntax do not allow it
-    RefusedIssue        the mempool does not take it now
-    InvalidTx           the rules refuse it
+    RefusedIssue        the mempool rejects it for now
+    InvalidTx           the rules reject it
 """
 
 from collections.abc import Collection, Iterable
@@ -37,17 +37,17 @@ from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
 
 @dataclass(frozen=True, slots=True)
 class Payer:
-    """Whose keys pay and sign. The password does not show."""
+    """The user whose keys pay and sign. The password is not in its repr."""
 
     username: str
     password: str = field(repr=False)
     addresses: Collection[ShortID] = ()
-    """Only the keys of these (`from`); all of the user's without."""
+    """Use only the keys of these addresses (`from`); default: all of the user's."""
     change_address: ShortID | None = None
 
 
 class Issued(NamedTuple):
-    """What became of a request."""
+    """The result of a request."""
 
     tx_id: ID
     change_address: ShortID
@@ -68,18 +68,18 @@ def add_validator(
     """Add a validator to the Primary Network.
 
     Args:
-        chain: Which it is for.
-        payer: Who stakes.
+        chain: The chain that it is for.
+        payer: The user that stakes.
         stake: In the smallest unit.
-        start: Unix seconds; 0 for at once.
+        start: Unix seconds; 0 to start immediately.
         end: Unix seconds.
-        reward_address: Who is rewarded.
-        delegation_fee_rate: Percent of what delegators earn.
+        reward_address: The address that receives the reward.
+        delegation_fee_rate: Percent of the delegators' rewards.
         now: Unix seconds.
-        node_id: This node without.
+        node_id: Default: this node.
 
     Raises:
-        RefusedTerms: StartTooSoon, StartTooFar or RateOutOfRange, before the password is looked at.
+        RefusedTerms: StartTooSoon, StartTooFar or RateOutOfRange, before the password is checked.
     """
     terms.verify_start(start, now=now, config=chain.config)
     shares = terms.shares_of(delegation_fee_rate)
@@ -105,10 +105,10 @@ def add_delegator(
     now: int,
     node_id: NodeID | None = None,
 ) -> Issued:
-    """Add stake to a validator of the Primary Network. Arguments as `add_validator`.
+    """Delegate stake to a validator of the Primary Network. Arguments as for `add_validator`.
 
     Raises:
-        RefusedTerms: StartTooSoon or StartTooFar, before the password is looked at.
+        RefusedTerms: StartTooSoon or StartTooFar, before the password is checked.
     """
     terms.verify_start(start, now=now, config=chain.config)
     validator = Validator(node_id or chain.node_id, start, end, stake)
@@ -133,11 +133,11 @@ def add_subnet_validator(
     now: int,
     node_id: NodeID | None = None,
 ) -> Issued:
-    """Add a validator of the Primary Network to a subnet. Times as `add_validator`.
+    """Add a validator of the Primary Network to a subnet. Times as for `add_validator`.
 
     Raises:
         RefusedTerms: StartTooSoon, StartTooFar or SubnetValidatorOfPrimaryNetwork, before the password
-            is looked at.
+            is checked.
     """
     terms.verify_start(start, now=now, config=chain.config)
     if subnet_id == PRIMARY_NETWORK_ID:
@@ -156,7 +156,7 @@ def add_subnet_validator(
 def create_subnet(
     chain: PlatformChain, payer: Payer, *, control_keys: Iterable[ShortID], threshold: int, now: int
 ) -> Issued:
-    """Create a subnet; the transaction's ID is its ID."""
+    """Create a subnet; the transaction's ID is the subnet's ID."""
     return _issue(
         chain,
         payer,
@@ -178,10 +178,10 @@ def create_blockchain(
     genesis_data: bytes,
     now: int,
 ) -> Issued:
-    """Create a blockchain that a subnet validates; the transaction's ID is its ID.
+    """Create a blockchain that a subnet validates; the transaction's ID is the blockchain's ID.
 
     Raises:
-        RefusedTerms: ChainOfPrimaryNetwork, before the password is looked at.
+        RefusedTerms: ChainOfPrimaryNetwork, before the password is checked.
     """
     if subnet_id == PRIMARY_NETWORK_ID:
         raise ChainOfPrimaryNetwork
@@ -204,12 +204,12 @@ def create_blockchain(
 def export_avax(
     chain: PlatformChain, payer: Payer, *, amount: int, to: ShortID, destination_chain: ID, now: int
 ) -> Issued:
-    """Put an amount of the staking asset where another chain of the Primary Network can import it.
+    """Export an amount of the staking asset so that another chain of the Primary Network can import it.
 
-    No chain of this node imports yet, so `mempool.issue` takes none.
+    No chain of this node imports yet, so `mempool.issue` rejects every export.
 
     Raises:
-        RefusedTerms: ZeroAmount, before the password is looked at.
+        RefusedTerms: ZeroAmount, before the password is checked.
         NothingImports: Until transfers between chains exist.
     """
     if amount == 0:
@@ -227,7 +227,7 @@ def export_avax(
 def import_avax(
     chain: PlatformChain, payer: Payer, *, source_chain: ID, to: ShortID, now: int
 ) -> Issued:
-    """Take what another chain has exported to the payer's keys; `to` gets it, less the fee."""
+    """Import everything that another chain has exported to the payer's keys; `to` receives it, less the fee."""
     return _issue(
         chain,
         payer,
@@ -247,7 +247,7 @@ def _issue(chain: PlatformChain, payer: Payer, now: int, build: Build) -> Issued
 
 
 def _wallet(chain: PlatformChain, payer: Payer, now: int) -> Wallet:
-    """Return the wallet of a payer, with all that its keys may spend."""
+    """Return the wallet of a payer, with all coins that its keys may spend."""
     keys = keystore.keys_of(chain, payer.username, payer.password, among=set(payer.addresses))
     if not keys:
         raise NoKeys

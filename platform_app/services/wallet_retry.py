@@ -1,8 +1,8 @@
-"""Transactions of a wallet, built anew where others have taken its coins meanwhile.
+"""Issuing of wallet transactions, rebuilt if other requests have spent their coins meanwhile.
 
-Coins are chosen outside any lock: reading them takes long. Requests that come at once choose the same
-ones, and one of them gets in. Two that ask for the same even build the same transaction, which the mempool
-would acknowledge to both: so while one is issued, its ID is claimed in Django's cache, which all
+Coins are selected without a lock, because reading them is slow. Concurrent requests select the same coins, and
+only one of them succeeds. Two identical requests even build the same transaction, which the mempool would
+acknowledge twice. Therefore, while a transaction is issued, its ID is claimed in Django's cache, which all
 processes share in production.
 """
 
@@ -30,25 +30,25 @@ from primitives.ids import ID
 
 ATTEMPTS: Final = 5
 _CLAIMED: Final = 60
-"""Seconds after which the claim of a process that was killed is void."""
+"""Seconds after which the claim of a killed process expires."""
 
 Build = Callable[[Wallet], Tx]
 
 
 class _Duplicate(ConflictingTx):
-    """Somebody else's is the very same transaction: a conflict for whoever asked for another."""
+    """Another request built an identical transaction: a conflict, because each request needs its own."""
 
 
 def build_and_issue(chain: PlatformChain, wallet: Wallet, build: Build, *, now: int) -> ID:
-    """Issue what a wallet builds, a transaction that nobody has issued before; return its ID.
+    """Issue a transaction that a wallet builds and that no other request has issued; return its ID.
 
-    Where others take the coins first, it is built of other coins, five times at most.
+    If other requests spend the coins first, it is rebuilt with other coins, up to five attempts in all.
 
     Raises:
         TxNotCreated: Coins, subnet or syntax do not allow it.
-        ConflictingTx: There are no other coins, or others were faster each time.
-        RefusedIssue: The mempool does not take it now.
-        InvalidTx: The rules refuse it.
+        ConflictingTx: There are no other coins, or other requests were faster each time.
+        RefusedIssue: The mempool rejects it for now.
+        InvalidTx: The rules reject it.
     """
     tx = _built(wallet, build)
     for _ in range(ATTEMPTS - 1):
@@ -64,7 +64,7 @@ def build_and_issue(chain: PlatformChain, wallet: Wallet, build: Build, *, now: 
 
 
 def _built(wallet: Wallet, build: Build, conflict: ConflictingTx | None = None) -> Tx:
-    """Build, or say why not: without a conflict's coins it is the conflict."""
+    """Build the transaction. If that fails after a conflict, raise the conflict, else TxNotCreated."""
     try:
         return build(wallet)
     except (NotBuilt, InvalidTx, CodecError) as reason:
@@ -72,10 +72,10 @@ def _built(wallet: Wallet, build: Build, conflict: ConflictingTx | None = None) 
 
 
 def _issue(chain: PlatformChain, tx: Tx, now: int) -> ID:
-    """Issue a transaction that is nobody else's.
+    """Issue a transaction that no other request has issued.
 
     Raises:
-        ConflictingTx: Somebody else's spends the same.
+        ConflictingTx: Another request's transaction spends the same coins.
     """
     with _claim(chain, tx.tx_id):
         if accepted.status(chain, tx.tx_id).status not in (
@@ -88,7 +88,7 @@ def _issue(chain: PlatformChain, tx: Tx, now: int) -> ID:
 
 @contextmanager
 def _claim(chain: PlatformChain, tx_id: ID) -> Iterator[None]:
-    """Be the only one who issues a transaction."""
+    """Claim the exclusive right to issue a transaction."""
     key = chain.cache_key(f"wallet-{tx_id}")
     if not cache.add(key, True, _CLAIMED):
         raise _Duplicate(tx_id)
@@ -99,7 +99,7 @@ def _claim(chain: PlatformChain, tx_id: ID) -> Iterator[None]:
 
 
 def _taken(chain: PlatformChain, tx: Tx, conflict: ConflictingTx) -> set[ID]:
-    """Return which of a transaction's coins somebody else spends."""
+    """Return those of a transaction's coins that another transaction spends."""
     spent = [one.utxo_id for one in rows.inputs_of(tx)]
     return (
         set(spent) if isinstance(conflict, _Duplicate) else set(waiting.spenders(chain.db, spent))
@@ -107,7 +107,7 @@ def _taken(chain: PlatformChain, tx: Tx, conflict: ConflictingTx) -> set[ID]:
 
 
 def _read_anew(chain: PlatformChain, wallet: Wallet, taken: set[ID]) -> Wallet:
-    """Return the wallet as the chain has it now, without coins that others take."""
+    """Return the wallet with the chain's current coins, without those that other transactions spend."""
     return replace(
         wallet,
         utxos=coins.coins_of(chain, wallet.keychain.addresses),

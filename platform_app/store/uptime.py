@@ -1,7 +1,7 @@
 """Connected nodes, and the uptimes of validators of the Primary Network (pchain.md 7.5).
 
 A validator's row has the seconds up to `last_updated`; later time counts while its node is connected.
-So a validator whose node is already connected at its start counts as online from its start. Time skipped
+A validator whose node is already connected at its start therefore counts as online from its start. Time skipped
 by moving the clock counts like the time before it. Time after the end of the staking period does not count.
 """
 

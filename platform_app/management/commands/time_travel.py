@@ -1,4 +1,4 @@
-"""`time_travel`: move the node's clock forward on a local network, with all that happens on the way."""
+"""`time_travel`: move the node's clock forward on a local network, building all blocks that become due."""
 
 import argparse
 import re
@@ -25,7 +25,7 @@ _LONGEST = 100 * _SECONDS["y"]
 
 
 def duration(text: str) -> int:
-    """Read a duration such as `30d` in seconds; a plain number has that unit already."""
+    """Parse a duration such as `30d` to seconds; a plain number is in seconds."""
     found = _DURATION.fullmatch(text)
     if found is None:
         raise argparse.ArgumentTypeError(
@@ -38,7 +38,7 @@ def duration(text: str) -> int:
 
 
 class Command(BaseCommand):
-    """Moves the clock of both chains, and builds the P-Chain's blocks up to there."""
+    """Moves the clock of both chains, and builds the P-Chain's blocks up to the new time."""
 
     help = "Move the node's clock forward on a local network, e.g. 30d; stakers begin and end meanwhile."
 
@@ -65,7 +65,7 @@ class Command(BaseCommand):
                 )
         except (NotLocal, MadeElsewhere, DecidedByVotes, clock.ClockTooLate) as error:
             raise CommandError(str(error)) from error
-        # From now on whoever asks the node is told of it, too.
+        # After this time every process of the node returns the new state.
         time.sleep(OLDEST)
         now = datetime.fromtimestamp(clock.now(), UTC)
         took = time.monotonic() - started
