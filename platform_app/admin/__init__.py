@@ -1,7 +1,7 @@
-"""Read-only windows on the P-Chain's rows, one module for each subject; `dashboard` sums them up.
+"""Read-only admin pages of the P-Chain's rows, one module for each subject, with a summary in `dashboard`.
 
-How values look is in `formats` (text) and `display` (HTML), where pages are in `links`; `decoded` and
-`flows` show what is inside of transactions. Nothing secret of the keystore is read here.
+`formats` (text) and `display` (HTML) format values, `links` has the URLs of pages; `decoded` and `flows` show
+the content of transactions. No secrets of the keystore are read here.
 """
 
 from platform_app.admin.blocks import BlockAdmin

@@ -1,4 +1,4 @@
-"""Blocks of the P-Chain in the admin, decoded, with what is in them."""
+"""Blocks of the P-Chain in the admin, decoded, with their transactions."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ from platform_app.models import Block, BlockKind, Tx
 from primitives.codec_errors import CodecError
 
 MOST_TXS = 50
-"""So many transactions stand on a block's page; a link leads to all."""
+"""The number of transactions listed on a block's page; a link leads to all of them."""
 
 _KINDS = {
     BlockKind.BANFF_PROPOSAL: "wait",
@@ -66,13 +66,13 @@ class BlockAdmin(IdentifierAdmin):
 
     @admin.display(description="ID")
     def short_id(self, block: Block) -> SafeString:
-        """Return the ID for the list."""
+        """Return the shortened ID for the list."""
         return display.short_link(block.block_id, links.block_page(block.height))
 
     @admin.display(description="Height")
     @asked_once
     def place(self, block: Block) -> SafeString:
-        """Return the height between links to the neighbours."""
+        """Return the height between links to the adjacent blocks."""
         newer = Block.objects.filter(pk=block.height + 1).exists()
         return display.between_neighbours(block.height, links.block_page, has_next=newer)
 
@@ -90,28 +90,28 @@ class BlockAdmin(IdentifierAdmin):
 
     @admin.display(description="Type")
     def type(self, block: Block) -> SafeString:
-        """Return what kind of block it is."""
+        """Return the type of the block."""
         return display.badge(block.get_kind_display(), _KINDS.get(BlockKind(block.kind), "plain"))
 
     @admin.display(description="Time")
     def moment(self, block: Block) -> SafeString:
-        """Return the chain's time after it."""
+        """Return chain time after the block."""
         return display.moment(block.time)
 
     @admin.display(description="Transactions")
     def txs(self, block: Block) -> SafeString:
-        """Return how many transactions there are, as the way to them."""
+        """Return the number of transactions, linked to their list."""
         return display.counted_link(block.tx_count, links.search_page("tx", block.height))
 
     @admin.display(description="Size")
     def size(self, block: Any) -> str:
-        """Return how long it is."""
+        """Return the size in bytes."""
         return f"{block.length:,} bytes"
 
     @admin.display(description="Transactions")
     @asked_once
     def listed(self, block: Block) -> SafeString:
-        """Return the first transactions, and a link when there are more."""
+        """Return the first transactions, and a link if there are more."""
         in_block = Tx.objects.filter(pk__gte=row_id(block.height), pk__lt=row_id(block.height + 1))
         found = in_block.defer("raw").order_by("pk")[: MOST_TXS + 1]
         cells = [
@@ -134,7 +134,7 @@ class BlockAdmin(IdentifierAdmin):
     @admin.display(description="JSON")
     @asked_once
     def json(self, block: Block) -> SafeString:
-        """Return it as the API shows it."""
+        """Return the block as JSON, as in the API."""
         found = _read(block.raw)
         if found is None:
             return display.faint("These bytes are no block that this node knows.")
@@ -145,7 +145,7 @@ class BlockAdmin(IdentifierAdmin):
     @admin.display(description="Bytes")
     @asked_once
     def raw_bytes(self, block: Block) -> SafeString:
-        """Return it as it travelled."""
+        """Return the serialised block."""
         return display.box(block.raw)
 
 

@@ -1,4 +1,4 @@
-"""What the admin's first page says of the P-Chain, in few cheap questions."""
+"""The P-Chain's section of the admin's first page, from a few cheap queries."""
 
 from django.db.models import Count, Sum
 from django.utils.safestring import SafeString
@@ -21,7 +21,7 @@ TXS = 8
 
 
 def overview() -> Overview | None:
-    """Return the state of the chain, or None when it has no genesis yet."""
+    """Return the state of the chain, or None before its genesis."""
     try:
         tip = platform_chain().tip()
     except NoGenesis:
@@ -64,7 +64,7 @@ def _staking_cards(current: CurrentSet, now: int) -> tuple[Card, ...]:
     delegators = sum(one.delegator_count for one in current.validators)
     delegated = sum(one.delegator_weight for one in current.validators)
     supply = accepted.supply(platform_chain(), PRIMARY_NETWORK_ID)
-    # The set is in the order in which stakes end.
+    # The set is ordered by the end of the staking periods.
     ends = current.validators[0].end if current.validators else None
     return (
         Card(
@@ -99,7 +99,7 @@ def _mempool_card() -> Card:
 def _node_card(current: CurrentSet) -> Card:
     try:
         node_id = platform_chain().node_id
-    except OSError:  # before the first start has made its certificate
+    except OSError:  # before the first start has created its certificate
         return Card("This node", display.NOTHING)
     validates = node_id in current.by_node
     return Card(

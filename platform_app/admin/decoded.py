@@ -1,4 +1,4 @@
-"""Transactions and blocks as JSON on a page: the form that the API shows, with links to what it names."""
+"""Transactions and blocks as JSON on a page, in the format of the API, with links to the objects they name."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from json import dumps
@@ -11,15 +11,15 @@ from platform_app.admin import links
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 
 MOST_LINES = 2_000
-"""So many lines of JSON are shown; a full block would have ten times as many."""
+"""The maximum number of JSON lines shown; a full block would have ten times as many."""
 MOST_CHARACTERS = 400
-"""So much of a text is shown: the genesis of a blockchain may have a megabyte."""
+"""The maximum length of a string shown: the genesis of a blockchain may be a megabyte long."""
 
 _INDENT = "  "
 
 
 def show_json(value: Any, known_txs: Collection[ID]) -> SafeString:
-    """Return JSON in a box that scrolls; transactions are linked where they are among the known."""
+    """Return JSON in a scrolling box; the IDs of known transactions are links."""
     walk = _Walk({str(tx_id) for tx_id in known_txs})
     lines: list[SafeString] = []
     for one in walk.lines(value, key="", depth=0, prefix="", suffix=""):
@@ -34,7 +34,7 @@ def show_json(value: Any, known_txs: Collection[ID]) -> SafeString:
 
 
 class _Walk:
-    """Writes JSON line by line, a part only when somebody reads on."""
+    """Writes JSON lazily, line by line."""
 
     def __init__(self, known_txs: Collection[str]) -> None:
         def known(text: str) -> str | None:
@@ -55,7 +55,7 @@ class _Walk:
     def lines(
         self, value: Any, *, key: str, depth: int, prefix: object, suffix: str
     ) -> Iterator[SafeString]:
-        """Yield the lines of a value; the prefix has its key, the suffix a comma."""
+        """Yield the lines of a value; the prefix contains its key, the suffix a comma."""
         indent = _INDENT * depth
         if not value or not isinstance(value, dict | list):
             yield format_html("{}{}{}{}", indent, prefix, self._leaf(value, key), suffix)
@@ -64,7 +64,7 @@ class _Walk:
         yield format_html("{}{}{}", indent, prefix, opening)
         last = len(value) - 1
         for place, part in enumerate(value):
-            # A list's parts go by the name of the list: `addresses` are addresses.
+            # Elements of a list have the key of the list: `addresses` are addresses.
             name, inner = (part, value[part]) if isinstance(value, dict) else (key, part)
             yield from self.lines(
                 inner,

@@ -1,4 +1,4 @@
-"""How the admin shows values of the P-Chain as HTML; what both chains have is in `adminkit.display`."""
+"""HTML formatting of P-Chain values in the admin; `adminkit.display` has what both chains share."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -43,48 +43,48 @@ from primitives.addresses import format_address
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
 
 CHAIN = "P"
-"""The alias that addresses are written with."""
+"""The chain alias in addresses."""
 
 
 def format_coins(amount: int) -> str:
-    """Return an amount of the staking asset in coins, exact: 1,500.25 coins."""
+    """Return an exact amount of the staking asset in coins, such as 1,500.25 coins."""
     return with_unit(format_units(amount, platform_chain().config.unit), "coins")
 
 
 def round_coins(amount: int) -> str:
-    """Return an amount as a list shows it: at most six decimals, cut off."""
+    """Return an amount for lists, truncated to at most six decimals."""
     return with_unit(cut_decimals(format_units(amount, platform_chain().config.unit)), "coins")
 
 
 def plain_coins(amount: int) -> str:
-    """Return an amount in coins as a program reads it, exact: 1500.25."""
+    """Return an exact amount in coins in machine-readable form, such as 1500.25."""
     return format_units(amount, platform_chain().config.unit).replace(",", "")
 
 
 def format_share(millionths: int) -> str:
-    """Return millionths as percent, exact: 2.5 %."""
+    """Return millionths as an exact percentage, such as 2.5 %."""
     return f"{format_units(millionths, MILLION // 100)} %"
 
 
 def format_fraction(fraction: float) -> str:
-    """Return a part of one as percent with two decimals, cut off: 99.99 % is not all."""
+    """Return a fraction as a percentage truncated to two decimals, so that 99.99 % never shows as 100 %."""
     hundredths = int(fraction * 10_000)
     return f"{hundredths // 100}.{hundredths % 100:02} %"
 
 
 def format_owner(address: ShortID) -> str:
-    """Return an address as this network writes it."""
+    """Return an address with this network's prefix."""
     return format_address(CHAIN, platform_chain().config.hrp, address)
 
 
-@lru_cache(maxsize=1024)  # nearly all rows of an export have the same one
+@lru_cache(maxsize=1024)  # nearly all rows of an export have the same subnet
 def format_subnet(subnet_id: ID) -> str:
     """Return a subnet's ID as text."""
     return str(subnet_id)
 
 
 def format_vm(vm_id: ID) -> str:
-    """Return a VM's name where its ID is one, else the ID."""
+    """Return a VM's name if its ID encodes one, else the ID."""
     name = bytes(vm_id).rstrip(b"\0")
     if name and name.isascii() and name.decode("ascii").isprintable():
         return name.decode("ascii")
@@ -100,12 +100,12 @@ __all__ = [
 ]  # fmt: skip
 
 NODE = 13
-"""So many characters of a node's ID are shown where it is shortened: `NodeID-` and six."""
+"""The number of characters shown of a shortened node ID: `NodeID-` and six more."""
 ADDRESS = 14
 _SMALL_FEE = 1000
-"""A fee below this part of a coin is written in the smallest units."""
+"""A fee below this part of a coin is shown in the smallest units."""
 MOST_OWNERS = 4
-"""So many owners are named in a line, if it is not told otherwise."""
+"""The default number of owners named on one line."""
 
 _OUTCOMES = {
     Outcome.REWARDED: "good",
@@ -117,48 +117,48 @@ _PHASES = {Phase.PENDING: "wait", Phase.CURRENT: "good", Phase.PAST: "plain"}
 
 
 def block_link(height: int | None) -> SafeString:
-    """Return a block's height that leads to its page."""
+    """Return a block's height, linked to its page."""
     return NOTHING if height is None else link(f"{height:,}", links.block_page(height))
 
 
 def short_node(node_id: NodeID) -> SafeString:
-    """Return a node's ID, shortened, for a list's first column."""
+    """Return a shortened node ID, for a list's first column."""
     return short(node_id, keep=NODE)
 
 
 def node_link(node_id: NodeID) -> SafeString:
-    """Return a node's ID, shortened, that leads to its validator."""
+    """Return a shortened node ID, linked to its validator."""
     return short_link(node_id, links.node_page(node_id), keep=NODE)
 
 
 def short_address(address: ShortID) -> SafeString:
-    """Return an address, shortened, that leads to what it owns."""
+    """Return a shortened address, linked to its outputs."""
     text = format_owner(address)
     return short_link(text, links.address_page(text), keep=ADDRESS)
 
 
 def full_address(address: ShortID) -> SafeString:
-    """Return an address that leads to what it owns."""
+    """Return a full address, linked to its outputs."""
     text = format_owner(address)
     return full_link(text, links.address_page(text))
 
 
 def subnet(subnet_id: ID) -> SafeString:
-    """Return a subnet, shortened; the Primary Network by its name."""
+    """Return a shortened subnet ID; the Primary Network by its name."""
     if subnet_id == PRIMARY_NETWORK_ID:
         return link("Primary Network", links.subnet_page(subnet_id))
     return short_link(subnet_id, links.subnet_page(subnet_id))
 
 
 def full_subnet(subnet_id: ID) -> SafeString:
-    """Return a subnet with its whole ID."""
+    """Return a subnet with its full ID."""
     if subnet_id == PRIMARY_NETWORK_ID:
         return subnet(subnet_id)
     return full_link(subnet_id, links.subnet_page(subnet_id))
 
 
 def vm(vm_id: ID) -> SafeString:
-    """Return a VM's name with its ID as title; the ID, shortened, where it is no name."""
+    """Return a VM's name with its ID as title; if it has no name, the shortened ID."""
     name = format_vm(vm_id)
     if name == str(vm_id):
         return short(vm_id)
@@ -166,17 +166,17 @@ def vm(vm_id: ID) -> SafeString:
 
 
 def amount(units: int | None) -> SafeString:
-    """Return an amount of the staking asset as lists show it, with the smallest units as title."""
+    """Return an amount of the staking asset for lists, with the smallest units as title."""
     return NOTHING if units is None else _amount(units, round_coins(units))
 
 
 def full_amount(units: int | None) -> SafeString:
-    """Return an amount of the staking asset in full."""
+    """Return the full amount of the staking asset."""
     return NOTHING if units is None else _amount(units, format_coins(units))
 
 
 def burned(units: int | None) -> SafeString:
-    """Return what a transaction paid for good; of a small fee the smallest units: six decimals would cut it."""
+    """Return the amount a transaction burned; a small fee in smallest units, which six decimals would truncate."""
     unit = platform_chain().config.unit
     if not units or units * _SMALL_FEE >= unit:
         return amount(units or None)
@@ -184,14 +184,14 @@ def burned(units: int | None) -> SafeString:
 
 
 def weight(units: int, subnet_id: ID) -> SafeString | str:
-    """Return what is staked: coins on the Primary Network, elsewhere a bare number."""
+    """Return a stake: in coins on the Primary Network, a plain number on other subnets."""
     if subnet_id == PRIMARY_NETWORK_ID:
         return amount(units)
     return format_html("{} {}", f"{units:,}", faint("weight"))
 
 
 def asset_amount(units: int, asset_id: ID, staking_asset: ID) -> SafeString:
-    """Return an amount of any asset; of other ones than the staking asset the smallest units."""
+    """Return an amount of any asset; for assets other than the staking asset in the smallest units."""
     if asset_id == staking_asset:
         return full_amount(units)
     return line(f"{units:,}", badge("other asset", "note"), short(asset_id))
@@ -202,7 +202,7 @@ def _amount(units: int, text: str) -> SafeString:
 
 
 def period(start: int, end: int, now: int, *, left: int | None = None) -> SafeString:
-    """Return a staking period as a bar that is full so far as it has passed, or had when left."""
+    """Return a staking period as a progress bar of the elapsed part, or of the part elapsed when the staker left."""
     seen = now if left is None else left
     share = percent(min(max(seen - start, 0), end - start), end - start)
     return format_html(
@@ -223,14 +223,14 @@ def _where(start: int, end: int, now: int, left: int | None) -> str:
 
 
 def share_bar(text: str, share: int, *, enough: bool) -> SafeString:
-    """Return a share with a bar that says whether it is enough."""
+    """Return a share with a bar that shows whether it is enough."""
     return format_html(
         '<span class="nd-gas">{}{}</span>', text, bar(share, "good" if enough else "bad")
     )
 
 
 def phase(of_phase: int, outcome: int | None) -> SafeString:
-    """Return where a staker is in its life, of a past one how it left."""
+    """Return the phase of a staker, and for a past staker the outcome."""
     if outcome is not None:
         kind = Outcome(outcome)
         return badge(kind.label, _OUTCOMES[kind])
@@ -238,12 +238,12 @@ def phase(of_phase: int, outcome: int | None) -> SafeString:
 
 
 def tx_status(tx: Tx) -> SafeString:
-    """Return what became of an accepted transaction."""
+    """Return the status of an accepted transaction."""
     return badge(tx.get_status_display(), "good" if tx.status == Tx.COMMITTED else "bad")
 
 
 def signers(threshold: int, addresses: Sequence[ShortID], *, most: int = MOST_OWNERS) -> SafeString:
-    """Return how many of which addresses must sign, in a line that names some of them."""
+    """Return the threshold and the addresses that can sign, on one line that names some of them."""
     named = [short_address(address) for address in addresses[:most]]
     more = len(addresses) - len(named)
     if len(addresses) == 1 and threshold == 1:
@@ -254,7 +254,7 @@ def signers(threshold: int, addresses: Sequence[ShortID], *, most: int = MOST_OW
 
 
 def full_signers(owners: OutputOwners | None) -> SafeString:
-    """Return who must sign, and from when on, one address under the other."""
+    """Return the addresses that must sign, and the locktime, one address per line."""
     if owners is None or not owners.addresses:
         return NOTHING
     count = len(owners.addresses)
@@ -263,20 +263,20 @@ def full_signers(owners: OutputOwners | None) -> SafeString:
 
 
 def owners_of_output(data: bytes, *, most: int = MOST_OWNERS) -> SafeString:
-    """Return who owns an output that stands in a column."""
+    """Return the owners of an output stored in a column."""
     owners = inner_output(rows.output_of(data)).owners
     return signers(owners.threshold, owners.addresses, most=most)
 
 
 def locks_of(output: Output) -> SafeString:
-    """Return until when an output is locked."""
+    """Return the time until which an output is locked."""
     stakeable = output.locktime if isinstance(output, LockOut) else 0
     found = _locks(inner_output(output).owners.locktime, stakeable)
     return stack(*found) if found else NOTHING
 
 
 def short_locks(locktime: int, stakeable: int) -> SafeString:
-    """Return the days until which an output is locked, for a list."""
+    """Return the dates until which an output is locked, for a list."""
     found = [
         format_html('<span title="{}">{}</span>', format_time(seconds), badge(text, "wait"))
         for text, seconds in (
@@ -297,5 +297,5 @@ def _locks(locktime: int, stakeable: int) -> list[SafeString]:
 
 
 def key(data: bytes | None) -> SafeString:
-    """Return a BLS key or proof in full."""
+    """Return a full BLS key or proof."""
     return NOTHING if data is None else full(data)

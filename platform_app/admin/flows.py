@@ -1,4 +1,4 @@
-"""What a transaction spends and makes, as tables, and what became of its outputs."""
+"""Tables of a transaction's inputs and outputs, with the status of its outputs."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -13,11 +13,11 @@ from platform_app.txs.components import TransferableOutput, inner_input, inner_o
 from primitives.ids import ID, utxo_id
 
 MOST = 50
-"""So many inputs and outputs are listed; the JSON has more."""
+"""The number of inputs and outputs listed; the JSON has all of them."""
 
 
 class Made(NamedTuple):
-    """An output of a transaction: its index, what it is for, and its ID as a UTXO."""
+    """An output of a transaction: its index, its purpose, and its ID as a UTXO."""
 
     place: int
     purpose: str
@@ -26,7 +26,7 @@ class Made(NamedTuple):
 
 
 def outputs_of(tx: SignedTx) -> Iterator[Made]:
-    """Walk what a transaction makes, in the order of the indices that UTXOs have."""
+    """Yield the outputs of a transaction, in the order of their UTXO indices."""
     unsigned: Any = tx.unsigned
     made = [("", one) for one in getattr(unsigned, "outputs", ())]
     made += [("stake", one) for one in rows.stake_of(tx)]
@@ -36,7 +36,7 @@ def outputs_of(tx: SignedTx) -> Iterator[Made]:
 
 
 def known_txs(txs: Iterable[SignedTx]) -> set[ID]:
-    """Return those transactions among all that these spend or reward which were accepted here."""
+    """Return the transactions accepted here among those that these spend from or reward."""
     named = {one.tx_id for tx in txs for one in rows.inputs_of(tx)}
     named |= {tx.unsigned.tx_id for tx in txs if hasattr(tx.unsigned, "tx_id")}
     if not named:
@@ -46,13 +46,13 @@ def known_txs(txs: Iterable[SignedTx]) -> set[ID]:
 
 
 def unspent(utxo_ids: Iterable[ID]) -> set[ID]:
-    """Return those of these outputs of the P-Chain that nobody has spent."""
+    """Return the unspent ones of these outputs of the P-Chain."""
     keys = list(utxo_ids)
     return _keys(UTXO, keys) if keys else set()
 
 
 def show_inputs(tx: SignedTx, known: set[ID], staking_asset: ID) -> SafeString:
-    """Return what a transaction spends, each with the transaction that made it."""
+    """Return the inputs of a transaction, each with the transaction that created it."""
     imported = len(getattr(tx.unsigned, "imported_inputs", ()))
     spent = rows.inputs_of(tx)
     if not spent:
@@ -77,14 +77,14 @@ def show_inputs(tx: SignedTx, known: set[ID], staking_asset: ID) -> SafeString:
 
 
 def show_outputs(tx: SignedTx, staking_asset: ID) -> SafeString:
-    """Return what a transaction makes, each with its owners and what became of it."""
+    """Return the outputs of a transaction, each with its owners and its status."""
     made = list(outputs_of(tx))
     fates = _fates(tx.tx_id, made[:MOST]) if made else {}
     return _outputs(made, fates, staking_asset)
 
 
 def show_future_outputs(tx: SignedTx, staking_asset: ID) -> SafeString:
-    """Return what a transaction is going to make."""
+    """Return the outputs that a pending transaction would create."""
     made = list(outputs_of(tx))
     purposes = {one.utxo_id: display.badge(one.purpose or "transfer") for one in made}
     return _outputs(made, purposes, staking_asset)
@@ -109,7 +109,7 @@ def _outputs(made: Sequence[Made], notes: Mapping[ID, SafeString], staking_asset
 
 
 def _fates(tx_id: ID, made: Sequence[Made]) -> dict[ID, SafeString]:
-    """Return what became of outputs: unspent, on their way to another chain, staked, or spent."""
+    """Return the status of outputs: unspent, exported to another chain, staked, or spent."""
     keys = [one.utxo_id for one in made]
     kept = unspent(keys)
     exports = [one.utxo_id for one in made if one.purpose == "export"]

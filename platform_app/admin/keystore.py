@@ -1,4 +1,4 @@
-"""Users of the keystore in the admin: names and addresses. What is secret is not even read."""
+"""Users of the keystore in the admin: names and addresses. Secrets are not even read."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from platform_app.models import KeystoreKey, KeystoreUser
 from primitives.ids import ShortID
 
 MOST_ADDRESSES = 100
-"""So many addresses stand on a user's page."""
+"""The number of addresses on a user's page."""
 
 
 @admin.register(KeystoreUser)
@@ -58,18 +58,18 @@ class KeystoreUserAdmin(IdentifierAdmin):
 
     @admin.display(description="Created")
     def created(self, user: KeystoreUser) -> SafeString:
-        """Return when the user was made."""
+        """Return when the user was created."""
         return display.moment(user.created_at)
 
     @admin.display(description="Keys")
     def keys(self, user: Any) -> str:
-        """Return how many keys there are."""
+        """Return the number of keys."""
         return f"{user.key_count:,}"
 
     @admin.display(description="Addresses")
     @asked_once
     def addresses(self, user: KeystoreUser) -> SafeString:
-        """Return the addresses of the keys, in the order in which they came."""
+        """Return the addresses of the keys, in the order in which they were added."""
         keys = KeystoreKey.objects.filter(user=user.pk).order_by("id")
         found = list(keys.values_list("address", flat=True)[: MOST_ADDRESSES + 1])
         if not found:

@@ -1,4 +1,4 @@
-"""Where the admin's pages of the P-Chain are, and which of them a person means by what is typed."""
+"""URLs of the P-Chain's admin pages, and the page for a search text."""
 
 from typing import Final
 
@@ -15,42 +15,42 @@ page, list_page, search_page = _PAGES.page, _PAGES.list_page, _PAGES.search_page
 
 
 def block_page(key: object) -> str:
-    """Return the address of a block's page by its height or ID."""
+    """Return the URL of a block's page by its height or ID."""
     return page("block", key)
 
 
 def tx_page(tx_id: object) -> str:
-    """Return the address of an accepted transaction's page."""
+    """Return the URL of an accepted transaction's page."""
     return page("tx", tx_id)
 
 
 def staker_page(tx_id: object, *, is_delegator: bool) -> str:
-    """Return the address of the page of what a transaction staked."""
+    """Return the URL of the page of the staker that a transaction added."""
     return page("delegator" if is_delegator else "validator", tx_id)
 
 
 def subnet_page(subnet_id: object) -> str:
-    """Return the address of a subnet's page; of the Primary Network the list of its validators."""
+    """Return the URL of a subnet's page; for the Primary Network, of the list of its validators."""
     if str(subnet_id) == str(PRIMARY_NETWORK_ID):
         return search_page("validator", subnet_id, show="current")
     return page("subnet", subnet_id)
 
 
 def address_page(address: object) -> str:
-    """Return the address of the list of what an address can spend."""
+    """Return the URL of the list of an address's unspent outputs."""
     return search_page("utxo", address)
 
 
 def node_page(node_id: object) -> str:
-    """Return the address of the list of all times that a node validated."""
+    """Return the URL of the list of a node's staking periods."""
     return search_page("validator", node_id)
 
 
 def find_page(text: str) -> str | None:
-    """Return the page that an identifier, an address or a height means, or None when there is none.
+    """Return the page for an identifier, an address or a height, or None if no page matches.
 
-    A few questions by unique keys. An alias of the chain leads to its blocks. The ID of a subnet or blockchain leads there: its page names the
-    transaction that has the same ID. Twenty bytes in hex are the C-Chain's.
+    A few queries by unique keys. An alias of the chain leads to its blocks. The ID of a subnet or blockchain leads to
+    that object's page, which links the transaction with the same ID. Twenty bytes in hex are a C-Chain address.
     """
     if text in platform_chain().aliases:
         return list_page("block")
@@ -86,7 +86,7 @@ def _find_id(wanted: ID) -> str | None:
 
 
 def _find_node(node_id: NodeID) -> str | None:
-    """Return the page of a node's latest stay, or the list of them where it had several."""
+    """Return the page of a node's staking period, or the list of its periods if it had several."""
     stays = Staker.objects.filter(is_delegator__in=[False], node_id=node_id).order_by("-position")
     found = list(stays.values_list("pk", flat=True)[:2])
     if len(found) == 1:

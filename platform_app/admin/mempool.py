@@ -1,4 +1,4 @@
-"""The mempool of the P-Chain in the admin: what waits for a block, and what was refused recently."""
+"""The mempool of the P-Chain in the admin: pending and recently dropped transactions."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ from primitives.ids import ID
 
 
 def _drop(row: MempoolTx) -> str:
-    """Take a waiting transaction out of the mempool."""
+    """Drop a pending transaction from the mempool."""
     reason = "dropped by the node's operator"
     if not mempool.withdraw(platform_chain(), ID(row.tx_id), reason, now=clock.now()):
         raise Refused("the transaction waits no more: a block has it, or it was dropped meanwhile.")
@@ -31,7 +31,7 @@ def _drop(row: MempoolTx) -> str:
 
 @admin.register(MempoolTx)
 class MempoolTxAdmin(OpenedTxAdmin):
-    """Waiting transactions, the latest arrival first."""
+    """Pending transactions, the latest arrival first."""
 
     absent_because = "It waits no more: a block has it, or it was dropped; or it never came."
     list_display = ("short_id", "type", "received", "bytes")
@@ -77,18 +77,18 @@ class MempoolTxAdmin(OpenedTxAdmin):
 
     @admin.display(description="Received")
     def received(self, waiting: MempoolTx) -> SafeString:
-        """Return when it came."""
+        """Return the time of arrival."""
         return display.moment(waiting.received_at)
 
     @admin.display(description="Size")
     def bytes(self, waiting: MempoolTx) -> str:
-        """Return how long it is."""
+        """Return the size in bytes."""
         return f"{waiting.size:,} bytes"
 
     @admin.display(description="Would make")
     @asked_once
     def makes(self, waiting: MempoolTx) -> SafeString:
-        """Return what it would make."""
+        """Return the outputs that it would create."""
         opened = self.opened(waiting)
         if opened is None:
             return display.NOTHING
@@ -97,7 +97,7 @@ class MempoolTxAdmin(OpenedTxAdmin):
 
 @admin.register(DroppedTx)
 class DroppedTxAdmin(IdentifierAdmin):
-    """Transactions that were refused recently, the latest first."""
+    """Transactions that were dropped recently, the latest first."""
 
     absent_because = "It was not dropped, or that was too long ago to be remembered."
     list_display = ("short_id", "dropped", "why")
@@ -113,7 +113,7 @@ class DroppedTxAdmin(IdentifierAdmin):
 
     @admin.display(description="ID")
     def short_id(self, dropped: DroppedTx) -> SafeString:
-        """Return the ID for the list."""
+        """Return the shortened ID for the list."""
         return display.short(dropped.tx_id)
 
     @admin.display(description="ID")
@@ -123,10 +123,10 @@ class DroppedTxAdmin(IdentifierAdmin):
 
     @admin.display(description="Dropped")
     def dropped(self, dropped: DroppedTx) -> SafeString:
-        """Return when it was refused."""
+        """Return when it was dropped."""
         return display.moment(dropped.dropped_at)
 
     @admin.display(description="Reason")
     def why(self, dropped: DroppedTx) -> str:
-        """Return why it was refused."""
+        """Return why it was dropped."""
         return dropped.reason

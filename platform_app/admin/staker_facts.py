@@ -1,4 +1,4 @@
-"""What pages about stakers show besides their rows, read for a whole page at once."""
+"""Data for pages about stakers that is not in their rows, read for a whole page together."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ SELECT node_id, COUNT(*), SUM(CAST(weight AS BIGINT)) FROM platform_app_staker
 WHERE phase < 3 AND is_delegator AND phase = 2 AND subnet_id = %s AND node_id IN ({keys})
 GROUP BY node_id
 """
-"""The partial index `platform_delegators_of_node` has all that is asked here."""
+"""The partial index `platform_delegators_of_node` covers this query."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delegated:
-    """What is delegated to a current validator, in the smallest units."""
+    """The delegations to a current validator, in the smallest units."""
 
     count: int = 0
     weight: int = 0
@@ -30,25 +30,25 @@ class Delegated:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of one staker; None where the question does not arise."""
+    """Data about one staker; None if it does not apply."""
 
     now: int
-    """The node's time, Unix seconds."""
+    """The node's time in Unix seconds."""
     uptime: float | None = None
-    """The part of its time that a validator of the Primary Network was online, of a past one at last."""
+    """The fraction of its time that a Primary Network validator was online; for a past one, the final fraction."""
     unseen: bool = False
-    """Whether it is such a validator and nobody has seen it online: what counts then is no observation."""
+    """Whether it is such a validator and was never observed online: then its uptime is not an observation."""
     tracked: bool = False
-    """Whether somebody looks who is connected; else everybody counts as online."""
+    """Whether connections are tracked; otherwise all validators count as online."""
     connected_since: int | None = None
-    """When its node connected, Unix seconds; None where it is not connected."""
+    """When its node connected, in Unix seconds; None if it is not connected."""
     delegated: Delegated | None = None
     paid: int | None = None
-    """What a past staker was rewarded with, by all outputs together."""
+    """The total reward of a past staker, over all outputs."""
 
 
 def read(found: Sequence[Staker]) -> list[Facts]:
-    """Return the facts about stakers, in their order, in at most seven statements."""
+    """Return the data about stakers, in their order, in at most seven statements."""
     now = clock.now()
     past = [one for one in found if one.phase == Phase.PAST]
     facts = {
@@ -59,7 +59,7 @@ def read(found: Sequence[Staker]) -> list[Facts]:
 
 
 def _is_validating(staker: Staker) -> bool:
-    """Say whether a staker is a current validator of the Primary Network."""
+    """Return whether a staker is a current validator of the Primary Network."""
     primary = staker.subnet_id == PRIMARY_NETWORK_ID and not staker.is_delegator
     return primary and staker.phase == Phase.CURRENT
 
@@ -102,7 +102,7 @@ def _of_past(left: Sequence[Staker], now: int) -> dict[Any, Facts]:
 
 
 def _last_uptimes(left: Sequence[Staker]) -> dict[Any, float | None]:
-    """Return which part of their time validators were online when they left, None of those never seen."""
+    """Return the fraction of their time that validators were online when they left; None if never observed."""
     if not left:
         return {}
     stays = {one.pk: one for one in left}

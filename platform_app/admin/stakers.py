@@ -1,4 +1,4 @@
-"""What the pages of validators and of delegators have in common: lists by phase, search, export."""
+"""The common parts of the validator and delegator pages: lists by phase, search, export."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,14 +22,14 @@ from platform_app.store import rows
 from platform_app.txs.components import OutputOwners
 
 MOST_STAKES = 500
-"""Of an address that has staked more often than this, so many stakes are found."""
+"""The maximum number of stakes found for one address."""
 
 
 def phases(*, is_delegator: bool) -> tuple[Choice, ...]:
-    """Return the parts of a list of one role; an index with role, phase and order answers each."""
+    """Return the filters of a list of one role; an index on role, phase and order serves each of them."""
 
     def branch(phase: Phase) -> Q:
-        # `IN` with one value: SQLite takes a bare boolean for no condition that an index answers.
+        # `IN` with one value, because SQLite does not use an index for a bare boolean condition.
         return Q(is_delegator__in=[is_delegator], phase=phase.value)
 
     return (
@@ -67,7 +67,7 @@ class StakerAdmin(IdentifierAdmin):
         return node if term.address is None else [*node, *self._stakes_of(term)]
 
     def _stakes_of(self, term: Term) -> list[Q]:
-        """Return the stakers that an address owns the stake of, as long as it is locked."""
+        """Return conditions for the stakers whose locked stake an address owns."""
         outputs = StakeOutput.objects.filter(address=term.address)
         found = outputs.order_by("address", "staker_id", "output_index")
         positions = list(found.values_list("staker__position", flat=True)[:MOST_STAKES])
@@ -85,7 +85,7 @@ class StakerAdmin(IdentifierAdmin):
 
     @admin.display(description="Node")
     def full_node(self, staker: Staker) -> SafeString:
-        """Return the node in full, which leads to all its stays."""
+        """Return the full node ID, linked to all its staking periods."""
         return display.full_link(staker.node_id, links.node_page(staker.node_id))
 
     @admin.display(description="Transaction")
@@ -105,7 +105,7 @@ class StakerAdmin(IdentifierAdmin):
 
     @admin.display(description="Stake")
     def stake(self, staker: Staker) -> SafeString | str:
-        """Return what it has staked."""
+        """Return the stake."""
         return display.weight(staker.weight, staker.subnet_id)
 
     @admin.display(description="Period")
@@ -116,17 +116,17 @@ class StakerAdmin(IdentifierAdmin):
 
     @admin.display(description="Begins and ends")
     def times(self, staker: Staker) -> SafeString:
-        """Return both ends of the period to the second."""
+        """Return start and end of the period to the second."""
         return display.line(display.moment(staker.start_time), "–", display.moment(staker.end_time))
 
     @admin.display(description="State")
     def state(self, staker: Staker) -> SafeString:
-        """Return where it is in its life, of a past one how it left."""
+        """Return the phase, and for a past staker the outcome."""
         return display.phase(staker.phase, staker.outcome)
 
     @admin.display(description="Reward")
     def reward(self, staker: Any) -> SafeString:
-        """Return what it was paid, or can expect."""
+        """Return the reward it was paid, or its potential reward."""
         facts: Facts = staker.facts
         if facts.paid is not None:
             return display.amount(facts.paid or None)
@@ -134,28 +134,28 @@ class StakerAdmin(IdentifierAdmin):
 
     @admin.display(description="Potential reward")
     def potential(self, staker: Staker) -> SafeString:
-        """Return what it can expect, or could have."""
+        """Return the potential reward."""
         return display.full_amount(staker.potential_reward or None)
 
     @admin.display(description="Rewards go to")
     @asked_once
     def rewards_owner_text(self, staker: Staker) -> SafeString:
-        """Return who is paid."""
+        """Return the owner of the rewards."""
         return display.full_signers(owners_in(staker.rewards_owner))
 
     @admin.display(description="Added in block")
     def added(self, staker: Staker) -> SafeString:
-        """Return the block with its transaction."""
+        """Return the block that contains its transaction."""
         return display.block_link(staker.added_height)
 
     @admin.display(description="Current since block")
     def joined(self, staker: Staker) -> SafeString:
-        """Return the block with which it became current."""
+        """Return the block in which it became current."""
         return display.block_link(staker.joined_height)
 
     @admin.display(description="Left with block")
     def left(self, staker: Staker) -> SafeString:
-        """Return the block with which it left, and when."""
+        """Return the block in which it left, and the time."""
         if staker.left_height is None or staker.left_time is None:
             return display.NOTHING
         return display.line(
@@ -165,7 +165,7 @@ class StakerAdmin(IdentifierAdmin):
     @admin.display(description="Locked stake")
     @asked_once
     def locked(self, staker: Staker) -> SafeString:
-        """Return the outputs that are locked, with their owners."""
+        """Return the locked outputs, with their owners."""
         outputs = StakeOutput.objects.filter(staker_id=staker.pk).order_by("output_index")
         found = {one.output_index: one for one in outputs}
         if not found:
@@ -186,7 +186,7 @@ class StakerAdmin(IdentifierAdmin):
     @admin.display(description="Paid rewards")
     @asked_once
     def paid(self, staker: Staker) -> SafeString:
-        """Return the outputs that rewarded it."""
+        """Return the outputs that paid its reward."""
         found = list(RewardUTXO.objects.filter(tx_id=staker.pk).order_by("output_index"))
         unspent = flows.unspent(one.utxo_id for one in found)
         paid = [
@@ -220,10 +220,10 @@ class StakerAdmin(IdentifierAdmin):
 
 
 def owners_in(data: bytes | None) -> OutputOwners | None:
-    """Return the owners that stand in a column."""
+    """Return the owners stored in a column."""
     return None if data is None else rows.owners_of(data)
 
 
 def _earns(staker: Staker) -> bool:
-    """Say whether it stakes coins for a reward; permissioned validators of subnets do not."""
+    """Return whether it earns a reward on staked coins; permissioned validators of subnets do not."""
     return staker.rewards_owner is not None

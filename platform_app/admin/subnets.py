@@ -1,4 +1,4 @@
-"""Subnets in the admin: who controls them, who validates them, and their blockchains."""
+"""Subnets in the admin: their owners, their validators, and their blockchains."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -21,12 +21,12 @@ from platform_app.store import rows
 from primitives.ids import ID
 
 MOST = 50
-"""So many validators and blockchains stand on a subnet's page; a link leads to all."""
+"""The number of validators and blockchains on a subnet's page; a link leads to all of them."""
 MOST_SUBNETS = 500
-"""Of an address that controls more subnets, so many are found."""
+"""The maximum number of subnets found for one address."""
 
 _NAMED = 3
-"""So many blockchains are named in the list."""
+"""The number of blockchains named in the list."""
 
 
 @admin.register(Subnet)
@@ -62,25 +62,25 @@ class SubnetAdmin(IdentifierAdmin):
 
     @admin.display(description="ID")
     def short_id(self, subnet: Subnet) -> SafeString:
-        """Return the ID for the list."""
+        """Return the shortened ID for the list."""
         return display.short(subnet.subnet_id)
 
     @admin.display(description="ID")
     def full_id(self, subnet: Subnet) -> SafeString:
-        """Return the ID, which is that of the transaction that created it."""
+        """Return the full ID, which is that of the transaction that created it."""
         return display.full_link(subnet.subnet_id, links.tx_page(subnet.subnet_id))
 
     @admin.display(description="Control keys")
     @asked_once
     def control(self, subnet: Subnet) -> SafeString:
-        """Return how many of which keys must sign."""
+        """Return the threshold and the control keys."""
         owner = rows.owners_of(subnet.owner)
         return display.signers(owner.threshold, owner.addresses)
 
     @admin.display(description="Control keys")
     @asked_once
     def keys(self, subnet: Subnet) -> SafeString:
-        """Return the control keys, one under the other."""
+        """Return the control keys, one per line."""
         owner = rows.owners_of(subnet.owner)
         return display.stack(
             display.badge(f"{owner.threshold} of {len(owner.addresses)} must sign", "note"),
@@ -89,12 +89,12 @@ class SubnetAdmin(IdentifierAdmin):
 
     @admin.display(description="Locked until")
     def locked(self, subnet: Subnet) -> SafeString:
-        """Return from when on its owners can sign."""
+        """Return the time from which its owners can sign."""
         return display.moment(subnet.locktime) if subnet.locktime else display.NOTHING
 
     @admin.display(description="Blockchains")
     def blockchain_names(self, subnet: Any) -> SafeString:
-        """Return the first blockchains by their names."""
+        """Return the names of the first blockchains."""
         found: list[tuple[ID, str]] = subnet.blockchain_list
         named = (
             display.link(name or "–", links.page("blockchain", key)) for key, name in found[:_NAMED]
@@ -104,13 +104,13 @@ class SubnetAdmin(IdentifierAdmin):
 
     @admin.display(description="Created in block")
     def created(self, subnet: Subnet) -> SafeString:
-        """Return the block with its transaction."""
+        """Return the block that contains its transaction."""
         return display.block_link(height_of(subnet.position))
 
     @admin.display(description="Now")
     @asked_once
     def validators(self, subnet: Subnet) -> SafeString:
-        """Return who validates it now, the latest first."""
+        """Return its current validators, the latest first."""
         now = clock.now()
         current = Staker.objects.filter(
             is_delegator__in=[False], subnet_id=subnet.pk, phase=Phase.CURRENT.value
@@ -162,7 +162,7 @@ class SubnetAdmin(IdentifierAdmin):
 
 
 def _blockchain_names(subnet_ids: Sequence[ID]) -> dict[ID, list[tuple[ID, str]]]:
-    """Return IDs and names of blockchains by subnet, one more than the list names."""
+    """Return IDs and names of blockchains by subnet, one more than the list shows."""
     found: defaultdict[ID, list[tuple[ID, str]]] = defaultdict(list)
     place = Window(RowNumber(), partition_by="subnet_id", order_by="position")
     chains = Blockchain.objects.filter(subnet_id__in=subnet_ids).annotate(place=place)
@@ -174,7 +174,7 @@ def _blockchain_names(subnet_ids: Sequence[ID]) -> dict[ID, list[tuple[ID, str]]
 
 @admin.register(Blockchain)
 class BlockchainAdmin(IdentifierAdmin):
-    """All blockchains but the P-Chain itself, the latest first."""
+    """All blockchains except the P-Chain itself, the latest first."""
 
     found_by = "blockchain_id"
     list_display = ("display_name", "short_id", "network", "machine", "genesis", "created")
@@ -192,17 +192,17 @@ class BlockchainAdmin(IdentifierAdmin):
 
     @admin.display(description="Name")
     def display_name(self, blockchain: Blockchain) -> str:
-        """Return the name, which may be anything."""
+        """Return the name, which may be any text."""
         return blockchain.name or "(no name)"
 
     @admin.display(description="ID")
     def short_id(self, blockchain: Blockchain) -> SafeString:
-        """Return the ID for the list."""
+        """Return the shortened ID for the list."""
         return display.short_link(blockchain.pk, links.page("blockchain", blockchain.pk))
 
     @admin.display(description="ID")
     def full_id(self, blockchain: Blockchain) -> SafeString:
-        """Return the ID, which is that of the transaction that created it."""
+        """Return the full ID, which is that of the transaction that created it."""
         return display.full_link(blockchain.pk, links.tx_page(blockchain.pk))
 
     @admin.display(description="Network")
@@ -217,7 +217,7 @@ class BlockchainAdmin(IdentifierAdmin):
 
     @admin.display(description="VM")
     def machine(self, blockchain: Blockchain) -> SafeString:
-        """Return the VM by name where it has one."""
+        """Return the VM's name if it has one."""
         return display.vm(blockchain.vm_id)
 
     @admin.display(description="VM ID")
@@ -227,17 +227,17 @@ class BlockchainAdmin(IdentifierAdmin):
 
     @admin.display(description="Feature extensions")
     def extensions(self, blockchain: Blockchain) -> SafeString:
-        """Return the feature extensions by name."""
+        """Return the names of the feature extensions."""
         data = bytes(blockchain.fx_ids)
         found = (ID(data[start : start + ID.SIZE]) for start in range(0, len(data), ID.SIZE))
         return display.line(*map(display.vm, found)) if data else display.NOTHING
 
     @admin.display(description="Genesis")
     def genesis(self, blockchain: Blockchain) -> str:
-        """Return how long its genesis is; the transaction has it."""
+        """Return the size of its genesis, which is in the transaction."""
         return f"{blockchain.genesis_size:,} bytes"
 
     @admin.display(description="Created in block")
     def created(self, blockchain: Blockchain) -> SafeString:
-        """Return the block with its transaction."""
+        """Return the block that contains its transaction."""
         return display.block_link(height_of(blockchain.position))

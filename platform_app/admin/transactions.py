@@ -1,4 +1,4 @@
-"""Accepted transactions in the admin, decoded; and what they share with waiting ones."""
+"""Accepted transactions in the admin, decoded, and the parts shared with pending transactions."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -26,22 +26,22 @@ from primitives.ids import ID
 
 
 class Opened(NamedTuple):
-    """A transaction read, with what its page needs to name things."""
+    """A parsed transaction, with the data its page needs to name things."""
 
     tx: SignedTx
     known_txs: set[ID]
-    """Those accepted here among the transactions that it names."""
+    """The transactions accepted here among those that it names."""
     staking_asset: ID
 
 
 class OpenedTxAdmin(IdentifierAdmin):
-    """Rows with a transaction's bytes in `raw`, under their `tx_id`."""
+    """Rows with a transaction's bytes in `raw`, by `tx_id`."""
 
     list_defer = ("raw",)
     unique_hash = "tx_id"
 
     def opened(self, row: Any) -> Opened | None:
-        """Return the transaction of a row, which keeps it; None for bytes that this node cannot read."""
+        """Return the transaction of a row, cached on the row; None for bytes that this node cannot parse."""
         if "opened" not in row.__dict__:
             tx = read(row.raw)
             row.opened = tx and Opened(
@@ -52,23 +52,23 @@ class OpenedTxAdmin(IdentifierAdmin):
 
     @admin.display(description="ID")
     def short_id(self, row: Any) -> SafeString:
-        """Return the ID for the list."""
+        """Return the shortened ID for the list."""
         return display.short(row.tx_id)
 
     @admin.display(description="ID")
     def full_id(self, row: Any) -> SafeString:
-        """Return the ID in full."""
+        """Return the full ID."""
         return display.full(row.tx_id)
 
     @admin.display(description="Type")
     def type(self, row: Any) -> str:
-        """Return the protocol's name of what it is."""
+        """Return the protocol's name of its type."""
         return str(row.get_kind_display())
 
     @admin.display(description="Spends")
     @asked_once
     def inputs(self, row: Any) -> SafeString:
-        """Return what it spends."""
+        """Return its inputs."""
         opened = self.opened(row)
         if opened is None:
             return display.NOTHING
@@ -77,7 +77,7 @@ class OpenedTxAdmin(IdentifierAdmin):
     @admin.display(description="JSON")
     @asked_once
     def json(self, row: Any) -> SafeString:
-        """Return it as the API shows it."""
+        """Return the transaction as JSON, as in the API."""
         opened = self.opened(row)
         if opened is None:
             return display.faint("These bytes are no transaction that this node knows.")
@@ -86,14 +86,14 @@ class OpenedTxAdmin(IdentifierAdmin):
     @admin.display(description="Bytes")
     @asked_once
     def raw_bytes(self, row: Any) -> SafeString:
-        """Return it as it travelled."""
+        """Return the serialised transaction."""
         return display.box(row.raw)
 
 
 def read(raw: bytes) -> SignedTx | None:
-    """Read a stored transaction; None for bytes that this node cannot read."""
+    """Parse a stored transaction; None for bytes that this node cannot parse."""
     try:
-        return parse(bytes(raw), GENESIS_CODEC)  # one of the genesis may be of any size
+        return parse(bytes(raw), GENESIS_CODEC)  # a genesis transaction may be of any size
     except CodecError:
         return None
 
@@ -163,7 +163,7 @@ class TxAdmin(OpenedTxAdmin):
 
     @admin.display(description="Status")
     def status_badge(self, tx: Tx) -> SafeString:
-        """Return what became of it."""
+        """Return its status."""
         return display.tx_status(tx)
 
     @admin.display(description="Block")
@@ -173,30 +173,30 @@ class TxAdmin(OpenedTxAdmin):
 
     @admin.display(description="Block")
     def place(self, tx: Tx) -> SafeString:
-        """Return the block and the place in it."""
+        """Return the block and the index in it."""
         return display.line(
             display.block_link(tx.height), display.faint(f"place {tx.index:,} in the block")
         )
 
     @admin.display(description="Time")
     def time(self, tx: Any) -> SafeString:
-        """Return the chain's time after its block."""
+        """Return chain time after its block."""
         return display.moment(tx.block_time)
 
     @admin.display(description="Burned")
     def fee(self, tx: Tx) -> SafeString:
-        """Return what it paid for good."""
+        """Return the burned amount."""
         return display.burned(tx.burned)
 
     @admin.display(description="Size")
     def size(self, tx: Any) -> str:
-        """Return how long it is."""
+        """Return the size in bytes."""
         return f"{tx.length:,} bytes"
 
     @admin.display(description="Effect")
     @asked_once
     def effect(self, tx: Tx) -> SafeString:
-        """Return what it made besides outputs, or decided."""
+        """Return its effect or decision besides its outputs."""
         show = _EFFECTS.get(TxKind(tx.kind))
         opened = self.opened(tx)
         return display.NOTHING if show is None or opened is None else show(opened.tx)
@@ -204,7 +204,7 @@ class TxAdmin(OpenedTxAdmin):
     @admin.display(description="Makes")
     @asked_once
     def outputs(self, tx: Tx) -> SafeString:
-        """Return what it makes, and what became of it."""
+        """Return its outputs with their status."""
         opened = self.opened(tx)
         if opened is None:
             return display.NOTHING
@@ -212,7 +212,7 @@ class TxAdmin(OpenedTxAdmin):
 
 
 def _in_block(height: int) -> list[Q]:
-    """Return the condition for the transactions of a block: a range of keys."""
+    """Return the filter for the transactions of a block: a range of keys."""
     if height >= HEIGHTS:
         return []
     return [Q(pk__gte=row_id(height), pk__lt=row_id(height + 1))]

@@ -1,4 +1,4 @@
-"""Outputs in the admin: unspent ones of this chain, and those on their way between chains."""
+"""Outputs in the admin: unspent outputs of this chain, and exported outputs that are not imported yet."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,11 +22,11 @@ from platform_app.txs.components import inner_output
 from primitives.ids import ID, PRIMARY_NETWORK_ID, utxo_id
 
 REWARDS = 2
-"""So many outputs of a staking transaction are made when its staker leaves (pchain.md 7.3)."""
+"""The number of outputs of a staking transaction that are created when its staker leaves (pchain.md 7.3)."""
 
 
 class _OutputAdmin(IdentifierAdmin):
-    """Outputs by their IDs; those of an address in the order that getUTXOs has."""
+    """Outputs by their IDs; those of an address in the order of getUTXOs."""
 
     ordering = ("utxo_id",)
     search_fields = ("utxo_id", "owners__address", "tx_id")
@@ -40,12 +40,12 @@ class _OutputAdmin(IdentifierAdmin):
 
     @admin.display(description="UTXO")
     def short_id(self, utxo: UTXO) -> SafeString:
-        """Return the ID for the list."""
+        """Return the shortened ID for the list."""
         return display.short(utxo.utxo_id)
 
     @admin.display(description="UTXO")
     def full_id(self, utxo: UTXO) -> SafeString:
-        """Return the ID in full."""
+        """Return the full ID."""
         return display.full(utxo.utxo_id)
 
     @admin.display(description="Amount")
@@ -56,30 +56,30 @@ class _OutputAdmin(IdentifierAdmin):
     @admin.display(description="Owners")
     @asked_once
     def owner(self, utxo: UTXO) -> SafeString:
-        """Return who may sign, for the list."""
+        """Return the owners, for the list."""
         return display.owners_of_output(utxo.output, most=1)
 
     @admin.display(description="Owners")
     @asked_once
     def full_owners(self, utxo: UTXO) -> SafeString:
-        """Return who may sign, one under the other."""
+        """Return the owners, one per line."""
         return display.full_signers(inner_output(rows.output_of(utxo.output)).owners)
 
     @admin.display(description="Locks")
     @asked_once
     def locks(self, utxo: UTXO) -> SafeString:
-        """Return until when it is locked."""
+        """Return the time until which it is locked."""
         return display.locks_of(rows.output_of(utxo.output))
 
     @admin.display(description="Made by")
     def origin(self, utxo: UTXO) -> SafeString:
-        """Return the transaction and the place among its outputs, for the list."""
+        """Return the transaction and the output index, for the list."""
         return display.line(display.short(utxo.tx_id), display.faint(f"output {utxo.output_index}"))
 
     @admin.display(description="Made by")
     @asked_once
     def full_origin(self, utxo: UTXO) -> SafeString:
-        """Return the transaction; outputs of the genesis and of other chains have none here."""
+        """Return the transaction; outputs of the genesis and of other chains have no transaction here."""
         known = Tx.objects.filter(tx_id=utxo.tx_id).exists()
         return display.line(
             display.full_link(utxo.tx_id, links.tx_page(utxo.tx_id))
@@ -98,7 +98,7 @@ class _OutputAdmin(IdentifierAdmin):
 
     @admin.display(description="Output")
     def output_bytes(self, utxo: UTXO) -> SafeString:
-        """Return the output as transactions have it."""
+        """Return the output as serialised in transactions."""
         return box(utxo.output)
 
 
@@ -125,12 +125,12 @@ class UTXOAdmin(_OutputAdmin):
 
     @admin.display(description="Locks")
     def short_locks(self, utxo: UTXO) -> SafeString:
-        """Return until when it is locked, for the list."""
+        """Return the time until which it is locked, for the list."""
         return display.short_locks(utxo.locktime, utxo.stakeable_locktime)
 
     @admin.display(description="Block")
     def block(self, utxo: UTXO) -> SafeString:
-        """Return the block that made it."""
+        """Return the block that created it."""
         return display.block_link(utxo.height)
 
 
@@ -152,7 +152,7 @@ class SharedUTXOAdmin(_OutputAdmin):
             return [Q(pk=term.id), *([Q(pk__in=made)] if made else [])]
         if term.address is None:
             return []
-        # The index of owners begins with the two chains.
+        # The index of owners starts with the two chains.
         owners = SharedUTXOOwner.objects.filter(address=term.address)
         return [
             Elsewhere(owners.filter(destination_chain=destination, source_chain=source), "utxo_id")
@@ -168,7 +168,7 @@ class SharedUTXOAdmin(_OutputAdmin):
 
     @admin.display(description="Way")
     def way(self, utxo: Any) -> SafeString:
-        """Return from where to where it goes."""
+        """Return the source and the destination chain."""
         source, destination = (
             display.badge(utxo.names[one], "note") if one in utxo.names else display.short(one)
             for one in (utxo.source_chain, utxo.destination_chain)
@@ -177,14 +177,14 @@ class SharedUTXOAdmin(_OutputAdmin):
 
     @admin.display(description="Exported in block")
     def exported_at(self, utxo: SharedUTXO) -> SafeString | str:
-        """Return the block of the chain that exported it."""
+        """Return the height of the exporting chain's block."""
         if utxo.source_chain == PRIMARY_NETWORK_ID:
             return display.block_link(utxo.height)
         return f"{utxo.height:,}"
 
 
 def _outputs_of(tx_id: ID) -> list[ID]:
-    """Return the IDs of all outputs that a transaction made or that rewarded its staker."""
+    """Return the IDs of all outputs that a transaction created or that rewarded its staker."""
     raw = Tx.objects.filter(tx_id=tx_id).order_by("tx_id").values_list("raw", flat=True).first()
     signed = None if raw is None else read(bytes(raw))
     if signed is None:
@@ -203,7 +203,7 @@ def _chain_names() -> dict[ID, str]:
 
 
 def _ways() -> list[tuple[ID, ID]]:
-    """Return from where to where outputs can go."""
+    """Return the possible pairs of source and destination chain."""
     network = platform_chain().network()
     others = (network.x_chain_id, network.c_chain_id)
     return [

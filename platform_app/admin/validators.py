@@ -1,4 +1,4 @@
-"""Validators and delegators in the admin: who stakes, how long, how well, and for what reward."""
+"""Validators and delegators in the admin: stake, period, uptime and reward."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from platform_app.models import Delegator, Phase, Staker, Validator
 
 @admin.register(Validator)
 class ValidatorAdmin(StakerAdmin):
-    """Stays of nodes among the validators of subnets."""
+    """Staking periods of nodes as validators of subnets."""
 
     found_by = "node"
     choices = phases(is_delegator=False)
@@ -44,7 +44,7 @@ class ValidatorAdmin(StakerAdmin):
 
     @admin.display(description="Delegated")
     def delegated(self, validator: Any) -> SafeString:
-        """Return what is delegated to it now, as the way to who did."""
+        """Return its current total delegation, linked to the delegators."""
         facts: Facts = validator.facts
         if facts.delegated is None:
             return display.NOTHING
@@ -59,7 +59,7 @@ class ValidatorAdmin(StakerAdmin):
 
     @admin.display(description="Uptime")
     def online(self, validator: Any) -> SafeString:
-        """Return how much of its time it was online, and whether that earns the reward, or did."""
+        """Return the fraction of its time that it was online, and whether that earns, or earned, the reward."""
         facts: Facts = validator.facts
         fraction = facts.uptime
         if fraction is None:
@@ -71,7 +71,7 @@ class ValidatorAdmin(StakerAdmin):
 
     @admin.display(description="Connection")
     def connection(self, validator: Any) -> SafeString:
-        """Return whether its node is connected now, as this one sees it."""
+        """Return whether its node is connected to this one now."""
         facts: Facts = validator.facts
         if facts.delegated is None:
             return display.NOTHING
@@ -85,14 +85,14 @@ class ValidatorAdmin(StakerAdmin):
 
     @admin.display(description="Fee")
     def fee(self, validator: Validator) -> SafeString | str:
-        """Return which part of its delegators' rewards it keeps."""
+        """Return the share of its delegators' rewards that it keeps."""
         return (
             display.NOTHING if validator.shares is None else display.format_share(validator.shares)
         )
 
     @admin.display(description="From delegators so far")
     def from_delegators(self, validator: Validator) -> SafeString:
-        """Return what its delegators have earned it, paid with its own reward."""
+        """Return its share of its delegators' rewards, paid with its own reward."""
         if validator.shares is None:
             return display.NOTHING
         return display.full_amount(validator.delegatee_reward)
@@ -100,7 +100,7 @@ class ValidatorAdmin(StakerAdmin):
     @admin.display(description="Delegation rewards go to")
     @asked_once
     def delegation_owner_text(self, validator: Validator) -> SafeString:
-        """Return who is paid what delegators earn it."""
+        """Return the owner of its share of the delegators' rewards."""
         return display.full_signers(owners_in(validator.delegation_rewards_owner))
 
     @admin.display(description="Public key")
@@ -110,7 +110,7 @@ class ValidatorAdmin(StakerAdmin):
 
     @admin.display(description="Proof of possession")
     def possession(self, validator: Validator) -> SafeString:
-        """Return the proof that it has the key's secret."""
+        """Return the proof of possession of the key."""
         return display.key(validator.proof_of_possession)
 
     @override
@@ -152,5 +152,5 @@ class DelegatorAdmin(StakerAdmin):
 
     @admin.display(description="Validator")
     def validator(self, delegator: Staker) -> SafeString:
-        """Return the node that it stakes with."""
+        """Return the validator that it delegates to."""
         return display.node_link(delegator.node_id)

@@ -1,5 +1,5 @@
-"""What a network begins with. Pure (pchain.md 10.2, 10.3).
+"""The genesis of a network. Pure (pchain.md 10.2, 10.3).
 
-The file that people write is in `config`, the bytes that all nodes agree on are made in `building`, and
-what they say is in `genesis`.
+`config` is the file that people write, `building` creates the bytes that all nodes agree on, and
+`genesis` is the content of these bytes.
 """

@@ -1,4 +1,4 @@
-"""The X-Chain's genesis: it creates the staking asset, whose ID follows from it (pchain.md 10.3)."""
+"""The X-Chain's genesis, which creates the staking asset and determines its ID (pchain.md 10.3)."""
 
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
@@ -26,7 +26,7 @@ _OUTPUT = Annotated[Output, INTERFACE]
 
 @dataclass(frozen=True, slots=True)
 class InitialState:
-    """Who has how much of an asset; fx 0 is secp256k1fx."""
+    """The initial holders of an asset; fx 0 is secp256k1fx."""
 
     fx_index: U32
     outputs: tuple[Annotated[Output, INTERFACE], ...]
@@ -49,7 +49,7 @@ class CreateAsset:
 
 @dataclass(frozen=True, slots=True)
 class GenesisAsset:
-    """An asset with the name by which clients ask for it."""
+    """An asset with its alias."""
 
     alias: Text
     asset: CreateAsset
@@ -63,7 +63,7 @@ class XChainGenesis:
 
 
 class Asset(NamedTuple):
-    """The staking asset, as clients ask for it. `denomination` is the number of its decimals."""
+    """The staking asset, as clients query it. `denomination` is the number of its decimals."""
 
     asset_id: ID
     alias: str
@@ -97,7 +97,7 @@ def asset_of(x_chain_genesis: bytes) -> Asset:
     """Return the first asset that the X-Chain's genesis bytes create: the staking asset.
 
     Raises:
-        CodecError: The bytes are no such genesis.
+        CodecError: The bytes are not an X-Chain genesis.
         MissingGenesisAsset: They create no asset.
     """
     first = _first_asset(x_chain_genesis)

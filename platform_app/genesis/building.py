@@ -1,4 +1,4 @@
-"""Genesis bytes made of a configuration (pchain.md 10.3). They are read in `genesis`."""
+"""Building of genesis bytes from a configuration (pchain.md 10.3). `genesis` parses them."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -33,15 +33,15 @@ from primitives.ids import (
 )
 
 X_CHAIN_FX_IDS = (SECP256K1_FX_ID, NFT_FX_ID, PROPERTY_FX_ID)
-"""In this order, which is not the sorted one that users' chains must have."""
+"""In this order, which is not the sorted order that users' chains must have."""
 
 
 def build_genesis(config: GenesisConfig) -> bytes:
     """Return the genesis bytes of a network.
 
     Raises:
-        GenesisError: The configuration's parts do not fit together.
-        CodecError: A text or number of it does not fit into its field.
+        GenesisError: The configuration is inconsistent.
+        CodecError: A text or number does not fit into its field.
     """
     config.verify()
     x_chain = build_x_chain_genesis(config)
@@ -76,7 +76,7 @@ def _utxos(config: GenesisConfig, asset_id: ID) -> Iterator[GenesisUTXO]:
 
 
 class _Stake(NamedTuple):
-    """A part of the staked funds; the order of fields is the order in a validator's stake."""
+    """A part of the staked funds; the order of fields is their order in a validator's stake."""
 
     locktime: int
     amount: int
@@ -93,7 +93,7 @@ def _validators(config: GenesisConfig, asset_id: ID) -> Iterator[SignedBody]:
 
 
 def _split(allocations: Iterable[Allocation], parts: int) -> list[list[_Stake]]:
-    """Share staked funds evenly among validators; the last one gets what does not divide."""
+    """Split staked funds evenly among validators; the last one gets the remainder."""
     funds = [
         _Stake(unlock.locktime, unlock.amount, allocation.address)
         for allocation in allocations
@@ -104,7 +104,7 @@ def _split(allocations: Iterable[Allocation], parts: int) -> list[list[_Stake]]:
     room = weight
     for stake in funds:
         rest = stake.amount
-        # as the reference does it: where a share is full already the part that is cut off is zero
+        # as the reference does: if a share is already full, the part that is cut off is zero
         while rest > room and len(shares) < parts:
             shares[-1].append(stake._replace(amount=room))
             shares.append([])
@@ -144,7 +144,7 @@ def _validator_tx(
 
 
 def _in_heap_order(bodies: Iterable[SignedBody]) -> list[SignedBody]:
-    """Return validators as a binary min-heap has them that they were put into, by their ends."""
+    """Return validators in the array order of a binary min-heap that they were pushed to, by their ends."""
     heap: list[tuple[int, SignedBody]] = []
     for body in bodies:
         assert isinstance(body.unsigned, AddValidatorTx | AddPermissionlessValidatorTx)

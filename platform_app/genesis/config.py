@@ -1,7 +1,7 @@
-"""What a network begins with, as people write it: the reference implementation's JSON file.
+"""The genesis file that people write, in the reference implementation's JSON format.
 
-Read and written. How it becomes genesis bytes is in `building`. Amounts are in the smallest unit, times in Unix seconds,
-durations in seconds (pchain.md 10.2). Pure.
+It is read and written here; `building` converts it to genesis bytes. Amounts are in the smallest unit, times in
+Unix seconds, durations in seconds (pchain.md 10.2). Pure.
 """
 
 import json
@@ -31,7 +31,7 @@ REFERENCE_DENOMINATION = 9
 
 @dataclass(frozen=True, slots=True)
 class Unlock:
-    """An amount on the P-Chain, and when it can be spent: before that it can only be staked."""
+    """An amount on the P-Chain, and the time before which it can only be staked."""
 
     amount: int
     locktime: int = 0
@@ -39,18 +39,18 @@ class Unlock:
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """What one address is given."""
+    """The initial funds of one address."""
 
     address: ShortID
     x_chain_amount: int = 0
     unlocks: tuple[Unlock, ...] = ()
     message: bytes = bytes(20)
-    """Bytes that are kept with it: an Ethereum address."""
+    """Bytes stored with it: an Ethereum address."""
 
 
 @dataclass(frozen=True, slots=True)
 class InitialStaker:
-    """A validator from the beginning. `delegation_fee` is in millionths."""
+    """A genesis validator. `delegation_fee` is in millionths."""
 
     node_id: NodeID
     reward_address: ShortID
@@ -66,34 +66,34 @@ class GenesisConfig:
     start_time: int
     allocations: tuple[Allocation, ...]
     staked_funds: tuple[ShortID, ...] = ()
-    """Addresses whose funds on the P-Chain the first validators stake in equal parts."""
+    """Addresses whose P-Chain funds the first validators stake in equal parts."""
     stakers: tuple[InitialStaker, ...] = ()
     stake_duration: int = 0
     stake_duration_offset: int = 0
-    """By how much each validator ends before the one before it."""
+    """Seconds by which each validator ends before the previous one."""
     c_chain_genesis: str = "{}"
-    """The C-Chain's genesis file, kept byte for byte."""
+    """The C-Chain's genesis file, unchanged byte for byte."""
     message: str = ""
     denomination: int = REFERENCE_DENOMINATION
     """Decimals of the staking asset. The reference has no such field: its coins have nine."""
 
     @property
     def initial_supply(self) -> int:
-        """All amounts, on both chains."""
+        """The sum of all amounts on both chains."""
         return sum(
             allocation.x_chain_amount + sum(unlock.amount for unlock in allocation.unlocks)
             for allocation in self.allocations
         )
 
     def starting_at(self, start_time: int) -> Self:
-        """Return the same network beginning at another time."""
+        """Return the same network with another start time."""
         return replace(self, start_time=start_time)
 
     def verify(self) -> None:
-        """Check what single fields do not show.
+        """Check the consistency of the fields.
 
         Raises:
-            GenesisError: One of the reasons above.
+            GenesisError: They are inconsistent; the subclass says why.
         """
         if self.initial_supply == 0:
             raise NoSupply
@@ -130,7 +130,7 @@ def parse_genesis_config(document: Mapping[str, Any]) -> GenesisConfig:
     """Read the decoded file.
 
     Raises:
-        GenesisError: A field is missing or malformed, or they do not fit together.
+        GenesisError: A field is missing or malformed, or the fields are inconsistent.
     """
     root = Node(document)
     message, denomination = root.optional("message"), root.optional("denomination")
@@ -181,7 +181,7 @@ def _parse_signer(node: Node) -> ProofOfPossession:
 
 
 def format_genesis_config(config: GenesisConfig) -> str:
-    """Write the file that `parse_genesis_config` reads as these very values."""
+    """Return a file that `parse_genesis_config` reads as exactly these values."""
 
     def address(short_id: ShortID) -> str:
         return format_address("X", hrp_of(config.network_id), short_id)

@@ -1,20 +1,20 @@
-"""Why a genesis cannot be used.
+"""Reasons for which a genesis cannot be used.
 
 GenesisError
-├── UnreadableGenesisFile   a file that is not there, or not for this user
-├── UnencodableGenesis      values that the binary form has no room for
-├── MissingGenesisField     a field that must be there
-├── MalformedGenesisField   a field that is not what it should be
+├── UnreadableGenesisFile   a file that is missing or not readable for this user
+├── UnencodableGenesis      values that do not fit into the binary format
+├── MissingGenesisField     a required field that is missing
+├── MalformedGenesisField   a field with an invalid value
 ├── NoSupply · SupplyOverflow
-├── SupplyAboveCap          more than there may ever be
+├── SupplyAboveCap          more than the maximum supply
 ├── OtherDenomination       coins with other decimals than the network's parameters
-├── NoAllocationToStake     validators without funds, or funds that nobody was given
+├── NoAllocationToStake     validators without funds, or staked funds without an allocation
 ├── DuplicateStakedFunds    an address that stakes twice
 ├── NoStakePerValidator     fewer smallest units than validators
 ├── TooManyValidators       more stake than the supply of a new network allows
 ├── DuplicateValidator      a node that is named twice
-├── StakeDurationTooShort   the last validator would end before it begins
-├── UnexpectedGenesisTx     another kind of transaction than a genesis has there
+├── StakeDurationTooShort   the last validator would end before it starts
+├── UnexpectedGenesisTx     a transaction of a kind that is not allowed in its place
 ├── MissingGenesisChain     genesis bytes without an X-Chain or a C-Chain
 └── MissingGenesisAsset     an X-Chain without assets
 """
@@ -35,14 +35,14 @@ class UnreadableGenesisFile(GenesisError):
 
 
 class UnencodableGenesis(GenesisError):
-    """Values that the binary form has no room for."""
+    """Values that do not fit into the binary format."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"genesis cannot be encoded: {reason}")
 
 
 class MissingGenesisField(GenesisError):
-    """A field that must be there."""
+    """A required field that is missing."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"genesis field {name} is missing")
@@ -50,7 +50,7 @@ class MissingGenesisField(GenesisError):
 
 
 class MalformedGenesisField(GenesisError):
-    """A field of another form."""
+    """A field with an invalid value."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(f"genesis field {name}: {reason}")
@@ -58,21 +58,21 @@ class MalformedGenesisField(GenesisError):
 
 
 class NoSupply(GenesisError):
-    """Nobody has anything."""
+    """A genesis without any funds."""
 
     def __init__(self) -> None:
         super().__init__("initial supply must be > 0")
 
 
 class SupplyOverflow(GenesisError):
-    """More than 64 bits hold."""
+    """A supply that does not fit into 64 bits."""
 
     def __init__(self) -> None:
         super().__init__("initial supply overflows")
 
 
 class SupplyAboveCap(GenesisError):
-    """There is more from the beginning than there may ever be: amounts of another scale."""
+    """An initial supply above the maximum, as with amounts of another scale."""
 
     def __init__(self, supply: int, cap: int) -> None:
         super().__init__(f"initial supply {supply} is above the cap {cap}: see NODE_PARAMETERS")
@@ -81,7 +81,7 @@ class SupplyAboveCap(GenesisError):
 
 
 class OtherDenomination(GenesisError):
-    """The genesis counts in coins of other decimals than the network's parameters."""
+    """A genesis whose coins have other decimals than the network's parameters."""
 
     def __init__(self, got: int, wanted: int) -> None:
         super().__init__(
@@ -92,7 +92,7 @@ class OtherDenomination(GenesisError):
 
 
 class NoAllocationToStake(GenesisError):
-    """Validators without funds, or funds that nobody was given."""
+    """Validators without funds, or staked funds without an allocation."""
 
     def __init__(self) -> None:
         super().__init__("no allocation to stake")
@@ -114,7 +114,7 @@ class NoStakePerValidator(GenesisError):
 
 
 class TooManyValidators(GenesisError):
-    """The stake of all validators is more than there may be in a new network."""
+    """A total stake above that allowed in a new network."""
 
     def __init__(self, count: int, most: int) -> None:
         super().__init__(f"{count} validators are too many: {most} at most")
@@ -123,7 +123,7 @@ class TooManyValidators(GenesisError):
 
 
 class DuplicateValidator(GenesisError):
-    """A node that shall validate twice."""
+    """A node that is named twice as validator."""
 
     def __init__(self, node_id: NodeID) -> None:
         super().__init__(f"{node_id} is named twice")
@@ -131,14 +131,14 @@ class DuplicateValidator(GenesisError):
 
 
 class StakeDurationTooShort(GenesisError):
-    """The offsets of validators use up the whole duration."""
+    """Offsets of validators that use up the whole duration."""
 
     def __init__(self) -> None:
         super().__init__("initial stake duration is too low")
 
 
 class UnexpectedGenesisTx(GenesisError):
-    """A transaction among validators that adds none, or one among chains that creates none."""
+    """A transaction among the validators or chains that adds no validator or creates no chain."""
 
     def __init__(self, kind: str, place: str) -> None:
         super().__init__(f"genesis has a {kind} among its {place}")
@@ -147,7 +147,7 @@ class UnexpectedGenesisTx(GenesisError):
 
 
 class MissingGenesisChain(GenesisError):
-    """A chain that every Primary Network has."""
+    """A missing chain that every Primary Network has."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"genesis has no {name}")
@@ -155,7 +155,7 @@ class MissingGenesisChain(GenesisError):
 
 
 class MissingGenesisAsset(GenesisError):
-    """Nothing to stake and to pay fees with."""
+    """No asset for staking and fees."""
 
     def __init__(self) -> None:
         super().__init__("genesis of the X-Chain has no asset")

@@ -1,4 +1,4 @@
-"""Reading the fields of a genesis file. What they mean is in `config`."""
+"""Reading of the fields of a genesis file. Their meaning is in `config`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from primitives.ids import IdError, NodeID, ShortID
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value somewhere in a decoded JSON document. Reading it names the place where it fails.
+    """A value in a decoded JSON document. Errors name the place of the value.
 
-    Every method raises MalformedGenesisField for a value of another kind, and MissingGenesisField for a
+    Every method raises MalformedGenesisField for a value of the wrong type, and MissingGenesisField for a
     field that is absent or null.
     """
 
@@ -28,14 +28,14 @@ class Node:
         return found
 
     def optional(self, name: str) -> "Node | None":
-        """Return a field of an object, None where it is absent."""
+        """Return a field of an object, or None if it is absent."""
         if not isinstance(self.value, Mapping):
             raise self.malformed("not an object")
         value = self.value.get(name)
         return None if value is None else Node(value, self._below(name))
 
     def items(self, name: str) -> "list[Node]":
-        """Return the elements of a field that is a list; an absent one is empty."""
+        """Return the elements of a list field; an absent field counts as empty."""
         found = self.optional(name)
         if found is None:
             return []
@@ -44,20 +44,20 @@ class Node:
         return [Node(value, f"{found.path}[{index}]") for index, value in enumerate(found.value)]
 
     def number(self, bits: int = 64) -> int:
-        """Return a whole number that is not negative."""
+        """Return a non-negative integer."""
         value = self.value
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << bits:
             raise self.malformed(f"not a number of {bits} bits")
         return value
 
     def text(self) -> str:
-        """Return a text."""
+        """Return a string."""
         if not isinstance(self.value, str):
             raise self.malformed("not a text")
         return self.value
 
     def bytes_of(self, size: int) -> bytes:
-        """Return so many bytes, written in hexadecimal."""
+        """Return bytes of the given size, written in hexadecimal."""
         try:
             data = bytes.fromhex(self.text().removeprefix("0x"))
         except ValueError:
@@ -67,7 +67,7 @@ class Node:
         return data
 
     def address(self) -> ShortID:
-        """Return an address, of any chain and with any prefix."""
+        """Return an address of any chain and with any prefix."""
         try:
             return parse_address(self.text()).short_id
         except AddressError as error:
@@ -81,7 +81,7 @@ class Node:
             raise self.malformed(str(error)) from None
 
     def malformed(self, reason: str) -> MalformedGenesisField:
-        """Return the error that names this place."""
+        """Return an error that names this place."""
         return MalformedGenesisField(self.path, reason)
 
     def _below(self, name: str) -> str:

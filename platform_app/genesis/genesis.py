@@ -1,4 +1,4 @@
-"""What a network begins with, read from its genesis bytes (pchain.md 10.3). They are made in `building`."""
+"""The genesis of a network, parsed from its genesis bytes (pchain.md 10.3). `building` creates them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ _VALIDATOR_TXS = (AddValidatorTx, AddPermissionlessValidatorTx)
 
 @dataclass(frozen=True, slots=True)
 class GenesisUTXO:
-    """An output, and bytes that are kept with it."""
+    """An output, and the bytes stored with it."""
 
     utxo: UTXO
     message: Blob
@@ -44,18 +44,18 @@ class GenesisBody:
 
 @dataclass(frozen=True, slots=True)
 class Genesis:
-    """What a network begins with. Validators and chains are transactions without signatures."""
+    """The genesis of a network. Validators and chains are transactions without signatures."""
 
     raw: bytes
     genesis_id: ID
-    """sha256 of the bytes: the parent of the genesis block."""
+    """The sha256 hash of the bytes, which is the parent of the genesis block."""
     block: ApricotCommitBlock
     utxos: tuple[UTXO, ...]
     validators: tuple[Tx, ...]
     chains: tuple[Tx, ...]
     timestamp: int
     initial_supply: int
-    """Before the rewards of the first validators: see `initial_stakers`."""
+    """The supply without the rewards of the first validators: see `initial_stakers`."""
     message: str
     asset: Asset
     x_chain_id: ID
@@ -63,7 +63,7 @@ class Genesis:
 
     @property
     def network_id(self) -> int:
-        """The network that it is of, as its chains say."""
+        """The network ID in its chains."""
         first = self.chains[0].unsigned
         assert isinstance(first, CreateChainTx)
         return first.network_id
@@ -79,15 +79,15 @@ class InitialStakers(NamedTuple):
 
     stakers: tuple[Staker, ...]
     supply: int
-    """With all their potential rewards."""
+    """The supply including all their potential rewards."""
 
 
 def parse_genesis(raw: bytes) -> Genesis:
-    """Read genesis bytes.
+    """Parse genesis bytes.
 
     Raises:
-        CodecError: They are none.
-        UnexpectedGenesisTx: Something else stands among the validators or the chains.
+        CodecError: They are not a genesis.
+        UnexpectedGenesisTx: Another kind of transaction is among the validators or the chains.
         MissingGenesisChain: There is no X-Chain or no C-Chain among the chains.
         MissingGenesisAsset: The X-Chain creates no asset.
     """
@@ -112,9 +112,9 @@ def parse_genesis(raw: bytes) -> Genesis:
 
 
 def initial_stakers(genesis: Genesis, config: RewardConfig) -> InitialStakers:
-    """Return the first validators, current from the beginning, and the supply after them.
+    """Return the genesis validators, which are current from the start, and the supply after them.
 
-    Their rewards are reckoned one after the other, each on the supply with those before it.
+    Their rewards are calculated one after the other, each on the supply including the previous ones.
     """
     supply, stakers = genesis.initial_supply, []
     for tx in genesis.validators:

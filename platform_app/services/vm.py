@@ -221,7 +221,7 @@ class PlatformVM:
         return built.block
 
     def _build_own(self, now: int) -> Built | None:
-        """Build a block of a transaction of the node's own; None if there is none, or it is rejected.
+        """Build a block of a transaction of the node's own; None without such a transaction, or if it is rejected.
 
         It has chain time, however late it is built: a renewed staking period starts at the moment when the
         last one ended. Other pending transactions are not verified at that earlier time.

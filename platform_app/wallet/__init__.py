@@ -1,6 +1,6 @@
 """The wallet of this node's keystore: choosing coins, building and signing transactions. Pure.
 
-`wallet` is what a transaction is built from, `coins` chooses what it spends, `transactions` builds it,
-`moving` moves funds between chains. Secrets: `keychain` holds keys in memory, `sealing` seals them,
-`backup` is the form in which a user leaves the node, `passwords` says which are good enough.
+`wallet` has the inputs for building a transaction, `coins` selects the coins to spend, `transactions` builds
+transactions, `moving` builds transfers within and between chains. Secrets: `keychain` holds keys in memory,
+`sealing` encrypts them, `backup` is the format for exporting a user, `passwords` checks password strength.
 """

@@ -1,8 +1,8 @@
-"""A user as it leaves the node and comes to another: all its keys, sealed with its password.
+"""An exported user for import on another node: all its keys, sealed with its password.
 
-Two bytes of version, salt, verifier, then the sealed keys of 32 bytes each in their order. The first
-three are bound to the keys by the seal. A key that is there twice counts once. Version 1 has the costs of `VERSION_1`, whatever they are
-elsewhere: bytes from abroad must not say how much memory it takes to read them.
+Two bytes of version, salt, verifier, then the sealed keys of 32 bytes each in order. The seal binds the
+first three to the keys. A duplicate key counts once. Version 1 always has the costs of `VERSION_1`, because
+bytes from another node must not determine how much memory reading them takes.
 
 Unspecified: the reference's own format is private to its nodes, and so is this one.
 """
@@ -29,18 +29,18 @@ _HEADER_SIZE = len(VERSION) + SALT_SIZE + VERIFIER_SIZE
 
 
 def write_backup(keys: Sequence[bytes], password: str) -> bytes:
-    """Return private keys sealed with a password; deriving the key takes a moment."""
+    """Return private keys sealed with a password; deriving the key is slow."""
     locked, cipher = lock(password, VERSION_1)
     header = VERSION + locked.salt + locked.verifier
     return header + cipher.seal(b"".join(keys), header)
 
 
 def read_backup(data: bytes, password: str) -> list[bytes]:
-    """Return the private keys of a backup; deriving the key takes a moment.
+    """Return the private keys of a backup; deriving the key is slow.
 
     Raises:
-        UnreadableBackup: It is none, of another version, or damaged.
-        WrongPassword: It was made with another password.
+        UnreadableBackup: It is not a backup, has another version, or is damaged.
+        WrongPassword: It was created with another password.
     """
     header, sealed = data[:_HEADER_SIZE], data[_HEADER_SIZE:]
     if len(header) < _HEADER_SIZE or not header.startswith(VERSION):

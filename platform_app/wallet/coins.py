@@ -1,4 +1,4 @@
-"""Which coins a transaction spends: first locked ones for the stake, then unlocked ones (pchain.md 8.3)."""
+"""Selection of the coins for a transaction: locked ones first for the stake, then unlocked ones (pchain.md 8.3)."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from platform_app.wallet.wallet import OwnInput, Wallet
 
 
 class Spend(NamedTuple):
-    """What is spent, and what becomes of it besides the fee; each list in the order of the wire."""
+    """Spent inputs, and the outputs they become besides the fee; each list in serialisation order."""
 
     inputs: tuple[OwnInput, ...]
     change: tuple[TransferableOutput, ...]
@@ -26,12 +26,12 @@ class Spend(NamedTuple):
 def choose(wallet: Wallet, *, fee: int, stake: int = 0) -> Spend:
     """Choose coins of the staking asset for a fee, and for a stake.
 
-    Coins are taken in the wallet's order until both are covered. Locked coins are only staked: what is
-    not needed of one returns to its owner behind the same lock. Of an unlocked one first the fee is
+    Coins are taken in the wallet's order until both are covered. Locked coins are only staked; the remainder
+    of a locked coin returns to its owner with the same lock. From an unlocked coin, first the fee is
     burned, then the stake is taken.
 
     Raises:
-        InsufficientFunds: These keys cannot open enough.
+        InsufficientFunds: The coins that these keys can spend are not enough.
     """
     selection = _Selection(wallet, fee, stake)
     selection.take_locked()
@@ -40,12 +40,12 @@ def choose(wallet: Wallet, *, fee: int, stake: int = 0) -> Spend:
 
 
 def in_order(inputs: Iterable[OwnInput]) -> tuple[OwnInput, ...]:
-    """Return inputs in the order of the wire."""
+    """Return inputs in serialisation order."""
     return tuple(sorted(inputs, key=lambda own: (own.input.tx_id, own.input.output_index)))
 
 
 class _Selection:
-    """Coins that are chosen, while they are."""
+    """The coins selected so far."""
 
     def __init__(self, wallet: Wallet, fee: int, stake: int) -> None:
         self._wallet = wallet
@@ -56,7 +56,7 @@ class _Selection:
         self._staked: list[TransferableOutput] = []
 
     def take_locked(self) -> None:
-        """Stake coins that cannot be used otherwise still."""
+        """Stake coins that are still locked and cannot be used otherwise."""
         for utxo in self._coins(locked=True):
             if not self._to_stake:
                 return
@@ -74,10 +74,10 @@ class _Selection:
                 self._divide_unlocked(inner_output(utxo.output).amount)
 
     def spend(self) -> Spend:
-        """Return what was chosen.
+        """Return the selected coins.
 
         Raises:
-            InsufficientFunds: It is too little.
+            InsufficientFunds: They are not enough.
         """
         if self._to_burn or self._to_stake:
             raise InsufficientFunds(

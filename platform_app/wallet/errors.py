@@ -1,17 +1,17 @@
-"""Why a wallet refuses, in the reference's words (pchain.md 8.3). No message holds a secret.
+"""Reasons for which a wallet fails, with the reference's messages (pchain.md 8.3). No message has a secret.
 
 WalletError
-├── NotBuilt                    a transaction that these keys and coins cannot make
+├── NotBuilt                    a transaction that cannot be built from these keys and coins
 │   ├── InsufficientFunds
 │   ├── AmountOverflow
 │   ├── NoImportableFunds
 │   └── NotAuthorized           SubnetMissing · NotASubnet · CannotSign
-├── RefusedTerms                what was asked for, whoever pays
+├── RefusedTerms                invalid terms, independent of the payer
 │   ├── StartTooSoon · StartTooFar · RateOutOfRange · ZeroAmount
 │   └── SubnetValidatorOfPrimaryNetwork · ChainOfPrimaryNetwork
 ├── RefusedPassword             for a new user
 │   └── EmptyPassword · PasswordTooLong · PasswordTooWeak
-└── SealedError                 what is sealed stays closed
+└── SealedError                 sealed data that cannot be opened
     └── WrongPassword · DamagedSeal · UnreadableBackup
 """
 
@@ -24,7 +24,7 @@ MAX_PASSWORD_SIZE = 1024
 
 
 class WalletError(Exception):
-    """Something that a wallet does not do. Without a message a class has its own words."""
+    """An operation that a wallet rejects. `words` is the default message of a class."""
 
     words: ClassVar[str] = "refused"
 
@@ -33,11 +33,11 @@ class WalletError(Exception):
 
 
 class NotBuilt(WalletError):
-    """A transaction that cannot be built of these keys and coins."""
+    """A transaction that cannot be built from these keys and coins."""
 
 
 class InsufficientFunds(NotBuilt):
-    """The keys cannot open enough; amounts are in the smallest unit of the staking asset."""
+    """Not enough coins that the keys can spend; amounts are in the smallest unit of the staking asset."""
 
     def __init__(self, *, burned: int, staked: int, fee: int, stake: int) -> None:
         super().__init__(
@@ -51,19 +51,19 @@ class InsufficientFunds(NotBuilt):
 
 
 class AmountOverflow(NotBuilt):
-    """An amount that with the fee does not fit into 64 bits."""
+    """An amount that together with the fee does not fit into 64 bits."""
 
     words = "overflow"
 
 
 class NoImportableFunds(NotBuilt):
-    """The other chain has exported nothing that these keys can open."""
+    """The other chain has exported nothing that these keys can spend."""
 
     words = "no spendable funds were found"
 
 
 class NotAuthorized(NotBuilt):
-    """A subnet's owner would not agree."""
+    """A missing authorization by a subnet's owner."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"couldn't authorize tx's subnet restrictions: {reason}")
@@ -79,7 +79,7 @@ class SubnetMissing(NotAuthorized):
 
 
 class NotASubnet(NotAuthorized):
-    """The ID is that of a transaction which creates no subnet."""
+    """The ID of a transaction that does not create a subnet."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(f"expected tx type *txs.CreateSubnetTx but got *txs.{kind}")
@@ -87,18 +87,18 @@ class NotASubnet(NotAuthorized):
 
 
 class CannotSign(NotAuthorized):
-    """The keys are too few of the subnet's control keys."""
+    """Fewer keys than the subnet's threshold of control keys."""
 
     def __init__(self) -> None:
         super().__init__("can't sign")
 
 
 class RefusedTerms(WalletError):
-    """Terms that no transaction gets."""
+    """Terms that are invalid for every transaction."""
 
 
 class StartTooSoon(RefusedTerms):
-    """Too little time to get into a block before."""
+    """A start too soon for the transaction to get into a block before it."""
 
     def __init__(self, seconds: int) -> None:
         super().__init__(f"start time must be at least {seconds}s in the future")
@@ -106,74 +106,74 @@ class StartTooSoon(RefusedTerms):
 
 
 class StartTooFar(RefusedTerms):
-    """Later than the network allows."""
+    """A start later than the network allows."""
 
     words = "start time is too far in the future"
 
 
 class RateOutOfRange(RefusedTerms):
-    """A delegation fee that is no percentage."""
+    """A delegation fee that is not a percentage."""
 
     words = "argument 'delegationFeeRate' must be between 0 and 100, inclusive"
 
 
 class ZeroAmount(RefusedTerms):
-    """Nothing to move."""
+    """A transfer of amount zero."""
 
     words = "argument 'amount' must be > 0"
 
 
 class SubnetValidatorOfPrimaryNetwork(RefusedTerms):
-    """The Primary Network has no permissioned validators."""
+    """A permissioned validator for the Primary Network, which has none."""
 
     words = "subnet validator attempts to validate primary network"
 
 
 class ChainOfPrimaryNetwork(RefusedTerms):
-    """The Primary Network gets no new blockchains."""
+    """A new blockchain for the Primary Network."""
 
     words = "new blockchain can't be validated by primary network"
 
 
 class RefusedPassword(WalletError):
-    """A password that a new user cannot have."""
+    """A password that is not allowed for a new user."""
 
 
 class EmptyPassword(RefusedPassword):
-    """None at all."""
+    """An empty password."""
 
     words = "empty password"
 
 
 class PasswordTooLong(RefusedPassword):
-    """More bytes than a password may have."""
+    """A password that is too long."""
 
     words = f"password exceeds maximum length of {MAX_PASSWORD_SIZE} chars"
 
 
 class PasswordTooWeak(RefusedPassword):
-    """Guessed too soon."""
+    """A password that is easy to guess."""
 
     words = "password is too weak"
 
 
 class SealedError(WalletError):
-    """Something sealed that does not open."""
+    """Sealed data that cannot be opened."""
 
 
 class WrongPassword(SealedError):
-    """Another password than the one that it was locked with."""
+    """A password other than the one used for locking."""
 
     words = "incorrect password"
 
 
 class DamagedSeal(SealedError):
-    """Sealed bytes that are not what was once sealed, or not for this place."""
+    """Sealed bytes that were modified, or that belong to another context."""
 
     words = "sealed bytes are damaged"
 
 
 class UnreadableBackup(SealedError):
-    """An exported user of an unknown form, or damaged."""
+    """An exported user that is damaged or in an unknown format."""
 
     words = "exported user is damaged or of an unknown version"

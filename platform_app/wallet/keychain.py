@@ -1,4 +1,4 @@
-"""Private keys in memory: whose outputs they open, and signing with them. They are never shown."""
+"""Private keys in memory: the outputs that they can spend, and signing. Keys are never shown."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from primitives.secp256k1 import sign_sha256
 
 
 class Signers(NamedTuple):
-    """Owners who sign: their indices among all owners, and their addresses in the same order."""
+    """The owners who sign: their indices among all owners, and their addresses in the same order."""
 
     indices: tuple[int, ...]
     addresses: tuple[ShortID, ...]
@@ -20,28 +20,28 @@ class Signers(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Keychain:
-    """Keys by address, in the order in which they were given."""
+    """Keys by address, in the order given."""
 
     keys: Mapping[ShortID, bytes] = field(repr=False)
 
     @classmethod
     def of(cls, keys: Iterable[bytes]) -> Self:
-        """Take private keys of 32 bytes.
+        """Create a keychain from private keys of 32 bytes.
 
         Raises:
-            InvalidPrivateKey: One of them is none.
+            InvalidPrivateKey: One of them is not a valid key.
         """
         return cls({address_of(key): key for key in keys})
 
     @property
     def addresses(self) -> tuple[ShortID, ...]:
-        """Whose keys these are."""
+        """The addresses of the keys."""
         return tuple(self.keys)
 
     def signers_for(self, owners: OutputOwners, now: int) -> Signers | None:
-        """Return who signs for owners: as many as must, the first of those whose keys are here.
+        """Return the signers for owners: as many as the threshold, the first ones whose keys are here.
 
-        None when they are too few, or must not sign yet at the time `now`.
+        None if there are too few, or if they cannot sign yet at the time `now`.
         """
         if owners.locktime > now:
             return None
@@ -52,5 +52,5 @@ class Keychain:
         return Signers(tuple(place for place, _ in signing), tuple(one for _, one in signing))
 
     def sign(self, digest: bytes, address: ShortID) -> bytes:
-        """Return the signature of 65 bytes over a SHA-256 digest with the key of an address."""
+        """Return the 65-byte signature of a SHA-256 digest by the key of an address."""
         return sign_sha256(digest, self.keys[address])

@@ -1,55 +1,54 @@
-"""Why the keystore refuses, in the reference's words (pchain.md 8.3). No message holds a secret.
+"""Reasons for which the keystore fails, with the reference's messages (pchain.md 8.3). No message has a secret.
 
 KeystoreError
 ├── InvalidUsername         EmptyUsername · UsernameTooLong · UnstorableUsername
 ├── UserExists
-├── TooManyUsers            of the node
-├── UserMissing             who is to be deleted
-├── IncorrectPassword       of anybody, whether the user exists or not
+├── TooManyUsers            on the node
+├── UserMissing             on deletion
+├── IncorrectPassword       whether or not the user exists
 ├── TooManyAttempts         wrong passwords recently
-├── KeystoreBusy            too many passwords at once
-├── UserNotRetrieved        holds one of the above: the methods of the P-Chain say it so
+├── KeystoreBusy            too many passwords being checked
+├── UserNotRetrieved        has one of the above: the form in which P-Chain methods report it
 ├── KeyMissing
 ├── TooManyKeys
-├── NoKeys                  nobody who could pay
-└── TxNotCreated            holds the reason of a wallet or of a transaction's syntax
+├── NoKeys                  no keys that could pay
+└── TxNotCreated            has the reason of a wallet or of a transaction's syntax
 
-Passwords that nobody may have, terms that nobody gets and backups that nobody can read are
-`wallet.errors`.
+Errors for invalid passwords, terms and backups are in `wallet.errors`.
 """
 
 import json
 
 MAX_NAME_SIZE = 1024
-"""Bytes of a user's name."""
+"""Maximum bytes of a user's name."""
 MAX_KEYS = 5000
-"""Of one user."""
+"""Maximum number of keys of one user."""
 
 
 class KeystoreError(Exception):
-    """Something that the keystore does not do."""
+    """An operation that the keystore rejects."""
 
 
 class InvalidUsername(KeystoreError):
-    """A name that no user can have."""
+    """A name that is not allowed."""
 
 
 class EmptyUsername(InvalidUsername):
-    """None at all."""
+    """An empty name."""
 
     def __init__(self) -> None:
         super().__init__("empty username")
 
 
 class UsernameTooLong(InvalidUsername):
-    """More bytes than a name may have."""
+    """A name that is too long."""
 
     def __init__(self) -> None:
         super().__init__(f"username exceeds maximum length of {MAX_NAME_SIZE} chars")
 
 
 class UnstorableUsername(InvalidUsername):
-    """Characters that no database takes: zero, or half of a pair."""
+    """Characters that a database cannot store: NUL, or an unpaired surrogate."""
 
     def __init__(self) -> None:
         super().__init__("username holds a character that cannot be stored")
@@ -64,7 +63,7 @@ class UserExists(KeystoreError):
 
 
 class TooManyUsers(KeystoreError):
-    """One user more than the node may have."""
+    """One more user than the node's maximum."""
 
     def __init__(self, most: int) -> None:
         super().__init__(f"keystore has reached its limit of {most} users")
@@ -72,7 +71,7 @@ class TooManyUsers(KeystoreError):
 
 
 class UserMissing(KeystoreError):
-    """There is nobody of that name."""
+    """No user has this name."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"user doesn't exist: {name}")
@@ -80,7 +79,7 @@ class UserMissing(KeystoreError):
 
 
 class IncorrectPassword(KeystoreError):
-    """Another password than the user's, or a user who does not exist."""
+    """A password other than the user's, or a user who does not exist."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"incorrect password: user {quoted(name)}")
@@ -88,7 +87,7 @@ class IncorrectPassword(KeystoreError):
 
 
 class TooManyAttempts(KeystoreError):
-    """So many wrong passwords that the next one has to wait."""
+    """So many wrong passwords that the next attempt has to wait."""
 
     def __init__(self, seconds: int) -> None:
         super().__init__(f"too many failed attempts, try again in {seconds}s")
@@ -96,14 +95,14 @@ class TooManyAttempts(KeystoreError):
 
 
 class KeystoreBusy(KeystoreError):
-    """More passwords at once than there is memory for."""
+    """More concurrent password checks than there is memory for."""
 
     def __init__(self) -> None:
         super().__init__("keystore is busy, try again")
 
 
 class UserNotRetrieved(KeystoreError):
-    """A user whose keys could not be opened."""
+    """A user whose keys could not be decrypted."""
 
     def __init__(self, name: str, reason: KeystoreError) -> None:
         shown = "" if isinstance(reason, UsernameTooLong) else name
@@ -112,21 +111,21 @@ class UserNotRetrieved(KeystoreError):
 
 
 class KeyMissing(KeystoreError):
-    """An address of which the user has no key."""
+    """An address for which the user has no key."""
 
     def __init__(self) -> None:
         super().__init__("problem retrieving private key: not found")
 
 
 class TooManyKeys(KeystoreError):
-    """One key more than a user may have."""
+    """One more key than a user's maximum."""
 
     def __init__(self) -> None:
         super().__init__(f"keystore user has reached its limit of {MAX_KEYS} addresses")
 
 
 class NoKeys(KeystoreError):
-    """A user without keys, or with none of the addresses that were named."""
+    """A user without keys, or without keys of the addresses given."""
 
     def __init__(self) -> None:
         super().__init__("user has no keys or funds")
@@ -141,5 +140,5 @@ class TxNotCreated(KeystoreError):
 
 
 def quoted(name: str) -> str:
-    """Return a name in quotes, what cannot be printed or encoded escaped."""
+    """Return a name in quotes, with unprintable and unencodable characters escaped."""
     return json.dumps(name, ensure_ascii=False).encode(errors="backslashreplace").decode()

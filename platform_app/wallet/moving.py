@@ -1,6 +1,6 @@
-"""Signed transactions that move funds: on this chain, to another one, and from there.
+"""Signed transactions that move funds: on this chain, to another chain, and from another chain.
 
-Raised by all: NotBuilt and its kinds, besides what `transactions.sign` raises.
+Raised by all: NotBuilt and its subclasses, and the errors of `transactions.sign`.
 """
 
 from collections import defaultdict
@@ -19,21 +19,21 @@ from primitives import uint64
 from primitives.ids import ID, ShortID
 
 IMPORT_ROOM = 56 * 1024
-"""Bytes for what is imported; the mempool takes 64 KiB, and the fee may need some."""
+"""Bytes for imported outputs; the mempool accepts 64 KiB, and the fee may need some of them."""
 
 _INPUT, _SIGNATURE, _OUTPUT = 92, 69, 80
 """Bytes of an input with its credential, of each signature, of an output (pchain.md 2.3)."""
 
 
 def build_transfer(wallet: Wallet, *, amount: int, to: ShortID) -> Tx:
-    """Build a BaseTx that gives an amount of the staking asset to an address."""
+    """Build a BaseTx that transfers an amount of the staking asset to an address."""
     spend = choose(wallet, fee=_with_fee(wallet, amount))
     outputs = _sorted((*spend.change, paid(wallet.asset_id, amount, to)))
     return sign(wallet, BaseTx(*fields(wallet, outputs, spend.inputs)), spend.inputs)
 
 
 def build_export(wallet: Wallet, *, amount: int, to: ShortID, destination_chain: ID) -> Tx:
-    """Build an ExportTx that gives an amount of the staking asset to an address elsewhere."""
+    """Build an ExportTx that transfers an amount of the staking asset to an address on another chain."""
     spend = choose(wallet, fee=_with_fee(wallet, amount))
     unsigned = ExportTx(
         *fields(wallet, spend.change, spend.inputs),
@@ -44,15 +44,15 @@ def build_export(wallet: Wallet, *, amount: int, to: ShortID, destination_chain:
 
 
 def build_import(wallet: Wallet, shared: Iterable[UTXO], *, source_chain: ID, to: ShortID) -> Tx:
-    """Build an ImportTx of what another chain has exported to these keys, of every asset.
+    """Build an ImportTx of the outputs of all assets that another chain has exported to these keys.
 
-    The fee is taken from what is imported; where that is too little, from coins of this chain besides.
+    The fee is taken from the imported amount; if that is not enough, also from coins of this chain.
 
-    Unspecified: as much as fits into one transaction is imported, the rest with the next one. The
-    reference would build a transaction that no mempool takes.
+    Unspecified: as much as fits into one transaction is imported, the rest by the next import. The
+    reference would build a transaction that no mempool accepts.
 
     Raises:
-        NoImportableFunds: These keys can open none of it.
+        NoImportableFunds: These keys cannot spend any of the outputs.
     """
     found = _open(wallet, shared)
     if not found.inputs:
@@ -72,7 +72,7 @@ def build_import(wallet: Wallet, shared: Iterable[UTXO], *, source_chain: ID, to
 
 
 class _Found(NamedTuple):
-    """What is imported: inputs in the order of the wire, and amounts by asset."""
+    """The imported outputs: inputs in serialisation order, and amounts by asset."""
 
     inputs: tuple[OwnInput, ...]
     amounts: dict[ID, int]
@@ -88,7 +88,7 @@ def _open(wallet: Wallet, shared: Iterable[UTXO]) -> _Found:
         room -= 0 if utxo.asset_id in amounts else _OUTPUT
         if room < 0:
             break
-        # Two outputs of a foreign asset may be more together than one output can hold.
+        # Two outputs of a foreign asset may have a larger sum than one output can hold.
         if amounts[utxo.asset_id] + amount <= uint64.MAX:
             amounts[utxo.asset_id] += amount
             inputs.append(own)
@@ -96,7 +96,7 @@ def _open(wallet: Wallet, shared: Iterable[UTXO]) -> _Found:
 
 
 def _openable(wallet: Wallet, shared: Iterable[UTXO]) -> Iterator[tuple[UTXO, OwnInput]]:
-    """Walk what these keys can import. Chains share nothing behind stakeable locks."""
+    """Yield the outputs that these keys can import. Chains do not share outputs with stakeable locks."""
     for utxo in shared:
         own = None if isinstance(utxo.output, LockOut) else wallet.open(utxo)
         if own:

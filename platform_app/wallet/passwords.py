@@ -1,4 +1,4 @@
-"""Which passwords a new user may have (pchain.md 8.3)."""
+"""Requirements for the password of a new user (pchain.md 8.3)."""
 
 from math import prod
 
@@ -10,15 +10,15 @@ from platform_app.wallet.errors import (
 )
 
 JUDGED = 50
-"""Characters that are judged, from the beginning."""
+"""Maximum number of characters that are scored, from the start."""
 LEAST_SCORE = 2
-"""Of zxcvbn's 0 to 4: a million guesses are not enough."""
+"""On zxcvbn's scale of 0 to 4: more than a million guesses are needed."""
 MOST_READINGS = 16
-"""Ways to read symbols as letters that are tried; each costs the search through all dictionaries."""
+"""Maximum number of ways to read symbols as letters; each costs a search through all dictionaries."""
 
 
 def encoded(password: str) -> bytes:
-    """Return the bytes of a password, whatever is in it."""
+    """Return the bytes of a password with any characters."""
     return password.encode("utf-8", "surrogatepass")
 
 
@@ -26,9 +26,9 @@ def verify_password(password: str) -> None:
     """Check a password for a new user.
 
     Raises:
-        EmptyPassword: There is none.
+        EmptyPassword: It is empty.
         PasswordTooLong: It has more than 1024 bytes.
-        PasswordTooWeak: It is guessed too soon.
+        PasswordTooWeak: It is easy to guess.
     """
     if not password:
         raise EmptyPassword
@@ -39,10 +39,10 @@ def verify_password(password: str) -> None:
 
 
 def _judged(password: str) -> str:
-    """Return the longest beginning that can be judged in a moment.
+    """Return the longest prefix that can be scored quickly.
 
-    Many different symbols that stand for letters have hundreds of readings, which would take seconds;
-    the beginning that has few of them is judged alone. A password gets no weaker by what follows.
+    A password with many different symbols that can stand for letters has hundreds of readings, which would take
+    seconds. Therefore only a prefix with few readings is scored. The remainder does not make a password weaker.
     """
     beginning = password[:JUDGED]
     while _readings(beginning) > MOST_READINGS:
@@ -51,7 +51,7 @@ def _judged(password: str) -> str:
 
 
 def _readings(text: str) -> int:
-    """Return about how many ways there are to read the symbols of a text as letters."""
+    """Return the approximate number of ways to read the symbols of a text as letters."""
     from zxcvbn.matching import L33T_TABLE  # type: ignore[import-untyped]  # as in `_score`
 
     found = (sum(symbol in text for symbol in symbols) for symbols in L33T_TABLE.values())
@@ -59,7 +59,7 @@ def _readings(text: str) -> int:
 
 
 def _score(text: str) -> int:
-    # Its dictionaries are megabytes, which a node needs that makes users.
+    # Imported here because its dictionaries take megabytes, which only a node that creates users needs.
     from zxcvbn import zxcvbn  # type: ignore[import-untyped]  # it has no types
 
     score = zxcvbn(text)["score"]

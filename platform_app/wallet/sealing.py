@@ -1,7 +1,7 @@
-"""Secrets at rest: a key from the password by argon2id, and AES-256-GCM with it.
+"""Encryption of stored secrets: a key derived from the password by argon2id, used with AES-256-GCM.
 
-Of the password only a `PasswordLock` is kept. One derivation gives two independent keys: one seals, of
-the other a mark is kept that tells a wrong password. Losing either says nothing about the other.
+Only a `PasswordLock` of the password is stored. One derivation gives two independent keys: one encrypts, and
+from the other a verifier is stored that detects a wrong password. Neither reveals anything about the other.
 """
 
 import hmac
@@ -24,21 +24,21 @@ _KEY_SIZE = 32
 
 
 class Cost(NamedTuple):
-    """What deriving a key takes of whoever tries a password."""
+    """The cost of deriving a key, for every attempt at a password."""
 
     passes: int
     memory: int
-    """KiB."""
+    """In KiB."""
     lanes: int
 
 
 COST = Cost(passes=3, memory=64 * 1024, lanes=4)
-"""The memory and lanes of the reference, three passes for its one (RFC 9106, second choice)."""
+"""The memory and lanes of the reference, but three passes instead of one (RFC 9106, second choice)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PasswordLock:
-    """What is kept to recognize a password. It opens nothing."""
+    """The stored data for verifying a password. It decrypts nothing."""
 
     salt: bytes
     cost: Cost
@@ -47,20 +47,20 @@ class PasswordLock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cipher:
-    """Seals and opens with a key that does not show."""
+    """Encrypts and decrypts with a key that its repr does not show."""
 
     key: bytes = field(repr=False)
 
     def seal(self, secret: bytes, context: bytes) -> bytes:
-        """Return a fresh nonce and the encrypted secret; only the same context opens it."""
+        """Return a fresh nonce and the encrypted secret; decryption needs the same context."""
         nonce = secrets.token_bytes(NONCE_SIZE)
         return nonce + AESGCM(self.key).encrypt(nonce, secret, context)
 
     def open(self, sealed: bytes, context: bytes) -> bytes:
-        """Return what was sealed.
+        """Return the decrypted secret.
 
         Raises:
-            DamagedSeal: This was not sealed with this key in this context.
+            DamagedSeal: The data was not encrypted with this key in this context.
         """
         nonce, encrypted = sealed[:NONCE_SIZE], sealed[NONCE_SIZE:]
         if len(encrypted) < TAG_SIZE:
@@ -72,17 +72,17 @@ class Cipher:
 
 
 def lock(password: str, cost: Cost) -> tuple[PasswordLock, Cipher]:
-    """Return what to keep of a new password, with a fresh salt, and the cipher that it opens."""
+    """Return the data to store for a new password, with a fresh salt, and its cipher."""
     salt = secrets.token_bytes(SALT_SIZE)
     cipher, verifier = _derive(password, salt, cost)
     return PasswordLock(salt, cost, verifier), cipher
 
 
 def unlock(locked: PasswordLock, password: str) -> Cipher:
-    """Return the cipher of a lock. A wrong password takes as long as the right one.
+    """Return the cipher of a lock. A wrong password takes as long as the correct one.
 
     Raises:
-        WrongPassword: It is not the lock's.
+        WrongPassword: It is not the lock's password.
     """
     cipher, verifier = _derive(password, locked.salt, locked.cost)
     if not hmac.compare_digest(verifier, locked.verifier):

@@ -1,4 +1,4 @@
-"""Terms of staking as callers of the keystore's methods name them (pchain.md 8.3)."""
+"""Staking terms as given by callers of the keystore's methods (pchain.md 8.3)."""
 
 import struct
 
@@ -7,15 +7,15 @@ from platform_app.wallet.errors import RateOutOfRange, StartTooFar, StartTooSoon
 
 
 def verify_start(start: int, *, now: int, config: PlatformConfig) -> None:
-    """Check when somebody wants to begin to stake, in Unix seconds; 0 is at once.
+    """Check the requested start of staking, in Unix seconds; 0 means immediately.
 
-    Unspecified: the reference's rule that a start lies 20 seconds ahead was made for transactions that
-    are void once it has passed. None is here, but who names a start shall not find it moved. Where starts
-    are not looked at (`PlatformConfig.durango`), any will do.
+    Unspecified: the reference requires a start at least 20 seconds ahead, because its transactions became
+    void once the start had passed. That does not happen here, but a requested start should not be moved. If
+    starts are ignored (`PlatformConfig.durango`), any start is accepted.
 
     Raises:
-        StartTooSoon: Before twice the synchrony bound has passed.
-        StartTooFar: Later than the network allows.
+        StartTooSoon: It is less than twice the synchrony bound ahead.
+        StartTooFar: It is later than the network allows.
     """
     if start == 0 or config.durango:
         return
@@ -27,10 +27,10 @@ def verify_start(start: int, *, now: int, config: PlatformConfig) -> None:
 
 
 def shares_of(rate: float) -> int:
-    """Return a delegation fee in percent as millionths, by the reference's arithmetic of 32 bits.
+    """Convert a delegation fee in percent to millionths, with the reference's 32-bit arithmetic.
 
     Raises:
-        RateOutOfRange: It is no percentage.
+        RateOutOfRange: It is not a percentage.
     """
     if not 0 <= rate <= 100:
         raise RateOutOfRange
@@ -38,6 +38,6 @@ def shares_of(rate: float) -> int:
 
 
 def float32(number: float) -> float:
-    """Return the nearest number that a float of 32 bits can hold."""
+    """Return the nearest 32-bit floating-point number."""
     (rounded,) = struct.unpack("f", struct.pack("f", number))
     return float(rounded)

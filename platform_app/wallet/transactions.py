@@ -1,8 +1,8 @@
-"""Signed transactions from a wallet. What is asked for is taken as given: the rules judge the result.
+"""Signed transactions from a wallet. Arguments are not checked here: the rules verify the result.
 
-Each pays the static fee of its kind, which is always enough (`executor.fees`). Raised by all:
-InsufficientFunds, InvalidSyntax (the transaction would not be well formed), CodecError (it would not fit
-into its bytes). Transactions that move funds are in `moving`.
+Each transaction pays the static fee of its kind, which is always enough (`executor.fees`). Raised by all:
+InsufficientFunds, InvalidSyntax (the transaction would not be well formed), CodecError (it would be too
+large). Transactions that move funds are in `moving`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -46,7 +46,7 @@ _Fields = tuple[int, ID, tuple[TransferableOutput, ...], tuple[TransferableInput
 def build_add_validator(
     wallet: Wallet, validator: Validator, *, reward_address: ShortID, shares: int
 ) -> Tx:
-    """Build an AddValidatorTx that stakes the validator's weight; shares are millionths."""
+    """Build an AddValidatorTx that stakes the validator's weight; shares are in millionths."""
     fee = wallet.config.fees.add_primary_network_validator
     spend = choose(wallet, fee=fee, stake=validator.weight)
     unsigned = AddValidatorTx(
@@ -98,7 +98,7 @@ def build_add_permissionless_validator(
 
 
 def build_create_subnet(wallet: Wallet, *, control_keys: Iterable[ShortID], threshold: int) -> Tx:
-    """Build a CreateSubnetTx; its ID is the subnet's. Control keys may come in any order."""
+    """Build a CreateSubnetTx; its ID is the subnet's. Control keys may be in any order."""
     spend = choose(wallet, fee=wallet.config.fees.create_subnet)
     unsigned = CreateSubnetTx(
         *fields(wallet, spend.change, spend.inputs),
@@ -110,11 +110,11 @@ def build_create_subnet(wallet: Wallet, *, control_keys: Iterable[ShortID], thre
 def build_add_subnet_validator(
     wallet: Wallet, validator: SubnetValidator, *, state: ChainState
 ) -> Tx:
-    """Build an AddSubnetValidatorTx, signed by the subnet's owner besides.
+    """Build an AddSubnetValidatorTx, signed by the subnet's owner too.
 
     Raises:
         SubnetValidatorOfPrimaryNetwork: It names the Primary Network.
-        NotAuthorized: The subnet's owner as the state has it would not agree.
+        NotAuthorized: These keys cannot sign for the subnet's current owner.
     """
     if validator.subnet_id == PRIMARY_NETWORK_ID:
         raise SubnetValidatorOfPrimaryNetwork
@@ -138,13 +138,13 @@ def build_create_chain(
     genesis_data: bytes,
     state: ChainState,
 ) -> Tx:
-    """Build a CreateChainTx, signed by the subnet's owner besides; its ID is the blockchain's.
+    """Build a CreateChainTx, signed by the subnet's owner too; its ID is the blockchain's.
 
-    Feature extensions may come in any order. The AVM always gets the one for transfers.
+    Feature extensions may be in any order. The AVM always gets the extension for transfers.
 
     Raises:
         ChainOfPrimaryNetwork: It names the Primary Network.
-        NotAuthorized: The subnet's owner as the state has it would not agree.
+        NotAuthorized: These keys cannot sign for the subnet's current owner.
     """
     if subnet_id == PRIMARY_NETWORK_ID:
         raise ChainOfPrimaryNetwork
@@ -164,12 +164,12 @@ def build_create_chain(
 
 
 def authorize(wallet: Wallet, subnet_id: ID, state: ChainState) -> Signers:
-    """Return who signs for a subnet's owner.
+    """Return the signers for a subnet's owner.
 
     Raises:
         SubnetMissing: There is no transaction with that ID.
-        NotASubnet: There is one, of another kind.
-        CannotSign: The keys are too few, or must not sign yet.
+        NotASubnet: The transaction with that ID is of another kind.
+        CannotSign: The keys are too few, or cannot sign yet.
     """
     owners = state.subnet_owner(subnet_id)
     if owners is None:
@@ -186,7 +186,7 @@ def authorize(wallet: Wallet, subnet_id: ID, state: ChainState) -> Signers:
 def fields(
     wallet: Wallet, outputs: tuple[TransferableOutput, ...], inputs: Iterable[OwnInput]
 ) -> _Fields:
-    """Return the fields that transactions begin with; outputs and inputs are in their order."""
+    """Return the base fields of a transaction; outputs and inputs are sorted."""
     spent = tuple(own.input for own in inputs)
     return wallet.config.network_id, PRIMARY_NETWORK_ID, outputs, spent, b""
 
@@ -197,11 +197,11 @@ def sign(
     inputs: Sequence[OwnInput],
     authorizing: Signers | None = None,
 ) -> Tx:
-    """Sign a transaction for each of its inputs in their order, and for a subnet's owner at last.
+    """Sign a transaction for each of its inputs in order, and last for a subnet's owner.
 
     Raises:
         InvalidSyntax: It is not well formed.
-        CodecError: A value of it does not fit into its field, or it has too many bytes.
+        CodecError: A value does not fit into its field, or the transaction is too large.
     """
     digest = sha256(sign_bytes(unsigned))
     signatures: dict[ShortID, bytes] = {}

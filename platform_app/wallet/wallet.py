@@ -1,4 +1,4 @@
-"""What a transaction is built from: keys, what they can open, and where the change goes."""
+"""The inputs for building a transaction: keys, the coins that they can spend, and the change address."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,29 +30,29 @@ class OwnInput(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Wallet:
-    """Keys, which do not show, and what they may spend."""
+    """Keys, hidden in the repr, and the coins that they may spend."""
 
     config: PlatformConfig
     asset_id: ID
     """The staking asset."""
     keychain: Keychain
     utxos: Sequence[UTXO]
-    """Chosen from in this order."""
+    """The coins, in the order in which they are selected."""
     change_address: ShortID
-    """Gets what is left over, and owns what is staked of unlocked coins."""
+    """Receives the change, and owns the stake from unlocked coins."""
     now: int
-    """Unix seconds: locks are judged by it."""
+    """The time in Unix seconds that locks are compared with."""
     avoided: frozenset[ID] = frozenset()
-    """Outputs that are not spent, since somebody else does it."""
+    """Outputs that must not be spent, because another transaction spends them."""
 
     def is_locked(self, utxo: UTXO) -> bool:
-        """Say whether an output can only be staked still."""
+        """Return whether an output is still locked for staking only."""
         return isinstance(utxo.output, LockOut) and utxo.output.locktime > self.now
 
     def open(self, utxo: UTXO) -> OwnInput | None:
-        """Return how an output is spent, or None when these keys cannot or it is to be avoided.
+        """Return the input that spends an output; None if these keys cannot spend it or it is to be avoided.
 
-        One whose stakeable lock has opened is spent as if it had never been there.
+        An output whose stakeable lock has expired is spent as if it had no lock.
         """
         if utxo.utxo_id in self.avoided:
             return None
@@ -72,10 +72,10 @@ class Wallet:
 
 
 def paid(asset_id: ID, amount: int, address: ShortID) -> TransferableOutput:
-    """Return an output that one address can spend at once."""
+    """Return an output that one address can spend immediately."""
     return TransferableOutput(asset_id, TransferOutput(amount, owner(address)))
 
 
 def owner(address: ShortID) -> OutputOwners:
-    """Return one address as owner, from now on."""
+    """Return an owner with a single address and no locktime."""
     return OutputOwners(locktime=0, threshold=1, addresses=(address,))
