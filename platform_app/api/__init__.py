@@ -1,12 +1,12 @@
-"""The RPC doors of a P-Chain, and their tables of contents: `platform.*` by group, `keystore.*`.
+"""The RPC APIs of a P-Chain and their method tables: `platform.*` by group, `keystore.*`.
 
-`rpc` is what belongs to the doors of one chain, and what handlers take first; `registry` makes the table.
+`rpc` has the objects that the handlers of one chain share, passed as their first argument; `registry` builds
+the table.
 
-What a method takes is read by `params` and `addresses`, what it answers is written by `wire` and
-`records`, and what can go wrong is in `errors`. As in the reference nothing is required by the form
-of a call: what is missing or null has a default, and methods say themselves what they cannot do
-without. `xchain` is the little that is asked of the X-Chain. Methods that are added as `kept` answer on the event loop
-what is remembered of the accepted state (`answers`).
+`params` reads arguments and addresses, `wire` and `records` format results, and `errors` converts errors. As in
+the reference, the call format requires no argument: a missing or null argument has a default, and each method
+checks the arguments that it needs. `xchain` has the few methods of the X-Chain. Methods added with `add_kept`
+answer on the event loop from cached results about the accepted state (`answers`).
 """
 
 from jsonrpc.dispatch.params import Param
@@ -41,7 +41,7 @@ _HEIGHT = Param("height", params.height, 0)
 
 
 def registry(rpc: PlatformRpc) -> MethodRegistry:
-    """Return `platform.*` of a chain."""
+    """Return the `platform.*` methods of a chain."""
     methods = Methods(rpc)
     for add in (_chain, _funds, _transactions, _validators, _staking, _subnets, _fees):
         add(methods)

@@ -1,7 +1,7 @@
-"""Answers of a chain's memory at its doors: rendered once, handed out where bytes arrive.
+"""Cached answers of API methods: encoded once, then returned as bytes.
 
-On the event loop an answer is in memory (`memory.answers`), or the call would have to wait. In a thread it is always
-read from the rows, and remembered. As long as answers are handed out, a thread looks at the rows now and then.
+On the event loop an answer comes from memory (`memory.answers`), or the call has to wait. In a thread it is always
+read from the rows, then cached. While cached answers are in use, a thread checks the rows from time to time.
 """
 
 import asyncio
@@ -22,17 +22,17 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class Passing(NamedTuple):
-    """An answer that is right only for a while, although no block comes."""
+    """An answer that is valid for a limited time, even if no block comes."""
 
     result: object
     lifetime: Lifetime
 
 
 class Answers:
-    """What handlers of one chain answer, by method and arguments.
+    """Cached answers of the handlers of one chain, by method and arguments.
 
     Args:
-        memory: The chain's.
+        memory: The chain's cache.
     """
 
     def __init__(self, memory: AnswerMemory) -> None:
@@ -42,12 +42,12 @@ class Answers:
     def kept(
         self, name: str, handler: Callable[..., object], seconds: float = inf
     ) -> Callable[..., Raw]:
-        """Return a handler that may be tried on the event loop. Refusals are not remembered.
+        """Return a handler that may be tried on the event loop. Errors are not cached.
 
         Args:
-            name: The method's; no other one has it.
-            handler: Its answer follows from the accepted state and the arguments, or is `Passing`.
-            seconds: For how long it is right at most, after it was read.
+            name: The method's name, which must be unique.
+            handler: Its answer depends on the accepted state and the arguments only, or is `Passing`.
+            seconds: Maximum validity after it was read.
         """
         usual = ALWAYS if seconds == inf else Lifetime(seconds=seconds)
 
@@ -64,7 +64,7 @@ class Answers:
         return update_wrapper(answer, handler)
 
     def followed(self, handler: Callable[..., object]) -> Callable[..., object]:
-        """Return a handler whose answer is never of a later block than those that are remembered, for threads."""
+        """Return a handler for threads whose answer is never of a later block than cached answers."""
 
         def answer(*arguments: object) -> object:
             try:
@@ -88,7 +88,7 @@ class Answers:
             self._looking = asyncio.get_running_loop().create_task(looking)
 
     def _look(self) -> None:
-        # Where the rows cannot be read nothing is handed out any more, and who asks in a thread hears why.
+        # If the rows cannot be read, cached answers expire, and callers in a thread get the error.
         with suppress(DatabaseError):
             self._memory.look()
 

@@ -28,7 +28,7 @@ def get_block_by_height(rpc: PlatformRpc, height: int, encoding: Encoding) -> Js
 
 
 def _to_json(rpc: PlatformRpc, found: AcceptedBlock, encoding: Encoding) -> Json:
-    """Return a block as asked for; in JSON all its numbers are plain, as in the reference."""
+    """Return a block in the requested encoding; in JSON all its numbers are plain, as in the reference."""
     if encoding is Encoding.JSON:
         return {
             "block": render_block(parse_block(found.raw), rpc.address),

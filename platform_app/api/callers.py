@@ -1,4 +1,4 @@
-"""Methods of the keystore, which on a network of value refuse web pages that the operator has not named."""
+"""Access to keystore methods: on public networks, web pages are rejected unless the operator allows them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +19,7 @@ def keystore_guard(chain: PlatformChain) -> Guard:
     """Return the guard of the keystore's methods.
 
     A page in a user's browser could guess passwords, lock users out, or fill the keystore. On the local network
-    pages may do that: its coins are worthless.
+    pages may call these methods, because its coins are worthless.
 
     Unspecified: the reference answers pages of every origin that it allows.
     """

@@ -1,4 +1,4 @@
-"""Which blockchain is meant by an alias: those of the Primary Network, by letter, name or ID.
+"""Blockchain aliases: the chains of the Primary Network by letter, name or ID.
 
 Unspecified: chains of other subnets run elsewhere, so this node has no alias for them, not even
 their IDs.

@@ -27,9 +27,9 @@ from primitives.ids import (
 )
 
 PROPOSAL_LAG: Final = 64
-"""Blocks that the proposed height stays behind at most."""
+"""Maximum number of blocks by which the proposed height is behind the tip."""
 PROPOSAL_SECONDS: Final = 30
-"""A block that is younger may not have reached everybody yet."""
+"""A younger block may not have reached all nodes yet."""
 
 
 def get_height(rpc: PlatformRpc) -> Json:
@@ -38,14 +38,14 @@ def get_height(rpc: PlatformRpc) -> Json:
 
 
 def get_proposed_height(rpc: PlatformRpc) -> Json:
-    """platform.getProposedHeight: the height that a proposer of any chain's block may refer to."""
+    """platform.getProposedHeight: the P-Chain height that proposers of any chain's blocks may refer to."""
     return {"height": str(proposed_height(rpc))}
 
 
 def proposed_height(rpc: PlatformRpc) -> int:
-    """Return the last height older than half a minute, but not far behind the tip.
+    """Return the last height older than half a minute, but not too far behind the tip.
 
-    Unspecified: the reference counts from when it accepted a block; here it is the block's own time.
+    Unspecified: the reference uses the time when it accepted a block; here it is the block's own time.
     """
     settled = accepted.height_at(rpc.chain, clock.now() - PROPOSAL_SECONDS) or 0
     return max(settled, rpc.chain.tip().height - PROPOSAL_LAG)
@@ -57,7 +57,7 @@ def get_timestamp(rpc: PlatformRpc) -> Json:
 
 
 def get_blockchains(rpc: PlatformRpc) -> Json:
-    """platform.getBlockchains: all blockchains but the P-Chain itself.
+    """platform.getBlockchains: all blockchains except the P-Chain itself.
 
     Unspecified: the X-Chain and the C-Chain come first, then those of subnets, in the order of their
     creation (gaps.md 3). NODE_PARAMETERS=avalanchego selects the reference's order: the blockchains of subnets, by
@@ -67,12 +67,12 @@ def get_blockchains(rpc: PlatformRpc) -> Json:
 
 
 def get_blockchain_status(rpc: PlatformRpc, blockchain_id: str) -> Json:
-    """platform.getBlockchainStatus: what this node does with a blockchain.
+    """platform.getBlockchainStatus: the status of a blockchain on this node.
 
-    Unspecified: it runs the Primary Network's chains only; of others it knows that they were
-    Created. The P-Chain itself was created by nobody, so it is Syncing even on a validator, as in
-    the reference. Preferred is never seen: a block is accepted as soon as it is built. The C-Chain,
-    where NODE_CHAINS leaves it out, was Created as well: the reference would call it Syncing.
+    Unspecified: this node runs the Primary Network's chains only; other chains are Created. No transaction
+    created the P-Chain itself, so it is Syncing even on a validator, as in the reference. The status Preferred
+    never occurs, because a block is accepted as soon as it is built. The C-Chain is Created too if NODE_CHAINS
+    leaves it out; the reference would return Syncing.
     """
     if not blockchain_id:
         raise refused("argument 'blockchainID' not given")
@@ -99,7 +99,7 @@ def validated_by(rpc: PlatformRpc, blockchain_id: ID) -> Json:
 
 
 def validates(rpc: PlatformRpc, subnet_id: ID) -> Json:
-    """platform.validates: the blockchains that a subnet validates; the P-Chain is not named."""
+    """platform.validates: the blockchains that a subnet validates, without the P-Chain."""
     if subnet_id != PRIMARY_NETWORK_ID and subnets.subnet(rpc.chain, subnet_id) is None:
         if accepted.tx(rpc.chain, subnet_id) is not None:
             raise refused(f'"{subnet_id}" is not a subnet')
@@ -140,10 +140,10 @@ _FXS: Final[Mapping[str, ID]] = {
 
 
 def vm_id_of(name: str) -> ID:
-    """Return the ID of a virtual machine from its name, or from the ID as text.
+    """Return the ID of a virtual machine from its name or its ID as a string.
 
     Raises:
-        JsonRpcError: -32000, the text is neither.
+        JsonRpcError: -32000, the string is neither.
     """
     found = _find(_VMS, name)
     if found is None:
@@ -152,10 +152,10 @@ def vm_id_of(name: str) -> ID:
 
 
 def fx_id_of(name: str) -> ID:
-    """Return the ID of a feature extension from its name, or from the ID as text.
+    """Return the ID of a feature extension from its name or its ID as a string.
 
     Raises:
-        JsonRpcError: -32000, the text is neither.
+        JsonRpcError: -32000, the string is neither.
     """
     found = _find(_FXS, name)
     if found is None:

@@ -1,9 +1,9 @@
-"""The one place where what can go wrong on the P-Chain becomes an error object: code -32000.
+"""Conversion of expected P-Chain errors to error objects with code -32000, in this module only.
 
-The reference's errors have no codes of their own; its words are the errors' own texts, behind what
-the method was doing (`saying`). What is not in the table is not expected: it is logged, and
-answered without its insides. A test walks all classes of errors and demands that each is expected
-or named there as one that reaches no door.
+The reference's errors have no codes. Its messages are those of the exceptions, prefixed with the operation
+of the method (`saying`). An exception that is not in the table is unexpected: it is logged, and the answer has
+no details of it. A test checks that each error class is either expected or listed there as one that
+reaches no API.
 """
 
 from collections.abc import Iterator
@@ -38,49 +38,49 @@ EXPECTED: Final[tuple[type[Exception], ...]] = (
     IdError,
     NoGenesis,
 )
-"""Roots of trees: each class below them is told in its own words."""
+"""Base classes: all their subclasses are reported with their own message."""
 
 NOT_FOUND: Final = "not found"
 
 MOST_QUOTED: Final = 100
-"""Characters of a caller's text in a message: each may take six bytes on the wire."""
+"""Maximum characters of a caller's string in a message: each may take six bytes when encoded."""
 
 
 def to_error_object(error: Exception) -> JsonRpcError | None:
-    """Return the error object of an expected failure, None for an unexpected one."""
+    """Return the error object of an expected error, None for an unexpected one."""
     return refused(str(error)) if isinstance(error, EXPECTED) else None
 
 
 def refused(message: str) -> JsonRpcError:
-    """Return an error object with the reference's words for a call that cannot be answered."""
+    """Return an error object with the reference's message for a call that cannot be answered."""
     return JsonRpcError(SERVER_ERROR, message)
 
 
 def too_many(what: str, given: int, most: int) -> JsonRpcError:
-    """Return an error object with the reference's words for a list that is too long."""
+    """Return an error object with the reference's message for a list that is too long."""
     return refused(f"number of {what} given, {given}, exceeds maximum, {most}")
 
 
 def shortened(text: str) -> str:
-    """Return a caller's text as messages repeat it: of a long one only the beginning.
+    """Return a caller's string for use in messages, truncated if it is long.
 
-    Unspecified: the reference repeats all of it.
+    Unspecified: the reference repeats the whole string.
     """
     return text if len(text) <= MOST_QUOTED else text[:MOST_QUOTED] + "..."
 
 
 def behind(words: str, error: Exception) -> Exception:
-    """Return an expected failure as an error object, its words behind others; others as they are."""
+    """Return an expected error as an error object with prefixed message; any other error unchanged."""
     expected = error if isinstance(error, JsonRpcError) else to_error_object(error)
     return error if expected is None else refused(f"{words}: {expected.message}")
 
 
 @contextmanager
 def saying(words: str) -> Iterator[None]:
-    """Put words in front of every expected failure within; others pass as they are.
+    """Prefix the message of every expected error raised within; other errors pass unchanged.
 
     Raises:
-        JsonRpcError: Whatever was expected.
+        JsonRpcError: An expected error occurred.
     """
     try:
         yield

@@ -1,6 +1,6 @@
-"""What transactions cost. All numbers here are plain JSON numbers, as clients expect them.
+"""Fees. All numbers here are plain JSON numbers, as clients expect them.
 
-Unspecified: the specification writes numbers of its own methods as texts; these are the reference's.
+Unspecified: the specification writes numbers of its own methods as strings; these are the reference's methods.
 """
 
 from platform_app.api.errors import NOT_FOUND, refused
@@ -11,7 +11,7 @@ from primitives.ids import ID
 
 
 def get_fee_config(rpc: PlatformRpc) -> Json:
-    """platform.getFeeConfig: how gas is counted and priced."""
+    """platform.getFeeConfig: the parameters of gas and its price."""
     gas = rpc.chain.config.gas
     return {
         "weights": list(gas.weights),
@@ -35,7 +35,7 @@ def get_fee_state(rpc: PlatformRpc) -> Json:
 
 
 def get_validator_fee_config(rpc: PlatformRpc) -> Json:
-    """platform.getValidatorFeeConfig: how the continuous fee of L1 validators is reckoned."""
+    """platform.getValidatorFeeConfig: the parameters of the continuous fee of L1 validators."""
     fees = rpc.chain.config.validator_fees
     return {
         "capacity": fees.capacity,
@@ -46,7 +46,7 @@ def get_validator_fee_config(rpc: PlatformRpc) -> Json:
 
 
 def get_validator_fee_state(rpc: PlatformRpc) -> Json:
-    """platform.getValidatorFeeState: that fee now. There are no L1 validators, so never an excess."""
+    """platform.getValidatorFeeState: the current state of that fee. Without L1 validators the excess is always 0."""
     return {
         "excess": 0,
         "price": validator_price(rpc.chain.config.validator_fees, 0),
@@ -55,5 +55,5 @@ def get_validator_fee_state(rpc: PlatformRpc) -> Json:
 
 
 def get_l1_validator(rpc: PlatformRpc, validation_id: ID) -> Json:
-    """platform.getL1Validator: there are none on this chain."""
+    """platform.getL1Validator: always an error, because this chain has no L1 validators."""
     raise refused(f'fetching L1 validator "{validation_id}" failed: {NOT_FOUND}')

@@ -1,4 +1,4 @@
-"""Sets of validators at any height, and samples of the present one."""
+"""Validator sets at any height, and samples of the current set."""
 
 from bisect import bisect_right
 from collections import defaultdict
@@ -18,18 +18,18 @@ from platform_app.selectors import stakers
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
 _FLAGS: Final = 0xE0
-"""Bits of the first byte of a compressed BLS key that say how it is compressed."""
+"""Flag bits in the first byte of a compressed BLS key."""
 _SIGN: Final = 0x20
-"""The one of them that tells the greater of the two points from the other."""
+"""The flag that selects the greater of the two points."""
 
 _random: Final = SystemRandom()
 
 
 def get_validators_at(rpc: PlatformRpc, height: int | Proposed, subnet_id: ID) -> Json:
-    """platform.getValidatorsAt: who validated a subnet after the block at a height.
+    """platform.getValidatorsAt: the validators of a subnet after the block at a height.
 
     Unspecified: the set is a member of the result (gaps.md 3); with the reference's parameters it is the
-    result, as there today (pchain.md 8.2). Weights include delegators.
+    result, as in the current reference (pchain.md 8.2). Weights include delegators.
     """
     wanted = _wanted(rpc, height)
     members = stakers.validators_at(rpc.chain, wanted, subnet_id)
@@ -40,9 +40,9 @@ def get_validators_at(rpc: PlatformRpc, height: int | Proposed, subnet_id: ID) -
 
 
 def get_all_validators_at(rpc: PlatformRpc, height: int | Proposed) -> Json:
-    """platform.getAllValidatorsAt: the canonical sets of all subnets at a height.
+    """platform.getAllValidatorsAt: the canonical validator sets of all subnets at a height.
 
-    Unspecified: of other subnets than the Primary Network only those that had validators.
+    Unspecified: besides the Primary Network only subnets that had validators are included.
     """
     wanted = _wanted(rpc, height)
     found = stakers.all_validators_at(rpc.chain, wanted)
@@ -52,9 +52,9 @@ def get_all_validators_at(rpc: PlatformRpc, height: int | Proposed) -> Json:
 
 
 def sample_validators(rpc: PlatformRpc, size: int, subnet_id: ID) -> Json:
-    """platform.sampleValidators: validators drawn by weight, sorted by node ID.
+    """platform.sampleValidators: validators sampled by weight, sorted by node ID.
 
-    Unspecified: units of weight are drawn without putting them back, so a node can come several
+    Unspecified: units of weight are sampled without replacement, so a node can appear several
     times; delegators count for their validator.
     """
     return {"validators": [rpc.node_text(one) for one in _sample(rpc, size, subnet_id)]}
@@ -74,10 +74,10 @@ def _sample(rpc: PlatformRpc, size: int, subnet_id: ID) -> list[NodeID]:
 
 
 def _units(size: int, weight: int) -> list[int]:
-    """Draw so many different units of a weight, all sets of them equally likely; sorted.
+    """Draw a number of different units of a weight, all sets of them equally likely; sorted.
 
-    The weight of a subnet may be more than a `range` can be long. This is Floyd's algorithm: a unit
-    that was drawn already is replaced by the last of those that it was drawn from, which is new.
+    The weight of a subnet may exceed the maximum length of a `range`. This is Floyd's algorithm: a unit
+    that was already drawn is replaced by the last unit of the current range, which is new.
     """
     drawn: set[int] = set()
     for last in range(weight - size, weight):
@@ -107,7 +107,7 @@ def _member(member: Member) -> Json:
 
 
 def _canonical(rpc: PlatformRpc, members: Members) -> Json:
-    """Return a set as signatures of it are counted: by key; nodes without one have only weight."""
+    """Return the canonical set, by key, for verifying signatures; nodes without a key only add weight."""
     by_key: defaultdict[bytes, list[NodeID]] = defaultdict(list)
     for node_id, member in members.items():
         if member.public_key is not None:
@@ -125,5 +125,5 @@ def _canonical(rpc: PlatformRpc, members: Members) -> Json:
 
 
 def _uncompressed_order(key: bytes) -> tuple[bytes, int]:
-    """Return what sorts compressed keys as their uncompressed forms would."""
+    """Return a sort key that sorts compressed keys like their uncompressed forms."""
     return bytes([key[0] & ~_FLAGS & 0xFF]) + key[1:], key[0] & _SIGN

@@ -1,4 +1,4 @@
-"""What was rendered, kept until something else needs the room: what is asked for least goes first."""
+"""Caches of rendered text with a size limit, evicted least recently used first."""
 
 import threading
 from collections import OrderedDict
@@ -11,7 +11,7 @@ Made = TypeVar("Made")
 
 
 class KeptOf(Generic[Key, Source, Made]):
-    """What was made of something, by key, for as long as that is the same object."""
+    """Values derived from source objects, by key, valid while the source is the same object."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -19,7 +19,7 @@ class KeptOf(Generic[Key, Source, Made]):
         self._values: OrderedDict[Key, tuple[Source, Made]] = OrderedDict()
 
     def of(self, key: Key, source: Source, make: Callable[[Made | None], Made]) -> Made:
-        """Return what is kept; `make` gets what was made of the thing before."""
+        """Return the cached value, or the result of `make`, which gets the previous value of the key."""
         with self._lock:
             known = self._values.get(key)
             if known is not None:
@@ -36,7 +36,7 @@ class KeptOf(Generic[Key, Source, Made]):
 
 
 class KeptTexts(Generic[Key]):
-    """Texts by what they say, which never changes; so many bytes of all together."""
+    """Texts by immutable keys, with a limit on their total bytes."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
@@ -45,7 +45,7 @@ class KeptTexts(Generic[Key]):
         self._bytes = 0
 
     def of(self, key: Key, make: Callable[[], bytes]) -> bytes:
-        """Return what is kept, or what `make` makes; a text that fills all the room is not kept."""
+        """Return the cached text, or the result of `make`; a text larger than the limit is not cached."""
         with self._lock:
             known = self._texts.get(key)
             if known is not None:

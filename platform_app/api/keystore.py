@@ -1,4 +1,4 @@
-"""`keystore.*`: users of this node's keystore, who sign with `platform.*` methods (in `wallet`)."""
+"""`keystore.*`: users of this node's keystore, whose keys sign in `platform.*` methods (`wallet`)."""
 
 from typing import Final
 
@@ -17,13 +17,13 @@ _ENCODING: Final = Param("encoding", params.encoding, Encoding.HEX)
 
 
 def create_user(rpc: PlatformRpc, username: str, password: str) -> Json:
-    """keystore.createUser: a new user, who has no keys yet."""
+    """keystore.createUser: create a user without keys."""
     keystore.create_user(rpc.chain, username, password)
     return {}
 
 
 def delete_user(rpc: PlatformRpc, username: str, password: str) -> Json:
-    """keystore.deleteUser: a user and all keys, for good."""
+    """keystore.deleteUser: permanently delete a user and all its keys."""
     keystore.delete_user(rpc.chain, username, password)
     return {}
 
@@ -36,7 +36,7 @@ def list_users(rpc: PlatformRpc) -> Json:
 def export_user(rpc: PlatformRpc, username: str, password: str, encoding: Encoding) -> Json:
     """keystore.exportUser: a user's keys, sealed with the password.
 
-    Unspecified: only nodes of this kind can import it.
+    Unspecified: only nodes of this implementation can import the result.
     """
     sealed = keystore.export_user(rpc.chain, username, password)
     return {"user": encode(sealed, encoding), "encoding": encoding.value}
@@ -45,7 +45,7 @@ def export_user(rpc: PlatformRpc, username: str, password: str, encoding: Encodi
 def import_user(
     rpc: PlatformRpc, username: str, password: str, user: str, encoding: Encoding
 ) -> Json:
-    """keystore.importUser: a user that was exported, under this or another name."""
+    """keystore.importUser: import an exported user, under the same or another name."""
     with saying("couldn't decode 'user' to bytes"):
         sealed = decode(user, encoding)
     keystore.import_user(rpc.chain, username, password, sealed)
@@ -53,7 +53,7 @@ def import_user(
 
 
 def registry(rpc: PlatformRpc) -> MethodRegistry:
-    """Return `keystore.*` of a chain."""
+    """Return the `keystore.*` methods of a chain."""
     methods = Methods(rpc)
     methods.add("keystore.createUser", create_user, params=_USER)
     methods.add("keystore.deleteUser", delete_user, params=_USER)
@@ -68,7 +68,7 @@ def registry(rpc: PlatformRpc) -> MethodRegistry:
 
 
 def import_key(rpc: PlatformRpc, username: str, password: str, private_key: str) -> Json:
-    """platform.importKey: give a user a key; doing so twice is no error."""
+    """platform.importKey: add a private key to a user; importing it twice is not an error."""
     if not private_key:
         raise refused("argument 'privateKey' not given")
     key = parse_private_key(private_key)
@@ -84,7 +84,7 @@ def export_key(rpc: PlatformRpc, username: str, password: str, of: str) -> Json:
 
 
 def create_address(rpc: PlatformRpc, username: str, password: str) -> Json:
-    """platform.createAddress: give a user a new key."""
+    """platform.createAddress: create a new key for a user."""
     return {"address": rpc.address(keystore.create_address(rpc.chain, username, password))}
 
 
@@ -98,7 +98,7 @@ def list_addresses(rpc: PlatformRpc, username: str, password: str) -> Json:
 
 
 def add_key_methods(methods: Methods) -> None:
-    """Add these methods to the P-Chain's."""
+    """Add the key methods to the P-Chain's methods."""
     private_key = Param("privateKey", params.text, "")
     methods.add("platform.importKey", import_key, params=[*_USER, private_key])
     methods.add(

@@ -1,9 +1,9 @@
-"""How single arguments are read: the forms that Go's JSON decoder takes (pchain.md 8.1).
+"""Readers of single arguments, with the rules of Go's JSON decoder (pchain.md 8.1).
 
-Each reader takes a decoded JSON value, never null, and raises `InvalidParam` for a value of another
-form; the caller then hears one sentence, whichever argument it was. A list that is too long has
-words of its own. Arguments whose mistakes have such words, too (addresses, aliases), stay text here
-and are read by `addresses` and the methods.
+Each reader takes a decoded JSON value, never null, and raises `InvalidParam` for an invalid value; the
+caller then gets the same message for every argument. A list that is too long has a message of its own.
+Arguments whose errors have specific messages (addresses, aliases) remain strings here and are read by
+`addresses` and the methods.
 """
 
 import json
@@ -29,23 +29,23 @@ _DECIMAL: Final = re.compile(
 )
 
 MOST_LISTED: Final = 1024
-"""Values in a list where each costs time to read: as many as getUTXOs takes addresses."""
+"""Maximum values in a list whose values are costly to read: the same number as addresses in getUTXOs."""
 
 
 class StartIndex(NamedTuple):
-    """Where a page of UTXOs begins, as it was written."""
+    """The start of a page of UTXOs, as the caller wrote it."""
 
     address: str = ""
     utxo: str = ""
 
     @property
     def is_given(self) -> bool:
-        """Whether it names a place at all."""
+        """Whether it has a position at all."""
         return bool(self.address or self.utxo)
 
 
 class Proposed:
-    """The type of `PROPOSED`: the height that block proposers may count on."""
+    """The type of `PROPOSED`: the height that block proposers may use."""
 
 
 PROPOSED: Final = Proposed()
@@ -66,17 +66,17 @@ def boolean(value: Any) -> bool:
 
 
 def uint64(value: Any) -> int:
-    """Read a number of 64 bits, with or without quotes."""
+    """Read a 64-bit unsigned integer, with or without quotes."""
     return _number(value, 64)
 
 
 def uint32(value: Any) -> int:
-    """Read a number of 32 bits, with or without quotes."""
+    """Read a 32-bit unsigned integer, with or without quotes."""
     return _number(value, 32)
 
 
 def uint16(value: Any) -> int:
-    """Read a number of 16 bits, with or without quotes."""
+    """Read a 16-bit unsigned integer, with or without quotes."""
     return _number(value, 16)
 
 
@@ -95,12 +95,12 @@ def decimal(value: Any) -> float:
 
 
 def identifier(value: Any) -> ID:
-    """Read an ID in cb58."""
+    """Read an ID in CB58."""
     return _typed(ID, value)
 
 
 def node_id(value: Any) -> NodeID:
-    """Read `NodeID-` and cb58."""
+    """Read a node ID: `NodeID-` and CB58."""
     return _typed(NodeID, value)
 
 
@@ -118,7 +118,7 @@ def height(value: Any) -> int | Proposed:
 
 
 def start_index(value: Any) -> StartIndex:
-    """Read an object of two texts, either of which may be missing."""
+    """Read an object of two strings, either of which may be missing."""
     if not isinstance(value, dict):
         raise InvalidParam("not an object")
     given = {name.lower(): one for name, one in value.items() if one is not None}
@@ -126,7 +126,7 @@ def start_index(value: Any) -> StartIndex:
 
 
 def list_of(read: Callable[[Any], T], missing: T) -> Callable[[Any], list[T]]:
-    """Return a reader of arrays; in them null is `missing`, as Go leaves what it had."""
+    """Return a reader of arrays, in which null becomes `missing`, as in Go."""
 
     def read_list(value: Any) -> list[T]:
         if not isinstance(value, list):
@@ -137,9 +137,9 @@ def list_of(read: Callable[[Any], T], missing: T) -> Callable[[Any], list[T]]:
 
 
 def few_of(what: str, read: Callable[[Any], T], missing: T) -> Callable[[Any], list[T]]:
-    """Return a reader of arrays that are told from one value more than `MOST_LISTED` on.
+    """Return a reader of arrays that rejects more than `MOST_LISTED` values with a specific error.
 
-    Unspecified: the reference reads as many as a body holds.
+    Unspecified: the reference reads as many values as fit into a request.
     """
     read_all = list_of(read, missing)
 
@@ -167,7 +167,7 @@ def _typed(kind: type[AnyId], value: Any) -> AnyId:
 
 
 class ChainAddress(NamedTuple):
-    """An address, and the chain that it is on."""
+    """An address and its chain."""
 
     chain_id: ID
     short_id: ShortID
@@ -177,12 +177,12 @@ def read(chain: PlatformChain, text: str) -> ShortID:
     """Return an address of the P-Chain.
 
     Raises:
-        JsonRpcError: -32000, the text is none.
+        JsonRpcError: -32000, the string is not an address.
     """
     try:
         return ShortID.parse(text)
     except (Cb58Error, WrongIdLength):
-        pass  # the usual case: it has a chain in front
+        pass  # the usual case: it starts with a chain
     with saying(f"couldn't parse address {quoted(text)}"):
         chain_id, short_id = read_with_chain(chain, text)
         if chain_id != PRIMARY_NETWORK_ID:
@@ -193,10 +193,10 @@ def read(chain: PlatformChain, text: str) -> ShortID:
 
 
 def read_all(chain: PlatformChain, texts: Sequence[str]) -> list[ShortID]:
-    """Return addresses of the P-Chain, in their order.
+    """Return addresses of the P-Chain, in the given order.
 
     Raises:
-        JsonRpcError: -32000, one of the texts is none.
+        JsonRpcError: -32000, one of the strings is not an address.
     """
     return [read(chain, text) for text in texts]
 
@@ -205,7 +205,7 @@ def read_with_chain(chain: PlatformChain, text: str) -> ChainAddress:
     """Return an address of any chain of the Primary Network.
 
     Raises:
-        AddressError: The text is none.
+        AddressError: The string is not an address.
         JsonRpcError: -32000, there is no such chain.
     """
     parsed = parse_address(text)
@@ -213,5 +213,5 @@ def read_with_chain(chain: PlatformChain, text: str) -> ChainAddress:
 
 
 def quoted(text: str) -> str:
-    """Return a text as it stands in messages, at least its beginning."""
+    """Return a string quoted for messages, truncated if it is long."""
     return json.dumps(shortened(text), ensure_ascii=False)

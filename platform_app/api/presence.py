@@ -1,6 +1,6 @@
-"""What is known of validators' nodes at the moment of a call: uptime, and whether they are connected.
+"""The current state of validators' nodes: uptime, and whether they are connected.
 
-Nobody counts as offline until the first peer ever comes, as in rewards (pchain.md 7.5).
+All nodes count as online until the first peer ever connects, as for rewards (pchain.md 7.5).
 """
 
 import time
@@ -16,26 +16,26 @@ from platform_app.store.uptime import Uptime
 from primitives.ids import NodeID
 
 SECONDS: Final = 1.0
-"""So long the uptimes of all validators are shown as they were read: that takes longest of all."""
+"""Seconds for which the uptimes of all validators are cached, because reading them is the slowest part."""
 
 
 class Presence(NamedTuple):
-    """What is known of one node."""
+    """The uptime and connection of one node."""
 
     uptime: float
-    """Part of its time that it was online, 0 to 1."""
+    """The fraction of its time that it was online, 0 to 1."""
     connected: bool
 
 
 class Seen(NamedTuple):
-    """What rows say of validators' nodes."""
+    """The uptime rows of validators' nodes."""
 
     uptimes: Mapping[NodeID, Uptime]
     tracking: bool
 
 
 class Presences:
-    """What is known of nodes now."""
+    """The current state of nodes."""
 
     def __init__(self, chain: PlatformChain, seen: Seen) -> None:
         self._now = clock.now()
@@ -43,7 +43,7 @@ class Presences:
         self._seen = seen
 
     def of(self, node_id: NodeID) -> Presence:
-        """Return what is known of a node. This node sees itself."""
+        """Return the state of a node. This node counts as connected."""
         seen = self._seen.uptimes.get(node_id)
         if seen is None:
             return Presence(1.0, connected=node_id == self._own)
@@ -52,7 +52,7 @@ class Presences:
 
 
 class _Read(NamedTuple):
-    """Uptimes, of whom, and when they were read."""
+    """Cached uptimes, the validators they belong to, and when they were read."""
 
     present: CurrentSet
     moment: float
@@ -60,9 +60,9 @@ class _Read(NamedTuple):
 
 
 class PresenceMemory:
-    """Uptimes of all validators of the Primary Network, read once a second at most.
+    """Uptimes of all validators of the Primary Network, read at most once a second.
 
-    `elapsed` counts seconds; it is the process's own clock, not the node's.
+    `elapsed` returns seconds of the process's own clock, not of the node's clock.
     """
 
     def __init__(self, chain: PlatformChain, elapsed: Callable[[], float] = time.monotonic) -> None:
@@ -71,7 +71,7 @@ class PresenceMemory:
         self._last: _Read | None = None
 
     def of_all(self, present: CurrentSet) -> Presences:
-        """Return what is known of the present validators."""
+        """Return the state of the current validators."""
         last, moment = self._last, self._elapsed()
         if last is None or last.present is not present or moment - last.moment >= SECONDS:
             last = self._last = _Read(
@@ -83,11 +83,11 @@ class PresenceMemory:
 
 
 def of_nodes(chain: PlatformChain, node_ids: Iterable[NodeID]) -> Presences:
-    """Return what is known of these nodes, as of this moment."""
+    """Return the state of these nodes, read now."""
     return Presences(chain, Seen(stakers.uptimes(chain, list(node_ids)), stakers.tracking(chain)))
 
 
 def connected_nodes(chain: PlatformChain) -> frozenset[NodeID]:
-    """Return which nodes are connected, validators or not, with this one."""
+    """Return the nodes that are connected to this one, validators or not."""
     own = own_node_id(chain)
     return stakers.connected_nodes(chain) | (frozenset() if own is None else {own})

@@ -1,7 +1,7 @@
-"""Validators and delegators as they are shown, rendered once for as long as nothing changes.
+"""Validator and delegator records, rendered once and cached until they change.
 
-Which fields there are: the specification's validator record, and the reference's besides (pchain.md
-8.4, gaps.md 3). Two of them change without a block, uptime and connected: they are put in for each call.
+The fields are those of the specification's validator record, and in addition the reference's (pchain.md
+8.4, gaps.md 3). Uptime and connected change without a block, so they are added on each call.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from platform_app.memory.stakers import SUBNETS, CurrentSet, Delegator, Validato
 from primitives.ids import ID, NodeID
 
 _DELEGATED_NODES: Final = 1024
-"""Of so many validators the rendered delegators are kept."""
+"""The number of validators whose rendered delegators are cached."""
 
 _ENDS: Final = 4096
 
@@ -26,7 +26,7 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class Piece(NamedTuple):
-    """A validator's record up to the value of its uptime."""
+    """The text of a validator's record up to the value of its uptime."""
 
     validator: Validator
     text: bytes
@@ -46,7 +46,7 @@ class Records:
     def pieces_of(self, subnet_id: ID, present: CurrentSet) -> Mapping[NodeID, Piece]:
         """Return the rendered validators of a subnet by node, in staker order.
 
-        After a change only those that changed are rendered anew.
+        After a change, only the changed validators are rendered again.
         """
 
         def make(before: Mapping[NodeID, Piece] | None) -> Mapping[NodeID, Piece]:
@@ -68,10 +68,10 @@ class Records:
         """Return a validator's record as JSON.
 
         Args:
-            piece: What is rendered already.
-            presence: What is known of its node now.
-            delegators: An array as JSON; left out if empty.
-            in_percent: Whether the uptime is shown as the reference does, "95.2300" instead of "0.9523".
+            piece: The part that is already rendered.
+            presence: The current state of its node.
+            delegators: A JSON array; left out if empty.
+            in_percent: Whether the uptime is a percentage as in the reference, "95.2300" instead of "0.9523".
         """
         end = self._end(presence.uptime * (100 if in_percent else 1), presence.connected)
         if delegators:
@@ -102,7 +102,7 @@ class Records:
 
 
 def _end(uptime: float, connected: bool) -> bytes:  # noqa: FBT001
-    """Return what follows the rendered piece: most validators have the same."""
+    """Return the end of a record after its piece; cached, because it is the same for most validators."""
     return b'"%b","connected":%b}' % (
         four_digits(uptime).encode(),
         b"true" if connected else b"false",
@@ -121,7 +121,7 @@ def _validator(chain: PlatformChain, validator: Validator) -> Json:
     """Return a validator's record without uptime and connected."""
     shown = _staker(validator)
     if validator.shares is None or validator.rewards_owner is None:
-        # Unspecified: nobody delegates here, but the specification's record has the field always.
+        # Unspecified: these validators accept no delegators, but the specification's record always has the field.
         return shown | {"delegationFee": fee_percent(0)}
     rewards = owner(chain, validator.rewards_owner)
     delegation = validator.delegation_rewards_owner
@@ -149,7 +149,7 @@ def _delegator(chain: PlatformChain, delegator: Delegator, *, with_reward: bool)
 
 
 def _staker(staker: Validator | Delegator) -> dict[str, Any]:
-    """Return what all records have; weight and stakeAmount are one number with two names."""
+    """Return the fields that all records have; weight and stakeAmount are two names of one number."""
     weight = str(staker.weight)
     return {
         "txID": str(staker.tx_id),

@@ -1,4 +1,4 @@
-"""What belongs to the doors of one P-Chain in one process: what is kept of answers."""
+"""Shared objects of one P-Chain's API in one process: the caches of its answers."""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache, partial, update_wrapper
@@ -22,15 +22,15 @@ from platform_app.txs.subnets import CreateChainTx
 from primitives.ids import ID, NodeID, ShortID
 
 _KEPT_BYTES: Final = 32 * 1024 * 1024
-"""Of rendered control keys: those of 250 subnets that have as many as a transaction can name."""
+"""Size of the cache of rendered control keys: enough for 250 subnets with the maximum number of keys."""
 _IDS: Final = 2**16
-"""IDs whose texts are kept: making one takes longer than all else about a UTXO in a balance."""
+"""Number of IDs whose text is cached, because encoding it is the slowest part of a UTXO in a balance."""
 _NODES: Final = 2**14
-"""Node IDs whose texts are kept: sets of validators and samples name them again and again."""
+"""Number of node IDs whose text is cached, because validator sets and samples repeat them."""
 
 
 class PlatformRpc:
-    """The doors of a chain: handlers take it first. Threads share it."""
+    """The API of a chain, the first argument of its handlers. Threads share it."""
 
     def __init__(self, chain: PlatformChain) -> None:
         self.chain = chain
@@ -40,9 +40,9 @@ class PlatformRpc:
         self.control_keys: KeptTexts[bytes] = KeptTexts(_KEPT_BYTES)
         """JSON arrays of addresses, by the bytes of their owners."""
         self.id_text = lru_cache(maxsize=_IDS)(_id_text)
-        """Makes the text of an ID."""
+        """Returns the text of an ID."""
         self.node_text = lru_cache(maxsize=_NODES)(_node_text)
-        """Makes the text of a node ID."""
+        """Returns the text of a node ID."""
 
     def address(self, short_id: ShortID) -> str:
         """Return an address of this chain on this network."""
@@ -78,7 +78,7 @@ R = TypeVar("R")
 
 
 class Methods:
-    """Fills a registry; what it adds answers for one chain."""
+    """Adds methods of one chain to a registry."""
 
     def __init__(self, rpc: PlatformRpc) -> None:
         self.registry = MethodRegistry(to_error_object)
@@ -106,16 +106,16 @@ class Methods:
         params: Sequence[Param] = (),
         seconds: float = inf,
     ) -> None:
-        """Add a method whose answers are remembered until a block comes, for so many seconds at most."""
+        """Add a method whose answers are cached until the next block, but at most for `seconds`."""
         answer = self._rpc.answers.kept(name, self._bound(handler), seconds)
         self.registry.add(name, answer, params=params, hot=True)
 
     def add_vectorized(
         self, name: str, handler: Callable[..., Sequence[Any]], *, params: Sequence[Param] = ()
     ) -> None:
-        """Add a method that answers several calls at once."""
+        """Add a method that answers several calls together."""
         self.registry.add(name, vectorized=self._bound(handler), params=params)
 
     def _bound(self, handler: Callable[..., R]) -> Callable[..., R]:
-        """Return a handler of this chain; it keeps the first one's name and docstring."""
+        """Return a handler bound to this chain, with the name and docstring of the original."""
         return update_wrapper(partial(handler, self._rpc), handler)

@@ -1,4 +1,4 @@
-"""What all methods that act with a user's keys take: who pays, and the terms of stakers."""
+"""Arguments shared by all methods that use a user's keys: the payer, and the terms of stakers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ _PERIOD: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Spender:
-    """Whose keys pay, as the caller wrote it. The password does not show."""
+    """The payer's arguments, as the caller wrote them. The password is not in the repr."""
 
     chain: PlatformChain = field(repr=False)
     username: str
@@ -42,10 +42,10 @@ class Spender:
     change: str
 
     def payer(self) -> Payer:
-        """Return it with addresses read.
+        """Return the payer, with the addresses read.
 
         Raises:
-            JsonRpcError: -32000, a text is no address.
+            JsonRpcError: -32000, a string is not an address.
         """
         sources = params.read_all(self.chain, self.sources)
         change_address = None
@@ -56,32 +56,32 @@ class Spender:
 
 
 class Period(NamedTuple):
-    """Which node stakes how much from when to when, in Unix seconds."""
+    """The arguments of a staking period: node, stake, and times in Unix seconds."""
 
     node_id: NodeID | None
-    """This node without."""
+    """The default is this node."""
     start: int
-    """0 is at once."""
+    """0 means immediately."""
     end: int
     stake_amount: int | None
     other_weight: int
 
     @property
     def weight(self) -> int:
-        """The stake: both arguments mean the same."""
+        """The stake; either of the two arguments sets it."""
         return self.other_weight if self.stake_amount is None else self.stake_amount
 
     def verify_start(self, now: int, config: PlatformConfig) -> None:
-        """Check when it begins.
+        """Check the start.
 
         Raises:
-            RefusedTerms: Too soon, or too far ahead.
+            RefusedTerms: It is too soon, or too far ahead.
         """
         terms.verify_start(self.start, now=now, config=config)
 
 
 def add_spending(methods: Methods, name: str, handler: Callable[..., Json], *own: Param) -> None:
-    """Add a method whose first arguments are the doors and a `Spender`."""
+    """Add a method whose first arguments are the `PlatformRpc` and a `Spender`."""
     count = len(_SPENDER)
 
     @wraps(handler)
@@ -92,7 +92,7 @@ def add_spending(methods: Methods, name: str, handler: Callable[..., Json], *own
 
 
 def add_staking(methods: Methods, name: str, handler: Callable[..., Json], *own: Param) -> None:
-    """Add a method whose first arguments are the doors, a `Spender` and a `Period`."""
+    """Add a method whose first arguments are the `PlatformRpc`, a `Spender` and a `Period`."""
     count = len(_PERIOD)
 
     @wraps(handler)

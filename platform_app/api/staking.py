@@ -1,4 +1,4 @@
-"""Stake: limits, sums, whose it is, and what it earned."""
+"""Stake: limits, totals, the stake of addresses, and rewards."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ def get_staking_asset_id(rpc: PlatformRpc, subnet_id: ID) -> Json:
 
 
 def get_min_stake(rpc: PlatformRpc, subnet_id: ID) -> Json:
-    """platform.getMinStake: the least that validators and delegators stake."""
+    """platform.getMinStake: the minimum stake of validators and of delegators."""
     _check_staked(subnet_id)
     config = rpc.chain.config
     return {
@@ -34,13 +34,13 @@ def get_min_stake(rpc: PlatformRpc, subnet_id: ID) -> Json:
 
 
 def get_total_stake(rpc: PlatformRpc, subnet_id: ID) -> Json:
-    """platform.getTotalStake: the weight of all validators of a subnet, delegators included."""
+    """platform.getTotalStake: the total weight of a subnet's validators, delegators included."""
     weight = str(stakers.current_validators(rpc.chain, subnet_id).weight)
     return {"stake": weight, "weight": weight}
 
 
 def get_current_supply(rpc: PlatformRpc, subnet_id: ID) -> Json:
-    """platform.getCurrentSupply: how much of a subnet's asset there is, future rewards included."""
+    """platform.getCurrentSupply: the supply of a subnet's asset, potential rewards included."""
     supply = accepted.supply(rpc.chain, subnet_id)
     if supply is None:
         raise refused(f"fetching current supply failed: {NOT_FOUND}")
@@ -53,10 +53,10 @@ def get_stake(
     validators_only: bool,  # noqa: FBT001
     encoding: Encoding,
 ) -> Json:
-    """platform.getStake: what addresses have staked, on any subnet, now or from a start ahead.
+    """platform.getStake: the stake of addresses on all subnets, current and pending.
 
-    Unspecified: as everywhere in the reference an output of several owners counts whole. Outputs come in the order
-    of their stakers, those that stake now before those that will, as in the reference.
+    Unspecified: an output of several owners counts in full, as everywhere in the reference. Outputs are in the order
+    of their stakers, current ones before pending ones, as in the reference.
     """
     if len(given) > MOST_ADDRESSES:
         raise refused(
@@ -79,9 +79,9 @@ def get_stake(
 def get_max_stake_amount(
     rpc: PlatformRpc, subnet_id: ID, node_id: NodeID, start: int, end: int
 ) -> Json:
-    """platform.getMaxStakeAmount: the most stake that a validator has at a time in a period.
+    """platform.getMaxStakeAmount: the greatest total stake of a validator during a period.
 
-    Unspecified: of a node that does not validate, or not then, it is 0.
+    Unspecified: for a node that is not a validator during the period it is 0.
     """
     if start > end:
         raise refused("start time must be before end time")
@@ -95,7 +95,7 @@ def get_max_stake_amount(
 
 
 def get_reward_utxos(rpc: PlatformRpc, tx_id: ID, encoding: Encoding) -> Json:
-    """platform.getRewardUTXOs: what the staker that a transaction added has earned."""
+    """platform.getRewardUTXOs: the reward outputs of the staker that a transaction added."""
     found = outputs.reward_utxos(rpc.chain, tx_id)
     return {
         "numFetched": str(len(found)),
@@ -105,6 +105,6 @@ def get_reward_utxos(rpc: PlatformRpc, tx_id: ID, encoding: Encoding) -> Json:
 
 
 def _check_staked(subnet_id: ID) -> None:
-    """Refuse subnets that stake nothing, which are all but the Primary Network."""
+    """Reject subnets without staking, which are all except the Primary Network."""
     if subnet_id != PRIMARY_NETWORK_ID:
         raise refused(f"failed fetching subnet transformation for {subnet_id}: {NOT_FOUND}")

@@ -1,4 +1,4 @@
-"""Subnets and who controls them."""
+"""Subnets and their owners."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -22,10 +22,10 @@ _PRIMARY_NETWORK: Final[Json] = {
 
 
 def get_subnets(rpc: PlatformRpc, ids: Sequence[ID]) -> Json:
-    """platform.getSubnets: all subnets, or those of these IDs that exist.
+    """platform.getSubnets: all subnets, or the existing ones of the given IDs.
 
-    Unspecified: all means in the order of their creation, the Primary Network last; no IDs at all
-    are the same as none given (gaps.md 3).
+    Unspecified: all subnets are in order of creation, with the Primary Network last; an empty list of IDs
+    means all subnets (gaps.md 3).
     """
     if not ids:
         return {
@@ -41,7 +41,7 @@ def get_subnets(rpc: PlatformRpc, ids: Sequence[ID]) -> Json:
 
 
 def get_subnet(rpc: PlatformRpc, subnet_id: ID) -> Json:
-    """platform.getSubnet: one subnet. All of them are permissioned here."""
+    """platform.getSubnet: one subnet. All subnets of this chain are permissioned."""
     if subnet_id == PRIMARY_NETWORK_ID:
         raise refused("the primary network isn't a subnet")
     found = subnets.subnet(rpc.chain, subnet_id)
@@ -68,7 +68,7 @@ def _to_json(rpc: PlatformRpc, subnet: Subnet) -> Json:
 
 
 def _control_keys_of(rpc: PlatformRpc, subnet: Subnet) -> msgspec.Raw:
-    """Return a subnet's control keys as a JSON array: thousands take a while to render."""
+    """Return a subnet's control keys as a JSON array, cached because rendering thousands of them is slow."""
 
     def render() -> bytes:
         text: bytes = _encode([rpc.address(one) for one in subnet.owner.addresses])

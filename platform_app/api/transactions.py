@@ -1,4 +1,4 @@
-"""Signed transactions on their way in, and what became of them."""
+"""Issuing of signed transactions, and their status."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,10 +19,10 @@ from primitives.ids import ID
 
 
 def issue_txs(rpc: PlatformRpc, calls: Sequence[tuple[str, Encoding | None]]) -> list[Any]:
-    """platform.issueTx: bring a signed transaction to the mempool; its ID.
+    """platform.issueTx: add a signed transaction to the mempool; returns its ID.
 
-    Those that came meanwhile are taken in together. What is acknowledged is stored, all in one commit. A transaction that waits or was accepted
-    already is acknowledged again.
+    Transactions of concurrent calls are admitted together. All acknowledged transactions are stored, in one commit. A
+    transaction that is already pending or accepted is acknowledged again.
     """
     read = [_read_or_error(text, encoding) for text, encoding in calls]
     outcomes = iter(
@@ -32,7 +32,7 @@ def issue_txs(rpc: PlatformRpc, calls: Sequence[tuple[str, Encoding | None]]) ->
 
 
 def get_tx(rpc: PlatformRpc, tx_id: ID, encoding: Encoding) -> Json:
-    """platform.getTx: an accepted transaction as bytes or JSON, in which numbers are plain."""
+    """platform.getTx: an accepted transaction as bytes or as JSON with plain numbers."""
     found = accepted.tx(rpc.chain, tx_id)
     if found is None:
         raise refused(f"couldn't get tx: {NOT_FOUND}")
@@ -43,7 +43,7 @@ def get_tx(rpc: PlatformRpc, tx_id: ID, encoding: Encoding) -> Json:
 
 
 def get_tx_status(rpc: PlatformRpc, tx_id: ID) -> Json:
-    """platform.getTxStatus: where a transaction is in its life, and why it was dropped if it was."""
+    """platform.getTxStatus: the status of a transaction, and the reason if it was dropped."""
     found = accepted.status(rpc.chain, tx_id)
     status = {"status": found.status.label}
     return status | {"reason": found.reason} if found.reason else status
@@ -57,10 +57,10 @@ def _read_or_error(text: str, encoding: Encoding | None) -> Tx | Exception:
 
 
 def _read(text: str, encoding: Encoding | None) -> Tx:
-    """Return the transaction that a text holds.
+    """Return the transaction in a string.
 
-    Unspecified: the specification's hex has no checksum, the reference's has. Where no encoding is
-    named and the last bytes are no checksum, all bytes are the transaction, if they are one.
+    Unspecified: the specification's hex has no checksum, the reference's has one. If no encoding is given and
+    the last bytes are not a checksum, all bytes are the transaction, if they form one.
     """
     with saying("problem decoding transaction"):
         try:

@@ -1,4 +1,4 @@
-"""What addresses own: balances, and their outputs page by page."""
+"""Balances of addresses, and pages of their outputs."""
 
 from collections.abc import Mapping, Sequence
 from math import inf
@@ -21,13 +21,13 @@ MOST_ADDRESSES: Final = 1024
 
 
 def get_balance(rpc: PlatformRpc, one: str, several: Sequence[str]) -> Json | Passing:
-    """platform.getBalance: what one address, or several together, own.
+    """platform.getBalance: the balance of one address, or of several together.
 
-    Unspecified: clients of several ages say `address` or `addresses`; both may be given. No address
-    owns nothing. As many addresses as in getUTXOs are taken. Funds that others must sign for,
-    too, count whole. The maps leave out assets of which there is nothing, as in the reference; `utxoIDs` has
-    the order of getUTXOs. There are no pages: time and answer grow with the outputs (50,000 of them are
-    4 MB), and getUTXOs is the method for owners of many.
+    Unspecified: older clients send `address` and newer ones `addresses`; both may be given. Without addresses the
+    balance is zero. The maximum number of addresses is that of getUTXOs. Funds that other owners must sign for too
+    count in full. The maps leave out assets without funds, as in the reference; `utxoIDs` has the order of getUTXOs.
+    There are no pages: time and size of the answer are proportional to the number of outputs (50,000 of them are
+    4 MB), so use getUTXOs for owners of many outputs.
     """
     given = [*([one] if one else []), *several]
     if len(given) > MOST_ADDRESSES:
@@ -65,11 +65,11 @@ def get_utxos(  # noqa: PLR0917  # arguments come by position
     start: StartIndex,
     encoding: Encoding,
 ) -> Json:
-    """platform.getUTXOs: a page of what addresses own here, or what a chain has sent them.
+    """platform.getUTXOs: a page of the outputs of addresses on this chain, or exported to them by another chain.
 
     Unspecified: `endIndex` is the last address searched and the last output found, as in the reference; before
-    the first output its ID is empty. A page has 1024 outputs at most, and without a limit. The order is that of
-    addresses, then of UTXO IDs; with NODE_PARAMETERS=avalanchego the newest outputs of an address come first, as
+    the first output its ID is empty. A page has at most 1024 outputs, which is also the default. The order is that
+    of addresses, then of UTXO IDs; with NODE_PARAMETERS=avalanchego the newest outputs of an address come first, as
     in the reference. An output of several owners is on a page once.
     """
     if not given:
@@ -93,13 +93,13 @@ def get_utxos(  # noqa: PLR0917  # arguments come by position
 
 
 def _amounts(rpc: PlatformRpc, funds: Mapping[ID, Funds], kind: str) -> dict[str, str]:
-    """Return the amounts of one kind by asset, without assets of which there is nothing."""
+    """Return the amounts of one kind by asset, without assets that have no funds."""
     found = {asset_id: getattr(of_asset, kind) for asset_id, of_asset in funds.items()}
     return rpc.amounts({asset_id: amount for asset_id, amount in found.items() if amount})
 
 
 def _source(rpc: PlatformRpc, alias: str) -> ID | None:
-    """Return the chain that outputs came from; None for outputs of this one."""
+    """Return the chain that exported the outputs; None for outputs of this chain."""
     if not alias:
         return None
     with saying(f"problem parsing source chainID {params.quoted(alias)}"):

@@ -1,4 +1,4 @@
-"""Who validates now and who will. How a record looks is in `records`; sets of heights in `heights`."""
+"""Current and pending validators. Their records are in `records`, sets at heights in `heights`."""
 
 from collections.abc import Collection, Sequence
 
@@ -14,12 +14,11 @@ from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
 
 def get_current_validators(rpc: PlatformRpc, subnet_id: ID, node_ids: Sequence[NodeID]) -> Raw:
-    """platform.getCurrentValidators: who validates a subnet now, of these nodes or of all.
+    """platform.getCurrentValidators: the current validators of a subnet, all or those of given nodes.
 
-    Unspecified: delegators are listed where one node alone is asked for; all come in staker order,
-    unknown nodes are left out. What is known of a node's uptime on the Primary Network is shown on
-    other subnets, too. Uptime is the specification's fraction, and with the reference's parameters
-    its percentage.
+    Unspecified: delegators are listed if exactly one node is given. Validators are in staker order, and
+    unknown nodes are left out. A node's uptime on the Primary Network is shown on other subnets, too. Uptime is
+    the specification's fraction, and with the reference's parameters its percentage.
     """
     present = stakers.current_validators(rpc.chain, subnet_id)
     pieces = rpc.records.pieces_of(subnet_id, present)
@@ -45,10 +44,10 @@ def get_current_validators(rpc: PlatformRpc, subnet_id: ID, node_ids: Sequence[N
 
 
 def get_pending_validators(rpc: PlatformRpc, subnet_id: ID, node_ids: Sequence[NodeID]) -> Json:
-    """platform.getPendingValidators: who is going to validate a subnet, or to delegate there.
+    """platform.getPendingValidators: the pending validators and delegators of a subnet.
 
-    Unspecified: with nodes given, delegators are listed only of those that are pending validators
-    themselves, as in the reference.
+    Unspecified: if nodes are given, delegators are listed only for those of them that are pending validators,
+    as in the reference.
     """
     pending = stakers.pending_stakers(rpc.chain, subnet_id)
     validators, delegators = pending.validators, pending.delegators

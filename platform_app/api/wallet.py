@@ -1,7 +1,7 @@
 """Transactions built, signed and issued with the keys of a keystore's user.
 
-The order in which arguments are judged is the reference's (pchain.md 8.3): what is missing or out of
-range, then addresses, then the password.
+Arguments are checked in the reference's order (pchain.md 8.3): first missing and out-of-range values, then
+addresses, then the password.
 """
 
 from collections.abc import Sequence
@@ -39,8 +39,8 @@ def add_validator(
 ) -> Json:
     """platform.addValidator: stake for a node of the Primary Network, this one by default.
 
-    Unspecified: that is an AddValidatorTx, which the reference's rules of today refuse, and so does this
-    node with the reference's parameters. Its clients build AddPermissionlessValidatorTx themselves.
+    Unspecified: the result is an AddValidatorTx, which the reference's current rules reject, and so does this
+    node with the reference's parameters. The reference's clients build AddPermissionlessValidatorTx themselves.
     """
     if not reward_address:
         raise refused("argument 'rewardAddress' not provided")
@@ -71,9 +71,9 @@ def add_delegator(
     period: Period,
     reward_address: str,
 ) -> Json:
-    """platform.addDelegator: stake with a validator of the Primary Network.
+    """platform.addDelegator: delegate stake to a validator of the Primary Network.
 
-    Unspecified: that is an AddDelegatorTx, which the reference's rules of today refuse likewise.
+    Unspecified: the result is an AddDelegatorTx, which the reference's current rules reject too.
     """
     if not reward_address:
         raise refused("argument 'rewardAddress' not provided")
@@ -102,7 +102,7 @@ def add_subnet_validator(
     period: Period,
     subnet: str,
 ) -> Json:
-    """platform.addSubnetValidator: let a validator of the Primary Network validate a subnet, too."""
+    """platform.addSubnetValidator: add a validator of the Primary Network to a subnet."""
     if not subnet:
         raise refused("argument 'subnetID' not provided")
     now = clock.now()
@@ -127,7 +127,7 @@ def add_subnet_validator(
 def create_subnet(
     rpc: PlatformRpc, spender: Spender, control_keys: Sequence[str], threshold: int
 ) -> Json:
-    """platform.createSubnet: a new subnet; the transaction's ID is its ID."""
+    """platform.createSubnet: create a subnet; the transaction's ID is the subnet's ID."""
     keys = dict.fromkeys(params.read_all(rpc.chain, control_keys))
     return _issued(
         rpc,
@@ -151,7 +151,7 @@ def create_blockchain(  # noqa: PLR0917  # arguments come by position
     genesis_data: str,
     encoding: Encoding,
 ) -> Json:
-    """platform.createBlockchain: a new blockchain of a subnet; the transaction's ID is its ID."""
+    """platform.createBlockchain: create a blockchain of a subnet; the transaction's ID is the blockchain's ID."""
     if not name:
         raise refused("argument 'name' not given")
     if not vm:
@@ -178,11 +178,11 @@ def create_blockchain(  # noqa: PLR0917  # arguments come by position
 def export_avax(
     rpc: PlatformRpc, spender: Spender, amount: int, to: str, target_chain: str
 ) -> Json:
-    """platform.exportAVAX: put funds where another chain can import them.
+    """platform.exportAVAX: export funds so that another chain can import them.
 
-    Which chain stands in front of the address, or in `targetChain` beside a bare one.
+    The chain is a prefix of the address, or in `targetChain` if the address has no prefix.
 
-    Unspecified: as long as no chain of this node imports, that is refused (`services.mempool.issue`).
+    Unspecified: as long as no chain of this node imports, exports are rejected (`services.mempool.issue`).
     """
     if amount == 0:
         raise ZeroAmount
@@ -201,7 +201,7 @@ def export_avax(
 
 
 def import_avax(rpc: PlatformRpc, spender: Spender, source_chain: str, to: str) -> Json:
-    """platform.importAVAX: take in what another chain has exported to a user."""
+    """platform.importAVAX: import the outputs that another chain has exported to a user."""
     with saying(f"problem parsing chainID {params.quoted(source_chain)}"):
         chain_id = chain_names.chain_id_of(rpc.chain, source_chain)
     with saying("couldn't parse argument 'to' to an address"):
@@ -210,13 +210,13 @@ def import_avax(rpc: PlatformRpc, spender: Spender, source_chain: str, to: str) 
         issued = wallet.import_avax(
             rpc.chain, spender.payer(), source_chain=chain_id, to=short_id, now=clock.now()
         )
-    except TxNotCreated as error:  # here the reference does not say what it was doing
+    except TxNotCreated as error:  # here the reference does not prefix the operation
         raise refused(str(error.reason)) from error
     return _issued(rpc, issued)
 
 
 def add_wallet_methods(methods: Methods) -> None:
-    """Add these methods to the P-Chain's."""
+    """Add the wallet methods to the P-Chain's methods."""
     rate = Param("delegationFeeRate", params.decimal, 0.0)
     add_staking(methods, "platform.addValidator", add_validator, _REWARD, rate)
     add_staking(methods, "platform.addDelegator", add_delegator, _REWARD)

@@ -1,7 +1,7 @@
-"""How values look on the wire: numbers as decimal texts, times, owners, encoded bytes.
+"""Formatting of values in results: numbers as decimal strings, times, owners, encoded bytes.
 
-The specification's rule (1, wire conventions 4) and the reference's forms (pchain.md 8.1, 8.4). Where
-a method shows plain numbers instead, it says so itself. Validators are rendered in `records`.
+The formats are the specification's rule (1, wire conventions 4) and the reference's (pchain.md 8.1, 8.4).
+Methods that return plain numbers instead say so in their docstring. Validators are rendered in `records`.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ from primitives.ids import ShortID
 Json = dict[str, Any]
 
 ALIAS: Final = "P"
-"""The name of this chain in addresses."""
+"""The alias of this chain in addresses."""
 
 
 def address(chain: PlatformChain, short_id: ShortID) -> str:
@@ -28,22 +28,22 @@ def address(chain: PlatformChain, short_id: ShortID) -> str:
 
 
 def four_digits(value: float) -> str:
-    """Return a number with four digits of its fraction, rounded half to even on its binary value."""
+    """Return a number with four decimals, rounded half to even on its binary value."""
     return f"{value:.4f}"
 
 
 def fee_percent(shares: int) -> str:
-    """Return a delegation fee in percent: reckoned with 32 bits, as in the reference."""
+    """Return a delegation fee in percent, with the reference's 32-bit arithmetic."""
     return four_digits(float32(float32(100 * float32(shares)) / MAX_SHARES))
 
 
 def moment(seconds: int) -> str:
-    """Return a time in Unix seconds as RFC 3339 has it."""
+    """Return a time in Unix seconds in RFC 3339 format."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def owner(chain: PlatformChain, owners: OutputOwners) -> Json:
-    """Return who owns a reward."""
+    """Return the owner of a reward."""
     return {
         "locktime": str(owners.locktime),
         "threshold": str(owners.threshold),
@@ -52,7 +52,7 @@ def owner(chain: PlatformChain, owners: OutputOwners) -> Json:
 
 
 def encoded(values: Iterable[bytes], encoding: Encoding) -> list[str]:
-    """Return byte strings as texts.
+    """Return byte strings in an encoding.
 
     Raises:
         UnsupportedEncoding: The encoding is JSON.

@@ -1,4 +1,4 @@
-"""The X-Chain's door: what clients ask it before they build anything (gaps.md 8), and no more."""
+"""The X-Chain's API: only the methods that clients call before they build transactions (gaps.md 8)."""
 
 from typing import Final
 
@@ -12,13 +12,13 @@ from primitives.cb58 import Cb58Error
 from primitives.ids import ID, WrongIdLength
 
 SYMBOLS: Final = frozenset({"AVAX", "LUX"})
-"""What clients call the staking asset, whatever its own name is."""
+"""Symbols by which clients request the staking asset, whatever its own name is."""
 
 
 def get_asset_description(rpc: PlatformRpc, asset: str) -> Json:
     """avm.getAssetDescription: the staking asset's ID, name, symbol and decimals.
 
-    Unspecified: there is one asset. Clients ask for it by symbol or by ID, or without naming it.
+    Unspecified: there is one asset. Clients request it by symbol, by ID, or without a name.
     """
     known = rpc.staking_asset
     if asset not in {*SYMBOLS, known.alias, known.symbol, str(known.asset_id)}:
@@ -32,7 +32,7 @@ def get_asset_description(rpc: PlatformRpc, asset: str) -> Json:
 
 
 def get_tx_fee(rpc: PlatformRpc) -> Json:
-    """avm.getTxFee: what transactions of the X-Chain cost."""
+    """avm.getTxFee: the fees of transactions on the X-Chain."""
     fees = rpc.chain.config.fees
     return {"txFee": str(fees.tx), "createAssetTxFee": str(fees.create_asset)}
 
@@ -46,7 +46,7 @@ def _is_id(asset: str) -> bool:
 
 
 def registry(rpc: PlatformRpc) -> MethodRegistry:
-    """Return `avm.*` beside a chain."""
+    """Return the `avm.*` methods that go with a P-Chain."""
     methods = Methods(rpc)
     methods.add(
         "avm.getAssetDescription", get_asset_description, params=[Param("assetID", text, "AVAX")]

@@ -1,10 +1,10 @@
-"""Networks that come with the node, as files beside this package.
+"""Built-in networks, from files in this package.
 
-Unspecified: every network that is given no genesis file begins with the local one's allocations
-(gaps.md 6), whatever its number, but for two. Each of its first validators stakes 2,000,000 coins, as many
-as five of them do there: one node may stake no more than 3,000,000. What ewoq has on the X-Chain brings the supply to half of
-the cap, so that staking earns what it does in the reference's local network; there is no X-Chain to
-spend it on. A genesis file's C-Chain is taken as it is: whether it is the one that runs is not compared.
+Unspecified: every network without a genesis file starts with the local network's allocations (gaps.md 6),
+whatever its ID, with two exceptions. Each of its first validators stakes 2,000,000 coins, the total of five
+validators of that network, because one node may stake no more than 3,000,000. The X-Chain balance of ewoq brings
+the supply to half of the cap, so that staking rewards equal those in the reference's local network; there is no
+X-Chain to spend it on. A genesis file's C-Chain is not compared with the C-Chain that runs.
 """
 
 import json
@@ -27,13 +27,13 @@ from primitives.ids import NodeID
 from primitives.json_limits import FILE_VALUES, TooDeep, TooManyValues
 
 REFERENCE_STEP = 270 * 24 * 60 * 60
-"""The reference moves the start of its local network forward in steps of so many seconds."""
+"""The reference moves the start of its local network forward in steps of this many seconds."""
 DELEGATION_FEE = 20_000
-"""In millionths: what the validators of a new network take of their delegators' rewards."""
+"""The delegation fee of the validators of a new network, in millionths."""
 
 
 class Founder(NamedTuple):
-    """A validator from the beginning of a network of one's own."""
+    """A genesis validator of a new network."""
 
     node_id: NodeID
     signer: ProofOfPossession
@@ -43,7 +43,7 @@ def read_genesis_config(text: bytes) -> GenesisConfig:
     """Read a genesis file.
 
     Raises:
-        GenesisError: It is no JSON, or a field of it is missing or malformed.
+        GenesisError: It is not JSON, or a field is missing or malformed.
     """
     try:
         json_limits.verify(text, values=FILE_VALUES)
@@ -62,13 +62,13 @@ def own_network(
     start_time: int,
     c_chain_genesis: str,
 ) -> GenesisConfig:
-    """Return a network that begins at a time with these validators: the first allocation stakes for them.
+    """Return a network that starts at a time with these validators, staked from the first allocation.
 
-    The file's amounts have 6 decimals; they are written with as many as the network's coins have.
+    The file's amounts have 6 decimals; they are converted to the decimals of the network's coins.
 
-    Unspecified: all of them end at the same second. In the reference's local network each ends an hour
-    and a half before the one named before it, and then genesis bytes have them in the order of a heap;
-    here the first one named is the first in them.
+    Unspecified: all validators end at the same second. In the reference's local network each ends an hour
+    and a half before the one named before it, so that genesis bytes have them in heap order;
+    here they are in the order named.
 
     Raises:
         TooManyValidators: Their stake would bring the supply above half of the cap.

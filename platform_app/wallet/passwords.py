@@ -41,7 +41,7 @@ def verify_password(password: str) -> None:
 def _judged(password: str) -> str:
     """Return the longest prefix that can be scored quickly.
 
-    A password with many different symbols that can stand for letters has hundreds of readings, which would take
+    Some passwords have many symbols that can be read as letters, hundreds of readings in all, which would take
     seconds. Therefore only a prefix with few readings is scored. The remainder does not make a password weaker.
     """
     beginning = password[:JUDGED]
