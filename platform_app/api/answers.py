@@ -1,6 +1,6 @@
 """Cached answers of API methods: encoded once, then returned as bytes.
 
-On the event loop an answer comes from memory (`memory.answers`), or the call has to wait. In a thread it is always
+A call on the event loop is answered from memory (`memory.answers`), or has to wait. In a thread it is always
 read from the rows, then cached. While cached answers are in use, a thread checks the rows from time to time.
 """
 

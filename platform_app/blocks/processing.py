@@ -113,7 +113,7 @@ class ProcessingBlocks:
         """Verify consecutive blocks as `verify` does: either all of them become processing, or none.
 
         Each block is executed on a single diff with the changes of all blocks before it, not on a chain of
-        diffs, so the last block of a long sequence costs no more than the first.
+        diffs, so the last block of a long sequence takes as much time as the first.
 
         Raises:
             InvalidBlock: A block breaks a rule or does not follow the block before; the subclass says which.

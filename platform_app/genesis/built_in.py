@@ -2,7 +2,7 @@
 
 Unspecified: every network without a genesis file starts with the local network's allocations (gaps.md 6),
 whatever its ID, with two exceptions. Each of its first validators stakes 2,000,000 coins, the total of five
-validators of that network, because one node may stake no more than 3,000,000. The X-Chain balance of ewoq brings
+validators of that network, because one node may stake at most 3,000,000. The X-Chain balance of ewoq brings
 the supply to half of the cap, so that staking rewards equal those in the reference's local network; there is no
 X-Chain to spend it on. A genesis file's C-Chain is not compared with the C-Chain that runs.
 """

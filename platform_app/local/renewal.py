@@ -53,7 +53,7 @@ class Renewal:
         """Return a transaction that makes this node a validator again.
 
         Return None while this node is a validator or is scheduled to become one, and if it never was one.
-        In that case, which is that of almost every block, the cost is at most one query by a unique index.
+        That is the case for almost every block, and costs at most one query by a unique index.
         Return None, too, within `PAUSE` of the last attempt, as long as no block has been accepted since.
 
         The caller builds the next block at the time `now`: the new staking period begins with that block,
