@@ -1,5 +1,5 @@
-"""The node itself: who it is, what it runs, whom it is connected to, how far its chains are.
+"""Information about the node: its identity, its version, its peers, and the state of its chains.
 
-Has no rows: it looks down at the chains and the network. `selectors` asks them, `identity`, `commit` and
-`version` say what this node is, `api` is the door at `/ext/info`.
+The app has no tables: it reads the chains and the network. `selectors` query them, `version` and `upgrades` describe
+the software and the network's rules, and `api` serves them at `/ext/info`.
 """

@@ -1,4 +1,4 @@
-"""Durations and times as Go writes them, which clients of the reference parse. Pure."""
+"""Durations and times in Go's format, which clients of the reference parse. Pure."""
 
 from datetime import UTC, datetime
 from typing import Final
@@ -6,17 +6,17 @@ from typing import Final
 MICROSECOND: Final = 1_000
 MILLISECOND: Final = 1_000_000
 SECOND: Final = 1_000_000_000
-"""Nanoseconds, as all numbers here."""
+"""In nanoseconds, like all numbers in this module."""
 
 ZERO_TIME: Final = "0001-01-01T00:00:00Z"
-"""Go's time before anything has happened."""
+"""Go's zero time: nothing has happened yet."""
 
 _MINUTE: Final = 60 * SECOND
 _HOUR: Final = 60 * _MINUTE
 
 
 def duration_text(nanoseconds: int) -> str:
-    """Return a duration, not negative: `1h0m0s`, `1m2.5s`, `300ms`, `0s`."""
+    """Return a non-negative duration as text: `1h0m0s`, `1m2.5s`, `300ms`, `0s`."""
     if nanoseconds < SECOND:
         return _below_a_second(nanoseconds)
     hours, rest = divmod(nanoseconds, _HOUR)
@@ -28,12 +28,12 @@ def duration_text(nanoseconds: int) -> str:
 
 
 def seconds_text(seconds: float) -> str:
-    """Return a duration given in seconds, to the microsecond; below zero it is none."""
+    """Return a duration given in seconds as text, rounded to microseconds; a negative duration becomes `0s`."""
     return duration_text(max(0, round(seconds * 1_000_000)) * MICROSECOND)
 
 
 def time_text(nanoseconds: int) -> str:
-    """Return a Unix time as RFC 3339 has it, in UTC, with as many digits of a second as it needs."""
+    """Return a Unix time in RFC 3339 format, in UTC, without trailing zeros in the fraction of a second."""
     seconds, fraction = divmod(nanoseconds, SECOND)
     whole = f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
     digits = f"{fraction:09d}".rstrip("0")
@@ -41,7 +41,7 @@ def time_text(nanoseconds: int) -> str:
 
 
 def moment_text(moment: datetime) -> str:
-    """Return a moment with a time zone likewise."""
+    """Return a time with a time zone in the format of `time_text`."""
     at = moment.astimezone(UTC)
     whole = round(at.replace(microsecond=0).timestamp())
     return time_text(whole * SECOND + at.microsecond * MICROSECOND)
@@ -57,7 +57,7 @@ def _below_a_second(nanoseconds: int) -> str:
 
 
 def _decimal(amount: int, unit: int) -> str:
-    """Return an amount in units, without zeros at its end."""
+    """Return an amount in units, without trailing zeros."""
     whole, rest = divmod(amount, unit)
     digits = f"{rest:0{len(str(unit)) - 1}d}".rstrip("0")
     return f"{whole}.{digits}" if digits else str(whole)

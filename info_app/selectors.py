@@ -1,4 +1,4 @@
-"""Questions about this node: its address, its peers, what they say of it, the age of its tables."""
+"""Queries about this node: its address, its peers, the uptime they report, the version of its tables."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -19,29 +19,29 @@ WHERE app IN ('platform_app', 'cchain_app', 'network_app') GROUP BY app
 
 
 class PeerRecord(NamedTuple):
-    """A connected peer. Times are moments with a time zone."""
+    """A connected peer. Times have a time zone."""
 
     node_id: NodeID
     ip: str
     """host:port of the connection."""
     public_ip: str
-    """host:port at which others reach it."""
+    """host:port at which other nodes reach the peer."""
     version: str
     upgrade_time: int
     """Unix seconds."""
     last_sent: datetime
     last_received: datetime
     observed_uptime: int
-    """Percent: what it says of this node."""
+    """This node's uptime as the peer reports it, in percent."""
     tracked_subnets: Sequence[str] = ()
     supported_acps: Sequence[int] = ()
     objected_acps: Sequence[int] = ()
     benched: Sequence[str] = ()
-    """Aliases of chains on which it is not asked at the moment."""
+    """Aliases of the chains on which this node currently sends the peer no requests."""
 
 
 def peers(node_ids: Collection[NodeID] = ()) -> list[PeerRecord]:
-    """Return connected peers: those of these nodes that are, or all."""
+    """Return the connected peers among the given nodes; all connected peers if none are given."""
     return [
         PeerRecord(
             node_id=peer.node_id,
@@ -62,7 +62,7 @@ def peers(node_ids: Collection[NodeID] = ()) -> list[PeerRecord]:
 
 
 def uptime() -> Uptimes | None:
-    """Return what peers say of this node's uptime, in percent; None when it is no validator."""
+    """Return this node's uptime as peers report it, in percent; None if it is not a validator."""
     return network.uptime_of_self()
 
 
@@ -72,9 +72,9 @@ def is_bootstrapped(alias: str) -> bool:
 
 
 def advertised_address() -> str:
-    """Return host:port at which peers are told to find this node.
+    """Return the host:port at which peers can reach this node.
 
-    Unspecified: while the network's process has said nothing, what the settings say.
+    Unspecified: before the network process has reported, this is the address from the settings.
     """
     reported = network.status()
     if reported is not None:
@@ -83,15 +83,15 @@ def advertised_address() -> str:
 
 
 def weights() -> dict[NodeID, int]:
-    """Return the weight of each validator of the Primary Network, delegators included."""
+    """Return the weight of each validator of the Primary Network, including its delegators."""
     current = stakers.current_validators(platform_chain()).validators
     return {one.node_id: one.weight + one.delegator_weight for one in current}
 
 
 def database_version() -> str:
-    """Return the newest migrations of P-Chain, C-Chain and network as a version of three numbers.
+    """Return the numbers of the newest migrations of P-Chain, C-Chain and network as a version.
 
-    Unspecified: the reference's is that of its key-value store; here it changes whenever tables do.
+    Unspecified: in the reference it is the version of its key-value store; here it changes whenever tables do.
     """
     newest = {
         app: int(name.partition("_")[0]) for app, name in platform_chain().db.rows(_MIGRATIONS)

@@ -1,4 +1,4 @@
-"""Which product, version and commit this is: what info.getNodeVersion says that needs no database."""
+"""Product, version and commit of this node: the part of info.getNodeVersion that needs no database."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -10,18 +10,18 @@ from typing import Final
 from primitives.product import NAME, VERSION
 
 PRODUCT: Final = f"{NAME.lower()}/{VERSION}"
-"""As operators and monitors see it. Peers are told another name: that of the protocol they expect."""
+"""The name that operators and monitoring see. Peers see another one: that of the protocol they expect."""
 
 RPC_PROTOCOL: Final = 45
-"""Of the protocol between a node and virtual machines that run as programs of their own.
+"""Version of the protocol between a node and virtual machines that run as separate programs.
 
-Unspecified: here none does. It is the number of the reference's release whose peer protocol is spoken,
-since tools that compare it choose their plugins by it.
+Unspecified: this node has no such virtual machines. The number is that of the reference's release whose peer
+protocol this node speaks, because tools that compare it choose their plugins by it.
 """
 
 
 def _native_version() -> str:
-    """Return the native engine's version: in a checkout it is a package of its own, else a part of this one."""
+    """Return the native engine's version; the engine is a separate package in a checkout, else part of this one."""
     return str(import_module("cchain_native").__version__)
 
 
@@ -29,28 +29,28 @@ _ENGINES: Final[Mapping[str, Callable[[], str]]] = {
     "revm": _native_version,
     "ethereum-execution": partial(metadata.version, "ethereum-execution"),
 }
-"""What knows the version of an EVM engine."""
+"""Functions that return the version of an EVM engine, by the engine's name."""
 
 
 def vm_versions(engine: str) -> Mapping[str, str]:
     """Return the version of each virtual machine by its name.
 
-    The P-Chain's is the product's own, as is the little that there is of the X-Chain; the C-Chain's
-    is that of the EVM engine which this process runs.
+    For the P-Chain and the few X-Chain functions it is the product's version; for the C-Chain it is that of
+    the EVM engine which this process runs.
     """
     own = f"v{VERSION}"
     return {"avm": own, "evm": f"v{_ENGINES[engine]()}", "platform": own}
 
 
 UNKNOWN: Final = ""
-"""What a copy without a repository answers."""
+"""The commit of an installation without a repository."""
 
 _HASH: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _REF: Final = re.compile(r"refs/[\w./-]+")
 
 
 def commit_of(project: Path) -> str:
-    """Return the commit that is checked out in a directory, `UNKNOWN` where none can be read."""
+    """Return the commit that is checked out in a directory, or `UNKNOWN` if it cannot be read."""
     try:
         return _head(_repository(project / ".git"))
     except (OSError, UnicodeDecodeError):
@@ -58,7 +58,7 @@ def commit_of(project: Path) -> str:
 
 
 def _repository(entry: Path) -> Path:
-    """Return where HEAD is; a linked worktree has a file that names the place."""
+    """Return the directory that contains HEAD; in a linked worktree `.git` is a file that names it."""
     if entry.is_dir():
         return entry
     return (entry.parent / _line(entry).removeprefix("gitdir: ")).resolve()
@@ -103,4 +103,4 @@ def _checked(text: str) -> str:
 
 
 COMMIT: Final = commit_of(Path(__file__).resolve().parents[1])
-"""Of the code that this process has loaded: what is checked out later is not what it runs."""
+"""The commit of the code that this process has loaded; a later checkout does not change it."""

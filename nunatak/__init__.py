@@ -1,5 +1,5 @@
-"""Nunatak for other projects' programs and tests: a node in a process of its own, and fixtures for pytest.
+"""Nunatak for tests of other projects: a node in a separate process, and fixtures for pytest.
 
-It is a client: it speaks to the node as everybody does, over JSON-RPC, and imports nothing of it but public keys.
-Go on with `pytest_plugin.py`.
+This package is a client. It talks to the node over JSON-RPC, like any other client, and imports nothing from the
+node's code except the public development keys. The fixtures are in `pytest_plugin.py`.
 """

@@ -1,4 +1,4 @@
-"""A chain that tests change and take back: snapshots, blocks, clock and balances, by the development methods."""
+"""A chain that tests change and restore: snapshots, blocks, clock and balances, through the development methods."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,11 +8,11 @@ from nunatak.node import Node
 
 
 class SnapshotLost(Exception):
-    """The chain cannot go back: the snapshot was reverted to, or one before it, already."""
+    """The chain cannot be reverted: this snapshot, or an earlier one, has already been reverted to."""
 
 
 class Chain:
-    """The C-Chain of a node for development. What has no method here is called by `rpc`."""
+    """The C-Chain of a development node. Methods that this class lacks are called with `rpc`."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -26,17 +26,17 @@ class Chain:
         return str(self.rpc("evm_snapshot"))
 
     def revert(self, snapshot: str) -> None:
-        """Go back to a snapshot, which ends it and all later ones.
+        """Revert the chain to a snapshot. This removes the snapshot and all later ones.
 
         Raises:
-            SnapshotLost: The node does not have it any more.
+            SnapshotLost: The node no longer has the snapshot.
         """
         if not self.rpc("evm_revert", snapshot):
             raise SnapshotLost(f"the node does not have the snapshot {snapshot} any more")
 
     @contextmanager
     def isolated(self) -> Iterator["Chain"]:
-        """Take back whatever happens inside of the `with` block. Raises SnapshotLost."""
+        """Revert everything that happens inside the `with` block. Raises SnapshotLost."""
         snapshot = self.snapshot()
         try:
             yield self
@@ -44,13 +44,13 @@ class Chain:
             self.revert(snapshot)
 
     def mine(self, blocks: int = 1) -> None:
-        """Make blocks, the first one of what waits in the pool."""
+        """Mine blocks; the first one contains the pending transactions."""
         self.rpc("anvil_mine", hex(blocks))
 
     def increase_time(self, seconds: int) -> None:
-        """Move the clock forward; the next block shows it."""
+        """Move the clock forward; the next block has the new time."""
         self.rpc("evm_increaseTime", hex(seconds))
 
     def set_balance(self, address: str, wei: int) -> None:
-        """Let an account have so much."""
+        """Set the balance of an account."""
         self.rpc("anvil_setBalance", address, hex(wei))

@@ -1,8 +1,8 @@
-"""A node to test against: one that runs somewhere, or one of our own in a process with a data directory.
+"""A node to test against: a running node, or one started in a child process with its own data directory.
 
 NodeFailed
-├── NodeEnded      the process ended before it answered
-└── NodeSilent     it runs and does not answer
+├── NodeEnded      the process exited before it answered
+└── NodeSilent     the process runs but does not answer
 """
 
 import os
@@ -23,11 +23,11 @@ from nunatak.rpc import Unreachable, call
 from primitives.whole_files import open_private
 
 PATIENCE: Final = 180.0
-"""Seconds for a start, and for an end: a busy machine takes some of them."""
+"""Timeout in seconds for a start and for a stop; generous, because a busy machine is slow at both."""
 TRIES: Final = 5
-"""Starts with other ports, where somebody else took one between its choice and its use."""
+"""Attempts to start with other ports, in case another process takes a port between its choice and its use."""
 LINES: Final = 30
-"""Of the log in an error's message."""
+"""Lines of the log that an error message contains."""
 
 
 class NodeFailed(Exception):
@@ -35,37 +35,37 @@ class NodeFailed(Exception):
 
 
 class NodeEnded(NodeFailed):
-    """Its process ended before it answered."""
+    """The process exited before it answered."""
 
 
 class NodeSilent(NodeFailed):
-    """It runs, but did not answer in time."""
+    """The process runs but did not answer in time."""
 
 
 class Node:
-    """A node as its clients know it: by its URLs."""
+    """A node as its clients see it: a set of URLs."""
 
     def __init__(self, url: str) -> None:
-        """Speak to a node that runs.
+        """Connect to a running node.
 
         Args:
-            url: Where its C-Chain answers JSON-RPC over HTTP.
+            url: URL of its C-Chain's JSON-RPC interface over HTTP.
         """
         self.url = url
 
     @property
     def base_url(self) -> str:
-        """Where all of its interfaces are below, the admin too: `http://HOST:PORT`."""
+        """The common prefix of the URLs of all interfaces, including the admin: `http://HOST:PORT`."""
         return urljoin(self.url, "/").rstrip("/")
 
     @property
     def ws_url(self) -> str:
-        """Where its C-Chain answers over WebSocket."""
+        """The URL of its C-Chain's WebSocket interface."""
         return f"ws{self.base_url.removeprefix('http')}/ext/bc/C/ws"
 
     @property
     def platform_url(self) -> str:
-        """Where its P-Chain answers JSON-RPC over HTTP."""
+        """The URL of its P-Chain's JSON-RPC interface over HTTP."""
         return f"{self.base_url}/ext/bc/P"
 
     def rpc(self, method: str, *params: object) -> Any:
@@ -73,20 +73,20 @@ class Node:
 
         Raises:
             RpcError: The node answered with an error.
-            Unreachable: It did not answer.
+            Unreachable: The node did not answer.
         """
         return call(self.url, method, *params)
 
 
 class NodeProcess(Node, AbstractContextManager["NodeProcess"]):
-    """A node of our own, on free ports of this machine, which ends with the `with` block."""
+    """A node in a child process, on free ports of this machine, which stops when the `with` block ends."""
 
     def __init__(self, directory: Path, settings: Mapping[str, str] | None = None) -> None:
         """Prepare a node; `start` or `with` starts it.
 
         Args:
-            directory: Takes its data and its log; a chain that is there is gone on with.
-            settings: `NODE_…` variables as docs/settings.md has them, besides directory and ports.
+            directory: Directory for the node's data and log; a chain that exists there is resumed.
+            settings: `NODE_…` variables as in docs/settings.md, except the data directory and the ports.
         """
         super().__init__("")
         self.directory = directory
@@ -98,8 +98,8 @@ class NodeProcess(Node, AbstractContextManager["NodeProcess"]):
         """Start the node and wait until it answers.
 
         Raises:
-            NodeEnded: It ended instead.
-            NodeSilent: It took too long; it was ended.
+            NodeEnded: The node exited before it answered.
+            NodeSilent: The node did not answer in time and was stopped.
         """
         self.directory.mkdir(parents=True, exist_ok=True)
         for tries_left in reversed(range(TRIES)):
@@ -116,7 +116,7 @@ class NodeProcess(Node, AbstractContextManager["NodeProcess"]):
                 return
 
     def stop(self) -> None:
-        """End the node, in good order if it can, and wait for that."""
+        """Stop the node, gracefully if possible, and wait until it has exited."""
         if self._process is None:
             return
         self._process.terminate()
@@ -146,9 +146,9 @@ class NodeProcess(Node, AbstractContextManager["NodeProcess"]):
         }
         with open_private(self.log) as log:
             log.truncate()
-            # A session of its own: Ctrl-C is for the tests, which end the node when they are done with it.
+            # A session of its own: Ctrl-C must reach only the tests, which stop the node when they are done.
             self._process = subprocess.Popen(  # noqa: S603  # our own command
-                # -P: what lies in the directory of the tests must not be taken for a part of the node.
+                # -P: modules in the directory of the tests must not shadow modules of the node.
                 [*_ending_with_us(), sys.executable, "-P", "-m", "nodeproject"],
                 cwd=self.directory,
                 env={**_environment(), **settings},
@@ -171,7 +171,7 @@ class NodeProcess(Node, AbstractContextManager["NodeProcess"]):
 
     def _answers(self) -> bool:
         try:
-            # Soon given up: who listens there may be somebody else, who took the port and says nothing.
+            # Short timeout: another process may have taken the port, and may accept connections without answering.
             call(self.url, "eth_chainId", seconds=2)
         except Unreachable:
             return False
@@ -182,7 +182,7 @@ class NodeProcess(Node, AbstractContextManager["NodeProcess"]):
 
 
 def _environment() -> dict[str, str]:
-    """Return this process's environment without what is meant for another node or another Django project."""
+    """Return this process's environment without variables meant for another node or Django project."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -191,13 +191,13 @@ def _environment() -> dict[str, str]:
 
 
 def _ending_with_us() -> list[str]:
-    """Return what has the kernel end a command when this process dies, where the system has the tool."""
+    """Return a command prefix that makes the kernel end the node when this process dies, if `setpriv` is installed."""
     tool = shutil.which("setpriv")
     return [tool, "--pdeathsig", "TERM", "--"] if tool else []
 
 
 def _free_ports(count: int) -> list[int]:
-    """Return ports of the loopback address that nobody uses now, each another one."""
+    """Return distinct free ports of the loopback address."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     try:
         return [one.getsockname()[1] for one in sockets]

@@ -1,7 +1,7 @@
-"""The pytest plugin: a node for the session, a chain that each test leaves as it found it, accounts, web3.py.
+"""The pytest plugin: a node for the session, a chain that is restored after each test, accounts, web3.py.
 
-pytest finds it where the package is installed. Whatever is used from outside is imported by the fixture that needs it,
-since every run of pytest in that environment reads this module.
+pytest loads it wherever the package is installed. Third-party packages are imported inside the fixtures that need
+them, because every run of pytest in that environment imports this module.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let a run choose another node than one of its own."""
+    """Add the option that selects a running node instead of starting one."""
     parser.getgroup("nunatak").addoption(
         "--nunatak-url",
         metavar="URL",
@@ -39,9 +39,9 @@ def node(
     tmp_path_factory: pytest.TempPathFactory,
     nunatak_settings: Mapping[str, str],
 ) -> Iterator[Node]:
-    """The session's node: a process of its own on free ports, unless --nunatak-url names one that runs.
+    """The session's node: a child process on free ports, or the running node named by --nunatak-url.
 
-    Where pytest-xdist runs tests in several processes, each has its node.
+    With pytest-xdist each test process has its own node.
     """
     url = request.config.getoption("--nunatak-url")
     with ExitStack() as end:
@@ -54,14 +54,14 @@ def node(
 
 @pytest.fixture
 def chain(node: Node) -> Iterator[Chain]:
-    """The C-Chain, which goes back after the test to what it was before."""
+    """The C-Chain; changes are reverted after the test."""
     with Chain(node).isolated() as found:
         yield found
 
 
 @pytest.fixture(scope="session")
 def accounts() -> "list[LocalAccount]":
-    """Accounts that a local network funds: the ten of the test mnemonic in their order, and "ewoq" last."""
+    """Accounts that a local network funds: the ten of the test mnemonic in order, then "ewoq"."""
     from eth_account import Account
 
     from primitives.keys import DEV_KEYS, EWOQ_KEY
@@ -76,7 +76,7 @@ def _key_bytes(key: str) -> bytes:
 
 @pytest.fixture(scope="session")
 def w3(node: Node, accounts: "list[LocalAccount]") -> "Iterator[Web3]":
-    """web3.py on the session's node; it signs for `accounts`, and sends from the first unless told otherwise."""
+    """web3.py connected to the session's node; it signs for `accounts` and sends from the first one by default."""
     import requests
     from web3 import HTTPProvider, Web3
     from web3.middleware import SignAndSendRawMiddlewareBuilder

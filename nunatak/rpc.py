@@ -1,4 +1,4 @@
-"""JSON-RPC over HTTP with the standard library alone: what fixtures need before a client library is chosen."""
+"""JSON-RPC over HTTP with only the standard library, for fixtures that must not depend on a client library."""
 
 import json
 import urllib.error
@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Any
 
 SECONDS = 60.0
-"""Until a call is given up."""
+"""Default timeout of a call."""
 
 
 class RpcError(Exception):
@@ -22,24 +22,24 @@ class RpcError(Exception):
 
 
 class Unreachable(Exception):
-    """Nobody answers there, or with something else than JSON-RPC."""
+    """The node does not answer, or the answer is not JSON-RPC."""
 
 
 def call(url: str, method: str, *params: object, seconds: float = SECONDS) -> Any:
     """Call a method and return its result.
 
     Args:
-        url: Where the node answers JSON-RPC over HTTP.
+        url: URL of the node's JSON-RPC interface over HTTP.
         method: The method's name.
-        params: Its parameters, as JSON has them.
-        seconds: Until the call is given up.
+        params: Its parameters, as JSON values.
+        seconds: Timeout of the call.
 
     Raises:
         RpcError: The node answered with an error.
-        Unreachable: It did not answer.
+        Unreachable: The node did not answer.
     """
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-    request = urllib.request.Request(  # noqa: S310  # whoever names the URL has the right to
+    request = urllib.request.Request(  # noqa: S310  # the caller chooses the URL
         url, body.encode(), {"Content-Type": "application/json"}
     )
     try:
@@ -54,7 +54,7 @@ def call(url: str, method: str, *params: object, seconds: float = SECONDS) -> An
 
 
 def _answer(request: urllib.request.Request, seconds: float) -> bytes:
-    """Return the body of an answer; some nodes send errors of JSON-RPC with an HTTP status of errors."""
+    """Return the body of an answer; some nodes send JSON-RPC errors with an HTTP error status."""
     try:
         with urllib.request.urlopen(request, timeout=seconds) as response:  # noqa: S310  # as above
             return bytes(response.read())

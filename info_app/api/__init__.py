@@ -1,8 +1,8 @@
-"""The door at `/ext/info`: the table of `info.*` (specification 4.2; pchain.md 8.5).
+"""The `info.*` methods, served at `/ext/info` (specification 4.2; pchain.md 8.5).
 
-As in the reference nothing is required by the form of a call, and what is not known is ignored: one SDK
-asks for its node's address by info.getBlockchainID without params and hears the reference's error,
-another asks info.peers for a chain and gets all peers.
+As in the reference, no parameter is required and unknown ones are ignored: one SDK asks for its node's address by
+calling info.getBlockchainID without params and expects the reference's error, another passes a chain to info.peers
+and expects all peers.
 """
 
 from collections.abc import Callable
@@ -18,11 +18,11 @@ from primitives.ids import EMPTY_NODE_ID
 
 
 def methods(own: node.OwnNode, answers: Answers) -> MethodRegistry:
-    """Return the table of `info.*` of a node.
+    """Return the `info.*` methods of a node.
 
     Args:
         own: The node.
-        answers: Of its P-Chain, which are remembered.
+        answers: The cache of its P-Chain's answers.
     """
     table = MethodRegistry(to_error_object)
     _node(table, own, answers)

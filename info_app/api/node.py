@@ -1,4 +1,4 @@
-"""What a node says of itself: who it is, what it runs, on which network, which chains, and what that costs."""
+"""Methods about the node itself: its identity, versions, network and chains, and the network's fees."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -27,27 +27,27 @@ from primitives.networks import name_of
 from primitives.node_identity import IdentityError, IdentityFiles
 
 REPORTED_SECONDS: Final = 1.0
-"""So long is shown what the network's process has reported, and how old tables are, as it was read."""
+"""Time for which reports of the network process and the database version are cached."""
 BOOTSTRAPPED_SECONDS: Final = 0.1
-"""Likewise whether a chain has finished its initial sync, which clients wait for."""
+"""The same for the state of a chain's initial sync; shorter, because clients poll it."""
 
 _VMS: Final = {AVM_ID: "avm", EVM_ID: "evm", PLATFORM_VM_ID: "platform"}
 _FXS: Final = {NFT_FX_ID: "nftfx", PROPERTY_FX_ID: "propertyfx", SECP256K1_FX_ID: "secp256k1fx"}
 
 
 class NoIdentity(Exception):
-    """The files that say which node this is are not there, or hold something else."""
+    """The files with this node's identity are missing or invalid."""
 
     def __init__(self) -> None:
         super().__init__("this node has no identity yet: init_node makes its keys")
 
 
 class OwnNode:
-    """What differs from one node of a network to the next.
+    """The values that differ between nodes of a network.
 
     Args:
-        identity: who it is.
-        vm_versions: of its virtual machines, by their names.
+        identity: The node's identity.
+        vm_versions: Versions of its virtual machines by name.
     """
 
     def __init__(self, identity: IdentityFiles, vm_versions: Mapping[str, str]) -> None:
@@ -63,7 +63,7 @@ class OwnNode:
 
     @cached_property
     def _shown_id(self) -> Raw:
-        """The answer, which is the same from the first one on."""
+        """The answer, which never changes once it was computed."""
         node_id, signer = self._identity.node_id, self._identity.signer_key
         shown = {
             "nodeID": str(node_id),
@@ -75,7 +75,7 @@ class OwnNode:
         return Raw(msgspec.json.encode(shown))
 
     def get_node_version(self) -> Json:
-        """info.getNodeVersion: versions of the node, its tables, its virtual machines; its commit."""
+        """info.getNodeVersion: versions of the node, its database and its virtual machines, and its commit."""
         return {
             "version": PRODUCT,
             "databaseVersion": selectors.database_version(),
@@ -86,12 +86,12 @@ class OwnNode:
 
 
 def get_node_ip() -> Json:
-    """info.getNodeIP: where peers are told to find this node."""
+    """info.getNodeIP: the address at which peers can reach this node."""
     return {"ip": selectors.advertised_address()}
 
 
 def get_network_id() -> Json:
-    """info.getNetworkID: the network's number."""
+    """info.getNetworkID: the network's ID."""
     return {"networkID": str(platform_chain().config.network_id)}
 
 
@@ -117,7 +117,7 @@ def get_tx_fee() -> Json:
 
 
 def get_vms() -> Json:
-    """info.getVMs: the virtual machines of this node by ID, and the extensions of the X-Chain's."""
+    """info.getVMs: the virtual machines of this node by ID, and the feature extensions of the X-Chain's VM."""
     return {
         "vms": {str(vm_id): [name] for vm_id, name in _VMS.items()},
         "fxs": {str(fx_id): name for fx_id, name in _FXS.items()},
@@ -127,7 +127,7 @@ def get_vms() -> Json:
 def get_blockchain_id(alias: str) -> Json:
     """info.getBlockchainID: the ID of a chain.
 
-    Unspecified: also of one that this node does not take part in, as in the reference's partial sync.
+    Unspecified: chains that this node does not take part in have one too, as in the reference's partial sync.
     """
     found = chain_names.find(platform_chain(), alias)
     if found is None:
@@ -138,8 +138,8 @@ def get_blockchain_id(alias: str) -> Json:
 def is_bootstrapped(chain_name: str) -> Json:
     """info.isBootstrapped: whether a chain has finished its initial sync.
 
-    Unspecified: no chain has that NODE_CHAINS leaves out, as in the reference's partial sync, nor one that
-    stands before a block which the network has accepted and the rules here refuse.
+    Unspecified: false for a chain that NODE_CHAINS leaves out, as in the reference's partial sync, and for a
+    chain that is stuck at a block which the network has accepted and this node rejects.
     """
     if not chain_name:
         raise refused("argument 'chain' not given")
@@ -158,7 +158,7 @@ def _letter_of(name: str) -> str | None:
 
 
 EXPECTED: Final[tuple[type[Exception], ...]] = (NoIdentity,)
-"""Besides what the P-Chain's door expects, which is asked for chains and validators here."""
+"""Expected besides those of the P-Chain's API, which the methods about chains and validators raise."""
 
 
 def to_error_object(error: Exception) -> JsonRpcError | None:

@@ -1,4 +1,4 @@
-"""Who is connected to this node, and what they say of it (specification 2; pchain.md 8.5)."""
+"""Methods about connected peers and the uptime they report (specification 2; pchain.md 8.5)."""
 
 from collections.abc import Sequence
 
@@ -11,13 +11,13 @@ from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 
 
 def peers(node_ids: Sequence[NodeID]) -> Json:
-    """info.peers: the connected peers, all or those of some nodes that are connected."""
+    """info.peers: the connected peers, all of them or those among the given nodes."""
     found = selectors.peers(node_ids)
     return {"numPeers": str(len(found)), "peers": [_to_json(peer) for peer in found]}
 
 
 def uptime() -> Json:
-    """info.uptime: what peers say of this node's uptime, weighted by their stake, in percent."""
+    """info.uptime: this node's uptime as its peers report it, weighted by their stake, in percent."""
     found = selectors.uptime()
     if found is None:
         raise refused("couldn't get node uptime: node is not a validator")
@@ -28,7 +28,7 @@ def uptime() -> Json:
 
 
 def _to_json(peer: PeerRecord) -> Json:
-    """Return a peer's record; the time of its upgrade is a plain number, as in the reference."""
+    """Return a peer as JSON; its upgrade time is a plain number, as in the reference."""
     primary = str(PRIMARY_NETWORK_ID)
     others = [subnet_id for subnet_id in peer.tracked_subnets if subnet_id != primary]
     return {
@@ -40,7 +40,7 @@ def _to_json(peer: PeerRecord) -> Json:
         "lastSent": moment_text(peer.last_sent),
         "lastReceived": moment_text(peer.last_received),
         "observedUptime": str(peer.observed_uptime),
-        # Everybody tracks the Primary Network; nobody says so in the handshake.
+        # Every node tracks the Primary Network, but handshakes do not list it.
         "trackedSubnets": [primary, *others],
         "supportedACPs": list(peer.supported_acps),
         "objectedACPs": list(peer.objected_acps),

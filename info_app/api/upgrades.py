@@ -1,4 +1,4 @@
-"""Changes of the network's rules: those that are made, and what validators think of proposed ones."""
+"""Methods about upgrades: the activated ones, and the validators' opinions on proposed ones."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -12,12 +12,12 @@ from primitives.ids import NodeID
 
 
 def upgrades() -> Json:
-    """info.upgrades: when each upgrade was activated."""
+    """info.upgrades: the activation time of each upgrade."""
     return rules.upgrades(node_network().upgrades.epoch_duration)
 
 
 def acps() -> Json:
-    """info.acps: how much stake of connected peers is for and against each proposal they name.
+    """info.acps: how much stake of connected peers supports and opposes each proposal they name.
 
     Unspecified: this node has no opinion of its own, so its stake abstains.
     """
@@ -25,7 +25,7 @@ def acps() -> Json:
 
 
 def tally(peers: Iterable[PeerRecord], weights: Mapping[NodeID, int]) -> dict[str, Json]:
-    """Return the opinions of peers that validate by the number of the proposal."""
+    """Return the opinions of validating peers by the number of the proposal."""
     supporters: dict[int, list[NodeID]] = defaultdict(list)
     objectors: dict[int, list[NodeID]] = defaultdict(list)
     for peer in peers:
