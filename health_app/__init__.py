@@ -1,6 +1,6 @@
-"""How the node is: six checks that run in the background, their history, and the probes.
+"""Health of the node: six checks that run in the background, their history, and the health endpoints.
 
-`rules` say what is healthy and in which words it is not, `checks` measure, `reporter` runs them and
-remembers the results, `services` write each change down. What is asked of it answers from memory, so
-that it answers while the database is away; `api` is the door at `/ext/health`.
+`rules` define what is healthy and the texts of failures, `checks` take the measurements, `reporter` runs the checks
+and caches the results, `services` record each change. Requests are answered from memory, so they work while the
+database is away; `api` serves them at `/ext/health`.
 """

@@ -1,6 +1,6 @@
-"""Why a check fails and what an operator does about it, by the words of its error; docs/operations.md has the same.
+"""Cause and remedy of each failure of a check, found by the text of its error; docs/operations.md has the same list.
 
-Pure. A test holds the two together.
+Pure. A test compares the two lists.
 """
 
 import re
@@ -8,17 +8,17 @@ from typing import Final, NamedTuple
 
 
 class Advice(NamedTuple):
-    """What is to be known of a failure."""
+    """A known failure, its cause and its remedy."""
 
     checks: str
-    """The names of the checks that fail so, as the documentation names them; `each`: all."""
+    """The names of the checks that can fail in this way, as the documentation lists them; `each` means all."""
     says: str
-    """The words of the failure; … stands for what differs from time to time."""
+    """The text of the failure; … matches any text."""
     cause: str
     action: str
 
     def fits(self, name: str, error: str) -> bool:
-        """Say whether the error of a check is this one, among others maybe."""
+        """Return whether a check's error contains this failure, possibly among others."""
         if self.checks != EACH and name not in self.checks.split(", "):
             return False
         parts = [re.escape(part) for part in self.says.split("…") if part]
@@ -26,7 +26,7 @@ class Advice(NamedTuple):
 
 
 EACH: Final = "each"
-"""Any check may fail so."""
+"""Any check may fail in this way."""
 
 ALL: Final = (
     Advice(
@@ -171,5 +171,5 @@ ALL: Final = (
 
 
 def find(name: str, error: str) -> list[Advice]:
-    """Return what is known of the failures that a check's error names; nothing of words that nobody foresaw."""
+    """Return the advice for the known failures that a check's error contains; empty for an unknown text."""
     return [one for one in ALL if one.fits(name, error)]

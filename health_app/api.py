@@ -1,6 +1,6 @@
-"""The door at `/ext/health`: `health.*` over JSON-RPC, and the same reports as plain pages for GET.
+"""The health endpoints at `/ext/health`: `health.*` over JSON-RPC, and the same reports as JSON for GET requests.
 
-Everything answers from the reporter's memory, without database and thread (specification 4.3).
+All answers come from the reporter's memory, without a query and without a thread (specification 4.3).
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -18,23 +18,23 @@ from jsonrpc.dispatch.registry import MethodRegistry
 from platform_app.api import params
 
 Show = Callable[[Collection[str]], Report]
-"""A kind of report, of the checks that have one of the tags."""
+"""A kind of report, restricted to checks that have one of the tags."""
 
 _END: Final = b"\n"
 _TAGS: Final = Param("tags", params.list_of(params.text, ""), ())
 
 
 class Answer(NamedTuple):
-    """A page: its status and JSON text."""
+    """The reply to a GET request: its status and JSON body."""
 
     status: HTTPStatus
     body: bytes
 
 
 class HealthApi:
-    """The reports of one reporter. Pages take the tags of the query (`?tag=…&tag=…`).
+    """The endpoints of one reporter. Pages take tags from the query (`?tag=…&tag=…`).
 
-    Those without tags are rendered once for as long as no check has run again.
+    A page without tags is rendered once and cached until a check has run again.
     """
 
     def __init__(self, reporter: Reporter) -> None:
@@ -42,7 +42,7 @@ class HealthApi:
         self._rendered: dict[Show, tuple[int, Answer]] = {}
 
     def methods(self) -> MethodRegistry:
-        """Return the table of `health.*`."""
+        """Return the `health.*` methods."""
         methods = MethodRegistry()
         methods.add("health.health", self.health, params=[_TAGS], hot=True)
         methods.add("health.readiness", self.readiness, params=[_TAGS], hot=True)
@@ -50,7 +50,7 @@ class HealthApi:
         return methods
 
     def pages(self) -> Mapping[str, Callable[[Collection[str]], Answer]]:
-        """Return what is shown, by path."""
+        """Return the pages by path."""
         reporter = self._reporter
         return {
             "/ext/health": partial(self._page, reporter.health),
@@ -62,12 +62,12 @@ class HealthApi:
     def health(self, tags: Collection[str]) -> Raw:
         """health.health: all checks, or those that have one of the tags.
 
-        Unspecified: also of an unhealthy node, with the status 200; only GET answers 503.
+        Unspecified: the HTTP status is 200 for an unhealthy node, too; only GET requests answer 503.
         """
         return self._result(self._reporter.health, tags)
 
     def readiness(self, tags: Collection[str]) -> Raw:
-        """health.readiness: whether the node has been fully bootstrapped."""
+        """health.readiness: whether the node has been fully bootstrapped once."""
         return self._result(self._reporter.readiness, tags)
 
     def liveness(self, tags: Collection[str]) -> Raw:
@@ -91,6 +91,6 @@ class HealthApi:
 
 
 def _page(report: Report) -> Answer:
-    """Return a report as a page: 503 when a check fails, as monitors expect it (gaps.md 7)."""
+    """Return a report as a page: 503 if a check fails, as monitors expect (gaps.md 7)."""
     status = HTTPStatus.OK if report.healthy else HTTPStatus.SERVICE_UNAVAILABLE
     return Answer(status, msgspec.json.encode(report.to_json()) + _END)

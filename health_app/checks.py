@@ -1,7 +1,7 @@
 """The six checks (specification 2), and how each one measures.
 
-What is measured is judged by `rules`. A check may wait for the database or the cache, so it runs in
-a thread; what it raises is told by `reporter`.
+The measured values are judged by `rules`. A check may wait for the database or the cache, so it runs in a thread;
+`reporter` turns its exceptions into failures.
 """
 
 import threading
@@ -30,7 +30,7 @@ from platform_app.selectors import stakers
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 
 APPLICATION: Final = "application"
-"""The tag of checks that are about the node as a whole: they are part of every answer."""
+"""The tag of checks of the node as a whole: they are part of every answer."""
 ALL: Final = "all"
 """The tag that all checks have."""
 
@@ -38,12 +38,12 @@ _PRIMARY_NETWORK: Final = frozenset({str(PRIMARY_NETWORK_ID)})
 
 
 class Check(NamedTuple):
-    """One row of the table."""
+    """A check: its name, its measurement and its tags."""
 
     name: str
     measure: Callable[[], Finding]
     tags: frozenset[str]
-    """Besides `ALL`."""
+    """The tags besides `ALL`."""
 
 
 TAGS: Final[Mapping[str, frozenset[str]]] = {
@@ -54,18 +54,18 @@ TAGS: Final[Mapping[str, frozenset[str]]] = {
     "network": frozenset({APPLICATION}),
     "router": frozenset({APPLICATION}),
 }
-"""Of each check by its name, besides `ALL`."""
+"""The tags of each check by its name, besides `ALL`."""
 
 READINESS: Final = frozenset({"bootstrapped"})
 """The checks that must have passed once before the node is ready."""
 
 
 class Settings(Protocol):
-    """What is looked at of the node's settings; see `NodeSettings` for what each one means."""
+    """The settings that the checks use; see `NodeSettings` for their meaning."""
 
     @property
     def bootstrap(self) -> tuple[str, ...]:
-        """Addresses of the nodes that are followed."""
+        """Addresses of the nodes to bootstrap from."""
 
     @property
     def chains(self) -> tuple[str, ...]:
@@ -73,50 +73,50 @@ class Settings(Protocol):
 
     @property
     def producer(self) -> str:
-        """Who makes all blocks, if that is named."""
+        """The ID of the node that makes all blocks, if one is named."""
 
     @property
     def votes(self) -> bool:
-        """Whether the validators decide on blocks."""
+        """Whether the validators vote on blocks."""
 
     @property
     def mining(self) -> str:
-        """When blocks of the C-Chain are made."""
+        """The mining mode of the C-Chain."""
 
     @property
     def block_interval(self) -> float:
-        """Seconds between them where they are made by the clock."""
+        """Seconds between blocks in interval mode."""
 
     @property
     def network(self) -> bool:
-        """Whether this node talks to others."""
+        """Whether this node connects to other nodes."""
 
     @property
     def snow_max_processing(self) -> int:
-        """So many blocks may be processing where the validators vote."""
+        """The limit of blocks in processing, if the validators vote."""
 
     @property
     def snow_max_time_processing(self) -> float:
-        """For so many seconds."""
+        """The limit of seconds that a block may be in processing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """How the checks of a process measure."""
+    """The measurements of a process's checks."""
 
     node: Settings
     evm: EvmChain
     platform: PlatformChain
     producer: Callable[[], NodeID | None]
-    """Returns who makes all blocks of the network; None: nobody is named, or the validators vote."""
+    """Returns the node that makes all blocks of the network; None if none is named or the validators vote."""
     router: Callable[[], tuple[int, float]]
-    """Returns how many calls of the whole node are not answered, and the seconds for which the oldest one runs."""
+    """Returns how many calls of the whole node are unanswered, and how many seconds the oldest one has been running."""
     writes: Writes
-    """What the writes of this process have come to."""
+    """Write failures of this process."""
     began: float = field(default_factory=time.time)
-    """When this process began to look, Unix seconds: what was silent before may just not have begun either."""
+    """When this process started, in Unix seconds: silence before then proves nothing, others may have just started too."""
     heard: threading.Event = field(default_factory=threading.Event, init=False, compare=False)
-    """Set once the network's process has reported since then: a clock that is set back later says nothing of that."""
+    """Set once the network process has reported since `began`; a clock that is set back later does not clear it."""
 
     def table(self) -> tuple[Check, ...]:
         """Return the checks."""
@@ -131,7 +131,7 @@ class Checks:
         return tuple(Check(name, measures[name], tags) for name, tags in TAGS.items())
 
     def measure_c_chain(self) -> Finding:
-        """Look at the blocks that the C-Chain makes or accepts, and why the database takes none."""
+        """Measure the C-Chain: blocks that are made or accepted, and whether the database rejects writes."""
         if Chain.C not in self.node.chains:
             return rules.absent(Chain.C.absence, self._missing_votes())
         return rules.c_chain(
@@ -143,10 +143,10 @@ class Checks:
         )
 
     def measure_p_chain(self) -> Finding:
-        """Look at the P-Chain as at the C-Chain, and at the stake that is connected.
+        """Measure the P-Chain like the C-Chain, and the stake that is connected.
 
-        Where the validators vote it is the stake that polls hear: of those who are connected and answer. How
-        much of it is enough follows from the quorum (snowman.md 1).
+        If the validators vote, connected stake is the stake that polls reach: that of validators which are connected
+        and answer. How much of it is enough follows from the quorum (snowman.md 1).
         """
         voting = self._voting(Chain.P)
         stake = self._connected_stake() if voting is None else voting.stake.connected
@@ -164,7 +164,7 @@ class Checks:
         )
 
     def measure_bootstrapped(self) -> Finding:
-        """Look whether all chains that this node takes part in have finished their initial sync."""
+        """Measure whether all chains that this node takes part in have finished their initial sync."""
         if (self.node.bootstrap or self.node.votes) and self._reported() is None:
             return rules.bootstrapped({"P": False})
         done = {str(chain): network.is_bootstrapped(chain) for chain in self.node.chains}
@@ -172,7 +172,7 @@ class Checks:
         return rules.bootstrapped(done, waiting)
 
     def measure_network(self) -> Finding:
-        """Look at what the network's process reports."""
+        """Measure the values that the network process reports."""
         reported, now = self._reported(), datetime.now(UTC)
         if reported is None:
             silent = self._too_long(now.timestamp() - self.began)
@@ -194,18 +194,18 @@ class Checks:
         return rules.network(traffic, in_network=network.in_network())
 
     def _missing_votes(self) -> str:
-        """Return a warning if this node's stake counts on a chain that it does not vote on; empty otherwise."""
+        """Return a warning if this node's stake counts on a chain that it does not vote on, else an empty text."""
         if not self.node.votes:
             return ""
         validators = stakers.current_validators(self.platform).by_node
         return MISSING_VOTES if self.platform.node_id in validators else ""
 
     def _outstanding(self, chain: Chain) -> Outstanding:
-        """Return the blocks that this node makes or should make, and undecided ones that peers made."""
+        """Return the blocks that this node makes or should make, and the undecided blocks of its peers."""
         here = self._being_made(chain)
         count, longest = len(here), max((seconds for _, seconds in here), default=0.0)
         overdue = self._overdue(chain)
-        if overdue is not None:  # the one that is being made, where one is
+        if overdue is not None:  # it is the block in progress, if there is one
             count, longest = max(count, 1), max(longest, overdue)
         row = self._reported_sync(chain)
         if row is None:
@@ -215,7 +215,7 @@ class Checks:
         return Outstanding(count + row.outstanding, longest)
 
     def _limits(self) -> Limits:
-        """Return the limits of undecided blocks, which settings give where the validators vote."""
+        """Return the limits of undecided blocks; if the validators vote, the settings define them."""
         node = self.node
         return (
             Limits(node.snow_max_processing, node.snow_max_time_processing)
@@ -224,12 +224,14 @@ class Checks:
         )
 
     def _being_made(self, chain: Chain) -> list[tuple[int, float]]:
-        """Return height and age in seconds of the blocks that this node's processes are at.
+        """Return height and age in seconds of the blocks that processes of this node are building.
 
-        A process that was killed leaves an entry behind, and others go on: what the chain has is made.
+        A process that was killed leaves its entry behind, so entries up to the chain's height are ignored.
         """
         of_node = self.platform if chain is Chain.P else self.evm
-        here = of_node.building.outstanding()  # first: what is committed meanwhile was being made
+        here = (
+            of_node.building.outstanding()
+        )  # first: a block committed after this line is ignored below
         if not here:
             return []
         if chain is Chain.P:
@@ -240,14 +242,14 @@ class Checks:
         return [(number, seconds) for number, seconds in here if number > height]
 
     def _standstill(self, chain: Chain) -> Standstill | None:
-        """Return the block that others should make, where this node follows and knows what waits for it.
+        """Return the block that other nodes should make, if this node is a follower and knows that one is due.
 
-        By interval a transaction may wait for as long as that lasts, too; blocks that are made by hand are
-        never due. Where the validators vote it is this node's fault as much as theirs.
+        In interval mode a transaction may also wait for the interval; blocks that are mined manually are never
+        due. If the validators vote, this node may be at fault as well as the others.
         """
         node, now = self.node, clock.now()
         if not (node.bootstrap or node.producer or node.votes):
-            return None  # it makes all blocks itself, and that costs no query
+            return None  # this node makes all blocks; the early return saves queries
         if not network.is_bootstrapped(chain):
             return None
         maker = self.producer()
@@ -269,9 +271,9 @@ class Checks:
         return Standstill(found.transactions, seconds, str(maker), connected=connected)
 
     def _overdue(self, chain: Chain) -> float | None:
-        """Return for how many seconds a block has been due that this node may make.
+        """Return how many seconds overdue the block is that this node may make; None if no block is due.
 
-        What was due before this process began to look counts from then: the others have just begun too.
+        The time counts from the start of this process at the earliest, because the others may have just started too.
         """
         now = clock.now()
         if chain is Chain.P:
@@ -284,21 +286,21 @@ class Checks:
         return max(0.0, min(now - found.since, time.time() - self.began))
 
     def _voting(self, chain: Chain) -> ConsensusReport | None:
-        """Return how this node takes part in the voting on a chain; None where it does not, or nobody votes."""
+        """Return how this node takes part in the voting on a chain; None if it does not vote or there is no voting."""
         return self._deciding(chain) if self.node.votes else None
 
     def _deciding(self, chain: Chain) -> ConsensusReport | None:
-        """Return how a chain is being decided on: by votes, or by the one node that this one follows."""
+        """Return the state of consensus on a chain, by votes or by the node that this node follows."""
         node = self.node
         if not (node.votes or node.bootstrap or node.producer):
-            return None  # this node decides alone, and that costs no query
+            return None  # this node decides alone; the early return saves queries
         if self._reported() is None:
             return None
         report = network.consensus_now(chain)
         return report if report is not None and report.is_running else None
 
     def _obstacle(self, chain: Chain) -> str:
-        """Return what keeps a chain from going on, in words; empty where nothing does."""
+        """Return why a chain cannot continue, as a text; empty if it can."""
         row, deciding = self._reported_sync(chain), self._deciding(chain)
         words = [
             None if row is None else row.obstacle,
@@ -307,24 +309,24 @@ class Checks:
         return ", ".join(filter(None, words))
 
     def _connected_stake(self) -> float:
-        """Return the part of the stake that is connected, this node's own included."""
+        """Return the share of the stake that is connected, including this node's own."""
         connected = () if self._reported() is None else network.peers()
         return network.connected_stake(connected).fraction
 
     def _reported_sync(self, chain: Chain) -> Any:
-        """Return what the network's process says of a chain; None when there is nobody to say it."""
+        """Return the sync state of a chain that the network process reports; None without a fresh report."""
         reported = self._reported()
         if reported is None or not is_fresh(reported):
             return None
         return network.syncs().get(chain)
 
     def _reported(self) -> network.Status | None:
-        """Return what the network's process has reported since this one began; None where it has not yet.
+        """Return the latest report of the network process, or None if it has not reported since this process started.
 
-        Rows say for a while what was so before a restart: peers that nobody is connected to any more, and
-        chains that may have to be synced again. A check that believed them would pass first and fail then.
-        Unspecified: nor is a process of the network believed that went on while this one began anew, until it
-        reports again: within a second, or five where nobody is connected.
+        For a while after a restart the rows describe the time before it: peers that are no longer connected, and
+        chains that may have to be synced again. A check that used them would pass first and then fail.
+        Unspecified: if only this process restarted, it ignores the network process, too, until that reports again:
+        within one second, or within five if no peer is connected.
         """
         reported = network.status()
         if reported is not None and reported.heartbeat_at.timestamp() >= self.began:
@@ -332,16 +334,16 @@ class Checks:
         return reported if self.heard.is_set() else None
 
     def _too_long(self, silence: float) -> float | None:
-        """Return a silence of the network's process, if there is one and it lasts too long; a fork has none."""
+        """Return the seconds of silence of the network process if they exceed the tolerance; a fork has no such process."""
         expected = self.node.network and self.evm.fork is None
         return silence if expected and silence > HEARTBEAT_TOLERANCE else None
 
 
 def measure_x_chain() -> Finding:
-    """Look at what the X-Chain has not decided.
+    """Measure the undecided vertices and transactions of the X-Chain.
 
-    Unspecified: of the X-Chain this node has its genesis only. Nothing can be issued on it, so there
-    are no tables of its own, and what waits for a decision is an empty collection.
+    Unspecified: this node has only the genesis of the X-Chain. Nothing can be issued on it, so it has no tables,
+    and the undecided items are an empty collection.
     """
     undecided: Collection[object] = ()
     return rules.x_chain(vertices=undecided, transactions=undecided)

@@ -1,7 +1,7 @@
-"""Carries changes of checks to the database, whenever it takes them: no check waits for that.
+"""Records changes of checks in the database, in the background: no check waits for a write.
 
-While the database is away the latest changes are kept, and written when it is back. Whether it takes
-writes at all is seen here too, and told by the checks of both chains (`writing`).
+While the database is away, the latest changes are kept in memory and written when it is back. This module also
+tests whether the database accepts writes; the checks of both chains report the outcome (`writing`).
 """
 
 import itertools
@@ -20,21 +20,21 @@ from health_app.result import CheckResult
 from health_app.writing import Writes
 
 KEPT: Final = 1000
-"""Changes that wait; the oldest is forgotten for the next one."""
+"""Limit of changes that wait to be written; beyond it the oldest one is dropped."""
 RETRY: Final = 2.0
-"""Seconds after which a write that failed is tried again."""
+"""Seconds until a failed write is retried."""
 
 _log: Final = logging.getLogger(__name__)
 
 
 class History:
-    """A thread, begun when it is first needed, that writes changes in their order.
+    """A thread, started on first use, that writes changes in order.
 
     Args:
-        record: writes a change.
-        touch: writes what means nothing, to see whether that is possible.
-        writes: told of what the database refuses.
-        retry: seconds after which a write that failed is tried again.
+        record: Writes a change.
+        touch: Writes a value without meaning, to test whether the database accepts writes.
+        writes: Collects the errors of writes that the database rejects.
+        retry: Seconds until a failed write is retried.
     """
 
     def __init__(
@@ -56,12 +56,12 @@ class History:
         self._thread: threading.Thread | None = None
 
     def note(self, name: str, result: CheckResult) -> None:
-        """Have a change written; returns at once."""
+        """Queue a change to be written, without waiting."""
         self._waiting.append((name, result))
         self._wake()
 
     def probe(self) -> None:
-        """Have it seen whether the database takes writes; returns at once."""
+        """Request a test whether the database accepts writes, without waiting."""
         self._asked.set()
         self._wake()
 
@@ -82,7 +82,7 @@ class History:
                 self._work_off()
             except (
                 Exception
-            ):  # of a connection that cannot be let go of, say; what comes next can be written
+            ):  # for example a connection that cannot be closed; later changes can still be written
                 _log.exception("the health history goes on")
 
     def _work_off(self) -> None:
@@ -94,16 +94,16 @@ class History:
         release()
 
     def _try(self) -> None:
-        """Write what means nothing. What does not answer is told by the checks that ask it."""
+        """Test a write. If the database does not answer at all, the checks that query it report that."""
         try:
             self._touch()
         except DatabaseError as error:
             self._writes.failed(error)
-        except Exception:  # whatever it is, changes can be written
+        except Exception:  # after any failure changes can still be written
             _log.exception("it could not be seen whether the database takes writes")
 
     def _write(self, name: str, result: CheckResult) -> None:
-        """Write a change, as often as it takes."""
+        """Write a change, and retry until it succeeds."""
         for attempt in itertools.count():
             try:
                 self._record(name, result)
@@ -113,7 +113,7 @@ class History:
                     _log.warning("the health history cannot be written now: %s", error)
                 connections.close_all()
                 time.sleep(self._retry)
-            except Exception:  # no time will mend it, and the next change can be written
+            except Exception:  # a retry would not help, and later changes can still be written
                 _log.exception("a change of check %s was not written", name)
                 return
             else:

@@ -1,11 +1,11 @@
-"""Rows of the health history, and one that is there to be written."""
+"""The health history, and a row for testing whether the database accepts writes."""
 
 from django.db import models
 from typing_extensions import override
 
 
 class HealthChange(models.Model):
-    """One row is a check that began to fail, to fail for other reasons, or to pass again."""
+    """A change of a check: it began to fail, failed for other reasons, or passed again."""
 
     name = models.CharField(max_length=32, verbose_name="check")
     healthy = models.BooleanField()
@@ -29,7 +29,7 @@ class HealthChange(models.Model):
 
 
 class WriteProbe(models.Model):
-    """The one row that is written to see whether the database takes writes."""
+    """The single row that is written to test whether the database accepts writes."""
 
     id = models.SmallIntegerField(primary_key=True)
     at = models.DateTimeField()

@@ -1,7 +1,7 @@
-"""Runs the checks in the background and remembers what they found: what is asked waits for nobody.
+"""Runs the checks in the background and caches their results, so that requests never wait for a check.
 
-Each check has a thread of its own and a time within which it must end: a database that hangs makes
-checks fail, in words, and nothing else. Each process has its own reporter.
+Each check has its own thread and a timeout: a hanging database makes checks fail with an error that names it, and
+has no other effect. Each process has its own reporter.
 """
 
 import logging
@@ -21,40 +21,40 @@ from health_app.checks import ALL, APPLICATION, READINESS, Check
 from health_app.result import NOT_YET_RUN, CheckResult, Finding, Report
 
 SECONDS: Final = 5.0
-"""A check that takes longer has failed."""
+"""Timeout: a check that takes longer has failed."""
 
 WARM_UP: Final = 30.0
-"""Seconds after the start in which a check that has not passed yet may do so without having failed
-first: peers are being reached, and what the node's other parts report is not there yet."""
+"""Seconds after the start in which a check that has not passed yet may fail without the failure being reported as a
+change: peers are still being connected, and other parts of the node have not reported yet."""
 
 STARTING_INTERVAL: Final = 1.0
-"""Seconds between runs while a check fails within `WARM_UP`, where the interval is longer: what it waits for may be
-there soon."""
+"""Seconds between runs while a check fails within `WARM_UP`, if the interval is longer: the failure may be over
+soon."""
 
 SHORTEST_INTERVAL: Final = 0.1
-"""Seconds, whatever the settings say: without a pause the node would do nothing but check."""
+"""Lower limit of the interval in seconds, whatever the settings say: otherwise the node would only run checks."""
 
 Changed = Callable[[str, CheckResult], object]
-"""Told of each check that passes, fails, or fails for other reasons, than before."""
+"""Called for each check that passes, fails, or fails for other reasons than before."""
 
 _log: Final = logging.getLogger(__name__)
 
 
 class Reporter:
-    """The checks' results, kept fresh between `start` and `stop`.
+    """The results of the checks, kept up to date between `start` and `stop`.
 
     Args:
-        checks: the table.
-        readiness: names of those that make the node ready; passed once, they stay passed.
-        changed: told of changes, in the thread of the check.
-        begin: called before each run of all checks, and of one that is run again; it must return at once.
-        outages: says which servers are away, and returns at once: while one is, the node is not ready.
-        interval: seconds between the beginnings of runs; `STARTING_INTERVAL` at most while a check fails in
-            the node's first seconds.
-        seconds: how long a run may take.
-        warm_up: for how many seconds from now on a check's first failures are no change yet. They are
-            part of every answer all the same; one that lasts longer is told then. A check that could
-            not be made at all is told at once.
+        checks: The checks.
+        readiness: Names of the checks that make the node ready; once passed, they stay passed.
+        changed: Called for each change, in the thread of the check.
+        begin: Called before each run of all checks and before each manual run of one check; must not block.
+        outages: Returns an error for each server that is away, without blocking; during an outage the node is not ready.
+        interval: Seconds between the starts of runs; at most `STARTING_INTERVAL` while a check fails in the node's
+            first seconds.
+        seconds: Timeout of a run.
+        warm_up: Seconds from now on in which the first failures of a check do not count as a change. They
+            appear in all answers nevertheless, and are reported as a change if they last longer. A check that
+            raised an exception is reported immediately.
     """
 
     def __init__(
@@ -80,33 +80,33 @@ class Reporter:
         self._results = {check.name: NOT_YET_RUN for check in self._checks}
         self._notes = 0
         self._told = dict(self._results)
-        """The last change of each check; not yet run: there was none."""
+        """The last reported change of each check; `NOT_YET_RUN` if there was none."""
         self._ready = dict.fromkeys(readiness, NOT_YET_RUN)
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
         self._runners: dict[str, _Runner] = {}
-        """The threads of the checks by their names, while they live."""
+        """The threads of the checks by name, while they run."""
 
     def start(self) -> None:
-        """Begin to run the checks; a second call does nothing."""
+        """Start running the checks; a second call does nothing."""
         if self._thread is not None:
             return
         self._thread = threading.Thread(target=self._live, name="health", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Begin no more runs."""
+        """Start no further runs."""
         self._stopped.set()
 
     def run_once(self) -> None:
-        """Run all checks here and now, one after the other, and wait for them."""
+        """Run all checks in this thread, one after the other."""
         for check in self._checks:
             self._run(check)
 
     def run_again(self, name: str) -> CheckResult:
-        """Run a check of this process now, and return what it found; it has failed when it takes too long.
+        """Run a check of this process now and return its result, which is a failure if the run times out.
 
-        One that is being run is waited for first: it may have looked before the caller did.
+        A run that is already in progress is awaited first, because it may have started before the caller's request.
 
         Raises:
             KeyError: There is no such check.
@@ -122,7 +122,7 @@ class Reporter:
         return self._results[name]
 
     def health(self, tags: Collection[str] = ()) -> Report:
-        """Return the checks that have one of the tags, and those of the node as a whole."""
+        """Return the checks that have one of the tags, and the checks of the node as a whole."""
         wanted = {*(tags or (ALL,)), APPLICATION}
         return Report(
             {
@@ -135,7 +135,7 @@ class Reporter:
     def readiness(self, tags: Collection[str] = ()) -> Report:
         """Return the checks that must have passed once; all of them are about the whole node.
 
-        Unspecified: while a server is away that the node needs, they fail again, in words that name it.
+        Unspecified: while a server that the node needs is away, they fail again with an error that names it.
         """
         del tags
         if outages := self._outages():
@@ -149,20 +149,20 @@ class Reporter:
         return Report(dict(self._ready))
 
     def version(self) -> int | None:
-        """Return a number that is another one where any report is; None while they change by themselves.
+        """Return a number that changes whenever a report changes; None while a server is away.
 
-        They do so while a server is away.
+        During an outage reports change with every request, so they cannot be cached.
         """
         return None if self._outages() else self._notes
 
     def liveness(self, tags: Collection[str] = ()) -> Report:
-        """Return no checks: whoever answers is alive."""
+        """Return no checks: a node that answers is alive."""
         del tags
         return Report({})
 
     def _live(self) -> None:
         runners = [_Runner(check, self._run, self._stopped) for check in self._checks]
-        # First: who asks for a check before they run waits for its thread, and no longer than a run may take.
+        # First: `run_again` then waits for the check's thread even before the first run, and at most for one timeout.
         self._runners = {runner.check.name: runner for runner in runners}
         for runner in runners:
             runner.start()
@@ -175,14 +175,14 @@ class Reporter:
             runner.ask()
 
     def _pause(self) -> float:
-        """Return the seconds from the beginning of a run to that of the next one."""
+        """Return the seconds between the starts of two runs."""
         is_starting = time.monotonic() < self._warm_at
         if is_starting and not all(one.healthy for one in self._results.values()):
             return min(STARTING_INTERVAL, self._interval)
         return self._interval
 
     def _round(self, runners: Iterable["_Runner"], deadline: float) -> None:
-        """Have each check run that is not still running, and give all of them time to end."""
+        """Run each check that is not still running, and wait until all have ended or the deadline has passed."""
         for runner in runners:
             if runner.idle.is_set():
                 runner.ask()
@@ -190,7 +190,7 @@ class Reporter:
             self._wait(runner, deadline)
 
     def _wait(self, runner: "_Runner", deadline: float) -> bool:
-        """Wait for a check's run to end and say whether it did; one that does not end in time has failed."""
+        """Wait for a check's run to end and return whether it did; after the deadline the check has failed."""
         in_time = runner.idle.wait(max(0.0, deadline - time.monotonic()))
         if not in_time and not self._stopped.is_set():
             error = f"check timed out: no result within {self._seconds:g}s"
@@ -208,7 +208,7 @@ class Reporter:
             ready = self._ready.get(check.name)
             if ready is not None and not ready.healthy:
                 self._ready[check.name] = ready.followed_by(finding, began, ended)
-            self._notes += 1  # last: what is rendered meanwhile counts as older
+            self._notes += 1  # last: a page rendered meanwhile counts as outdated
             told = self._told[check.name]
             if told.says_the_same_as(result) or self._may_pass_yet(told, finding):
                 return
@@ -220,13 +220,13 @@ class Reporter:
         self._changed(check.name, result)
 
     def _may_pass_yet(self, told: CheckResult, finding: Finding) -> bool:
-        """Say whether a failure is one of a node that is starting, and not worth telling yet."""
+        """Return whether a failure may be due to the node's start, so that it is not reported yet."""
         beginning = told.ended is None and time.monotonic() < self._warm_at
         return beginning and bool(finding.error) and finding.cause is None
 
 
 class _Runner(threading.Thread):
-    """The thread of one check: it keeps its connection, which takes longer to open than to use."""
+    """The thread of one check. It keeps its database connection, which takes longer to open than to use."""
 
     def __init__(
         self, check: Check, work: Callable[[Check], None], stopped: threading.Event
@@ -241,7 +241,7 @@ class _Runner(threading.Thread):
         self._asked = threading.Event()
 
     def ask(self) -> None:
-        """Have the check run once, or the thread end where no more runs are to begin."""
+        """Request one run of the check; after `stop` this ends the thread instead."""
         self.began = time.time_ns()
         self.idle.clear()
         self._asked.set()
@@ -256,14 +256,14 @@ class _Runner(threading.Thread):
             try:
                 self._work(self.check)
                 release()
-            except Exception:  # the next run has another try
+            except Exception:  # the next run tries again
                 _log.exception("a run of check %s broke", self.check.name)
             self.idle.set()
         connections.close_all()
 
 
 def examine(check: Check) -> Finding:
-    """Return what a check finds; that it cannot find anything is a finding too."""
+    """Return the finding of a check; if the check raises an exception, that is its finding."""
     try:
         return check.measure()
     except Exception as error:
@@ -273,7 +273,7 @@ def examine(check: Check) -> Finding:
 
 
 def _failure(error: Exception) -> Finding:
-    """Return what is told of a check that could not be made."""
+    """Return the finding for a check that raised an exception."""
     if isinstance(error, DatabaseError):
         why = refusal(error) or type(error).__name__
         return Finding(error=f"the database does not answer: {why}", cause=error)

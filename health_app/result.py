@@ -1,4 +1,4 @@
-"""What a check found, and its results one after the other, as clients read them. Pure.
+"""The finding of a run, the results of successive runs, and their JSON form. Pure.
 
 The form of a result is the reference's (pchain.md 8.6), with the specification's messages inside.
 """
@@ -13,40 +13,40 @@ from info_app.go_texts import ZERO_TIME, time_text
 Json = dict[str, Any]
 
 _FIGURES: Final = re.compile(r"\d[\d.]*(?:[hmsµn]+\d[\d.]*)*(?:[hmsµn]+\b|%)?")
-"""Numbers and durations within a sentence."""
+"""Matches numbers and durations within a sentence."""
 
 
 class Finding(NamedTuple):
-    """What a check measured, and what is wrong with it: nothing, if `error` is empty."""
+    """The outcome of one run of a check: the measured values, and an error that is empty if the check passed."""
 
     message: object = None
-    """A JSON value; None when nothing could be measured."""
+    """A JSON value; None if nothing could be measured."""
     error: str = ""
     cause: BaseException | None = None
-    """Why the check itself failed in a way that nobody expected: for the log."""
+    """The unexpected exception that made the check itself fail, for the log."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """The last run of a check. Times are Unix nanoseconds."""
+    """The result of a check's last run. Times are in Unix nanoseconds."""
 
     message: object = None
     error: str = ""
     ended: int | None = None
-    """None: it has not run yet."""
+    """None if the check has not run yet."""
     duration: int = 0
-    """Nanoseconds."""
+    """In nanoseconds."""
     contiguous_failures: int = 0
     first_failure: int | None = None
-    """When the failures began that go on; None while there are none."""
+    """Start of the current series of failures; None if the check passes."""
 
     @property
     def healthy(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether the check passed."""
         return not self.error
 
     def followed_by(self, finding: Finding, began: int, ended: int) -> Self:
-        """Return the result of the next run."""
+        """Return the result after one more run."""
         failing = bool(finding.error)
         first = (ended if self.first_failure is None else self.first_failure) if failing else None
         return type(self)(
@@ -63,7 +63,7 @@ class CheckResult:
         return self.ended is not None and same_reasons(self.error, other.error)
 
     def to_json(self) -> Json:
-        """Return the result as clients read it; what does not apply is left out."""
+        """Return the result as JSON, without the fields that do not apply."""
         shown: Json = {} if self.message is None else {"message": self.message}
         if self.error:
             shown["error"] = self.error
@@ -81,7 +81,7 @@ NOT_YET_RUN: Final = CheckResult(error="not yet run")
 
 
 class Report(NamedTuple):
-    """Results by the name of the check, and whether all of them are healthy."""
+    """Results of several checks by name, and whether all of them are healthy."""
 
     checks: Mapping[str, CheckResult]
 
@@ -91,11 +91,11 @@ class Report(NamedTuple):
         return all(result.healthy for result in self.checks.values())
 
     def to_json(self) -> Json:
-        """Return the report as clients read it."""
+        """Return the report as JSON."""
         checks = {name: self.checks[name].to_json() for name in sorted(self.checks)}
         return {"checks": checks, "healthy": self.healthy}
 
 
 def same_reasons(error: str, other: str) -> bool:
-    """Return whether two errors differ at most in their figures: those that grow are no news."""
+    """Return whether two errors are equal apart from their numbers, which may change while the reason is the same."""
     return _FIGURES.sub("#", error) == _FIGURES.sub("#", other)

@@ -1,6 +1,6 @@
-"""What is healthy: measured values in, the specification's messages and the words of failures out. Pure.
+"""Rules of health: from measured values to the specification's messages and the texts of failures. Pure.
 
-Shapes of messages: specification 2. Limits and words: pchain.md 8.6. Durations are seconds.
+Shapes of messages: specification 2. Limits and texts: pchain.md 8.6. Durations are in seconds.
 """
 
 from collections.abc import Iterable, Mapping, Sized
@@ -16,7 +16,7 @@ LONGEST_BLOCK: Final = 30.0
 LEAST_CONNECTED_STAKE: Final = 0.8
 LEAST_PEERS: Final = 1
 LONGEST_SILENCE: Final = 60.0
-"""Since the last message in either direction."""
+"""Time since the last message, in either direction."""
 MOST_FAILED_SENDS: Final = 0.9
 """Share of messages that could not be sent."""
 MOST_REQUESTS: Final = 1024
@@ -24,54 +24,54 @@ LONGEST_REQUEST: Final = 300.0
 
 
 LONGEST_STANDSTILL: Final = 20.0
-"""Unspecified: while others have something to put into a block and make none. With the time that a check
-takes to come round, everybody knows of it within half a minute."""
+"""Unspecified: time in which other nodes may leave a due block unmade. Together with the interval of the checks,
+every node reports the standstill within half a minute."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outstanding:
-    """Things that have begun and not ended."""
+    """Work in progress: blocks or requests that have started and not ended."""
 
     count: int = 0
     longest: float = 0.0
-    """For how long the oldest has been going on."""
+    """How long the oldest has been in progress."""
 
 
 class Limits(NamedTuple):
-    """Above which blocks that are not decided are too many, or wait too long; below which stake is missing."""
+    """Upper limits for the number and age of undecided blocks, and the least share of stake that must be connected."""
 
     blocks: int = MOST_BLOCKS
     seconds: float = LONGEST_BLOCK
     stake: float = LEAST_CONNECTED_STAKE
-    """The share that must be connected, 0 to 1."""
+    """The share of stake that must be connected, 0 to 1."""
 
 
 class Standstill(NamedTuple):
-    """A block that others should have made."""
+    """A block that other nodes should have made."""
 
     transactions: int
-    """That wait for it; 0: a staker begins or ends."""
+    """Number of transactions that wait for the block; 0 if it is due because a staker starts or ends."""
     seconds: float
     maker: str
-    """Who makes all blocks; empty: the validators vote."""
+    """The node that makes all blocks; empty if the validators vote."""
     connected: bool
-    """Whether this node is connected to the one."""
+    """Whether this node is connected to the maker."""
 
 
 class Traffic(NamedTuple):
-    """What the network's process reports."""
+    """The values that the network process reports."""
 
     connected: int
     send_fail_rate: float
     since_sent: float
-    """Since the last message that was sent; before the first one, since the network began."""
+    """Time since the last message was sent; before the first one, since the network started."""
     since_received: float
     has_sent: bool
     has_received: bool
     silent: float | None
-    """Since its last report, if that is too long; None: it reports, or there is to be none."""
+    """Time since the last report, if that is too long; None if reports arrive or none are expected."""
     failures: tuple[str, ...] = ()
-    """Why bootstrappers are not connected, one text for each."""
+    """Why bootstrappers are not connected, one text per bootstrapper."""
 
 
 def c_chain(
@@ -84,9 +84,8 @@ def c_chain(
 ) -> Finding:
     """Judge the C-Chain: no block may be stuck.
 
-    Unspecified: nor may the database take no writes, for the reason `refusal`; this node may not be on
-    a chain may stand before what it refuses, as `obstacle` says;
-    and those may not stand still.
+    Unspecified: the chain is also unhealthy if the database rejects writes (`refusal`), if the network accepted a
+    block that this node rejects (`obstacle`), or if the nodes that should make blocks have stalled (`standstill`).
     """
     message = {"consensus": _consensus(blocks), "vm": None}
     faults = _stuck(blocks, limits, refusal, obstacle) + _still(standstill)
@@ -94,9 +93,9 @@ def c_chain(
 
 
 def absent(words: str, warning: str = "") -> Finding:
-    """Return the result for a chain that this node does not take part in: the check passes.
+    """Return the finding for a chain that this node does not take part in: the check passes.
 
-    Unspecified: the reference has no check for such a chain; here all six are always there. For a validator with
+    Unspecified: the reference has no check for such a chain; here all six always exist. For a validator with
     partial sync the reference has a check that fails (`validation`); here the message contains a warning.
     """
     message = {"consensus": words, "vm": None}
@@ -115,7 +114,7 @@ def p_chain(
 ) -> Finding:
     """Judge the P-Chain: no block may be stuck, and enough stake (0 to 1) must be connected.
 
-    Unspecified: a network of one has nobody to be connected to, so then the stake is only told.
+    Unspecified: a network of one node has no peers, so the stake is then part of the message but not judged.
     """
     message = {"consensus": _consensus(blocks), "vm": {"percentConnected": connected_stake}}
     faults = _stuck(blocks, limits, refusal, obstacle) + _still(standstill)
@@ -125,7 +124,7 @@ def p_chain(
 
 
 def x_chain(vertices: Sized, transactions: Sized) -> Finding:
-    """Judge the X-Chain by the vertices and transactions that wait for a decision."""
+    """Judge the X-Chain by its undecided vertices and transactions."""
     consensus = {
         "outstandingVertices": len(vertices),
         "snowstorm": {"outstandingTransactions": len(transactions)},
@@ -137,9 +136,9 @@ def x_chain(vertices: Sized, transactions: Sized) -> Finding:
 
 
 def bootstrapped(chains: Mapping[str, bool], waiting: str = "") -> Finding:
-    """Judge the initial sync, from what is known of each chain of the Primary Network.
+    """Judge the initial sync by the state of each chain of the Primary Network.
 
-    Unspecified: a sync that has not begun says for what it waits.
+    Unspecified: if a sync has not begun, the error says why.
     """
     if all(chains.values()):
         return Finding([], "")
@@ -150,8 +149,8 @@ def bootstrapped(chains: Mapping[str, bool], waiting: str = "") -> Finding:
 def network(traffic: Traffic, *, in_network: bool) -> Finding:
     """Judge the connections to peers.
 
-    Unspecified: the times of messages are there before the first message too, since the specification
-    shows them always; they then count from the network's start. A network of one needs no peers.
+    Unspecified: before the first message the times of messages count from the network's start, because the
+    specification always shows them. A network of one node needs no peers.
     """
     message = {
         "connectedPeers": traffic.connected,
@@ -168,7 +167,7 @@ def network(traffic: Traffic, *, in_network: bool) -> Finding:
 
 
 def router(requests: Outstanding) -> Finding:
-    """Judge the requests that are being answered."""
+    """Judge the requests in progress."""
     longest = seconds_text(requests.longest)
     message = {"longestRunningRequest": longest, "outstandingRequests": requests.count}
     faults = []

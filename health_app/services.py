@@ -1,4 +1,4 @@
-"""Writing the history of health: each change once, whichever processes have seen it."""
+"""Writes the history of health: each change once, even if several processes have observed it."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -8,19 +8,19 @@ from health_app import store
 from health_app.result import CheckResult, same_reasons
 
 MOST_CHANGES = 10_000
-"""Changes that are kept; a check that flaps must not fill the disk."""
+"""Limit of changes that are kept; a check that flaps must not fill the disk."""
 
 
 def record(db: Database, name: str, result: CheckResult) -> bool:
-    """Write down how a check is, unless that is what was written last; return whether it was news.
+    """Record the state of a check if it differs from the last recorded one; return whether it was recorded.
 
-    Nor is it news what was seen before what was written last: of an outage of the database each process
-    tells when that is over, and one that comes late would have the check fail once more.
+    A result older than the last recorded one is not recorded either: after an outage of the database every process
+    reports it, and a late report would make the check fail once more.
 
     Args:
-        db: The node's own.
-        name: The check's.
-        result: How it is.
+        db: The node's own database.
+        name: The check's name.
+        result: The check's result.
     """
     with db.atomic(durable=True):
         db.acquire(Lock.HEALTH)
@@ -34,9 +34,9 @@ def record(db: Database, name: str, result: CheckResult) -> bool:
 
 
 def prune(db: Database, days: int, now: datetime) -> int:
-    """Forget changes of checks that are more than so many days old, but each check's last; return how many.
+    """Delete changes older than `days`, except the last one of each check; return how many were deleted.
 
-    There are 10,000 at most, so one transaction will do.
+    There are at most 10,000 changes, so one transaction is enough.
     """
     with db.atomic(durable=True):
         db.acquire(Lock.HEALTH)
@@ -44,10 +44,10 @@ def prune(db: Database, days: int, now: datetime) -> int:
 
 
 def touch(db: Database) -> None:
-    """Write something, to see whether the database takes it.
+    """Write a value to test whether the database accepts writes.
 
     Raises:
-        DatabaseError: It does not.
+        DatabaseError: The database rejects writes.
     """
     with db.atomic(durable=True):
         store.touch(datetime.now(UTC))

@@ -1,4 +1,4 @@
-"""The only writer of the health history, and of the row that is there to be written."""
+"""The only writer of the health history and of the row that tests whether the database accepts writes."""
 
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
@@ -12,27 +12,27 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Change(NamedTuple):
-    """A change that was written."""
+    """A recorded change."""
 
     error: str
-    """What was wrong; empty: nothing."""
+    """The reason of the failure; empty if the check passed."""
     at: datetime
 
 
 def last(name: str) -> Change | None:
-    """Return a check's last change, if there was one."""
+    """Return the last change of a check, or None."""
     rows = HealthChange.objects.filter(name=name).order_by("-id")
     found = rows.values_list("error", "at").first()
     return None if found is None else Change(*found)
 
 
 def moment(result: CheckResult) -> datetime:
-    """Return when a check ended, as it is written."""
+    """Return when a check ended, with the precision of the table."""
     return _EPOCH + timedelta(microseconds=(result.ended or 0) // 1000)
 
 
 def add(name: str, result: CheckResult, *, keep: int) -> None:
-    """Add a change and forget all but so many. The caller holds the lock and the transaction."""
+    """Add a change and delete all but the latest `keep`. The caller holds the lock and the transaction."""
     row = HealthChange.objects.create(
         name=name,
         healthy=result.healthy,
@@ -44,14 +44,14 @@ def add(name: str, result: CheckResult, *, keep: int) -> None:
 
 
 def forget_before(moment: datetime) -> int:
-    """Forget changes that are older; return how many. The last one of each check stays: it is how the check is."""
+    """Delete older changes and return their number. The last change of each check stays, because it is its state."""
     last = HealthChange.objects.values("name").annotate(last=Max("id")).values("last")
     old = HealthChange.objects.filter(at__lt=moment).exclude(id__in=last)
     return old.delete()[0]
 
 
 def touch(now: datetime) -> None:
-    """Write something small that is different each time."""
+    """Write a small value that differs each time."""
     WriteProbe.objects.bulk_create(
         [WriteProbe(id=1, at=now)],
         update_conflicts=True,

@@ -1,4 +1,4 @@
-"""Celery's door to health: the task calls a service and says what it did."""
+"""Celery tasks of the health app: each calls a service and returns its result."""
 
 from datetime import UTC, datetime
 
@@ -11,7 +11,7 @@ from platform_app.apps import platform_chain
 
 @shared_task(name="health_app.prune_history")
 def prune_history() -> dict[str, int]:
-    """Forget old changes of health checks, where NODE_HISTORY_HEALTH says so."""
+    """Delete old changes of health checks, if NODE_HISTORY_HEALTH sets a limit."""
     days = settings.NODE.history_health
     return {
         "forgotten": services.prune(platform_chain().db, days, datetime.now(UTC)) if days else 0

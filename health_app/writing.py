@@ -1,7 +1,7 @@
-"""Whether the database takes what is written, by what writes that failed have said. Pure.
+"""Whether the database accepts writes, according to the errors of failed writes. Pure.
 
-A full disk need not refuse everything: SQLite goes on as long as its log has room. So a refusal counts
-for a while, whatever else gets through.
+A full disk does not make every write fail: SQLite continues while its log has room. So a rejected write counts for a
+while, even if other writes succeed.
 """
 
 import threading
@@ -12,15 +12,15 @@ from typing import Final
 from chaindb.unavailable import refusal
 
 HOLD: Final = 30.0
-"""Seconds for which a refusal counts at least: whoever makes blocks has tried again by then."""
+"""Seconds for which a rejected write counts, at least: block producers have retried by then."""
 
 
 class Writes:
-    """What the writes of this process have come to. Safe to use from any thread.
+    """Write failures of this process. Thread-safe.
 
     Args:
-        hold: seconds for which a refusal counts.
-        clock: seconds from some moment on.
+        hold: Seconds for which a rejected write counts.
+        clock: A monotonic clock in seconds.
     """
 
     def __init__(self, hold: float = HOLD, clock: Callable[[], float] = time.monotonic) -> None:
@@ -31,13 +31,13 @@ class Writes:
         self._until = 0.0
 
     def failed(self, error: BaseException) -> None:
-        """Note a failure; those that are no refusal of the database are not its fault."""
+        """Record a failure; errors other than a rejection by the database are ignored."""
         words = refusal(error)
         if words:
             with self._lock:
                 self._refusal, self._until = words, self._clock() + self._hold
 
     def refusal(self) -> str:
-        """Return why the database takes no writes; empty when it does."""
+        """Return why the database rejects writes; empty if it accepts them."""
         with self._lock:
             return self._refusal if self._clock() < self._until else ""

@@ -1,4 +1,4 @@
-"""Health in the admin: `history` lists each change of a check, `dashboard` sums the checks up."""
+"""Health in the admin: `history` lists each change of a check and summarizes the checks on the first page."""
 
 from health_app.admin.history import HealthChangeAdmin
 

@@ -31,21 +31,21 @@ TITLES: Final = {
     "network": "Network",
     "router": "Router",
 }
-"""Of the checks by their names."""
+"""Titles of the checks by name."""
 
 
 def title_of(name: str) -> str:
-    """Return the title of a check; its name where it has none."""
+    """Return the title of a check, or its name if it has no title."""
     return TITLES.get(name, name)
 
 
 def show_state(*, healthy: bool) -> SafeString:
-    """Return whether a check passes."""
+    """Return a badge that shows whether a check passes."""
     return display.badge("passes", "good") if healthy else display.badge("fails", "bad")
 
 
 def show_error(error: str) -> SafeString:
-    """Return what is wrong, one reason below the other where there are several."""
+    """Return an error with its reasons, one per line."""
     if not error:
         return display.NOTHING
     what, _, reasons = error.partition(" reason: ")
@@ -85,22 +85,22 @@ class HealthChangeAdmin(ReadOnlyModelAdmin):
 
     @admin.display(description="When")
     def when(self, change: HealthChange) -> SafeString:
-        """Return the moment of the change."""
+        """Return the time of the change."""
         return display.moment(int(change.at.timestamp()))
 
     @admin.display(description="Check")
     def check_name(self, change: HealthChange) -> str:
-        """Return which check it is."""
+        """Return the title of the check."""
         return title_of(change.name)
 
     @admin.display(description="State")
     def state(self, change: HealthChange) -> SafeString:
-        """Return how the check was from then on."""
+        """Return the state of the check after the change."""
         return show_state(healthy=change.healthy)
 
     @admin.display(description="Why")
     def why(self, change: HealthChange) -> SafeString:
-        """Return what was wrong."""
+        """Return the error of the check."""
         return show_error(change.error)
 
     @admin.display(description="Message")
@@ -118,7 +118,7 @@ _LOOK: Final = "look at the log"
 
 
 def overview(reporter: Reporter) -> Overview:
-    """Return how the checks are now."""
+    """Return the current state of the checks."""
     checks = reporter.health().checks
     failing = [name for name in sorted(checks, key=title_of) if _fails(checks[name])]
     told = (Panel("What fails, and what to do", _failure_table(failing, checks)),)
@@ -134,7 +134,7 @@ def _fails(result: CheckResult) -> bool:
 
 
 def _failure_table(failing: Sequence[str], checks: Mapping[str, CheckResult]) -> SafeString:
-    """Return what fails since when, and of each failure that is known its cause and what to do."""
+    """Return a table of failures: the error, its start, and for known failures the cause and the remedy."""
     rows = []
     for name in failing:
         result = checks[name]
@@ -161,7 +161,7 @@ def _card(name: str, result: CheckResult) -> Card:
 
 
 RERUN: Final = "health_app.change_healthchange"
-"""The right to run a check again."""
+"""The permission to run a check again."""
 
 
 def _run_again(checked: tuple[Reporter, str]) -> str:
@@ -184,7 +184,7 @@ _AGAIN: Final = Deed(
 
 
 def ask_to_run(request: HttpRequest, reporter: Reporter, name: str) -> HttpResponse:
-    """Ask whether a check is to be run again, or run it.
+    """Ask for confirmation before running a check again, or run it if confirmed.
 
     Raises:
         Http404: There is no such check.

@@ -1,7 +1,6 @@
-"""What monitoring sees of the node: the page at /ext/metrics, and who counts what for it.
+"""Metrics of the node: the page at /ext/metrics, and the counting behind it.
 
-Begin with `exposition`. A process counts into a `process.ProcessMetrics`, which `listeners` tell of the
-database and of Celery; `sharing` adds up what several processes counted; `chains`, `network` and
-`consensus` ask rows,
-`rows` does so within a time. Names and meanings are in the `catalogue`.
+Start with `exposition`. Each process counts in a `process.ProcessMetrics`; `listeners` feed it with database statements
+and Celery tasks, and `sharing` adds up the counts of several processes. `chains`, `network` and `consensus` query
+the database, which `rows` does with a timeout. Names and meanings are in the `catalogue`.
 """

@@ -1,7 +1,7 @@
 """All metrics of this node by name, without the namespace and without the `_total` of counters.
 
-Those of Django's own pages come from django-prometheus, those of memory and processor from the client
-library. Amounts are in smallest units.
+Metrics of Django's own pages come from django-prometheus, those of memory and processor from the client
+library. Amounts are in the smallest units.
 """
 
 from collections.abc import Mapping
@@ -173,7 +173,7 @@ HELP: Final[Mapping[str, str]] = {
     "stake_percent_needed": "Part of the stake, 0 to 1, without which no poll is sent.",
     "stake_total_weight": "Stake of the validators.",
     "stake_num_validators": "Validators.",
-    # The way to the network's frontier
+    # Bootstrapping
     "bootstrap_start_height": "Height at which the way to the frontier began.",
     "bootstrap_height": "Height that was reached.",
     "bootstrap_target_height": "Height of the frontier, as far as it is known.",
@@ -184,4 +184,4 @@ HELP: Final[Mapping[str, str]] = {
     "scrape_success": "Whether a part could be read.",
     "scrape_duration_seconds": "Time that reading a part took.",
 }
-"""What each of them means, as the page says it."""
+"""The help text of each metric on the page."""

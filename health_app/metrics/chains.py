@@ -1,4 +1,4 @@
-"""Both chains as figures, from rows: heads, mempools, stake, fees. Amounts in smallest units."""
+"""Metrics of both chains from the database: heads, mempools, stake, fees. Amounts are in the smallest units."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -20,12 +20,12 @@ from platform_app.selectors import mempool, stakers
 from primitives.ids import ID
 
 RECENT: Final = 60
-"""Seconds of the node's clock in which blocks count as recent."""
+"""Blocks of this many seconds, by the node's clock, count as recent."""
 _NANOSECONDS: Final = 1_000_000_000
 
 
 def of_cchain() -> Iterator[Metric]:
-    """Walk what rows say of the C-Chain; nothing before its genesis, or where this node is not part of it."""
+    """Yield metrics of the C-Chain; none before its genesis, or if this node does not take part in it."""
     if not Chain.C.is_here:
         return
     head, now = cchain.head(evm_chain()), clock.cchain_now()
@@ -51,14 +51,14 @@ def of_cchain() -> Iterator[Metric]:
 
 
 def of_platform() -> Iterator[Metric]:
-    """Walk what rows say of the P-Chain; nothing before its genesis."""
+    """Yield metrics of the P-Chain; none before its genesis."""
     now = clock.now()
     try:
         tip, present = platform_chain().tip(), stakers.current_validators(platform_chain())
     except NoGenesis:
         return
     yield from _names(Chain.P, platform_chain().aliases, platform_chain().blockchain_id)
-    if Chain.C.is_here:  # its ID comes with the P-Chain's genesis
+    if Chain.C.is_here:  # its blockchain ID comes from the P-Chain's genesis
         yield from _names(Chain.C, evm_chain().aliases, evm_chain().blockchain_id)
     yield from _head(Chain.P, tip.height, tip.timestamp, now)
     yield from _recent(Chain.P, *platform.recent(platform_chain(), now - RECENT))
@@ -73,7 +73,7 @@ def of_platform() -> Iterator[Metric]:
 
 
 def _names(chain: Chain, aliases: Iterable[str], blockchain_id: ID) -> Iterator[Metric]:
-    """Walk what a chain is called, so that series can be joined on any of its names."""
+    """Yield all names of a chain, so that series can be joined by any of them."""
     for alias in aliases:
         yield gauge("chain_info", 1, chain=chain, alias=alias, blockchain_id=str(blockchain_id))
 
@@ -105,7 +105,7 @@ def _stake(present: CurrentSet, now: int) -> Iterator[Metric]:
 
 
 def _uptimes(now: int) -> Iterator[Metric]:
-    """Walk the average of all validators, by number and not by stake, and this node's own."""
+    """Yield the average uptime of all validators, not weighted by stake, and this node's own."""
     tracking = stakers.tracking(platform_chain())
     seen = {
         node_id: uptime.fraction(now, tracking=tracking)

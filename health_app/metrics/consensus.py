@@ -1,7 +1,7 @@
-"""How the validators decide on blocks, by the names and in the units of the reference (snowman.md 11).
+"""Metrics of the voting on blocks, under the names and in the units of the reference (snowman.md 11).
 
-Counters end in `_total`, as the format wants it. What of the reference's names is left out stands, with the
-reasons, in docs/network.md.
+Names of counters end in `_total`, as the format requires. docs/network.md lists the reference's metrics that are
+missing here, with the reasons.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _NANOSECONDS: Final = 1_000_000_000
 
 
 def of_consensus() -> Iterator[Metric]:
-    """Walk what the network's process reported last; nothing where nobody votes."""
+    """Yield the latest report of the network process; nothing if there is no voting."""
     for chain, report in selectors.consensus().items():
         time = _head_time(chain)
         yield from _heights(chain, report, time)
@@ -42,7 +42,7 @@ def _heights(chain: str, report: ConsensusReport, time: int | None) -> Iterator[
 
 
 def _head_time(chain: str) -> int | None:
-    """Return the time of the last accepted block, Unix seconds."""
+    """Return the time of the last accepted block in Unix seconds."""
     if chain == Chain.P:
         return platform_chain().tip().timestamp
     head = cchain.head(evm_chain())
@@ -100,7 +100,7 @@ def _tables(chain: str, report: ConsensusReport) -> Iterator[Metric]:
 
 
 def _issues(chain: str, report: ConsensusReport) -> Iterator[Metric]:
-    """Walk where blocks came from, what came in vain, and how votes found the blocks that they count for."""
+    """Yield the sources of blocks, the blocks received in vain, and how votes were mapped to the blocks they count for."""
     issues = report.totals.issues
     issued = sum(issues.sources.values())
     for source, blocks in issues.sources.items():
@@ -117,7 +117,7 @@ def _issues(chain: str, report: ConsensusReport) -> Iterator[Metric]:
 
 
 def _proposals(chain: str, report: ConsensusReport, head_time: int | None) -> Iterator[Metric]:
-    """Walk what outer blocks say of slots and times; nothing of what was not seen since the process began."""
+    """Yield slots and times of outer blocks; none for events that have not occurred since the process started."""
     proposals = report.totals.proposals
     yield gauge("snowman_blks_built_time_skew", proposals.skew * _NANOSECONDS, chain=chain)
     if proposals.built_slot is not None:

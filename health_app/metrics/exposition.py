@@ -1,4 +1,4 @@
-"""The page at /ext/metrics, put together from all that is known of the node's processes and rows."""
+"""The page at /ext/metrics, assembled from the counts of the node's processes and from the database."""
 
 import platform
 from collections import Counter
@@ -29,16 +29,16 @@ from info_app.version import COMMIT, PRODUCT
 _NANOSECONDS: Final = 1_000_000_000
 
 Checks = Callable[[], tuple[Mapping[str, CheckResult], Mapping[str, Collection[str]]]]
-"""Returns how the health checks of this process came out, and their tags, by name."""
+"""Returns the results of this process's health checks, and their tags, both by name."""
 
 
 class Page(Collector):
-    """Everything, in the client library's form.
+    """All metrics as a collector of the client library.
 
     Args:
-        processes: what was counted.
-        rows: what the database says.
-        checks: how health is.
+        processes: The counts of the processes.
+        rows: Reads metrics from the database.
+        checks: Returns the results of the health checks.
     """
 
     def __init__(self, processes: Alone | Shared, rows: Reader, checks: Checks) -> None:
@@ -47,7 +47,7 @@ class Page(Collector):
         self._checks = checks
 
     def text(self) -> tuple[str, bytes]:
-        """Return content type and text of the page. It may wait for the database: for a thread."""
+        """Return content type and text of the page. It may wait for the database, so call it in a thread."""
         return CONTENT_TYPE_PLAIN_0_0_4, generate_latest(self)
 
     @override
@@ -60,9 +60,9 @@ class Page(Collector):
 def of_checks(
     results: Mapping[str, CheckResult], tags: Mapping[str, Collection[str]]
 ) -> Iterator[Metric]:
-    """Walk how health checks came out. One plain gauge for the alert; what tells checks apart has other names.
+    """Yield the results of health checks: one gauge without labels for alerts, gauges with labels under other names.
 
-    Sums over a gauge with and without labels would count twice (gaps.md 7).
+    A sum over a gauge with and without labels would count twice (gaps.md 7).
     """
     yield gauge("health_checks_failing", sum(not one.healthy for one in results.values()))
     failing = Counter({tag: 0 for name in results for tag in tags[name]})
@@ -76,7 +76,7 @@ def of_checks(
 
 
 def of_build() -> Iterator[Metric]:
-    """Return versions and choices as labels of a gauge that is always 1."""
+    """Yield versions and settings as labels of a gauge that is always 1."""
     node = settings.NODE
     yield gauge(
         "build_info",
@@ -93,7 +93,7 @@ def of_build() -> Iterator[Metric]:
 
 
 def of_processes(living: Iterable[Process]) -> Iterator[Metric]:
-    """Walk what the system says of each process of the node, told apart by labels."""
+    """Yield the operating system's metrics of each process of the node, with role and pid as labels."""
     for role, pid in living:
         collector = ProcessCollector(NAMESPACE, pid=lambda pid=pid: pid, registry=None)  # type: ignore[misc]
         for metric in collector.collect():
@@ -103,19 +103,19 @@ def of_processes(living: Iterable[Process]) -> Iterator[Metric]:
 
 
 class Before(PrometheusBeforeMiddleware):  # type: ignore[misc]  # untyped
-    """Outermost: measures a request with all other middleware."""
+    """Outermost middleware: measures a request including all other middleware."""
 
 
 class After(PrometheusAfterMiddleware):  # type: ignore[misc]  # untyped
-    """Innermost: measures the view."""
+    """Innermost middleware: measures the view."""
 
     @override
     def label_metric(
         self, metric: Any, request: HttpRequest, response: HttpResponse | None = None, **labels: str
     ) -> Any:
-        """Return a metric's part with these labels.
+        """Return a metric's child with these labels.
 
-        The base class makes a series of its own for whatever word a client sends as its method.
+        The base class would create a series for any word that a client sends as the HTTP method.
         """
         if "method" in labels:
             labels["method"] = self._method(request)

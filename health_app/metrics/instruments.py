@@ -1,4 +1,4 @@
-"""The client library's instruments of one process, and values that are read when monitoring asks."""
+"""Metrics of one process that count events, and metrics that are read when monitoring asks."""
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -19,30 +19,30 @@ from health_app.metrics.catalogue import HELP
 from jsonrpc.dispatch.tally import BOUNDS, Durations
 
 NAMESPACE: Final = "svc"
-"""Before each name."""
+"""The prefix of each name."""
 
-# A series more for each figure, that nobody reads.
+# Without this every metric would have an additional `_created` series that has no use.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
 class Total(Counter):
-    """A counter that can follow a total which is counted elsewhere."""
+    """A counter that follows a total which is counted elsewhere."""
 
     _reached = 0.0
 
     def reach(self, total: float) -> None:
-        """Add what has come since the last time; a total that fell was counted anew from 0."""
+        """Add the increase since the last call; a total that fell has been reset to 0 in between."""
         self.inc(total - self._reached if total >= self._reached else total)
         self._reached = total
 
 
 class TalliedHistogram(Histogram):
-    """A histogram that can follow a tally with the same bounds."""
+    """A histogram that follows a tally with the same bounds."""
 
     _reached: Sequence[float] = ()
 
     def reach(self, durations: Durations) -> None:
-        """Add the observations that have come since the last time."""
+        """Add the observations since the last call."""
         totals = (*durations.counts, durations.seconds)
         before = self._reached or (0.0,) * len(totals)
         for value, total, reached in zip((*self._buckets, self._sum), totals, before, strict=True):
@@ -52,7 +52,7 @@ class TalliedHistogram(Histogram):
 
 
 class Instruments:
-    """Counters, gauges and histograms by name; one is made, and on the page, when it is first asked for."""
+    """Counters, gauges and histograms by name; each is created, and appears on the page, on its first use."""
 
     def __init__(self) -> None:
         self.registry: Final = CollectorRegistry()
@@ -65,7 +65,7 @@ class Instruments:
         return counter
 
     def gauge(self, name: str, /, *, mode: str = "livesum", **labels: str) -> Gauge:
-        """Return a gauge; the mode says in the library's words what several processes' make together."""
+        """Return a gauge; `mode` is the client library's rule for combining the values of several processes."""
         gauge: Gauge = self._of(Gauge, name, labels, multiprocess_mode=mode)
         return gauge
 
@@ -86,21 +86,21 @@ class Instruments:
 
 
 def gauge(name: str, value: float, /, **labels: str) -> Metric:
-    """Return a value that was read now."""
+    """Return a metric with a value that was read now."""
     made = GaugeMetricFamily(f"{NAMESPACE}_{name}", HELP[name], labels=tuple(labels))
     made.add_metric(tuple(labels.values()), value)
     return made
 
 
 def counter(name: str, value: float, /, **labels: str) -> Metric:
-    """Return a value that was read now and only rises."""
+    """Return a metric with a value that was read now and only increases."""
     made = CounterMetricFamily(f"{NAMESPACE}_{name}", HELP[name], labels=tuple(labels))
     made.add_metric(tuple(labels.values()), value)
     return made
 
 
 def summary(name: str, count: int, total: float, /, **labels: str) -> Metric:
-    """Return a number of observations and their sum, read now, which both only rise."""
+    """Return a metric with a number of observations and their sum, read now; both only increase."""
     made = SummaryMetricFamily(f"{NAMESPACE}_{name}", HELP[name], labels=tuple(labels))
     made.add_metric(tuple(labels.values()), count, total)
     return made
@@ -109,9 +109,9 @@ def summary(name: str, count: int, total: float, /, **labels: str) -> Metric:
 def histogram(
     name: str, bounds: Sequence[float], counts: Sequence[int], total: float, /, **labels: str
 ) -> Metric:
-    """Return observations, read now, by the part of the bounds that they fall into, and their sum.
+    """Return a metric with observations counted per bucket, and their sum, read now.
 
-    There is a count more than there are bounds: of what is above the last one.
+    There is one more count than there are bounds: the last one counts observations above the last bound.
     """
     made = HistogramMetricFamily(f"{NAMESPACE}_{name}", HELP[name], labels=tuple(labels))
     shown: Callable[[float], str] = floatToGoString
@@ -122,7 +122,7 @@ def histogram(
 
 
 def grouped(metrics: Iterable[Metric]) -> list[Metric]:
-    """Return one metric for each name with all of its samples: on the page a name stands once."""
+    """Return one metric per name with all of its samples, because a name may appear only once on the page."""
     found: dict[str, Metric] = {}
     for one in metrics:
         whole = found.setdefault(one.name, Metric(one.name, one.documentation, one.type))

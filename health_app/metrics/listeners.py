@@ -1,8 +1,7 @@
-"""Listens to Django and Celery: statements and connections of the database, and background tasks.
+"""Listeners for Django and Celery: database statements and connections, and background tasks.
 
-django-prometheus has wrappers of the database backends for the former; on SQLite they make a statement
-two and a half times as long. Here it is a function among Django's own `execute_wrappers`, for less than
-two microseconds.
+django-prometheus wraps the database backends for statements; on SQLite that makes a statement take two and a half
+times as long. Here a function in Django's `execute_wrappers` does it in less than two microseconds.
 """
 
 import time
@@ -26,20 +25,20 @@ _WORDS: Final = {
 OTHER: Final = "other"
 
 SUCCESS: Final = "SUCCESS"
-"""Celery's state of a task that did what it should."""
+"""Celery's state of a task that succeeded."""
 
 Execute = Callable[[Any, Any, bool, dict[str, Any]], Any]
 
 
 class StatementListener:
-    """Times each statement of the database, by its first word, and counts connections."""
+    """Times each database statement by its first word, and counts connections."""
 
     def __init__(self, process: ProcessMetrics) -> None:
         self._process = process
         self.wrapper: Final = _timed(process)
 
     def connect(self) -> None:
-        """Begin to count: for every connection that this process opens, and for this thread's."""
+        """Start counting on this thread's connection and on every connection that this process opens later."""
         connection_created.connect(self._watch, dispatch_uid="metrics", weak=False)
         for connection in connections.all(initialized_only=True):
             self._install(connection)
@@ -49,15 +48,15 @@ class StatementListener:
         self._install(connection)
 
     def _install(self, connection: BaseDatabaseWrapper) -> None:
-        # First, since whoever adds one for a while takes the last one out.
+        # At the start of the list, because Django removes the last wrapper when a temporary one ends.
         if self.wrapper not in connection.execute_wrappers:
             connection.execute_wrappers.insert(0, self.wrapper)
 
 
 class TaskListener:
-    """Counts Celery's tasks by its signals: durations, how they ended, what runs now.
+    """Counts Celery's tasks by their signals: durations, outcomes, and the number in progress.
 
-    What they could not write is told to health: they make the blocks.
+    Write errors of tasks are passed on to the health checks, because tasks make the blocks.
     """
 
     def __init__(self, process: ProcessMetrics, processes: Alone | Shared, writes: Writes) -> None:
@@ -65,23 +64,23 @@ class TaskListener:
         self._processes = processes
         self._writes = writes
         self._began: Final[dict[str, float]] = {}
-        """By the task's ID, by the monotonic clock."""
+        """Start times of the monotonic clock by task ID."""
 
     def connect(self) -> None:
-        """Begin to count the tasks that this process runs."""
+        """Start counting the tasks that this process runs."""
         signals.task_prerun.connect(self.begin, weak=False, dispatch_uid="metrics")
         signals.task_postrun.connect(self.end, weak=False, dispatch_uid="metrics")
         signals.task_failure.connect(self.fail, weak=False, dispatch_uid="metrics")
 
     def begin(self, task_id: str, **_: Any) -> None:
-        """Hear that a task begins."""
-        # Here and not when the worker starts: a pool of processes is forked after that.
+        """Handle the start of a task."""
+        # Here and not when the worker starts, because its pool of processes is forked later.
         self._processes.start()
         self._began[task_id] = time.monotonic()
         self._process.instruments.gauge("celery_tasks_running").inc()
 
     def end(self, task_id: str, task: Any, state: str | None = None, **_: Any) -> None:
-        """Hear that a task has ended, in one of Celery's states."""
+        """Handle the end of a task, in one of Celery's states."""
         began = self._began.pop(task_id, None)
         if began is None:
             return
@@ -95,12 +94,12 @@ class TaskListener:
         ended.set_to_current_time()
 
     def fail(self, exception: BaseException, **_: Any) -> None:
-        """Hear why a task failed."""
+        """Handle the failure of a task."""
         self._writes.failed(exception)
 
 
 def statement_of(sql: Any) -> str:
-    """Return what is known of a statement: its first word, in small letters."""
+    """Return the kind of a statement: its first word in lower case."""
     if not isinstance(sql, str):
         return OTHER
     word = sql[:6] if sql[:1] > " " else sql.lstrip()[:6]
@@ -108,7 +107,7 @@ def statement_of(sql: Any) -> str:
 
 
 def _timed(process: ProcessMetrics) -> Callable[[Execute, Any, Any, bool, dict[str, Any]], Any]:
-    """Return a wrapper in Django's form that has at hand all that it needs."""
+    """Return an `execute_wrappers` function whose helpers are local variables, for speed."""
     observe, clock, known = process.statements.observe, time.monotonic, statement_of
 
     def timed(execute: Execute, sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:  # noqa: FBT001  # Django's form

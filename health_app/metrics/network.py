@@ -1,4 +1,4 @@
-"""The peer network and the way of each chain to its frontier, from the rows of the network's process."""
+"""Metrics of peers and of each chain's bootstrapping, from the rows that the network process writes."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,14 +20,14 @@ from primitives.ids import ID, PRIMARY_NETWORK_ID
 
 _NANOSECONDS: Final = 1_000_000_000
 _MOST_SUBNETS: Final = 64
-"""Peers may say that they track whatever they like; of so many subnets they are counted."""
+"""Peers may claim to track any subnet; only the most tracked ones are counted, up to this number."""
 
 
 def of_network() -> Iterator[Metric]:
-    """Walk what the network's process reported last."""
+    """Yield the latest report of the network process."""
     reported, now = selectors.status(), datetime.now(UTC)
     fresh = reported is not None and is_fresh(reported)
-    # Else there is no such process, and nobody should miss it.
+    # On other nodes there is no network process, so an alert on it would be false.
     if settings.NODE.network and evm_chain().fork is None:
         yield gauge("network_process_up", fresh)
     yield gauge("network_peers", reported.connected if reported is not None and fresh else 0)
@@ -41,7 +41,7 @@ def of_network() -> Iterator[Metric]:
 
 
 def of_bootstrap() -> Iterator[Metric]:
-    """Walk how far the chains are."""
+    """Yield the progress of each chain's bootstrapping."""
     rows = selectors.syncs()
     for chain in present():
         yield gauge("chain_bootstrapped", selectors.is_bootstrapped(chain), chain=chain)
@@ -97,7 +97,7 @@ def _peers(connected: Sequence[Any]) -> Iterator[Metric]:
 
 
 def _stake(peers: Sequence[Any]) -> Iterator[Metric]:
-    """Walk what peers mean for stake and rewards; nothing before the P-Chain's genesis."""
+    """Yield the connected stake and this node's uptime as peers report it; nothing before the P-Chain's genesis."""
     try:
         connected = selectors.connected_stake(peers)
         uptime = selectors.uptime_of_self(peers)
@@ -110,7 +110,7 @@ def _stake(peers: Sequence[Any]) -> Iterator[Metric]:
 
 
 def _existing(tracked: Counter[str], primary: str) -> list[str]:
-    """Return those of the subnets that there are, the most tracked ones first."""
+    """Return those of the tracked subnets that exist; only the most tracked ones are considered."""
     wanted = [ID.parse(text) for text, _ in tracked.most_common(_MOST_SUBNETS)]
     found = [str(one.subnet_id) for one in subnets.subnets(platform_chain(), wanted)]
     return [text for text in found if text != primary]

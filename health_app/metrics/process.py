@@ -1,8 +1,8 @@
-"""What one process counts, and what it can be asked: whoever has something makes it known here.
+"""The metrics of one process. Parts of the process register their sources here.
 
-Calls, replies and statements are counted by `jsonrpc.dispatch.tally` and `jsonrpc.dispatch.inflight`, since the client
-library's histogram costs six times as much, and more where processes share a directory. `update` carries
-their counts over into the library's instruments. Rarer events count into these at once.
+Calls, replies and statements are counted by `jsonrpc.tally` and `jsonrpc.inflight`, because the client library's
+histogram costs six times as much, and more if processes share a directory. `update` copies their counts to the
+library's instruments. Rarer events are counted in the instruments directly.
 """
 
 import gc
@@ -26,11 +26,11 @@ LONG_BOUNDS: Final = (
 """Upper bounds, in seconds, for tasks and blocks."""
 
 OTHER: Final = "other"
-"""Of requests: those for no interface and no page of this node."""
+"""Label of requests that are for no interface and no page of this node."""
 
 
 class CacheState(NamedTuple):
-    """How a cache is."""
+    """Size and hit counts of a cache."""
 
     entries: int
     hits: int
@@ -43,40 +43,40 @@ class ProcessMetrics:
     def __init__(self) -> None:
         self.instruments = Instruments()
         self.inflight: Final = Inflight(time.monotonic)
-        """Calls that run in threads, of all interfaces."""
+        """Calls of all interfaces that run in threads."""
         self.statements: Final = Tally()
-        """Statements of the database by their first word; the code is the error's class."""
+        """Database statements by their first word; the code is the class name of the error."""
         self.workers: Workers | None = None
         self.hub: Hub | None = None
         self.http_connections: Callable[[], int | None] = lambda: None
         self.caches: Callable[[], Mapping[str, CacheState]] = dict
         self.is_listening = False
-        """Whether Django's and Celery's signals are counted already (`listeners`)."""
+        """Whether Django's and Celery's signals are already connected (`listeners`)."""
         self._calls: Final[dict[str, Tally]] = {}
         self._replies: Final[dict[str, Replies]] = {}
         self._topics: Final[set[str]] = set()
-        """Of subscriptions that there ever were."""
+        """Kinds of all subscriptions since the start, so that a kind without subscriptions shows 0."""
         self._lock = threading.Lock()
 
     def tally(self, interface: str) -> Tally:
-        """Return what counts the calls of an interface, such as "C", "P" or "info"."""
+        """Return the tally of the calls of an interface, such as "C", "P" or "info"."""
         return self._calls.setdefault(interface, Tally())
 
     def replies_of(self, name: str) -> Replies:
-        """Return what counts the replies over HTTP of an interface, or on a page by its path."""
+        """Return the counter of HTTP replies of an interface, or of a page by its path."""
         return self._replies.setdefault(name, Replies())
 
     def block(self, chain: str, seconds: float) -> None:
-        """Count a block that was made, or checked and accepted, by the letter of its chain."""
+        """Count a block that was made, or verified and accepted, by the letter of its chain."""
         made = self.instruments.histogram(
             "block_processing_duration_seconds", LONG_BOUNDS, chain=chain
         )
         made.observe(seconds)
 
     def router(self) -> tuple[int, float]:
-        """Return how many calls this process has not answered, and for how long the oldest one.
+        """Return how many calls this process has not answered, and how long the oldest one has been running.
 
-        Those that wait for a thread are among them.
+        Calls that wait for a thread are included.
         """
         running = len(self.inflight), self.inflight.longest_seconds()
         if self.workers is None:
@@ -85,7 +85,7 @@ class ProcessMetrics:
         return max(running[0], waiting[0]), max(running[1], waiting[1])
 
     def update(self) -> None:
-        """Bring the instruments up to date with what was counted, and with how things are now."""
+        """Update the instruments with the counts and with the current state of caches, pools and connections."""
         with self._lock:
             self._update_calls()
             self._update_doors()
@@ -93,7 +93,7 @@ class ProcessMetrics:
             self._update_memory()
 
     def begin_anew(self) -> None:
-        """Forget what was counted, in a process that was forked: its parent shows that."""
+        """Reset all counts after a fork, because the parent process reports them."""
         self._lock = threading.Lock()
         self.instruments = Instruments()
         for tally in (*self._calls.values(), self.statements):
@@ -173,11 +173,11 @@ _POOL_TOTALS: Final = {
     "database_pool_requests_failed": "requests_errors",
     "database_pool_connections_lost": "connections_lost",
 }
-"""Names of psycopg's statistics."""
+"""Names of psycopg's pool statistics."""
 
 
 def _pools() -> list[Any]:
-    """Return the pools that this process has opened: asking for one by Django's way would open it."""
+    """Return the pools that this process has opened; Django's own accessor would open a new one."""
     wrapper: Any = type(connections["default"])
     opened: dict[str, Any] = getattr(wrapper, "_connection_pools", {})
     return list(opened.values())

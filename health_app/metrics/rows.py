@@ -1,6 +1,6 @@
-"""All figures that rows hold, read at once in a thread, within a time: monitoring must not hang.
+"""All metrics from the database, read together in a thread with a timeout, because monitoring must not hang.
 
-Each part is read on its own, so that what one cannot say does not hide the others.
+Each part is read separately, so that a part that fails does not hide the others.
 """
 
 import logging
@@ -21,10 +21,10 @@ from health_app.metrics import chains, consensus, network
 from health_app.metrics.instruments import gauge
 
 SECONDS: Final = 4.0
-"""So long the database is waited for; Prometheus gives up after ten by default."""
+"""Timeout of the database; Prometheus gives up after ten seconds by default."""
 
 _AWAY: Final = (OperationalError, InterfaceError)
-"""What Django says when the database does not answer."""
+"""Django's errors if the database does not answer."""
 
 _SIZE_OF_POSTGRESQL: Final = "SELECT pg_database_size(current_database())"
 _STATES: Final = """
@@ -39,14 +39,14 @@ Part = tuple[str, Callable[[], Iterator[Metric]]]
 
 
 class DatabasePart:
-    """What the database says of itself: size, connections, migrations that are missing."""
+    """Metrics of the database itself: size, connections, missing migrations."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
         self._migrations: frozenset[tuple[str, str]] = frozenset()
 
     def __call__(self) -> Iterator[Metric]:
-        """Walk it. Squashed migrations count as those that they replace do."""
+        """Yield the metrics. A squashed migration counts as the migrations that it replaces."""
         self._migrations = self._migrations or frozenset(MigrationLoader(None).disk_migrations)
         applied = {(app, name) for app, name in self._db.rows(_APPLIED)}
         yield gauge("database_migrations_unapplied", len(self._migrations - applied))
@@ -77,7 +77,7 @@ def parts() -> tuple[Part, ...]:
 
 
 class Reader:
-    """Reads in a thread of its own. A reading that hangs is waited for by whoever asks next, too."""
+    """Reads the parts in a separate thread. If a read hangs, later requests wait for the same read."""
 
     def __init__(self, parts: Sequence[Part], seconds: float = SECONDS) -> None:
         self._parts = parts
@@ -85,10 +85,10 @@ class Reader:
         self._lock = threading.Lock()
         self._reading: Future[list[Metric]] | None = None
         self._failing: set[str] = set()
-        """Parts that could not be read the last time: the log tells each change, not each scrape."""
+        """Parts that failed the last time: the log reports each change, not each scrape."""
 
     def metrics(self) -> list[Metric]:
-        """Return what is read anew, or that the database is away when that takes too long."""
+        """Return newly read metrics; after the timeout only `database_up` with 0."""
         with self._lock:
             if self._reading is None:
                 self._reading = Future()
@@ -103,7 +103,7 @@ class Reader:
             return [gauge("database_up", 0)]
 
     def read(self) -> list[Metric]:
-        """Read all parts here and now; nothing more is asked of a database that does not answer."""
+        """Read all parts in this thread; once the database does not answer, the remaining parts are skipped."""
         found: list[Metric] = []
         up = True
         for name, part in self._parts:
@@ -112,7 +112,7 @@ class Reader:
             if up:
                 try:
                     found += list(part())
-                except Exception as failure:  # whatever it is, the other parts are shown
+                except Exception as failure:  # after any failure the other parts are shown
                     error = failure
                 self._tell(name, error)
             up = up and not isinstance(error, _AWAY)
@@ -121,7 +121,7 @@ class Reader:
         return [*found, gauge("database_up", up)]
 
     def _tell(self, name: str, error: Exception | None) -> None:
-        """Log that a part cannot be read, when that is news."""
+        """Log that a part cannot be read, if it could be read before."""
         if error is None:
             self._failing.discard(name)
         elif name not in self._failing:

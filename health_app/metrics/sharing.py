@@ -1,8 +1,8 @@
-"""One node, one process or several: what they count together.
+"""The metrics of a node with one or several processes, added up.
 
-Several share a directory, in the client library's multiprocess mode. Each has a number there, which a
-lock on a file keeps as long as the process lives. A process that takes the number of a dead one counts on
-in its files, so that no sum falls, no rate leaps, and there are no more files than processes.
+Several processes share a directory, in the client library's multiprocess mode. Each process has a number there, which
+it reserves with a file lock while it runs. A process that takes the number of an exited one continues to count
+in its files, so sums never fall, rates do not jump, and there are never more files than processes.
 """
 
 import atexit
@@ -24,10 +24,10 @@ from health_app.metrics.instruments import NAMESPACE, gauge
 from health_app.metrics.process import ProcessMetrics
 
 INTERVAL: Final = 1.0
-"""Seconds between two updates of what others see of a process."""
+"""Seconds between two updates of the files that other processes read."""
 
 VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
-"""Where the client library looks for the directory."""
+"""The environment variable in which the client library looks for the directory."""
 
 OLDEST: Final = "api_oldest_call_started_seconds"
 LONGEST: Final = "api_longest_call_seconds"
@@ -36,48 +36,48 @@ _log: Final = logging.getLogger(__name__)
 
 
 class Process(NamedTuple):
-    """A process of the node that lives."""
+    """A running process of the node."""
 
     role: str
-    """ "web", "producer", "worker", "beat", "network"; "node" where one process is all of them, "reader" beside it."""
+    """ "web", "producer", "worker", "beat", "network"; "node" for a single process, "reader" for its read workers."""
     pid: int
 
 
 class Alone:
-    """The one process of the embedded profile where it has no readers beside it."""
+    """The only process of the embedded profile without readers."""
 
     def __init__(self, process: ProcessMetrics) -> None:
         self.process = process
 
     def enrol(self, role: str) -> None:
-        """Take no notice: there is nobody to say it to."""
+        """Do nothing: there are no other processes to register with."""
 
     def start(self) -> None:
-        """Do nothing: whoever asks gets what is true at that moment."""
+        """Do nothing: values are read at the time of each request."""
 
     def living(self) -> list[Process]:
         """Return this process."""
         return [Process("node", os.getpid())]
 
     def router(self) -> tuple[int, float]:
-        """Return how many calls are not answered, and for how many seconds the oldest has been running."""
+        """Return how many calls are unanswered, and how many seconds the oldest has been running."""
         return self.process.router()
 
     def collect(self) -> Iterator[Metric]:
-        """Walk what was counted."""
+        """Yield the metrics of this process."""
         self.process.update()
         yield from self.process.instruments.registry.collect()
         yield gauge(LONGEST, self.router()[1])
-        # Of django-prometheus, whose middleware Django makes by its name.
+        # Metrics of django-prometheus are in the global registry, because Django creates its middleware.
         yield from (one for one in REGISTRY.collect() if one.name.startswith(f"{NAMESPACE}_"))
 
 
 class Shared:
-    """The processes of a node that share a directory, seen from one of them.
+    """The processes of a node that share a directory, as seen by one of them.
 
     Args:
-        process: what this one counts.
-        directory: on this machine; it stays when the node ends, and counts go on from there.
+        process: The metrics of this process.
+        directory: A directory on this machine. It is kept when the node stops, so counts continue after a restart.
     """
 
     def __init__(self, process: ProcessMetrics, directory: Path) -> None:
@@ -90,7 +90,7 @@ class Shared:
         self._thread: threading.Thread | None = None
 
     def enrol(self, role: str) -> None:
-        """Take a place among the processes, before this one counts anything; later calls do nothing."""
+        """Reserve a number before this process counts anything; later calls do nothing."""
         if self._role:
             return
         self._role = role
@@ -102,7 +102,7 @@ class Shared:
         os.register_at_fork(after_in_child=self._begin_anew)
 
     def start(self) -> None:
-        """Keep what others see of this process up to date from now on; later calls do nothing."""
+        """Start a thread that updates this process's files regularly; later calls do nothing."""
         with self._lock:
             if self._thread is not None:
                 return
@@ -111,7 +111,7 @@ class Shared:
         atexit.register(self.update)
 
     def update(self) -> None:
-        """Write down what this process has counted, and how it is."""
+        """Write this process's counts and state to its files."""
         if not self._role:
             return
         self.process.update()
@@ -120,27 +120,27 @@ class Shared:
         oldest.set(time.monotonic() - longest if longest else math.inf)
 
     def living(self) -> list[Process]:
-        """Return the processes that live, and forget what those were at that do not."""
+        """Return the running processes, and remove the live gauges of those that have exited."""
         found = []
         for path in self._directory.glob("process_*"):
             with path.open() as place:
                 if _lock(place, fcntl.LOCK_SH):
                     _bury(self._directory, int(path.name.rpartition("_")[2]))
-                elif said := place.read().split():  # nothing yet of one that is taking its place
+                elif said := place.read().split():  # empty while a process is reserving the number
                     found.append(Process(said[0], int(said[1])))
         return sorted(found, key=lambda one: one.pid)
 
     def router(self) -> tuple[int, float]:
-        """Return how many calls are not answered, and for how many seconds the oldest has been running.
+        """Return how many calls are unanswered, and how many seconds the oldest has been running.
 
-        Over all processes of this node on this machine, as of the last second.
+        Covers all processes of this node on this machine; values are up to one second old.
         """
         found = {one.name: one for one in self._read("gauge_live*.db")}
         calls = _only(found.get(f"{NAMESPACE}_api_calls_processing"), 0.0)
         return int(calls), _age(found.get(f"{NAMESPACE}_{OLDEST}"))
 
     def collect(self) -> Iterator[Metric]:
-        """Walk what all processes have counted together."""
+        """Yield the combined metrics of all processes."""
         found = {one.name: one for one in self._read("*.db")}
         oldest = found.pop(f"{NAMESPACE}_{OLDEST}", None)
         yield from found.values()
@@ -154,7 +154,7 @@ class Shared:
         return metrics
 
     def _take_place(self) -> None:
-        """Take the first number that no living process has, and say what this process is."""
+        """Reserve the first number that no running process has, and write role and pid to its file."""
         number = 0
         place = (self._directory / f"process_{number}").open("a+")
         while not _lock(place, fcntl.LOCK_EX):
@@ -168,7 +168,7 @@ class Shared:
         self._place, self._number = place, number
 
     def _begin_anew(self) -> None:
-        """Be a process of its own after a fork; the parent's place is the parent's."""
+        """Become a separate process after a fork; the parent keeps its number."""
         if self._place is not None:
             self._place.close()
         self._lock, self._thread = threading.Lock(), None
@@ -180,7 +180,7 @@ class Shared:
             time.sleep(INTERVAL)
             try:
                 self.update()
-            except Exception:  # whatever it is, the next second has another try
+            except Exception:  # the next second tries again
                 _log.exception("metrics could not be written down")
 
 
@@ -193,15 +193,15 @@ def _lock(file: IO[str], how: int) -> bool:
 
 
 def _bury(directory: Path, number: int) -> None:
-    """Forget what a process was at; what it has counted stays."""
+    """Remove the live gauges of an exited process; its counters stay."""
     untyped: Any = mark_process_dead
     untyped(number, str(directory))
 
 
 def _age(oldest: Metric | None) -> float:
-    """Return for how long the oldest call has been running, by when it began.
+    """Return how long the oldest call has been running, calculated from its start.
 
-    The process that runs it may be one that can write nothing down any more.
+    This is correct even if the process that runs it can no longer update its files.
     """
     return max(0.0, time.monotonic() - _only(oldest, math.inf))
 

@@ -1,4 +1,4 @@
-"""A row that is written to see whether the database takes writes."""
+"""A row that is written to test whether the database accepts writes."""
 
 from django.db import migrations, models
 
