@@ -1,1 +1,1 @@
-"""The explorer: pages about both chains for everybody, names for what contracts do, and verified contracts."""
+"""The explorer: public pages about both chains, names for calls and events of contracts, and verified contracts."""

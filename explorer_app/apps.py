@@ -1,4 +1,4 @@
-"""The explorer as a Django app, and the one of this process for those whom nobody can give it."""
+"""The explorer as a Django app, and access to the explorer of this process for code that Django or Celery calls."""
 
 from typing import TYPE_CHECKING
 
@@ -15,16 +15,16 @@ class ExplorerConfig(AppConfig):
     verbose_name = "Explorer"
 
     explorer: "Explorer"
-    """Set by who puts the process together."""
+    """Set when the process is put together."""
 
 
 def explorer() -> "Explorer":
-    """Return the explorer of this process, for where Django or Celery call and nobody passes it on."""
+    """Return the explorer of this process, for functions that Django or Celery call without passing it."""
     return _config().explorer
 
 
 def use(explorer: "Explorer") -> None:
-    """Let an explorer be this process' from now on."""
+    """Set the explorer of this process."""
     _config().explorer = explorer
 
 

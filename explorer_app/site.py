@@ -1,4 +1,4 @@
-"""What a process' explorer is made of: its chains, the settings, and what health is."""
+"""The parts of a process's explorer: the chains, the settings and the node's health."""
 
 import threading
 import uuid
@@ -15,37 +15,37 @@ from jsonrpc.http.replies import Endpoint
 from platform_app.chain import PlatformChain
 
 EXECUTING: Final = 2
-"""Pages of a process for which transactions are executed at the same time: of eight threads, which all pages share."""
+"""Limit of pages per process that execute transactions at the same time; all pages share eight threads."""
 
 VERIFY: Final = "explorer_app.verify"
-"""The Celery task that works verifications off, by name."""
+"""Name of the Celery task that processes verifications."""
 
 HELD: Final = 2
-"""Requests of a process that wait for the end of a verification at the same time; others hear at once how far it is."""
+"""Limit of requests per process that wait for a verification to end; further requests return its state immediately."""
 
 
 class Settings(Protocol):
-    """What the explorer asks of the node's settings."""
+    """The node's settings that the explorer uses."""
 
     @property
     def network_id(self) -> int:
-        """The network; local ones have keys that everybody knows."""
+        """The network's ID; local networks have publicly known keys."""
 
     @property
     def profile(self) -> str:
-        """Whether all is one process (`embedded`), or not (`production`)."""
+        """The node's profile: one process (`embedded`) or several (`production`)."""
 
     @property
     def indexes_tokens(self) -> bool:
-        """Whether transfers and holders of tokens are written as rows."""
+        """Whether transfers and holders of tokens are indexed."""
 
     @property
     def faucet(self) -> int:
-        """Coins that the faucet gives at once; 0: there is none."""
+        """Coins that the faucet gives per request; 0 if there is no faucet."""
 
     @property
     def faucet_hourly(self) -> int:
-        """Most coins that the faucet gives in an hour; 0: any."""
+        """Limit of coins that the faucet gives per hour; 0 for no limit."""
 
     @property
     def allowed_origins(self) -> tuple[str, ...]:
@@ -53,31 +53,31 @@ class Settings(Protocol):
 
     @property
     def faucet_key_file(self) -> str:
-        """The file with the key that it pays with; empty: the local network's own."""
+        """The file with the faucet's key; empty for the local network's own key."""
 
     @property
     def solc_directory(self) -> str:
-        """Where Solidity's compilers are; empty: there are none."""
+        """The directory of Solidity's compilers; empty if there are none."""
 
     @property
     def solc_socket(self) -> str:
-        """The socket of the process that runs the compilers; empty: each process runs them itself."""
+        """The socket of the process that runs the compilers; empty if each process runs them itself."""
 
     @property
     def solc_seconds(self) -> float:
-        """For a verification, with all its compilations."""
+        """Time limit of a verification, including all its compilations."""
 
     @property
     def solc_memory(self) -> int:
-        """Bytes that a compiler may have."""
+        """Memory limit of a compiler in bytes."""
 
     @property
     def source_limit(self) -> int:
-        """Bytes of a submission."""
+        """Size limit of a submission in bytes."""
 
     @property
     def verifications(self) -> int:
-        """That may wait, of all clients."""
+        """Limit of pending verifications of all clients."""
 
     @property
     def chains(self) -> tuple[str, ...]:
@@ -85,30 +85,30 @@ class Settings(Protocol):
 
 
 class Given(NamedTuple):
-    """Coins that were given."""
+    """A payment of the faucet."""
 
     chain: str
     """C or P."""
     address: str
-    """As it was asked for."""
+    """The address as it was requested."""
     transaction: str
-    """Hash or ID."""
+    """Transaction hash (C) or ID (P)."""
     coins: int
 
 
 class Tap(Protocol):
-    """What gives coins to whoever asks."""
+    """The faucet, as the explorer's pages use it."""
 
     coins: int
-    """So many at once."""
+    """Coins per request."""
     is_private: bool
     """Whether it pays with the operator's own key."""
 
     def give(self, text: str, client: str) -> Given:
-        """Give coins to an address of either chain.
+        """Send coins to an address of either chain.
 
         Raises:
-            FaucetError: Nothing is given, and why.
+            FaucetError: No coins were sent; the message says why.
         """
 
 
@@ -116,20 +116,20 @@ class Explorer:
     """Pages about both chains of a node.
 
     Args:
-        settings: What the node's operator has set.
+        settings: The operator's settings.
         evm: The C-Chain.
         platform: The P-Chain.
-        health: Returns what the checks found, from memory.
-        node_id: Returns the node's own ID, empty while it has none.
-        base_url: Where the node is reached, as it knows it: scheme, host and port.
-        rpc: Returns the C-Chain's JSON-RPC interface, with the limits of clients.
+        health: Returns the results of the health checks, from memory.
+        node_id: Returns the node's own ID, empty before it has one.
+        base_url: The URL of the node as it knows it: scheme, host and port.
+        rpc: Returns the C-Chain's JSON-RPC interface, with its limits for clients.
     """
 
     compilers: Compilers
-    """Solidity's, as far as they are there; `services.composition` sets it."""
+    """The installed Solidity compilers; set by `services.composition`."""
 
     faucet: Tap | None
-    """Gives coins; None: there is none. Likewise."""
+    """The faucet, or None; set by `services.composition`."""
 
     def __init__(
         self,
@@ -150,15 +150,15 @@ class Explorer:
         self.base_url = base_url
         self.rpc = rpc
         self.worker: Final = uuid.uuid4().hex
-        """This process, among those that verify."""
+        """The ID of this process among those that process verifications."""
         self.verifying: Final = threading.Lock()
-        """Held in this process while verifications are worked off."""
+        """Held in this process while verifications are processed."""
         self.indexing: Final = threading.Lock()
-        """Held in this process while a thread of its own indexes tokens."""
+        """Held in this process while a separate thread indexes tokens."""
         self.executing: Final = threading.BoundedSemaphore(EXECUTING)
-        """Has a place for each page for which a transaction is executed again."""
+        """Limits the pages that execute a transaction again at the same time."""
         self.holding: Final = threading.BoundedSemaphore(HELD)
-        """Has a place for each request that waits for the end of a verification."""
+        """Limits the requests that wait for the end of a verification."""
 
     @property
     def has_cchain(self) -> bool:
@@ -172,5 +172,5 @@ class Explorer:
 
     @cached_property
     def known(self) -> KnownSignatures:
-        """The same, as the log names failures by them."""
+        """The same names, in the form in which the log uses them for failed calls."""
         return KnownSignatures.load()

@@ -1,4 +1,4 @@
-"""Celery's door to the explorer: each task calls a service and says what it did."""
+"""Celery tasks of the explorer: each calls a service and returns its result."""
 
 import threading
 from collections.abc import Callable
@@ -14,14 +14,14 @@ from explorer_app.services import tokens
 from explorer_app.site import VERIFY, Explorer
 
 TURN: Final = 300.0
-"""Seconds after which a worker begins no other verification, and lets other tasks in."""
+"""Seconds after which a worker starts no further verification, so that other tasks can run."""
 
 
 @shared_task(name="explorer_app.index_tokens")
 def index_tokens() -> dict[str, int]:
-    """Write transfers and holders of tokens as rows, a little of it, where NODE_TOKEN_INDEX says so.
+    """Index a batch of token transfers and holders, if NODE_TOKEN_INDEX is set.
 
-    On a fork a question may wait for the remote node, and longer than a block may: there a thread of its own does it.
+    On a fork a query may wait for the remote node longer than a block may take, so a separate thread does the work.
     """
     site = explorer()
     if not (site.settings.indexes_tokens and site.has_cchain):
@@ -40,19 +40,19 @@ def _index(site: Explorer, seconds: float) -> int:
 
 @shared_task(name=VERIFY)
 def verify() -> dict[str, int]:
-    """Work verifications off.
+    """Process pending verifications.
 
-    In the embedded profile the worker makes the blocks, too: there a thread of its own does it, one at a time.
+    In the embedded profile the worker also makes the blocks, so a separate thread does the work, one at a time.
     """
     site = explorer()
     if not (site.has_cchain and verified.any_waits(site.evm)):
         return {"verifications": 0}
-    # Only here: what reads sources and arguments takes a tenth of the start of a node to import.
+    # Imported here, because the modules that read sources and arguments take a tenth of a node's start.
     from explorer_app.services import verification
 
     if site.settings.profile == "production":
         return {"verifications": verification.work(site, seconds=TURN)}
-    # All of them. What comes as it ends is found by the next tick.
+    # Process all of them. A submission that arrives as the thread ends is processed at the next tick.
     _in_thread(
         "verification", site.verifying, lambda: verification.work(site, seconds=float("inf"))
     )
@@ -60,7 +60,7 @@ def verify() -> dict[str, int]:
 
 
 def _in_thread(name: str, held: threading.Lock, work: Callable[[], object]) -> None:
-    """Do work in a thread that holds a lock until it is done, unless one is at it."""
+    """Run work in a thread that holds a lock until it is done; do nothing if the lock is already held."""
 
     def run() -> None:
         try:

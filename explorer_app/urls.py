@@ -1,4 +1,4 @@
-"""Addresses of the explorer's pages. They are stable: EIP-3091's for the C-Chain, below /p/ for the P-Chain."""
+"""URLs of the explorer's pages. They are stable: EIP-3091's for the C-Chain, and those below /p/ for the P-Chain."""
 
 from django.urls import include, path
 

@@ -1,4 +1,4 @@
-"""The explorer's rows in the admin: windows, where nobody changes anything."""
+"""The explorer's tables in the admin, read-only."""
 
 from explorer_app.admin.tokens import TokenAdmin, TokenBalanceAdmin, TokenTransferAdmin
 

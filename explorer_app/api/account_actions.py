@@ -1,4 +1,4 @@
-"""Etherscan's module `account`, but for tokens: balances, transactions, calls inside of them, mined blocks."""
+"""Etherscan's module `account`, except tokens: balances, transactions, internal transactions, mined blocks."""
 
 from typing import Any, ClassVar, Final
 
@@ -27,18 +27,18 @@ _SELECTOR: Final = 4
 
 
 class StateGivenUp(ActionError):
-    """A height whose state is not kept."""
+    """The state at the requested height has been pruned."""
 
     text: ClassVar[str] = "Error! The state of this block was given up (NODE_HISTORY_STATE)"
 
 
 def span_of(wanted: Range) -> Span:
-    """Return a part of a list as selectors have it."""
+    """Convert the requested range to the form that selectors take."""
     return Span(wanted.first, wanted.last, wanted.skip, wanted.most, wanted.descending)
 
 
 def balance(query: Query) -> Reply:
-    """Return an account's balance in wei: at the head, or with `tag` at a height."""
+    """Return an account's balance in wei: at the head, or at the height given by `tag`."""
     return Reply.ok(str(_balance(query, query.address())))
 
 
@@ -53,7 +53,7 @@ def balancemulti(query: Query) -> Reply:
 
 
 def txlist(query: Query) -> Reply:
-    """Return transactions that an address sent or received, or that created it: failed ones too."""
+    """Return transactions that an address sent or received, or that created it, including failed ones."""
     try:
         rows = ledger.transactions_of(query.site.evm, query.address(), span_of(query.range()))
     except ListTooLong as error:
@@ -63,9 +63,9 @@ def txlist(query: Query) -> Reply:
 
 
 def txlistinternal(query: Query) -> Reply:
-    """Return calls with value, creations and SELFDESTRUCTs inside of transactions: of an address, one, or all.
+    """Return internal transactions (calls with value, creations, SELFDESTRUCTs) of an address, of a transaction, or all.
 
-    Unspecified: those of all are looked for in as many blocks as logs without an index are.
+    Unspecified: a request for all is limited to as many blocks as a search for logs without an index.
     """
     evm = query.site.evm
     if query.text("txhash"):
@@ -85,9 +85,9 @@ def txlistinternal(query: Query) -> Reply:
 
 
 def getminedblocks(query: Query) -> Reply:
-    """Return blocks whose coinbase is an address, the last first.
+    """Return blocks whose coinbase is an address, the latest first.
 
-    Unspecified: among the last 100,000 blocks; the reward are the tips, since nothing else is paid here.
+    Unspecified: only the last 100,000 blocks are searched; the reward is the sum of tips, since nothing else is paid.
     """
     evm = query.site.evm
     wanted = span_of(query.range(count=100))._replace(descending=True)
@@ -107,13 +107,13 @@ def getminedblocks(query: Query) -> Reply:
 
 
 def txsbeaconwithdrawal(query: Query) -> Reply:
-    """Return nothing: there are no withdrawals here."""
+    """Return an empty list: this chain has no withdrawals."""
     query.address()
     return Reply.rows([], _NOTHING)
 
 
 def function_text(declaration: Declaration | None) -> str:
-    """Return a function as lists write it: `transfer(address to, uint256 value)`; empty for none."""
+    """Return a function in Etherscan's format: `transfer(address to, uint256 value)`; empty for None."""
     if declaration is None:
         return ""
     parameters = (f"{one.type} {one.name}".rstrip() for one in declaration.parameters)
@@ -159,7 +159,7 @@ def _transaction(query: Query, row: ListedTransaction, head: int) -> dict[str, s
 
 
 def _call(row: Any, *, of_one: bool = False) -> dict[str, str]:
-    """Return a call as lists have it; those of one transaction are without its hash and their place."""
+    """Return a call in Etherscan's format; in the list of one transaction without hash and trace ID."""
     sent, created = row.transaction, row.creates
     to = "" if row.to is None else text_of(row.to)
     found = {

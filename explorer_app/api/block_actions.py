@@ -7,23 +7,23 @@ from explorer_app.api.replies import ActionError, Query, Reply, text_of
 from explorer_app.selectors import cchain, ledger, mined, traces
 
 RECENT: Final = 100
-"""Blocks by which the time of one to come is estimated."""
+"""Number of blocks from which the time of a future block is estimated."""
 
 
 class NoSuchBlock(ActionError):
-    """A height above the head, or a time without a block."""
+    """The height is above the head, or no block is that close to the time."""
 
     text: ClassVar[str] = "Error! No closest block found"
 
 
 class BlockPassed(ActionError):
-    """A height that is not to come."""
+    """The height is not in the future."""
 
     text: ClassVar[str] = "Error! Block number already pass"
 
 
 def getstatus(query: Query) -> Reply:
-    """Return whether a transaction failed, and why, in the engine's words; what is unknown has not failed."""
+    """Return whether a transaction failed, and the engine's error; an unknown transaction counts as not failed."""
     evm = query.site.evm
     tx_hash = query.hash()
     row = cchain.transaction(evm, tx_hash)
@@ -35,13 +35,13 @@ def getstatus(query: Query) -> Reply:
 
 
 def gettxreceiptstatus(query: Query) -> Reply:
-    """Return 1 of a transaction that succeeded, 0 of one that failed, nothing of one that nobody knows."""
+    """Return 1 for a successful transaction, 0 for a failed one, and an empty text for an unknown one."""
     found = ledger.receipt(query.site.evm, query.hash())
     return Reply.ok({"status": "" if found is None else str(int(found[1]))})
 
 
 def getblockreward(query: Query) -> Reply:
-    """Return what a block paid its coinbase: the tips."""
+    """Return the reward of a block's coinbase: the tips."""
     evm = query.site.evm
     number = query.number("blockno")
     row = cchain.block(evm, number) if number <= blocks.head(evm).number else None
@@ -61,7 +61,7 @@ def getblockreward(query: Query) -> Reply:
 
 
 def getblockcountdown(query: Query) -> Reply:
-    """Return how long it is to a height, if blocks come as the last hundred did."""
+    """Return the time until a height, estimated from the rate of the last hundred blocks."""
     evm = query.site.evm
     head = blocks.head(evm)
     wanted = query.number("blockno")
@@ -82,7 +82,7 @@ def getblockcountdown(query: Query) -> Reply:
 
 
 def getblocknobytime(query: Query) -> Reply:
-    """Return the height of the block next to a time: with `closest` before (the default) or after it."""
+    """Return the height of the block closest to a time: before it (the default) or after it, as `closest` says."""
     before = query.text("closest").lower() != "after"
     timestamp = min(query.number("timestamp"), 2**63 - 1)
     found: Any = ledger.block_at(query.site.evm, timestamp, before=before)

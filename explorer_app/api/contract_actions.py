@@ -27,7 +27,7 @@ ALREADY: Final = "Contract source code already verified"
 PENDING: Final = "Pending in queue"
 PASSED: Final = "Pass - Verified"
 FAILED: Final = "Fail - Unable to verify"
-"""Exactly so: clients try once more then."""
+"""Clients compare this text exactly, and retry once."""
 WRONG_ARGUMENTS: Final = f"{FAILED}. Please check for correct constructor argument"
 BUSY: Final = "Max rate limit reached"
 MOST_CREATIONS: Final = 5
@@ -37,19 +37,19 @@ LICENSES: Final[Mapping[str, str]] = {
     "7": "GNU LGPLv3", "8": "BSD-2-Clause", "9": "BSD-3-Clause", "10": "MPL-2.0", "11": "OSL-3.0",
     "12": "Apache-2.0", "13": "GNU AGPLv3", "14": "BSL 1.1",
 }  # fmt: skip
-"""By the number with which a submission names one."""
+"""Names of licenses by the number that a submission contains."""
 _PROXY_GUID: Final = "proxy-"
 
 
 def getabi(query: Query) -> Reply:
-    """Return the ABI of a contract as text: of one with the same code too, else one that somebody gave."""
+    """Return the ABI of a contract as text: its own, that of a contract with the same code, or a supplied one."""
     known = verified.known(query.site.evm, query.address())
     text = None if known is None else known.abi_text
     return Reply.refusal(NOT_VERIFIED) if text is None else Reply.ok(text)
 
 
 def getsourcecode(query: Query) -> Reply:
-    """Return the sources of a contract, and whether it is a proxy, which is said of others as well."""
+    """Return the sources of a contract, including sources of the same code, and whether it is a proxy."""
     address = query.address()
     evm = query.site.evm
     known = verified.known(evm, address)
@@ -60,7 +60,7 @@ def getsourcecode(query: Query) -> Reply:
 
 
 def getcontractcreation(query: Query) -> Reply:
-    """Return who created contracts, and how; of the genesis' no more than that. Addresses of others are left out."""
+    """Return creator and transaction of contracts; genesis contracts are only named as such, other addresses omitted."""
     found = [
         row
         for address in query.addresses("contractaddresses", MOST_CREATIONS)
@@ -70,12 +70,12 @@ def getcontractcreation(query: Query) -> Reply:
 
 
 def verifysourcecode(query: Query) -> Reply:
-    """Take sources to be compiled, and return the GUID to ask by."""
+    """Queue sources for compilation, and return the GUID for status queries."""
     query.must_post()
     site = query.site
     address = query.address("contractaddress")
     try:
-        verification.code_hash_at(site, address)  # before long sources are read for nothing
+        verification.code_hash_at(site, address)  # fails early, before long sources are parsed
         submission = from_form(address, query.form, most=site.settings.source_limit)
         key = verification.submit(site, submission, client=query.client)
     except SubmittedAlready as waiting:
@@ -92,7 +92,7 @@ def verifysourcecode(query: Query) -> Reply:
 
 
 def checkverifystatus(query: Query) -> Reply:
-    """Return how a verification is; why it failed stands beside the answer, which clients compare as a whole."""
+    """Return the state of a verification; the reason is a separate member, because clients compare the whole result."""
     found = when_over(query.site, query.text("guid"))
     if found is None:
         return Reply.refusal("Unknown UID")
@@ -107,9 +107,9 @@ def checkverifystatus(query: Query) -> Reply:
 
 
 def verifyproxycontract(query: Query) -> Reply:
-    """Take a proxy, and return the GUID to ask by.
+    """Accept a proxy, and return the GUID for status queries.
 
-    Unspecified: proxies are looked at whenever somebody asks for them, so nothing is kept: the GUID is the address.
+    Unspecified: proxies are resolved on each request, so nothing is stored: the GUID contains the address.
     """
     query.must_post()
     address = query.address()
@@ -118,7 +118,7 @@ def verifyproxycontract(query: Query) -> Reply:
 
 
 def checkproxyverification(query: Query) -> Reply:
-    """Return whose code a proxy runs, by the GUID of `verifyproxycontract`."""
+    """Return the implementation of a proxy, by the GUID of `verifyproxycontract`."""
     digits = query.text("guid").removeprefix(_PROXY_GUID)
     address, expected = digits[:40], digits[40:]
     query = query._replace(form={"address": "0x" + address})
@@ -135,7 +135,7 @@ def checkproxyverification(query: Query) -> Reply:
 
 
 def listcontracts(query: Query) -> Reply:
-    """Return verified contracts, the last first, as Blockscout does: at most `MOST_LISTED` a page."""
+    """Return verified contracts, the latest first, as Blockscout does: at most `MOST_LISTED` per page."""
     wanted = query.range(count=10, most=MOST_LISTED)
     try:
         rows = verified.listed(query.site.evm, skip=wanted.skip, count=wanted.most)
@@ -145,10 +145,10 @@ def listcontracts(query: Query) -> Reply:
 
 
 def supplyabi(query: Query) -> Reply:
-    """Take an ABI for a contract without its sources: `address`, `abi` (JSON), `contractname`.
+    """Store an ABI for a contract without sources: `address`, `abi` (JSON), `contractname`.
 
-    Unspecified: Etherscan takes none. The action is named as the others are; the ABI serves names of calls, events
-    and errors, and getabi, and the contract is not verified by it.
+    Unspecified: Etherscan has no such action; its name follows the style of the others. The ABI is used for names of
+    calls, events and errors, and for getabi. The contract does not count as verified.
     """
     query.must_post()
     address = query.address()

@@ -1,4 +1,4 @@
-"""What all these interfaces have in common: origins, the limit of requests, how bodies are read, JSON."""
+"""Common parts of all these APIs: CORS headers, rate limits, reading of bodies, JSON."""
 
 import logging
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from jsonrpc.http.replies import read_head, to_response
 
 _METHODS: Final = "GET, POST, OPTIONS"
 _FORM_OVERHEAD: Final = 2
-"""A source in a form has three bytes for some of one, and other fields beside it."""
+"""Percent-encoding triples some characters of a source, and a form has other fields."""
 
 _log: Final = logging.getLogger(__name__)
 
@@ -33,10 +33,10 @@ Answer = Callable[Concatenate[Explorer, HttpRequest, P], HttpResponse]
 
 
 class BodyTooLarge(Exception):
-    """A body that is longer than any submission."""
+    """The body is longer than any submission may be."""
 
 
-# Django's own; each would be answered by a page of Django's.
+# Django's own exceptions; Django would answer each of them with an HTML page.
 _MALFORMED: Final = (
     SuspiciousOperation, BadRequest, MultiPartParserError, UnicodeDecodeError, forms.MalformedForm
 )  # fmt: skip
@@ -48,14 +48,14 @@ def door(
     away: Callable[[Exception], HttpResponse],
     malformed: Callable[[], HttpResponse],
 ) -> Callable[..., HttpResponse]:
-    """Make a view of what answers requests, by this process' explorer: of pages as the C-Chain's interface does.
+    """Make a Django view of an answer function, with the CORS and rate limit rules of the C-Chain's interface.
 
     Args:
-        answer: Answers GET and POST.
-        limited: Answers who asks more often than clients may, or for what others have executed now.
-        away: Answers while there is no chain yet, or a fork's remote node does not answer; with status 503 while the
-            database or a server cannot serve.
-        malformed: Answers a request whose parameters or body cannot be read, or are too many.
+        answer: Answers GET and POST, with this process's explorer.
+        limited: Answers if the client exceeds its rate limit, or if too many executions are already running.
+        away: Answers before genesis, or if a fork's remote node does not answer; with status 503 while the database
+            or a server is unavailable.
+        malformed: Answers a request whose parameters or body cannot be read or are too many.
     """
 
     @wraps(answer)
@@ -103,7 +103,7 @@ def door(
 
 
 def client_of(site: Explorer, request: HttpRequest) -> str:
-    """Return the address of a client, as the node's limits know it."""
+    """Return the address of a client, as the node's rate limits use it."""
     return site.rpc().gate.client(read_head(request))
 
 
@@ -111,10 +111,10 @@ def read_body(site: Explorer, request: HttpRequest) -> bytes:
     """Return a body; its limit is that of a submission, not Django's.
 
     Raises:
-        BodyTooLarge: It is longer.
+        BodyTooLarge: The body is longer.
     """
     most = body_limit(site.settings.source_limit)
-    # Not `request.body`: Django's own limit would answer with a page of its own.
+    # Not `request.body`: beyond Django's own limit Django would answer with an HTML page.
     body = request.read(most + 1)
     if len(body) > most:
         raise BodyTooLarge
@@ -122,19 +122,19 @@ def read_body(site: Explorer, request: HttpRequest) -> bytes:
 
 
 def body_limit(source_limit: int) -> int:
-    """Return how long a body may be, for sources so long."""
+    """Return the size limit of a body for a size limit of sources."""
     return source_limit * _FORM_OVERHEAD
 
 
 def read_form(site: Explorer, request: HttpRequest) -> dict[str, str]:
-    """Return the parameters of a request, in its address and its body; the body's win.
+    """Return the parameters of a request from the query and the body; those in the body take precedence.
 
-    What cannot be read is left to the door.
+    Unreadable input raises an exception that `door` handles.
 
     Raises:
-        BodyTooLarge: The body is longer than any submission.
-        TooLarge: A value is longer than any source, or the body is JSON and so is all of it.
-        TooManyFieldsSent: There are more of them than Django lets any form have.
+        BodyTooLarge: The body is longer than any submission may be.
+        TooLarge: A value, or a whole JSON body, is longer than sources may be.
+        TooManyFieldsSent: There are more parameters than Django allows in a form.
     """
     found = {name: str(value) for name, value in request.GET.items()}
     if request.method != "POST":
@@ -153,7 +153,7 @@ def json_response(value: Any, status: int = 200) -> HttpResponse:
 
 
 def _too_often(site: Explorer, request: HttpRequest) -> bool:
-    """Charge the client for a request, as for a call of the C-Chain's interface."""
+    """Charge the client for a request as for a call of the C-Chain's interface; return whether it must wait."""
     endpoint, head = site.rpc(), read_head(request)
     wait = endpoint.charge_now(head, 1)
     return bool(async_to_sync(endpoint.charge)(head, 1) if wait is None else wait)

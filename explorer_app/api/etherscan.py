@@ -1,4 +1,4 @@
-"""Etherscan's interface: `module` and `action` choose what answers; all is status 200 and text (explorer.md 8)."""
+"""Etherscan's API: `module` and `action` select a function; all replies have status 200 (explorer.md 8)."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -51,7 +51,7 @@ MODULES: Final[Mapping[str, Mapping[str, Action]]] = {
     "gastracker": stats_actions.OF_GAS,
     "token": token_actions.ACTIONS,
 }
-"""What answers, by module and action in lower case."""
+"""Functions by module and action, both in lower case."""
 
 
 def answer(site: Explorer, request: HttpRequest) -> HttpResponse:
@@ -60,12 +60,12 @@ def answer(site: Explorer, request: HttpRequest) -> HttpResponse:
 
 
 def answer_v2(site: Explorer, request: HttpRequest) -> HttpResponse:
-    """Answer `/v2/api`, the second version: `chainid` must be this chain's; without, it is."""
+    """Answer `/v2/api`, the second version: `chainid`, if given, must be this chain's."""
     return _answer(site, request)
 
 
 def chain_list(site: Explorer, request: HttpRequest) -> HttpResponse:
-    """List this chain, as the second version lists those that it knows."""
+    """Return a list with this chain, in the second version's format."""
     base = request.build_absolute_uri(reverse("explorer:front")).rstrip("/")
     chain_id = site.evm.genesis.config.chain_id
     row = {
@@ -80,7 +80,7 @@ def chain_list(site: Explorer, request: HttpRequest) -> HttpResponse:
 
 
 def solc_versions(site: Explorer, _request: HttpRequest) -> HttpResponse:
-    """List the compilers that are installed, as Solidity's own lists do."""
+    """Return the installed compilers, in the format of Solidity's own lists."""
     builds = [{"version": one.short} for one in site.compilers.versions()]
     return json_response({"builds": builds})
 
@@ -112,7 +112,7 @@ def _act(site: Explorer, request: HttpRequest) -> Reply | Bare:
 
 
 def _verify_chain(site: Explorer, form: Mapping[str, str]) -> None:
-    """Refuse another chain's ID. Unspecified: in the first version's form too, where some clients send it."""
+    """Reject another chain's ID. Unspecified: also in the first version's form, where some clients send it."""
     wanted = form.get("chainid", "").strip()
     if wanted and wanted != str(site.evm.genesis.config.chain_id):
         raise WrongChain

@@ -1,7 +1,7 @@
-"""Reads the bodies of forms as Django does, in pieces.
+"""Parses the bodies of forms like Django, but piece by piece.
 
-Django's own way makes an object of each percent sign, fifty times as long as what it says, and lets no other thread
-run meanwhile. A submission of sources has millions of them.
+Django's own parser creates an object for each percent sign, which takes fifty times as long as decoding and blocks
+all other threads meanwhile. A submission of sources contains millions of percent signs.
 """
 
 import re
@@ -19,35 +19,35 @@ from explorer_app.verification.errors import TooLarge
 from primitives.json_limits import is_utf8
 
 PIECE: Final = 8 * 1024
-"""Bytes that are worked on before others may go on: about a millisecond."""
+"""Bytes processed before other threads may run: about a millisecond."""
 
 _ALONE: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
-"""A percent sign that begins no escape."""
+"""Matches a percent sign that does not begin an escape."""
 _LONGEST_CUT: Final = 2
-"""Bytes of an escape without its end."""
+"""Bytes of the longest incomplete escape."""
 _utf8: Final = getincrementaldecoder("utf-8")
 
 
 class MalformedForm(Exception):
-    """A body that is not what its type says."""
+    """The body does not match its content type."""
 
 
 def most_fields() -> int:
-    """Return how many fields Django lets any form have."""
+    """Return how many fields Django allows in a form."""
     most: int = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
     return most
 
 
 def from_urlencoded(body: bytes, *, most: int) -> dict[str, str]:
-    """Read a form; of fields with one name the last counts.
+    """Parse a form; if several fields have the same name, the last one counts.
 
     Args:
-        body: What was sent.
-        most: Characters that a value may have.
+        body: The body of the request.
+        most: Limit of characters in a value.
 
     Raises:
-        TooManyFieldsSent: It has more than Django lets any form have.
-        TooLarge: A name or value is longer.
+        TooManyFieldsSent: The form has more fields than Django allows.
+        TooLarge: A name or value is longer than the limit.
     """
     if body.count(b"&") >= most_fields():
         raise TooManyFieldsSent
@@ -63,22 +63,22 @@ def from_urlencoded(body: bytes, *, most: int) -> dict[str, str]:
 
 
 def from_json(body: bytes, *, most: int) -> dict[str, str]:
-    """Read a form that is a JSON object of texts.
+    """Parse a form that is a JSON object of strings.
 
     Args:
-        body: What was sent.
-        most: Bytes that it may have; unlike a percent sign's, its escapes are few.
+        body: The body of the request.
+        most: Limit of its bytes. JSON needs few escapes, so no allowance for them is made.
 
     Raises:
-        TooLarge: It is longer.
-        TooManyFieldsSent: It has more than Django lets any form have.
-        MalformedForm: It is none.
+        TooLarge: The body is longer than the limit.
+        TooManyFieldsSent: The form has more fields than Django allows.
+        MalformedForm: The body is not a JSON object of strings.
     """
     if not body:
         return {}
     if len(body) > most:
         raise TooLarge(most)
-    # Nothing may be made of them before they are counted.
+    # The strings are counted before any of them is decoded.
     if has_more_strings(body, 2 * most_fields()):
         raise TooManyFieldsSent
     try:
@@ -91,7 +91,7 @@ def from_json(body: bytes, *, most: int) -> dict[str, str]:
 
 
 def _fields(body: bytes) -> Iterator[tuple[int, int]]:
-    """Find where each field begins and ends; empty ones are none."""
+    """Yield start and end of each field; empty fields are skipped."""
     start = 0
     while start < len(body):
         end = body.find(b"&", start)
@@ -102,7 +102,7 @@ def _fields(body: bytes) -> Iterator[tuple[int, int]]:
 
 
 class _Reader:
-    """Reads names and values of one body."""
+    """Decodes names and values of one body."""
 
     def __init__(self, body: bytes, most: int) -> None:
         self._body = body
@@ -110,7 +110,7 @@ class _Reader:
         self._is_utf8 = is_utf8(body)
 
     def text(self, start: int, end: int) -> str:
-        """Return what stands between two places. Raises `TooLarge`."""
+        """Return the decoded text between two offsets. Raises `TooLarge`."""
         decoder = _utf8("replace")
         parts: list[str] = []
         length = 0
@@ -123,14 +123,14 @@ class _Reader:
         return "".join(parts)
 
     def _decoded(self, piece: bytes, decoder: IncrementalDecoder) -> str:
-        # Some clients send what they have in Latin-1, without a word: so Django sees it.
+        # Some clients send Latin-1 without declaring it; Django reads it in the same way.
         return decoder.decode(
             _unquoted(piece if self._is_utf8 else piece.decode("latin-1").encode())
         )
 
 
 def _pieces(body: bytes, start: int, end: int) -> Iterator[bytes]:
-    """Cut a part of a body into pieces, none of them within an escape."""
+    """Split a part of a body into pieces, without splitting an escape."""
     while start < end:
         cut = min(start + PIECE, end)
         if cut < end:
@@ -141,9 +141,9 @@ def _pieces(body: bytes, start: int, end: int) -> Iterator[bytes]:
 
 
 def _unquoted(piece: bytes) -> bytes:
-    """Return what a piece says, each `%41` in it read.
+    """Return a piece with its escapes such as `%41` decoded.
 
-    Quoted-printable text has the same escapes, with another sign, and Python reads it without an object for each.
+    Quoted-printable text has the same escapes with another sign, and Python decodes it without an object for each.
     """
     piece = _ALONE.sub(b"%25", piece.replace(b"+", b" "))
     return a2b_qp(piece.replace(b"=", b"%3D").replace(b"%", b"="))

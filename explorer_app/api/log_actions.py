@@ -1,4 +1,4 @@
-"""Etherscan's module `logs`: topics at their places, with `and` or `or` between each two."""
+"""Etherscan's module `logs`: topics by position, each pair connected by `and` or `or`."""
 
 from itertools import combinations
 from typing import ClassVar, Final
@@ -14,19 +14,19 @@ PAGE: Final = 1000
 
 
 class NothingToSearch(ActionError):
-    """Neither an address nor a topic."""
+    """The request has neither an address nor a topic."""
 
     text: ClassVar[str] = "Error! Missing address or topics"
 
 
 class BadTopic(ActionError):
-    """A text that is no topic."""
+    """The text is not a topic."""
 
     text: ClassVar[str] = "Error! Invalid topic format"
 
 
 class TooManyBlocks(ActionError):
-    """More blocks than are searched without an index."""
+    """The range has more blocks than are searched without an index."""
 
     text: ClassVar[str] = (
         f"Error! More than {ledger.UNINDEXED_BLOCKS} blocks can be searched by topic0 only, or by the address of a "
@@ -37,8 +37,8 @@ class TooManyBlocks(ActionError):
 def getlogs(query: Query) -> Reply:
     """Return logs in the order of the chain.
 
-    Unspecified: topics that `or` connects, over others too, are one group of which any has to match; all groups have
-    to. Heights above the head are the head's.
+    Unspecified: topics connected by `or`, directly or through other topics, form a group of which any must match;
+    all groups must match. Heights above the head count as the head.
     """
     address = query.address() if query.text("address") else None
     groups = _groups(query)
@@ -59,7 +59,7 @@ def getlogs(query: Query) -> Reply:
 
 
 def _groups(query: Query) -> list[list[tuple[int, bytes]]]:
-    """Return the topics, those together of which one is enough."""
+    """Return the topics in groups; a log matches a group if it has any of its topics."""
     topics = {
         place: _topic(query.text(f"topic{place}"))
         for place in range(PLACES)

@@ -1,4 +1,4 @@
-"""Etherscan's module `proxy`: a few methods of the C-Chain's JSON-RPC, asked by parameters of an address."""
+"""Etherscan's module `proxy`: some JSON-RPC methods of the C-Chain, called with query parameters."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -12,16 +12,16 @@ _CALL: Final = ("to", "from", "data", "value", "gas", "gasPrice")
 
 
 def ask(query: Query, method: str, params: list[Any]) -> Mapping[str, Any]:
-    """Return the members of the C-Chain interface's response; of a fork they may be those of another node."""
+    """Return the members of the C-Chain interface's response; on a fork it may be the remote node's response."""
     body = msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
     answer = query.site.rpc().dispatcher.answer(body)
-    assert answer is not None  # it has an id
+    assert answer is not None  # the request has an id
     found: dict[str, msgspec.Raw] = msgspec.json.decode(answer, type=dict[str, msgspec.Raw])
     return found
 
 
 def ask_for_text(query: Query, method: str, params: list[Any]) -> str | None:
-    """Return the result of a method; None if it is no text."""
+    """Return the result of a method; None if it is not a string."""
     try:
         return msgspec.json.decode(ask(query, method, params)["result"], type=str)
     except (KeyError, msgspec.ValidationError):
@@ -33,7 +33,7 @@ def _tag(query: Query, name: str = "tag") -> str:
 
 
 def _quantity(text: str) -> str:
-    """Return a number as JSON-RPC has it, where it was written in decimal."""
+    """Return a number in JSON-RPC's format if it is decimal; other texts are returned unchanged."""
     return hex(int(text)) if text.isdecimal() and text.isascii() and len(text) < 79 else text
 
 
@@ -60,7 +60,7 @@ PARAMS: Final[Mapping[str, Callable[[Query], list[Any]]]] = {
     "eth_gasPrice": lambda _: [],
     "eth_sendRawTransaction": lambda q: [q.text("hex")],
 }  # fmt: skip
-"""The methods, and how their parameters are put together."""
+"""The methods, each with a function that builds its parameters."""
 
 
 def _action(method: str, params: Callable[[Query], list[Any]]) -> Callable[[Query], Bare]:

@@ -1,4 +1,4 @@
-"""Etherscan's envelope, the words of its errors, and how parameters are read."""
+"""Etherscan's reply format, its error texts, and the parsing of parameters."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final, NamedTuple, Self
@@ -8,66 +8,66 @@ from primitives.evm import Address, Hash
 from primitives.hexadecimal import HexError, decode_address, decode_hash
 
 WINDOW: Final = 10_000
-"""Rows of a list that can be asked for, and so many at once."""
+"""Limit of rows in a list that can be requested, over all pages and per request."""
 LATEST: Final = 2**39 - 1
-"""A height above all: `latest`, and greater numbers."""
+"""A height above all others: used for `latest` and for larger numbers."""
 _MOST_DIGITS: Final = 20
 
 
 class Reply(NamedTuple):
-    """What is answered: all of it is status 200."""
+    """A reply; its HTTP status is always 200."""
 
     status: str
     message: str
     result: Any
     more: Mapping[str, Any] = {}
-    """Members beside these, which clients pass over."""
+    """Additional members, which clients ignore."""
 
     @classmethod
     def ok(cls, result: Any) -> Self:
-        """Answer what was asked for."""
+        """Return a successful reply."""
         return cls("1", "OK", result)
 
     @classmethod
     def refusal(cls, text: str, **more: Any) -> Self:
-        """Say why not."""
+        """Return a reply with an error text."""
         return cls("0", "NOTOK", text, more)
 
     @classmethod
     def rows(cls, found: Sequence[Any], nothing: str) -> Self:
-        """Answer a list; an empty one is said in words."""
+        """Return a reply with a list; for an empty list the message is `nothing`."""
         return cls.ok(found) if found else cls("0", nothing, [])
 
     def json(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the reply as a JSON object."""
         return {
             "status": self.status, "message": self.message, "result": self.result, **self.more
         }  # fmt: skip
 
 
 class Bare(NamedTuple):
-    """What is answered without an envelope: JSON-RPC's own."""
+    """A reply without Etherscan's envelope, as JSON-RPC sent it."""
 
     value: Mapping[str, Any]
 
     def json(self) -> Mapping[str, Any]:
-        """Return it as JSON has it."""
+        """Return the reply as a JSON object."""
         return self.value
 
 
 class ActionError(Exception):
-    """A question that is not answered; the text is Etherscan's."""
+    """A request that cannot be answered; the text is Etherscan's."""
 
     text: ClassVar[str] = ""
 
     @property
     def reply(self) -> Reply:
-        """What is answered."""
+        """The error reply."""
         return Reply.refusal(self.text)
 
 
 class UnknownModule(ActionError):
-    """No such module."""
+    """There is no such module."""
 
     text = "Error! Missing Or invalid Module name"
 
@@ -79,7 +79,7 @@ class UnknownAction(ActionError):
 
 
 class WrongChain(ActionError):
-    """Another chain is asked for."""
+    """The request is for another chain."""
 
     text = (
         "Missing or unsupported chainid parameter (required for v2 api), please see /v2/chainlist for the list of "
@@ -88,25 +88,25 @@ class WrongChain(ActionError):
 
 
 class BadAddress(ActionError):
-    """A text that is no address."""
+    """The text is not an address."""
 
     text = "Error! Invalid address format"
 
 
 class BadHash(ActionError):
-    """A text that is no transaction's hash."""
+    """The text is not a transaction hash."""
 
     text = "Error! Invalid transaction hash"
 
 
 class BadNumber(ActionError):
-    """A text that should be a number."""
+    """The text is not a number."""
 
     text = "Error! Invalid parameter"
 
 
 class WindowTooLarge(ActionError):
-    """Rows too deep in a list."""
+    """The requested rows are too far from the start of the list."""
 
     text = (
         f"Result window is too large, PageNo x Offset size must be less than or equal to {WINDOW}"
@@ -114,37 +114,37 @@ class WindowTooLarge(ActionError):
 
 
 class TooMuch(ActionError):
-    """More than one answer may have, or is worked out for one; Etherscan's words."""
+    """The result is too large, or takes too long to compute; the text is Etherscan's."""
 
     text = "Query Timeout occured. Please select a smaller result dataset"
 
 
 class NotIndexed(ActionError):
-    """What no rows are written of."""
+    """The data is not indexed."""
 
     text = "Error! This node has no index of tokens"
 
 
 class MustPost(ActionError):
-    """What is written is sent by POST."""
+    """An action that writes must be sent by POST."""
 
     text = "Error! This action needs a POST request"
 
 
 class Range(NamedTuple):
-    """What part of a list is asked for."""
+    """The requested part of a list."""
 
     first: int
     """Height of the first block."""
     last: int
-    """Of the last one, included."""
+    """Height of the last block, inclusive."""
     skip: int
     most: int
     descending: bool
 
 
 class Query(NamedTuple):
-    """A question: its parameters, and who asks."""
+    """A request: its parameters and its client."""
 
     site: Explorer
     form: Mapping[str, str]
@@ -152,26 +152,26 @@ class Query(NamedTuple):
     is_post: bool
 
     def text(self, *names: str) -> str:
-        """Return a parameter by the first of its names that is there; empty without."""
+        """Return the first parameter of these names that is present; empty if none is."""
         return next((self.form[one].strip() for one in names if self.form.get(one)), "")
 
     def address(self, name: str = "address") -> Address:
         """Return a parameter that is an address.
 
         Raises:
-            BadAddress: It is none.
+            BadAddress: The parameter is not an address.
         """
         return read_address(self.text(name))
 
     def addresses(self, name: str, most: int) -> list[Address]:
-        """Return addresses with commas between them, so many at most. Raises as `address`."""
+        """Return comma-separated addresses, at most `most` of them. Raises as `address`."""
         return [read_address(one.strip()) for one in self.text(name).split(",")[:most]]
 
     def hash(self, name: str = "txhash") -> Hash:
-        """Return a parameter that is a transaction's hash.
+        """Return a parameter that is a transaction hash.
 
         Raises:
-            BadHash: It is none.
+            BadHash: The parameter is not a transaction hash.
         """
         try:
             return decode_hash(self.text(name))
@@ -182,7 +182,7 @@ class Query(NamedTuple):
         """Return a parameter that is a whole number, decimal or 0x.
 
         Raises:
-            BadNumber: It is none, or not there and has no default.
+            BadNumber: The parameter is not a number, or it is missing and has no default.
         """
         text = self.text(*names)
         if not text and default is not None:
@@ -190,7 +190,7 @@ class Query(NamedTuple):
         return read_number(text)
 
     def height(self, *names: str, default: int) -> int:
-        """Return a parameter that is a height; `latest` and the like are above all. Raises as `number`."""
+        """Return a parameter that is a height; `latest` and similar tags are above all heights. Raises as `number`."""
         text = self.text(*names).lower()
         if text in {"latest", "pending", "safe", "finalized"}:
             return LATEST
@@ -199,15 +199,15 @@ class Query(NamedTuple):
         return min(read_number(text), LATEST) if text else default
 
     def range(self, *, count: int = WINDOW, most: int | None = None) -> Range:
-        """Return which part of a list is asked for.
+        """Return the requested part of a list.
 
         Args:
-            count: Rows of a page where nobody says how many.
-            most: Rows of a page, if there is a limit; whoever asks for more gets so many.
+            count: Default number of rows per page.
+            most: Upper limit of rows per page, if there is one; larger requests are reduced to it.
 
         Raises:
-            BadNumber: A number is none.
-            WindowTooLarge: It lies too deep.
+            BadNumber: A parameter is not a number.
+            WindowTooLarge: The rows are too far from the start of the list.
         """
         page = max(1, self.number("page", default=1))
         size = self.number("offset", default=0) or count
@@ -223,17 +223,17 @@ class Query(NamedTuple):
         )
 
     def must_post(self) -> None:
-        """Refuse what is written by a GET.
+        """Reject a GET request for an action that writes.
 
         Raises:
-            MustPost: It is one.
+            MustPost: The request is not a POST.
         """
         if not self.is_post:
             raise MustPost
 
 
 def read_address(text: str) -> Address:
-    """Read an address in any letter case. Raises `BadAddress`."""
+    """Parse an address in any letter case. Raises `BadAddress`."""
     try:
         return decode_address(text)
     except HexError as error:
@@ -241,7 +241,7 @@ def read_address(text: str) -> Address:
 
 
 def read_number(text: str) -> int:
-    """Read a whole number that is not negative, decimal or 0x. Raises `BadNumber`."""
+    """Parse a whole number that is not negative, decimal or 0x. Raises `BadNumber`."""
     digits = text.lower().removeprefix("0x")
     is_hex = len(digits) < len(text)
     if not digits.isascii() or not digits.isalnum() or len(digits) > _MOST_DIGITS:
@@ -253,5 +253,5 @@ def read_number(text: str) -> int:
 
 
 def text_of(data: bytes) -> str:
-    """Return bytes as 0x text."""
+    """Return bytes as 0x-prefixed hex."""
     return "0x" + data.hex()

@@ -1,4 +1,4 @@
-"""Sourcify's interface, version 2, and the one question of version 1 that Hardhat 2 asks (explorer.md 3 and 5)."""
+"""Sourcify's API, version 2, and the single endpoint of version 1 that Hardhat 2 calls (explorer.md 3 and 5)."""
 
 import uuid
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ _STATUS: Final[Mapping[type[Refusal], int]] = {
     TooManyWaiting: 429,
     TooManyOfClient: 429,
 }
-"""Others are 400."""
+"""HTTP statuses of refusals; all others have 400."""
 
 
 def error(
@@ -49,24 +49,24 @@ def error(
 
 
 def error_object(code: str, message: str) -> dict[str, str]:
-    """Return it as it stands in the answer about a verification."""
+    """Return Sourcify's error object as the answer about a verification contains it."""
     return {"customCode": code, "message": message, "errorId": str(uuid.uuid4())}
 
 
 def verify(site: Explorer, request: HttpRequest, chain: str, address: str) -> HttpResponse:
-    """Take a standard JSON input for a contract."""
+    """Accept a standard JSON input for a contract."""
     return _submit(site, request, chain, address, _with_input)
 
 
 def verify_metadata(site: Explorer, request: HttpRequest, chain: str, address: str) -> HttpResponse:
-    """Take metadata and sources for a contract."""
+    """Accept metadata and sources for a contract."""
     return _submit(site, request, chain, address, _with_metadata)
 
 
 def verify_similar(site: Explorer, request: HttpRequest, chain: str, address: str) -> HttpResponse:
-    """Take sources of a contract with the same code.
+    """Accept a request to use the sources of a contract with the same code.
 
-    Unspecified: such contracts have each other's sources without being asked, so nothing is left to find here.
+    Unspecified: such contracts share their sources automatically, so there is nothing left to find here.
     """
     refusal = _wrong(site, chain, address)
     return refusal or error(
@@ -75,7 +75,7 @@ def verify_similar(site: Explorer, request: HttpRequest, chain: str, address: st
 
 
 def job(site: Explorer, request: HttpRequest, key: str) -> HttpResponse:
-    """Tell how a verification is."""
+    """Return the state of a verification."""
     found = when_over(site, key.replace("-", ""))
     if found is None:
         return error(404, "job_not_found", f"No verification job found for ID {key[:64]}")
@@ -97,7 +97,7 @@ def job(site: Explorer, request: HttpRequest, key: str) -> HttpResponse:
 
 
 def contract(site: Explorer, request: HttpRequest, chain: str, address: str) -> HttpResponse:
-    """Tell whether a contract is verified; with `fields` what is known of it."""
+    """Return whether a contract is verified, and the requested `fields`."""
     refusal = _wrong(site, chain, address)
     if refusal is not None:
         return refusal
@@ -120,7 +120,7 @@ def contract(site: Explorer, request: HttpRequest, chain: str, address: str) -> 
 
 
 def contract_on_all(site: Explorer, request: HttpRequest, address: str) -> HttpResponse:
-    """Tell on which chains a contract is verified: on this one, or on none."""
+    """Return the chains on which a contract is verified: this one or none."""
     chain = _chain_id(site)
     refusal = _wrong(site, chain, address)
     if refusal is not None:
@@ -131,7 +131,7 @@ def contract_on_all(site: Explorer, request: HttpRequest, address: str) -> HttpR
 
 
 def contracts(site: Explorer, request: HttpRequest, chain: str) -> HttpResponse:
-    """List verified contracts, the last first; `afterMatchId` is where it goes on."""
+    """Return verified contracts, the latest first; `afterMatchId` requests the rows after that one."""
     if chain != _chain_id(site):
         return _unsupported(chain)
     after, limit = (request.GET.get(name, "") for name in ("afterMatchId", "limit"))
@@ -148,9 +148,9 @@ def contracts(site: Explorer, request: HttpRequest, chain: str) -> HttpResponse:
 
 
 def check_all(site: Explorer, request: HttpRequest) -> HttpResponse:
-    """Tell which addresses are verified, as version 1 did.
+    """Return which addresses are verified, as version 1 did.
 
-    Unspecified: of version 1 this alone is answered, so that an enabled plug-in of Hardhat 2 does not fail.
+    Unspecified: this is the only endpoint of version 1, so that an enabled plug-in of Hardhat 2 does not fail.
     """
     chain = _chain_id(site)
     asked = chain in request.GET.get("chainIds", "").split(",")
@@ -171,12 +171,12 @@ def check_all(site: Explorer, request: HttpRequest) -> HttpResponse:
 
 
 def page(_site: Explorer, _request: HttpRequest, chain: str, address: str) -> HttpResponse:
-    """Lead to a contract's page: clients print such links."""
+    """Redirect to a contract's page: clients print such links."""
     return HttpResponseRedirect(f"{reverse('explorer:address', args=[address])}?tab=contract")
 
 
 def moment(at: datetime) -> str:
-    """Return a time as Sourcify writes it."""
+    """Return a time in Sourcify's format."""
     return at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
@@ -198,7 +198,7 @@ def _submit(
         return refusal
     at = decode_address(address)
     try:
-        verification.code_hash_at(site, at)  # before a long body is read for nothing
+        verification.code_hash_at(site, at)  # fails early, before a long body is read
         submission = read(site, at, read_body(site, request))
         key = verification.submit(site, submission, client=client_of(site, request), both=True)
     except BodyTooLarge:
@@ -221,7 +221,7 @@ def _chain_id(site: Explorer) -> str:
 
 
 def _wrong(site: Explorer, chain: str, address: str) -> HttpResponse | None:
-    """Return the refusal of another chain, or of what is no address; None: both are right."""
+    """Return an error if the chain is another one or the address is invalid; None if both are right."""
     try:
         if chain != _chain_id(site):
             return _unsupported(chain)

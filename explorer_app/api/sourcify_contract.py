@@ -1,4 +1,4 @@
-"""A verified contract as Sourcify shows it: the members that are always there, and those that are asked for."""
+"""A verified contract in Sourcify's format: the members that are always present, and the requested ones."""
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC
@@ -14,14 +14,14 @@ from primitives.hexadecimal import checksum_address
 
 
 class FieldsUnknown(Exception):
-    """A name of a field that there is not."""
+    """There is no field with this name."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"There is no field {name[:64]!r}")
 
 
 def nothing(chain: str, address: Address) -> dict[str, Any]:
-    """Return what is said of a contract that is not verified."""
+    """Return the answer for a contract that is not verified."""
     return {
         "match": None, "creationMatch": None, "runtimeMatch": None,
         "chainId": chain, "address": checksum_address(address),
@@ -29,7 +29,7 @@ def nothing(chain: str, address: Address) -> dict[str, Any]:
 
 
 def minimal(chain: str, address: Address, row: Any) -> dict[str, Any]:
-    """Return what is always said of a verified contract."""
+    """Return the members that are always present in the answer for a verified contract."""
     found = {row.runtime_match, row.creation_match}
     return {
         "match": "exact_match" if "exact_match" in found else "match",
@@ -45,7 +45,7 @@ def minimal(chain: str, address: Address, row: Any) -> dict[str, Any]:
 
 
 class _Shown:
-    """A contract of which fields are asked for."""
+    """A contract whose fields are requested."""
 
     def __init__(self, site: Explorer, address: Address, row: Any) -> None:
         self.site = site
@@ -56,7 +56,7 @@ class _Shown:
 
 
 def fields_of(site: Explorer, address: Address, row: Any, names: Iterable[str]) -> dict[str, Any]:
-    """Return fields of a contract; of `outer.inner` the inner one alone.
+    """Return fields of a contract; for `outer.inner` only the inner one.
 
     Raises:
         FieldsUnknown: There is no such field.
@@ -70,7 +70,7 @@ def fields_of(site: Explorer, address: Address, row: Any, names: Iterable[str]) 
             raise FieldsUnknown(name)
         if (
             outer not in values
-        ):  # some need a transaction to be executed, however often they are named
+        ):  # once per field, even if it is requested several times: some execute a transaction
             values[outer] = FIELDS[outer](shown)
         value = values[outer]
         if not inner:
@@ -124,7 +124,7 @@ def _compilation(shown: _Shown) -> dict[str, Any]:
 
 
 def _source_ids(shown: _Shown) -> dict[str, Any]:
-    """Return the places of the sources in the order in which a compiler numbers them."""
+    """Return the IDs of the sources: their indexes in the order in which a compiler numbers them."""
     return {path: {"id": place} for place, path in enumerate(sorted(shown.input["sources"]))}
 
 
@@ -172,4 +172,4 @@ FIELDS: Final[Mapping[str, Callable[[_Shown], Any]]] = {
     "signatures": _signatures,
     "proxyResolution": _proxy,
 }  # fmt: skip
-"""What can be asked for. `stdJsonOutput` is not: the compiler's whole output is not kept."""
+"""The fields that can be requested. `stdJsonOutput` is not supported: the compiler's whole output is not stored."""

@@ -1,4 +1,4 @@
-"""Etherscan's modules `stats` and `gastracker`: supply, price, and what gas costs."""
+"""Etherscan's modules `stats` and `gastracker`: supply, coin price and gas prices."""
 
 from collections.abc import Callable
 from typing import ClassVar, Final
@@ -11,11 +11,11 @@ from explorer_app.selectors import cchain, supply
 
 GWEI: Final = 10**9
 RECENT: Final = 5
-"""Blocks whose share of used gas is told."""
+"""Number of blocks whose ratio of used gas is returned."""
 
 
 class SupplyUnknown(ActionError):
-    """Nobody here knows all of a fork's accounts."""
+    """The supply of a fork is unknown, because the node does not have all accounts."""
 
     text: ClassVar[str] = (
         "Error! This chain is a fork: it does not have all accounts, so their sum is not known"
@@ -23,12 +23,12 @@ class SupplyUnknown(ActionError):
 
 
 def ethsupply(query: Query) -> Reply:
-    """Return how much of the coin there is, in wei: the sum of all balances."""
+    """Return the supply of the coin in wei: the sum of all balances."""
     return Reply.ok(str(_summed(supply.total, query)))
 
 
 def ethsupply2(query: Query) -> Reply:
-    """Return the same with what was burnt of it, and what other chains have beside it, which is nothing here."""
+    """Return the supply, the burnt fees, and zeros for amounts that only exist on other chains."""
     return Reply.ok(
         {
             "EthSupply": str(_summed(supply.total, query)),
@@ -40,7 +40,7 @@ def ethsupply2(query: Query) -> Reply:
 
 
 def ethprice(query: Query) -> Reply:
-    """Return zeros: nobody here knows a price."""
+    """Return zeros: this node does not know a price."""
     now = str(blocks.head(query.site.evm).header.timestamp)
     return Reply.ok(
         {"ethbtc": "0", "ethbtc_timestamp": now, "ethusd": "0", "ethusd_timestamp": now}
@@ -48,13 +48,13 @@ def ethprice(query: Query) -> Reply:
 
 
 def nodecount(query: Query) -> Reply:
-    """Return that this node is there: of others only its own peers are known, which is nobody's business."""
+    """Return 1, for this node: it knows only its own peers of the network, and those are not public."""
     timestamp = blocks.head(query.site.evm).header.timestamp
     return Reply.ok({"UTCDate": str(timestamp), "TotalNodeCount": "1"})
 
 
 def gasoracle(query: Query) -> Reply:
-    """Return what gas costs, in gwei: the next block's base fee with half of the usual tip, with it, and with twice it."""
+    """Return gas prices in gwei: the next block's base fee plus half the usual tip, plus the tip, plus twice the tip."""
     evm = query.site.evm
     price, tip = (_number(query, name) for name in ("eth_gasPrice", "eth_maxPriorityFeePerGas"))
     base = max(0, price - tip)
@@ -72,9 +72,9 @@ def gasoracle(query: Query) -> Reply:
 
 
 def gasestimate(query: Query) -> Reply:
-    """Return in how many seconds a price in wei gets in: with the next block if it pays its base fee.
+    """Return in how many seconds a transaction with a price in wei is mined: in the next block if it pays the base fee.
 
-    Unspecified: one that does not is told an hour.
+    Unspecified: for a price below the base fee the answer is an hour.
     """
     price, tip = (_number(query, name) for name in ("eth_gasPrice", "eth_maxPriorityFeePerGas"))
     recent = cchain.blocks(query.site.evm)
@@ -84,7 +84,7 @@ def gasestimate(query: Query) -> Reply:
 
 
 def _summed(add: Callable[[EvmChain], int], query: Query) -> int:
-    """Return a sum over all rows; refused where they are many, or not all there are."""
+    """Return a sum over all rows; refused if there are too many, or if the node does not have all of them."""
     try:
         return add(query.site.evm)
     except supply.TooManyRows as error:

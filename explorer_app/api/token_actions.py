@@ -1,4 +1,4 @@
-"""Etherscan's questions about tokens: what a contract answers itself; transfers, holders and balances from rows."""
+"""Etherscan's token actions: some ask the contract; transfers, holders and balances come from the index."""
 
 from collections.abc import Callable
 from functools import partial
@@ -25,23 +25,23 @@ _COLLECTIONS: Final = (Kind.ERC721, Kind.ERC1155)
 _BALANCE_OF: Final = "0x70a08231"
 _TOTAL_SUPPLY: Final = "0x18160ddd"
 _WORD: Final = 66
-"""Characters of a word as 0x text."""
+"""Length of a 32-byte word as 0x text."""
 
 
 class NoToken(ActionError):
-    """A contract that does not answer as a token does."""
+    """The contract does not answer like a token."""
 
     text: ClassVar[str] = "Error! The contract is no token"
 
 
 def tokenbalance(query: Query) -> Reply:
-    """Return what an account has of a token, as the contract says; with `tag` at a height."""
+    """Return an account's balance of a token, as the contract reports it; at the height of `tag`, if given."""
     account = query.address("address")
     return Reply.ok(str(_asked(query, f"{_BALANCE_OF}{account.hex():0>64}")))
 
 
 def tokensupply(query: Query) -> Reply:
-    """Return how much of a token there is, as the contract says."""
+    """Return a token's total supply, as the contract reports it."""
     return Reply.ok(str(_asked(query, _TOTAL_SUPPLY)))
 
 
@@ -55,7 +55,7 @@ def _asked(query: Query, data: str) -> int:
 
 
 def transfers(kind: Kind, query: Query) -> Reply:
-    """Return transfers of one standard: of an address, of a contract, or of both."""
+    """Return transfers of one standard, by address, by contract, or by both."""
     address = query.address() if query.text("address") else None
     contract = query.address("contractaddress") if query.text("contractaddress") else None
     if address is None and contract is None:
@@ -73,7 +73,7 @@ def transfers(kind: Kind, query: Query) -> Reply:
 
 
 def balances(query: Query, *, collections: bool) -> Reply:
-    """Return what an address has of tokens: of ERC-20, or of how many ids of the others."""
+    """Return an address's token balances: ERC-20 amounts, or the numbers of NFTs."""
     _need_index(query)
     wanted = query.range(count=100)
     part, rest = tokens.balances_of(
@@ -89,12 +89,12 @@ def balances(query: Query, *, collections: bool) -> Reply:
 
 
 def tokeninfo(query: Query) -> Reply:
-    """Return what a token says of itself."""
+    """Return a token's own description."""
     return Reply.ok([_info(_token(query))])
 
 
 def tokenholderlist(query: Query) -> Reply:
-    """Return who holds a token, who has most first."""
+    """Return the holders of a token, the largest first."""
     wanted = query.range()
     token = _token(query)
     found = tokens.holders(query.site.evm, token, first=wanted.skip, count=wanted.most)
@@ -109,15 +109,15 @@ def tokenholderlist(query: Query) -> Reply:
 
 
 def tokenholdercount(query: Query) -> Reply:
-    """Return how many hold a token. Unspecified: counted up to ten thousand and one, as pages do."""
+    """Return the number of holders of a token. Unspecified: counted up to ten thousand and one, as on pages."""
     return Reply.ok(str(tokens.count_holders(query.site.evm, _token(query))))
 
 
 def _need_index(query: Query) -> None:
-    """Refuse where transfers are no rows.
+    """Reject the request if transfers are not indexed.
 
     Raises:
-        NotIndexed: NODE_TOKEN_INDEX was never on.
+        NotIndexed: NODE_TOKEN_INDEX was never set.
     """
     if tokens.progress(query.site.evm) is None:
         raise NotIndexed
@@ -185,7 +185,7 @@ def _info(token: TokenRow) -> dict[str, str]:
 
 
 def _text(number: int | None) -> str:
-    """Return a number as text; empty where nobody told it."""
+    """Return a number as text; empty if it is unknown."""
     return "" if number is None else str(number)
 
 

@@ -1,4 +1,4 @@
-"""Addresses of other explorers' interfaces. In front of the pages', none of which begins so."""
+"""URLs of other explorers' APIs. They come before those of the pages, which have no paths in common with them."""
 
 from django.urls import URLPattern, path, re_path
 

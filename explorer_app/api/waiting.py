@@ -1,4 +1,4 @@
-"""Holding a question after a verification open until that ends: its clients ask again only after 15 seconds."""
+"""Long polling for the end of a verification: clients themselves ask only every 15 seconds."""
 
 import time
 from typing import Final
@@ -12,9 +12,9 @@ _LOOK: Final = 0.1
 
 
 def when_over(site: Explorer, key: str) -> Progress | None:
-    """Return a verification as soon as it is over, or as it is after `SECONDS`; None: nobody knows it.
+    """Return a verification when it is over, or its state after `SECONDS`; None if it is unknown.
 
-    Few may wait, since each has one of Django's threads.
+    Only a few requests may wait, because each occupies one of Django's threads.
     """
     if site.holding.acquire(blocking=False):
         try:

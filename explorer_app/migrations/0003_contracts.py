@@ -1,4 +1,4 @@
-"""Verified contracts, ABIs that were given without sources, and verifications."""
+"""Verified contracts, ABIs supplied without sources, and verifications."""
 
 import chaindb.fields
 import django.db.models.deletion

@@ -1,10 +1,10 @@
-"""Owners of a range as far as its transaction paid for them, and an index of tokens that somebody owns."""
+"""Owners of a range, as far as the gas of its transaction allows, and an index of tokens that have an owner."""
 
 import chaindb.fields
 from django.db import migrations, models
 
 MOST = 5000
-"""So many owners of each range were noted until now."""
+"""Number of owners per range that were recorded before this migration."""
 
 
 def note(apps, schema_editor):

@@ -1,4 +1,4 @@
-"""Indexes by which a development chain goes back: what follows from blocks that are gone is found without a walk."""
+"""Indexes for reverts of a development chain: rows that depend on removed blocks are found without a full scan."""
 
 from django.db import migrations, models
 

@@ -1,4 +1,4 @@
-"""An index of contracts that were never asked what they are: they come first."""
+"""An index of contracts that were never queried: they are queried first."""
 
 from django.db import migrations, models
 

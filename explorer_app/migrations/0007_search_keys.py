@@ -1,4 +1,4 @@
-"""Keys by which tokens and verified contracts are found whose names begin with a text."""
+"""Keys for finding tokens and verified contracts by the beginning of their names."""
 
 import unicodedata
 
@@ -9,7 +9,7 @@ MOST_NAME, MOST_KEY, AT_ONCE = 255, 64, 1000
 
 
 def key_of(text):
-    """Return the key of a name, as `explorer_app.tokens.texts` had it by then."""
+    """Return the key of a name, as `explorer_app.tokens.texts` defined it at the time of this migration."""
     folded = unicodedata.normalize("NFKC", text or "").casefold()
     return "".join(folded.split())[:MOST_NAME].encode()[:MOST_KEY] or None
 

@@ -1,4 +1,4 @@
-"""Payments of the faucet in the last hour, which its limits count."""
+"""Payments of the faucet in the last hour, which count towards its limits."""
 
 import chaindb.fields
 from django.db import migrations, models
