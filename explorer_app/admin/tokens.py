@@ -1,6 +1,6 @@
-"""Tokens in the admin: what they say of themselves, their transfers and balances, as far as they are rows.
+"""Tokens in the admin: their own description, their transfers and balances, as far as they are indexed.
 
-Names are texts of strangers: shown as they are, and no part of a link.
+Names come from untrusted contracts: they are shown unchanged, and never as part of a link.
 """
 
 from typing import Any, Final
@@ -24,7 +24,7 @@ _CHAIN: Final = Pages("cchain_app")
 
 
 class TokenRowsAdmin(ReadOnlyModelAdmin):
-    """A window on rows of the index of tokens; above the list stands how far it is."""
+    """A read-only view of rows of the token index; above the list it shows the index's progress."""
 
     @override
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
@@ -56,39 +56,39 @@ class TokenAdmin(TokenRowsAdmin):
 
     @admin.display(description="Contract")
     def short_address(self, token: Token) -> SafeString:
-        """Return the address for the list, which leads to the token."""
+        """Return the shortened address for the list, which links to the token."""
         return display.short(token.address)
 
     @admin.display(description="Contract")
     def full_address(self, token: Token) -> SafeString:
-        """Return the address, which leads to its account."""
+        """Return the address, which links to its account."""
         return _full_account(token.address)
 
     @admin.display(description="Standard")
     def standard(self, token: Token) -> SafeString:
-        """Return what it is."""
+        """Return the token's standard."""
         if token.kind is None:
             return display.badge("no token")
         return display.badge(TokenKind(token.kind).label, "note")
 
     @admin.display(description="Name")
     def name_text(self, token: Token) -> SafeString | str:
-        """Return what it calls itself."""
+        """Return the token's name."""
         return token.name or display.NOTHING
 
     @admin.display(description="Symbol")
     def symbol_text(self, token: Token) -> SafeString | str:
-        """Return its symbol."""
+        """Return the token's symbol."""
         return token.symbol or display.NOTHING
 
     @admin.display(description="Decimals")
     def decimals_text(self, token: Token) -> SafeString | str:
-        """Return its decimals."""
+        """Return the token's decimals."""
         return display.NOTHING if token.decimals is None else str(token.decimals)
 
     @admin.display(description="Total supply")
     def supply(self, token: Token) -> SafeString | str:
-        """Return its supply in smallest units."""
+        """Return the token's supply in the smallest units."""
         return display.NOTHING if token.total_supply is None else f"{token.total_supply:,}"
 
     @admin.display(description="First transfer")
@@ -98,7 +98,7 @@ class TokenAdmin(TokenRowsAdmin):
 
     @admin.display(description="Asked")
     def asked(self, token: Token) -> SafeString | str:
-        """Return at which height it was asked what it is."""
+        """Return the height at which the contract was last queried."""
         return "not yet" if token.asked_height is None else _block(token.asked_height)
 
 
@@ -132,7 +132,7 @@ class TokenTransferAdmin(TokenRowsAdmin):
 
     @admin.display(description="Block")
     def place(self, transfer: TokenTransfer) -> str:
-        """Return the block and the log's place there, for the list, which leads to the transfer."""
+        """Return block and log index for the list, which links to the transfer."""
         return f"{height_of(transfer.id):,}, log {transfer.log_index:,}"
 
     @admin.display(description="Transaction")
@@ -147,7 +147,7 @@ class TokenTransferAdmin(TokenRowsAdmin):
 
     @admin.display(description="Block")
     def block(self, transfer: TokenTransfer) -> SafeString:
-        """Return the block and the log's place there."""
+        """Return block and log index."""
         return display.line(_block(height_of(transfer.id)), f"log {transfer.log_index:,}")
 
     @admin.display(description="Token")
@@ -162,27 +162,27 @@ class TokenTransferAdmin(TokenRowsAdmin):
 
     @admin.display(description="Standard")
     def standard(self, transfer: TokenTransfer) -> SafeString:
-        """Return of which standard its event is."""
+        """Return the standard of the transfer's event."""
         return display.badge(TokenKind(transfer.kind).label, "note")
 
     @admin.display(description="From → to")
     def between(self, transfer: TokenTransfer) -> SafeString:
-        """Return who sent to whom."""
+        """Return sender and recipient."""
         return display.line(_short_account(transfer.sender), "→", _short_account(transfer.to))
 
     @admin.display(description="From")
     def full_sender(self, transfer: TokenTransfer) -> SafeString:
-        """Return who sent."""
+        """Return the sender."""
         return _full_account(transfer.sender)
 
     @admin.display(description="To")
     def full_to(self, transfer: TokenTransfer) -> SafeString:
-        """Return to whom."""
+        """Return the recipient."""
         return _full_account(transfer.to)
 
     @admin.display(description="What")
     def what(self, transfer: TokenTransfer) -> str:
-        """Return what was moved, in smallest units."""
+        """Return the amount in the smallest units, with the token IDs if there are any."""
         if transfer.token_id is None:
             return f"{transfer.value:,}"
         last = "" if transfer.last_token_id is None else f" to #{transfer.last_token_id}"
@@ -190,13 +190,13 @@ class TokenTransferAdmin(TokenRowsAdmin):
 
     @admin.display(description="Hidden", boolean=True)
     def is_hidden(self, transfer: TokenTransfer) -> bool:
-        """Return whether lists of an address leave it out at first."""
+        """Return whether lists of an address omit the transfer by default."""
         return transfer.hidden
 
 
 @admin.register(TokenBalance)
 class TokenBalanceAdmin(TokenRowsAdmin):
-    """What holders have, by token."""
+    """Balances of holders, by token."""
 
     list_display = ("short_holder", "short_contract", "standard", "what", "is_different")
     ordering = ("key",)
@@ -216,7 +216,7 @@ class TokenBalanceAdmin(TokenRowsAdmin):
 
     @admin.display(description="Holder")
     def short_holder(self, balance: TokenBalance) -> SafeString:
-        """Return the holder for the list, which leads to the balance."""
+        """Return the shortened holder for the list, which links to the balance."""
         return display.short(balance.holder)
 
     @admin.display(description="Holder")
@@ -236,28 +236,28 @@ class TokenBalanceAdmin(TokenRowsAdmin):
 
     @admin.display(description="Standard")
     def standard(self, balance: TokenBalance) -> SafeString:
-        """Return of which standard the transfers were."""
+        """Return the standard of the transfers."""
         return display.badge(TokenKind(balance.kind).label, "note")
 
     @admin.display(description="Amount")
     def what(self, balance: TokenBalance) -> str:
-        """Return the amount in smallest units."""
+        """Return the amount in the smallest units."""
         whose = "" if balance.token_id is None else f" of #{balance.token_id}"
         return f"{balance.amount:,}{whose}"
 
     @admin.display(description="Sum of transfers")
     def sum_text(self, balance: TokenBalance) -> str:
-        """Return what the transfers add up to."""
+        """Return the sum of the transfers."""
         return f"{balance.summed:,}"
 
     @admin.display(description="Differs", boolean=True)
     def is_different(self, balance: TokenBalance) -> bool:
-        """Return whether the contract said something else than the transfers add up to."""
+        """Return whether the contract reported another balance than the sum of the transfers."""
         return balance.differs
 
     @admin.display(description="Asked")
     def asked(self, balance: TokenBalance) -> SafeString | str:
-        """Return at which height the contract said so."""
+        """Return the height at which the contract reported the balance."""
         return "not yet" if balance.asked_height is None else _block(balance.asked_height)
 
 
