@@ -1,4 +1,4 @@
-"""Rows of the explorer. The store writes them; selectors and admin read them."""
+"""Tables of the explorer. The store writes them; selectors and admin read them."""
 
 from explorer_app.models.contracts import (
     SuppliedAbi,

@@ -1,8 +1,8 @@
-"""Contracts whose sources are known, ABIs that somebody gave without them, and verifications that wait or are over.
+"""Contracts with known sources, ABIs supplied without sources, and pending or finished verifications.
 
-They belong to an address AND the code that is there: whatever else is deployed there later has none of it, and where
-a chain goes back and deploys the same again it has all of it. JSON is text here: texts of strangers may have what
-PostgreSQL's own JSON refuses.
+Rows belong to an address AND the code at it: another contract deployed there later inherits nothing, and if a chain is
+reverted and deploys the same code again, the rows apply again. JSON is stored as text, because untrusted text may
+contain characters that PostgreSQL's JSON type rejects.
 """
 
 from django.db import models
@@ -12,11 +12,11 @@ from chaindb.fields import AddressField, BytesField, HashField
 
 
 class VerifiedContract(models.Model):
-    """One row is a contract whose sources were compiled to the code at its address."""
+    """A contract whose sources were compiled to the code at its address."""
 
     address = AddressField()
     code_hash = HashField(help_text="Keccak-256 of the code that was there")
-    runtime_match = models.CharField(  # noqa: DJ001  # no match is something else than an empty word
+    runtime_match = models.CharField(  # noqa: DJ001  # null means no match; an empty text would be ambiguous
         max_length=12, null=True, help_text="exact_match or match; null: the runtime code differs"
     )
     creation_match = models.CharField(  # noqa: DJ001  # as above
@@ -61,7 +61,7 @@ class VerifiedContract(models.Model):
 
 
 class SuppliedAbi(models.Model):
-    """One row is an ABI that somebody gave for a contract; nothing proves that it is the contract's."""
+    """An ABI that a user supplied for a contract; nothing proves that it is the contract's ABI."""
 
     address = AddressField()
     code_hash = HashField(help_text="Keccak-256 of the code that was there")
@@ -82,7 +82,7 @@ class SuppliedAbi(models.Model):
 
 
 class VerificationState(models.IntegerChoices):
-    """How far a verification is."""
+    """The state of a verification."""
 
     WAITING = 0, "waiting"
     RUNNING = 1, "running"
@@ -91,7 +91,7 @@ class VerificationState(models.IntegerChoices):
 
 
 class Verification(models.Model):
-    """One row is a submission; those that are over are kept for a day, without their input."""
+    """A submission; finished ones are kept for a day, without their input."""
 
     id = models.CharField(max_length=32, primary_key=True, help_text="The GUID that clients ask by")
     digest = HashField(help_text="SHA-256 of all that was submitted")

@@ -1,4 +1,4 @@
-"""Payments of the faucet in the last hour, which its limits count."""
+"""Payments of the faucet in the last hour, which count towards its limits."""
 
 from django.db import models
 from typing_extensions import override
@@ -7,7 +7,7 @@ from chaindb.fields import BytesField
 
 
 class FaucetPayment(models.Model):
-    """One row is a payment, or one that a process is making."""
+    """A payment that was made or is being made."""
 
     recipient = BytesField(help_text="The letter of the chain, and the address of 20 bytes")
     client = models.CharField(max_length=64, help_text="The address of the client that asked")

@@ -1,6 +1,6 @@
-"""Tokens: what their contracts say of themselves, their transfers, and who holds them.
+"""Tokens: their own description, their transfers, and their holders.
 
-With NODE_TOKEN_INDEX, rows are written some time after the block, from rows of logs.
+With NODE_TOKEN_INDEX these rows are written from the rows of logs, some time after the block.
 """
 
 from django.db import models
@@ -13,7 +13,7 @@ from explorer_app.tokens.events import Kind
 
 
 class TokenKind(models.IntegerChoices):
-    """What a token is, by the number of its standard."""
+    """The standard of a token, by its number."""
 
     ERC20 = Kind.ERC20.value, "ERC-20"
     ERC721 = Kind.ERC721.value, "ERC-721"
@@ -21,7 +21,7 @@ class TokenKind(models.IntegerChoices):
 
 
 class Token(models.Model):
-    """One row is a contract that has emitted a transfer: a token, or not one (yet), by what it answers."""
+    """A contract that has emitted a transfer; its answers decide whether it counts as a token."""
 
     address = AddressField(primary_key=True)
     first_log = models.BigIntegerField(
@@ -62,7 +62,7 @@ class Token(models.Model):
     )
 
     is_copy = False
-    """Whether an earlier token has its name or symbol: selectors set it."""
+    """Whether an earlier token has the same name or symbol; set by selectors."""
 
     class Meta:
         ordering = ["-first_log"]
@@ -111,7 +111,7 @@ class Token(models.Model):
 
 
 class TokenTransfer(models.Model):
-    """One row is a transfer; its key is the block's number and the place among the block's transfers."""
+    """A transfer; its key combines the block's number and the index among the block's transfers."""
 
     id = RowIdField(primary_key=True)
     transaction = models.ForeignKey(
@@ -167,7 +167,7 @@ class TokenTransfer(models.Model):
 
 
 class TokenBalance(models.Model):
-    """One row is what a holder has of a token, of ERC-1155 of one id."""
+    """The balance of a holder of a token; for ERC-1155 of one token ID."""
 
     key = BytesField(
         primary_key=True, help_text="Contract, holder, kind in two bytes, and of ERC-1155 the id"
@@ -217,7 +217,7 @@ class TokenBalance(models.Model):
 
 
 class TokenItem(models.Model):
-    """One row is a token of an ERC-721 and its owner."""
+    """A token of an ERC-721 contract and its owner."""
 
     key = BytesField(primary_key=True, help_text="Contract and id")
     contract = models.ForeignKey(
@@ -245,7 +245,7 @@ class TokenItem(models.Model):
 
 
 class TokenProgress(models.Model):
-    """The one row says how far transfers are written."""
+    """The progress of the index of transfers, in a single row."""
 
     id = models.SmallIntegerField(primary_key=True)
     next_log = models.BigIntegerField(

@@ -1,1 +1,1 @@
-"""Names for what contracts are asked, emit and answer: by their ABI, else by lists of common ones. Pure."""
+"""Names of functions, events and errors of contracts: from their ABI, else from lists of common ones. Pure."""

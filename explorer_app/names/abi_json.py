@@ -1,9 +1,9 @@
-"""A contract's ABI as compilers write it, JSON, read as declarations. Pure.
+"""Reads a contract's ABI, in the JSON that compilers write, as declarations. Pure.
 
 https://docs.soliditylang.org/en/latest/abi-spec.html#json
 
-Strangers give ABIs, so what stands in there is bounded, and a type is one that the specification has. Libraries have
-others besides, which nobody outside can encode: `Set.Data storage`, `mapping(address => bool) storage`.
+ABIs are untrusted input, so sizes are limited and types must be those of the specification. Libraries have further
+types, which cannot be encoded outside of them: `Set.Data storage`, `mapping(address => bool) storage`.
 """
 
 import re
@@ -14,14 +14,14 @@ from cchain_app.transaction_log.declarations import Declaration, Parameter
 from explorer_app.names.book import Abi
 
 MOST_ENTRIES: Final = 4096
-"""Of an ABI: a contract's code has 24 KiB, and each function a selector there."""
+"""Limit of entries in an ABI: a contract's code has 24 KiB, and each function has a selector in it."""
 _MOST_PARAMETERS: Final = 256
 _DEEPEST: Final = 16
-"""Arrays and tuples in each other: a page's templates call themselves for each."""
+"""Nesting limit of arrays and tuples, because a page's templates recurse for each level."""
 _LONGEST_TYPE: Final = 100
-"""Characters; of tuples it is `tuple` with the brackets of arrays."""
+"""Limit of characters in a type; the type of a tuple is `tuple` with the brackets of arrays."""
 _LONGEST_NAME: Final = 200
-"""Characters. A page writes a parameter's name beside each of its values."""
+"""Limit of characters in a name. A page repeats a parameter's name next to each of its values."""
 _TYPES: Final = frozenset({"function", "event", "error", "constructor", "fallback", "receive"})
 _TYPE: Final = re.compile(
     r"(?:u?int(?P<bits>\d{1,3})|bytes(?P<size>\d{1,2})?|address|bool|string|function|(?P<tuple>tuple)"
@@ -38,17 +38,17 @@ _WORD: Final = 32
 
 
 class MalformedAbi(Exception):
-    """JSON that is no ABI, or one that is larger than any contract's."""
+    """The JSON is not an ABI, or the ABI is larger than any contract's can be."""
 
 
 def read_abi(given: Any) -> Abi:
     """Read an ABI: its functions, events and errors.
 
     Args:
-        given: What JSON reads: a list of objects.
+        given: The decoded JSON, a list of objects.
 
     Raises:
-        MalformedAbi: It is none.
+        MalformedAbi: The value is not an ABI.
     """
     if not isinstance(given, Sequence) or isinstance(given, str) or len(given) > MOST_ENTRIES:
         raise MalformedAbi("an ABI is a list of objects")
@@ -63,18 +63,18 @@ def read_abi(given: Any) -> Abi:
 
 
 def read_parameters(given: Any) -> tuple[Parameter, ...]:
-    """Read the inputs or outputs of an entry; null is as none.
+    """Read the inputs or outputs of an entry; null counts as an empty list.
 
-    Unspecified: of names that are longer than 200 characters the beginning is taken.
+    Unspecified: names longer than 200 characters are truncated.
 
     Raises:
-        MalformedAbi: They are none.
+        MalformedAbi: The value is not a list of parameters.
     """
     return tuple(_parameters([] if given is None else given, 0))
 
 
 def _type_of(entry: Any) -> str:
-    """Return the type of an entry; one without is a function."""
+    """Return the type of an entry; an entry without a type is a function."""
     if not isinstance(entry, Mapping):
         raise MalformedAbi("an entry is no object")
     type_ = entry.get("type", "function")
@@ -84,7 +84,7 @@ def _type_of(entry: Any) -> str:
 
 
 def _verify_name(name: str) -> None:
-    # Solidity's names may have a dollar sign, Python's may not.
+    # Unlike Python's identifiers, Solidity's may contain a dollar sign.
     if len(name) > _LONGEST_NAME:
         raise MalformedAbi(f"a name has more than {_LONGEST_NAME} characters")
     if not name.replace("$", "_").isidentifier() or not name.isascii():
@@ -106,7 +106,7 @@ def _parameters(given: Any, depth: int) -> Iterator[Parameter]:
 
 
 def _typed(given: Mapping[str, Any], depth: int) -> tuple[str, tuple[Parameter, ...]]:
-    """Return a parameter's type as signatures have it, and of a tuple the members."""
+    """Return a parameter's type as in signatures, and the members if it is a tuple."""
     type_ = given.get("type")
     if not isinstance(type_, str) or len(type_) > _LONGEST_TYPE:
         raise MalformedAbi("a parameter has no type")
@@ -127,7 +127,7 @@ def _typed(given: Mapping[str, Any], depth: int) -> tuple[str, tuple[Parameter, 
 
 
 def _has_size(type_: re.Match[str]) -> bool:
-    """Say whether a number has whole bytes, and neither it nor `bytes4` and so on more than a word."""
+    """Return whether a type's size exists: whole bytes for integers, and at most one word."""
     bits, size = type_["bits"], type_["size"]
     if bits is not None:
         return 0 < int(bits) <= _MOST_BITS and int(bits) % 8 == 0 and not bits.startswith("0")

@@ -1,4 +1,4 @@
-"""Which name a selector or topic has: by the contract's own ABI first, then by the lists of common ones. Pure."""
+"""Names of selectors and topics: from the contract's own ABI first, then from lists of common ones. Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from explorer_app.names.decoding import Decoded, decode_call, decode_event
 
 @dataclass(frozen=True)
 class Abi:
-    """What a contract says of itself."""
+    """The functions, events and errors of a contract."""
 
     functions: tuple[Declaration, ...] = ()
     events: tuple[Declaration, ...] = ()
@@ -38,13 +38,13 @@ class NameBook:
 
     @classmethod
     def load(cls) -> Self:
-        """Read the lists that come with the node."""
+        """Load the lists that come with the node."""
         return cls(
             Abi(tuple(listed("functions")), tuple(listed("events")), tuple(listed("errors")))
         )
 
     def method(self, data: bytes, abi: Abi = NO_ABI) -> str:
-        """Return what is called, for a list: a function's name, else its selector; empty for no call."""
+        """Return the name of the called function for a list, else its selector; empty if `data` is no call."""
         selector = bytes(data[:SELECTOR_BYTES])
         if len(selector) < SELECTOR_BYTES:
             return ""
@@ -54,21 +54,21 @@ class NameBook:
         return "0x" + selector.hex()
 
     def function(self, data: bytes, abi: Abi = NO_ABI) -> Declaration | None:
-        """Return which function is probably called, whatever its arguments are; None if nobody knows it."""
+        """Return the function that is probably called, without checking its arguments; None if it is unknown."""
         selector = bytes(data[:SELECTOR_BYTES])
         known = (*abi.functions, *self._functions.get(selector, ()))
         return next((one for one in known if one.selector == selector), None)
 
     def call(self, data: bytes, abi: Abi = NO_ABI) -> Decoded | None:
-        """Return a call with its arguments, or None if nobody knows the function, or it is not encoded so."""
+        """Return a call with its arguments; None if the function is unknown or the arguments do not fit."""
         return _first(data, abi.functions, self._functions.get(bytes(data[:SELECTOR_BYTES]), ()))
 
     def error(self, output: bytes, abi: Abi = NO_ABI) -> Decoded | None:
-        """Return an error with its arguments, likewise."""
+        """Return an error with its arguments; None as for `call`."""
         return _first(output, abi.errors, self._errors.get(bytes(output[:SELECTOR_BYTES]), ()))
 
     def event(self, topics: Sequence[bytes], data: bytes, abi: Abi = NO_ABI) -> Decoded | None:
-        """Return an event with its arguments, likewise. An anonymous one has no name."""
+        """Return an event with its arguments; None as for `call`. An anonymous event has no name."""
         if not topics:
             return None
         for declarations, guess in (

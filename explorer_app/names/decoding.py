@@ -1,7 +1,7 @@
-"""Arguments of calls, events and errors, decoded by a declaration. Pure.
+"""Decodes arguments of calls, events and errors by a declaration. Pure.
 
-Who encoded the bytes may mean harm: what is decoded is bounded (`bounded_abi`), and texts are read whatever bytes
-they have.
+The bytes are untrusted input: decoding is bounded (`bounded_abi`), and strings are decoded even if they are not valid
+UTF-8.
 """
 
 from collections.abc import Sequence
@@ -15,28 +15,28 @@ from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
 
 MOST_BYTES: Final = 128 * 1024
-"""Of arguments that are decoded for a page."""
+"""Limit of bytes of arguments that are decoded for a page."""
 
 _DYNAMIC: Final = ("string", "bytes")
 
 Value = str | tuple["Argument", ...]
-"""A decoded value as text; of arrays and tuples what is in them. Addresses are as EIP-55 writes them."""
+"""A decoded value as text; for arrays and tuples their elements. Addresses have EIP-55's checksum."""
 
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument, or a part of one."""
+    """An argument, or a part of one."""
 
     name: str
-    """Empty where nobody gave it one; of an array's elements their place."""
+    """Empty for a parameter without a name; for an array's element its index."""
     type: str
     value: Value
     is_hash: bool = False
-    """Of an indexed text, bytes, array or tuple there is the hash alone."""
+    """Whether the value is a hash: an indexed string, bytes, array or tuple is logged as its hash."""
 
     @property
     def is_address(self) -> bool:
-        """Whether it is one address, which a page can link to."""
+        """Whether it is an address, to which a page can link."""
         return self.type == "address"
 
     @property
@@ -46,18 +46,18 @@ class Argument:
 
     @property
     def parts(self) -> tuple["Argument", ...]:
-        """What is inside of an array or tuple."""
+        """The elements of an array or tuple."""
         return self.value if isinstance(self.value, tuple) else ()
 
 
 @dataclass(frozen=True)
 class Decoded:
-    """A call, event or error with its name."""
+    """A decoded call, event or error."""
 
     declaration: Declaration
     arguments: tuple[Argument, ...]
     is_guess: bool
-    """The name is one that is common for these four bytes, or this topic, and not known from the contract's ABI."""
+    """Whether the name comes from the lists of common ones, by selector or topic, and not from the contract's ABI."""
 
     @property
     def name(self) -> str:
@@ -71,16 +71,16 @@ class Decoded:
 
 
 def arguments_of(parameters: Sequence[Parameter], data: bytes) -> tuple[Argument, ...]:
-    """Read arguments.
+    """Decode arguments.
 
     Args:
-        parameters: What is to be there.
-        data: The encoding, without a selector.
+        parameters: The expected parameters.
+        data: The encoded arguments, without a selector.
 
     Raises:
-        Undecodable: It is not of such arguments, longer than `MOST_BYTES`, or some of it is shared too often.
+        Undecodable: The data does not fit, is longer than `MOST_BYTES`, or refers to the same part too often.
     """
-    # Only here: it takes a fifth of a second to import, and many processes show no page.
+    # Imported here, because the import takes a fifth of a second, and many processes show no page.
     from cchain_app.transaction_log import bounded_abi
 
     found = bounded_abi.decode([one.type for one in parameters], data, most=MOST_BYTES)
@@ -88,12 +88,12 @@ def arguments_of(parameters: Sequence[Parameter], data: bytes) -> tuple[Argument
 
 
 def count(arguments: Sequence[Argument]) -> int:
-    """Return how many lines a page has for arguments: one for each, and for each part."""
+    """Return how many lines a page needs for arguments: one for each argument and for each part."""
     return sum(1 + count(one.parts) for one in arguments)
 
 
 def first(arguments: Sequence[Argument], most: int) -> tuple[Argument, ...]:
-    """Return the arguments that have together no more than so many lines (`count`), the last one perhaps in part."""
+    """Return the first arguments that fit into `most` lines (`count`); the last one may be truncated."""
     return _first(arguments, most)[0]
 
 
@@ -103,14 +103,14 @@ def _first(arguments: Sequence[Argument], left: int) -> tuple[tuple[Argument, ..
         if left <= 0:
             break
         parts, left = _first(one.parts, left - 1)
-        if one.parts and not parts:  # without any it would look like an empty array
+        if one.parts and not parts:  # without its parts it would look like an empty array
             break
         found.append(replace(one, value=parts) if parts else one)
     return tuple(found), left
 
 
 def is_canonical(parameters: Sequence[Parameter], data: bytes) -> bool:
-    """Return whether a compiler would have encoded the arguments just so: a guess is trusted only then.
+    """Return whether arguments are encoded as a compiler would encode them; only then a guess is trusted.
 
     Raises:
         Undecodable: As `arguments_of`.
@@ -121,12 +121,13 @@ def is_canonical(parameters: Sequence[Parameter], data: bytes) -> bool:
 
 
 def decode_call(declaration: Declaration, data: bytes, *, guess: bool) -> Decoded | None:
-    """Return a call (or an error) whose data begins with the declaration's selector; None if it is none of it.
+    """Decode a call or an error; return None if the data does not fit the declaration.
 
     Args:
         declaration: The function or error.
         data: Selector and arguments.
-        guess: Whether the declaration is not the contract's own: arguments must be canonical then, but may have a word too much.
+        guess: Whether the declaration comes from the common lists: the arguments must then be canonical, except that
+            they may have an additional word.
     """
     arguments = data[SELECTOR_BYTES:]
     if data[:SELECTOR_BYTES] != declaration.selector:
@@ -142,9 +143,9 @@ def decode_call(declaration: Declaration, data: bytes, *, guess: bool) -> Decode
 def decode_event(
     declaration: Declaration, topics: Sequence[bytes], data: bytes, *, guess: bool
 ) -> Decoded | None:
-    """Return an event with its arguments in their order; None if topics or data do not fit the declaration.
+    """Decode an event; return None if topics or data do not fit the declaration. Arguments are in declared order.
 
-    Indexed values that do not fit into a topic (texts, bytes, arrays, tuples) are there as hashes.
+    Indexed values that do not fit into a topic (strings, bytes, arrays, tuples) are returned as hashes.
     """
     indexed = [one for one in declaration.parameters if one.indexed]
     plain = [one for one in declaration.parameters if not one.indexed]

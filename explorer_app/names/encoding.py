@@ -1,8 +1,8 @@
-"""Texts of a form as arguments of a call: read by the types of an ABI, encoded by eth-abi. Pure.
+"""Encodes the texts of a form as arguments of a call: parsed by the types of an ABI, encoded by eth-abi. Pure.
 
-Numbers are decimal or 0x, of addresses with capitals EIP-55's checksum must be right, bytes are 0x and digits, a
-string is as it is. Arrays and tuples are JSON: a list, of a tuple also an object by its members' names, and in there
-texts as above, or JSON's own numbers and truth values.
+Numbers are decimal or 0x, addresses with capital letters must have a valid EIP-55 checksum, bytes are 0x and digits, and
+a string is used unchanged. Arrays and tuples are JSON: a list, or for a tuple also an object with its members' names.
+Their elements are texts as above, or JSON's own numbers and booleans.
 """
 
 import json
@@ -17,9 +17,9 @@ from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
 
 MOST_TEXT: Final = 128 * 1024
-"""Characters of all texts of a call: no transaction has more bytes."""
+"""Limit of characters of all texts of a call: no transaction has more bytes."""
 MOST_VALUES: Final = 4096
-"""In all arrays and tuples of a call: each is a word or more, and no transaction has more of them."""
+"""Limit of values in all arrays and tuples of a call: each takes a word or more, and no transaction has more words."""
 _DEEPEST: Final = 32
 _MOST_DIGITS: Final = 80
 _COIN_DECIMALS: Final = 18
@@ -36,11 +36,11 @@ _STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 
 
 class BadText(Exception):
-    """A text that is no value of its type.
+    """A text that is not a value of its type.
 
     Args:
-        what: What is wrong with it, as a sentence goes on that begins with the field's name.
-        place: Of the part that is meant: `[2].amount`; empty for the whole.
+        what: The error, phrased to follow the field's name in a sentence.
+        place: The path of the invalid part, such as `[2].amount`; empty for the whole value.
     """
 
     def __init__(self, what: str, place: str = "") -> None:
@@ -50,7 +50,7 @@ class BadText(Exception):
 
 
 class BadFields(Exception):
-    """Texts of a form that are no values, by the places of their parameters."""
+    """Errors of several fields of a form, by the index of their parameters."""
 
     def __init__(self, reasons: Mapping[int, str]) -> None:
         super().__init__("; ".join(reasons.values()))
@@ -62,12 +62,12 @@ def encode_call(declaration: Declaration, texts: Sequence[str]) -> bytes:
 
     Args:
         declaration: The function.
-        texts: One for each parameter.
+        texts: One text per parameter.
 
     Raises:
-        BadFields: Some are no values of their types, or all together or their types are too long.
+        BadFields: Some texts are not values of their types, or the texts or types are too long in total.
     """
-    from cchain_app.transaction_log import bounded_abi  # only here, as `decoding`
+    from cchain_app.transaction_log import bounded_abi  # imported here for the reason in `decoding`
 
     if sum(map(len, declaration.types)) > bounded_abi.LONGEST_TYPE:
         raise BadFields({0: "and the other fields have types that are too long to be encoded here"})
@@ -94,10 +94,10 @@ def encode_call(declaration: Declaration, texts: Sequence[str]) -> bytes:
 
 
 def encode_key(type_: str, text: str) -> bytes:
-    """Return a mapping's key as Solidity hashes it: a word, of texts and bytes just their bytes.
+    """Return a mapping's key in the form that Solidity hashes: a word, or for strings and bytes the bytes themselves.
 
     Raises:
-        BadText: It is no value of the type.
+        BadText: The text is not a value of the type.
     """
     from cchain_app.transaction_log import bounded_abi
 
@@ -110,17 +110,17 @@ def encode_key(type_: str, text: str) -> bytes:
 
 
 def read_value(parameter: Parameter, text: str) -> Any:
-    """Return the value of a field, as eth-abi takes it.
+    """Return the value of a field, in the form that eth-abi takes.
 
     Raises:
-        BadText: It is none of the parameter's type.
+        BadText: The text is not a value of the parameter's type.
     """
     if not _is_nested(parameter):
         return _plain(parameter.type, text)
     if _depth(text) > _DEEPEST:
         raise BadText(f"is nested deeper than {_DEEPEST}")
     try:
-        # Numbers stay texts: they may be larger than what JSON readers keep exact.
+        # Numbers remain texts, because they may be larger than JSON parsers represent exactly.
         given = json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
     except ValueError as error:
         raise BadText(f"must be JSON for {parameter.type}, such as {example(parameter)}") from error
@@ -128,10 +128,10 @@ def read_value(parameter: Parameter, text: str) -> Any:
 
 
 def read_coins(text: str) -> int:
-    """Return an amount of coins in wei; an empty text is none.
+    """Return an amount of coins in wei; an empty text is 0.
 
     Raises:
-        BadText: It is no amount, or smaller than a wei.
+        BadText: The text is not an amount, or has more decimals than wei can represent.
     """
     stripped = text.strip()
     found = _COINS.fullmatch(stripped)
@@ -147,7 +147,7 @@ def read_coins(text: str) -> int:
 
 
 def example(parameter: Parameter) -> str:
-    """Return what a value of a parameter may look like: shown in an empty field."""
+    """Return an example of a parameter's value, for display in an empty field."""
     type_ = parameter.type
     array = _ARRAY.fullmatch(type_)
     if array:
@@ -161,7 +161,7 @@ def example(parameter: Parameter) -> str:
 
 
 def _is_nested(parameter: Parameter) -> bool:
-    """Say whether a value is written as JSON."""
+    """Return whether a value is written as JSON."""
     return parameter.type.endswith(("]", ")"))
 
 
@@ -172,7 +172,7 @@ def _quoted(parameter: Parameter) -> str:
 
 
 def _nested(parameter: Parameter, given: Any) -> Any:
-    """Return what JSON has for an array, a tuple or what is in there."""
+    """Return the value of decoded JSON for an array, a tuple, or an element of one."""
     array = _ARRAY.fullmatch(parameter.type)
     if array:
         return _elements(parameter._replace(type=array[1]), array[2], given, parameter.type)
@@ -215,7 +215,7 @@ def _members(parameter: Parameter, given: Any) -> tuple[Any, ...]:
 
 @contextmanager
 def _within(place: str) -> Iterator[None]:
-    """Say of what is wrong with a part where that is."""
+    """Add a part's path to errors raised within the block."""
     try:
         yield
     except BadText as error:
@@ -284,7 +284,7 @@ def _bytes(text: str, size: int | None = None) -> bytes:
 
 
 def _depth(text: str) -> int:
-    """Return how deep brackets are nested, those in texts left out: JSON's reader calls itself for each."""
+    """Return how deeply brackets are nested, ignoring those in strings: JSON's parser recurses for each level."""
     level = deepest = 0
     for sign in _STRING.sub("", text):
         level += (sign in "[{") - (sign in "]}")

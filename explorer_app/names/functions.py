@@ -1,4 +1,4 @@
-"""What a contract can be asked and told: the functions of its ABI with what they answer and whether they change it. Pure."""
+"""The functions of a contract's ABI, with their outputs and their mutability. Pure."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +9,7 @@ from explorer_app.names.abi_json import read_abi, read_parameters
 
 
 class Mutability(StrEnum):
-    """What a function may do, in the ABI's words."""
+    """The state mutability of a function, in the ABI's terms."""
 
     PURE = "pure"
     VIEW = "view"
@@ -27,43 +27,43 @@ class Function:
 
     @property
     def name(self) -> str:
-        """Its name without parameters."""
+        """The name without parameters."""
         return self.declaration.name
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """What it takes."""
+        """The inputs."""
         return self.declaration.parameters
 
     @property
     def selector(self) -> str:
-        """The eight digits by which a form names it: names alone are not unique."""
+        """The eight hex digits by which a form identifies the function; names alone are not unique."""
         return self.declaration.selector.hex()
 
     @property
     def only_reads(self) -> bool:
-        """Whether it changes nothing."""
+        """Whether the function cannot change state."""
         return self.mutability in {Mutability.PURE, Mutability.VIEW}
 
     @property
     def is_payable(self) -> bool:
-        """Whether coins may be sent along."""
+        """Whether the call may transfer coins."""
         return self.mutability is Mutability.PAYABLE
 
     @property
     def is_getter(self) -> bool:
-        """Whether it answers without being given anything."""
+        """Whether the function reads a value and takes no arguments."""
         return self.only_reads and not self.parameters and bool(self.outputs)
 
 
 def read_functions(given: Any) -> tuple[Function, ...]:
-    """Read the functions of an ABI, each once, in its order.
+    """Read the functions of an ABI, without duplicates, in its order.
 
     Args:
-        given: What JSON reads: a list of objects.
+        given: The decoded JSON, a list of objects.
 
     Raises:
-        MalformedAbi: It is no ABI.
+        MalformedAbi: The value is not an ABI.
     """
     declarations = iter(read_abi(given).functions)
     found: dict[str, Function] = {}
@@ -76,7 +76,7 @@ def read_functions(given: Any) -> tuple[Function, ...]:
 
 
 def _mutability(entry: Any) -> Mutability:
-    """Return what an entry says; compilers before 0.4.16 wrote `constant` and `payable`, each true or false."""
+    """Return an entry's mutability; compilers before 0.4.16 wrote booleans, `constant` and `payable`, instead."""
     told = entry.get("stateMutability")
     if isinstance(told, str) and told in set(Mutability):
         return Mutability(told)

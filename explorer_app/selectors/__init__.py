@@ -1,1 +1,1 @@
-"""Reads rows of both chains for the explorer's pages: a bounded number of statements for each."""
+"""Database queries of both chains for the explorer's pages: a bounded number of statements per page."""

@@ -1,4 +1,4 @@
-"""An account of the C-Chain: what it is and has, who created it, and its slots."""
+"""An account of the C-Chain: its state, its creator, its internal calls and its storage slots."""
 
 from typing import Final, NamedTuple
 
@@ -13,7 +13,7 @@ from primitives.evm import Address
 from primitives.hashing import EMPTY_HASH
 
 SLOTS: Final = 50
-"""So many storage slots stand on a page."""
+"""Number of storage slots on a page."""
 
 LAST_SLOT: Final = b"\xff" * 32
 
@@ -23,15 +23,15 @@ class AccountFacts(NamedTuple):
 
     address: Address
     balance: int
-    """Wei."""
+    """In wei."""
     nonce: int
     code: bytes
     exists: bool
-    """Whether the state has it: others have never been touched, or are empty."""
+    """Whether the account is in the state; other accounts were never touched, or are empty."""
 
     @property
     def delegate(self) -> HexBytes | None:
-        """Whose code it runs (EIP-7702); None for others."""
+        """The address whose code the account runs (EIP-7702), or None."""
         code = self.code
         is_one = len(code) == len(DELEGATION) + 20 and code.startswith(DELEGATION)
         return HexBytes(code[len(DELEGATION) :]) if is_one else None
@@ -43,16 +43,16 @@ class AccountFacts(NamedTuple):
 
 
 class Creator(NamedTuple):
-    """Who created a contract, and in which transaction."""
+    """The creator of a contract, and the transaction of the creation."""
 
     transaction: int
     """The transaction's key."""
     creator: HexBytes
-    """The account or contract that ran the creation."""
+    """The account or contract that executed the creation."""
 
 
 def account(chain: EvmChain, address: Address) -> AccountFacts:
-    """Return an account as it is at the head; one without anything for what the chain never touched."""
+    """Return an account at the head; an empty one if the chain never touched it."""
     state = state_at(chain, blocks.head(chain).number)
     found = state.account(address)
     if found is None:
@@ -62,9 +62,9 @@ def account(chain: EvmChain, address: Address) -> AccountFacts:
 
 
 def creator(chain: EvmChain, address: Address) -> Creator | None:
-    """Return who created a contract, factories included; None where no row says so (yet)."""
+    """Return the creator of a contract, which may be a factory; None if there is no row for the creation (yet)."""
     receipts = chain.db.objects(models.Receipt).filter(contract_address=address, succeeded=True)
-    # An address is created again after a SELFDESTRUCT at most: a handful of rows, whose last one counts.
+    # Only after a SELFDESTRUCT can an address be created again: there are few rows, and the last one counts.
     found_rows = receipts.order_by("contract_address").values_list(
         "transaction_id", "transaction__sender"
     )
@@ -78,7 +78,7 @@ def creator(chain: EvmChain, address: Address) -> Creator | None:
 def inner_calls(
     chain: EvmChain, address: Address, *, before: int | None = None, count: int
 ) -> list[Call]:
-    """Return calls inside of transactions that move value from or to an address, or create it, the latest first."""
+    """Return internal calls that move value from or to an address, or create it, the latest first."""
     rows = (
         chain.db.objects(Call)
         .filter(depth__gt=0, succeeded=True)
@@ -97,6 +97,6 @@ def inner_calls(
 
 
 def slots(chain: EvmChain, address: Address) -> list[tuple[bytes, bytes]]:
-    """Return the first storage slots of an account with their values, and one more if there are more."""
+    """Return the first storage slots of an account with their values, plus one if there are more."""
     rows = chain.db.objects(StorageSlot).filter(key__gte=address, key__lte=address + LAST_SLOT)
     return [(row.key[20:], row.value) for row in rows.order_by("key")[: SLOTS + 1]]

@@ -1,4 +1,4 @@
-"""The C-Chain's blocks and transactions as lists show them, the latest first, and figures of many blocks."""
+"""The C-Chain's blocks and transactions for lists, the latest first, and data for charts."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
@@ -13,17 +13,17 @@ from chaindb.fields import row_id
 from primitives.evm import Address, Hash
 
 PAGE: Final = 25
-"""Rows of a list."""
+"""Rows per page of a list."""
 
 CHARTED: Final = 60
-"""Blocks of a small chart."""
+"""Blocks in a small chart."""
 
 TOPICS: Final = 24
-"""So many kinds of events of one contract are listed."""
+"""Limit of event kinds per contract that are listed."""
 
 FAR: Final = 2**63 - 1
 
-# One question of the index for each topic that is there.
+# Finds the distinct topics with one index lookup per topic.
 _TOPICS: Final = """
 WITH RECURSIVE part(topic) AS (
     SELECT * FROM (SELECT topic0 FROM cchain_app_log WHERE address = %s AND topic0 IS NOT NULL
@@ -63,54 +63,54 @@ class BlockRow(NamedTuple):
     gas_used: int
     gas_limit: int
     base_fee: int | None
-    """Wei for each gas."""
+    """Wei per gas."""
     size: int
-    """Bytes."""
+    """In bytes."""
     miner: Address
 
 
 class TransactionRow(NamedTuple):
-    """A transaction of an accepted block, and what became of it."""
+    """A transaction of an accepted block, with its outcome."""
 
     id: int
     hash: Hash
     number: int
-    """Of its block."""
+    """Height of the transaction's block."""
     position: int
-    """Place in it."""
+    """Index in the block."""
     timestamp: int
-    """Unix seconds, of its block."""
+    """The block's time in Unix seconds."""
     type: int
     sender: Address
     to: Address | None
     nonce: int
     value: int
-    """Wei."""
+    """In wei."""
     gas: int
     """Gas limit."""
     raw: bytes
-    """The envelope."""
+    """The encoded transaction with its type."""
     succeeded: bool
     gas_used: int
     price: int
-    """Wei for each gas."""
+    """Wei per gas."""
     created: Address | None
-    """Where a creation put its contract, or would have put it, had it not failed."""
+    """Address of a created contract; also set if the creation failed."""
     log_count: int
 
     @property
     def fee(self) -> int:
-        """What the gas cost, in wei."""
+        """The fee in wei."""
         return self.gas_used * self.price
 
     @property
     def recipient(self) -> Address | None:
-        """Whom it is to, of a creation the contract; None where the creation failed: there is nobody."""
+        """The recipient, or the created contract; None if the creation failed."""
         return self.to or (self.created if self.succeeded else None)
 
     @property
     def data(self) -> bytes:
-        """Its input, of a type that this node does not make none."""
+        """The input; empty for a type that this node does not support."""
         try:
             return decode_unsigned(bytes(self.raw), blobs=True).data
         except InvalidTransaction:
@@ -118,7 +118,7 @@ class TransactionRow(NamedTuple):
 
 
 def blocks(chain: EvmChain, *, before: int | None = None, count: int = PAGE) -> list[BlockRow]:
-    """Return blocks below a height, the latest first; without one, from the head on."""
+    """Return blocks below a height, or from the head if none is given, the latest first."""
     rows = chain.db.objects(models.Block).order_by("-number")
     if before is not None:
         rows = rows.filter(number__lt=before)
@@ -139,20 +139,20 @@ def number_of(chain: EvmChain, block_hash: Hash) -> int | None:
 def transactions(
     chain: EvmChain, *, before: int | None = None, count: int = PAGE
 ) -> list[TransactionRow]:
-    """Return transactions before a key (an `id` of the last one shown), the latest first."""
+    """Return transactions before a key (the `id` of the last one shown), the latest first."""
     return _page(_transactions(chain), before, count)
 
 
 def transactions_of_block(
     chain: EvmChain, number: int, *, first: int = 0, count: int = PAGE
 ) -> list[TransactionRow]:
-    """Return transactions of a block in its order, from an index on."""
+    """Return transactions of a block in its order, starting at an index."""
     rows = _transactions(chain).filter(id__gte=row_id(number, first), id__lt=row_id(number + 1))
     return [TransactionRow(*row) for row in rows.order_by("id").values_list(*_TRANSACTION)[:count]]
 
 
 def transaction(chain: EvmChain, tx_hash: Hash) -> TransactionRow | None:
-    """Return the transaction with a hash, or None where no block has it."""
+    """Return the transaction with a hash; None if it is not in a block."""
     row = _transactions(chain).filter(hash=tx_hash).values_list(*_TRANSACTION).first()
     return None if row is None else TransactionRow(*row)
 
@@ -174,7 +174,7 @@ def history(
 ) -> list[TransactionRow]:
     """Return transactions that an address sent or received, or that created it, the latest first.
 
-    Those that failed to create it are nothing that it received.
+    A failed creation does not count as received.
     """
     rows = _transactions(chain)
     branches: list[QuerySet[models.Transaction]] = []
@@ -188,7 +188,7 @@ def history(
 
 
 def neighbours(chain: EvmChain, row: TransactionRow) -> tuple[Hash | None, ...]:
-    """Return the hashes of the sender's transactions before and after one."""
+    """Return the hashes of the sender's previous and next transaction."""
     own = chain.db.objects(models.Transaction).filter(sender=row.sender)
     earlier = own.filter(id__lt=row.id).order_by("-id").values_list("hash", flat=True).first()
     later = own.filter(id__gt=row.id).order_by("id").values_list("hash", flat=True).first()
@@ -206,7 +206,7 @@ def logs_of(chain: EvmChain, row: TransactionRow, *, count: int) -> list[models.
 
 
 def first_topics(chain: EvmChain, address: Address, most: int) -> list[bytes]:
-    """Return by which first topics an address has logs, in their order; of many the first ones."""
+    """Return the first topics of an address's logs, sorted; at most `most` of them."""
     return [bytes(row[0]) for row in chain.db.rows(_TOPICS, (address, address, most))]
 
 
@@ -215,8 +215,8 @@ def logs_by(
 ) -> list[models.Log]:
     """Return logs that an address emitted, the latest first, with their transactions' hashes.
 
-    The index of logs is by address and first topic, so each of its topics is asked; of a contract with more than
-    `TOPICS` of them the first ones.
+    The index of logs is by address and first topic, so there is one subquery per topic; for a contract with more
+    than `TOPICS` topics only the first ones are searched.
     """
     last = FAR if before is None else before
     topics = first_topics(chain, address, TOPICS)

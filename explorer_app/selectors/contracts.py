@@ -1,4 +1,4 @@
-"""What contracts answer: calls that change nothing, at a height, with little gas and time."""
+"""Read-only calls of contracts, at a height, with limited gas and time."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -26,22 +26,22 @@ from primitives.evm import ZERO_ADDRESS, Address
 from primitives.hashing import EMPTY_HASH
 
 SECONDS: Final = 0.5
-"""For one question."""
+"""Time limit of a call."""
 
 
 class NotTold(Exception):
-    """What a contract answers nobody knows yet: that is something else than a contract that does not answer.
+    """The answer of a contract could not be determined, which is different from a contract that does not answer.
 
-    The question took too long, or the chain is a fork whose remote node does not tell the state.
+    The call took too long, or the chain is a fork whose remote node did not return the state.
     """
 
 
 class Contracts:
-    """The contracts of a chain at the height of one of its blocks.
+    """The contracts of a chain after one of its blocks.
 
     Args:
         chain: The chain.
-        block: The block, after which they are asked.
+        block: The block after which contracts are called.
     """
 
     def __init__(self, chain: EvmChain, block: AcceptedBlock) -> None:
@@ -51,19 +51,19 @@ class Contracts:
 
     @property
     def height(self) -> int:
-        """At which they are asked."""
+        """The height at which contracts are called."""
         return self._block.number
 
     def ask(self, to: Address, question: bytes, gas: int = GAS) -> bytes | None:
-        """Return what a contract answers; None if it fails, or says more than is listened to.
+        """Return the answer of a contract; None if the call fails or the answer is too long.
 
         Args:
             to: The contract.
             question: Selector and arguments.
-            gas: That its program may use.
+            gas: Limit of gas for the contract's code.
 
         Raises:
-            NotTold: Nobody knows yet. What was fetched for the question is kept, so that the next one takes less time.
+            NotTold: The answer could not be determined. Fetched state is cached, so the next call takes less time.
         """
         try:
             result = self.call(to, question, gas_limit(question, gas), self._seconds)
@@ -76,28 +76,28 @@ class Contracts:
         return result.output
 
     def call(self, to: Address, data: bytes, gas: int, seconds: float) -> CallResult:
-        """Call a contract, with no coins and from nobody.
+        """Call a contract, without value and from the zero address.
 
         Args:
             to: The contract.
             data: Selector and arguments.
-            gas: Of the message, with what a transaction costs before it begins.
-            seconds: That it may take.
+            gas: Gas limit of the message, including the intrinsic gas of a transaction.
+            seconds: Time limit.
 
         Raises:
-            CallRejected: It could not begin.
-            CallInterrupted: It took too long.
-            UpstreamError: The chain is a fork, and the remote node does not tell the state.
+            CallRejected: The call could not start.
+            CallInterrupted: The call took too long.
+            UpstreamError: The chain is a fork, and the remote node did not return the state.
         """
-        # The basefee is none for a call that pays nothing, whatever it is in the block.
+        # The base fee is 0 for a call that pays nothing, whatever it is in the block.
         message = CallMessage(ZERO_ADDRESS, to, gas, 0, 0, data)
         return self._chain.engine.call(self._env, message, self._state, time_limit=seconds)
 
     def that_sign(self, addresses: Collection[Address]) -> set[Address]:
-        """Return those accounts that have a key that signs for them, and no code of their own.
+        """Return the accounts that can sign transactions, which means that they have no code of their own.
 
         Raises:
-            NotTold: The chain is a fork, and the remote node does not tell the state.
+            NotTold: The chain is a fork, and the remote node did not return the state.
         """
         try:
             prefetch_accounts(self._chain, sorted(addresses), self.height)
@@ -113,7 +113,7 @@ class Contracts:
 
     @property
     def _seconds(self) -> float:
-        """For one question; on a fork it may have to wait for the remote node, too."""
+        """Time limit of a call; on a fork it includes waiting for the remote node."""
         chain = self._chain
         return SECONDS if chain.fork is None else SECONDS + chain.node.fork_timeout
 
@@ -124,13 +124,13 @@ class Contracts:
 
 
 def uri_of(chain: EvmChain, address: Address, token_id: int, *, is_collection: bool) -> str | None:
-    """Return where a token is described, as its contract says now; None if it does not.
+    """Return the metadata URI of a token, as its contract reports it now; None if it does not.
 
     Args:
         chain: The chain.
         address: The contract.
-        token_id: Of the token.
-        is_collection: Whether it is of an ERC-721, else of an ERC-1155.
+        token_id: The token's ID.
+        is_collection: Whether the contract is an ERC-721; else it is an ERC-1155.
     """
     question = questions.uri(token_id, is_collection=is_collection)
     try:

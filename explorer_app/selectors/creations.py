@@ -1,4 +1,4 @@
-"""How a contract came to be: by whom, in which transaction, with which init code."""
+"""The creation of a contract: its creator, its transaction, its init code."""
 
 from threading import Semaphore
 from typing import NamedTuple
@@ -16,11 +16,11 @@ class Creation(NamedTuple):
 
     transaction: TransactionRow
     factory: Address | None
-    """The contract that ran it; None: the transaction itself was a creation."""
+    """The contract that executed the creation; None if the transaction itself was a creation."""
 
 
 def creation(chain: EvmChain, address: Address) -> Creation | None:
-    """Return how a contract was created, the last time; None of those of the genesis, and where no row says so."""
+    """Return the latest creation of a contract; None for genesis contracts, and if there is no row for it."""
     found = accounts.creator(chain, address)
     if found is None:
         return None
@@ -39,12 +39,12 @@ def init_code(
     *,
     waits: bool = False,
 ) -> bytes | None:
-    """Return with what a contract was created, constructor arguments behind it; None where nobody knows.
+    """Return the init code of a contract, followed by its constructor arguments; None if it is unknown.
 
-    What a factory created is found by executing the transaction once more, in one of the `places`.
+    If a factory created the contract, the transaction is executed again, which takes one of the `places`.
 
     Raises:
-        Busy: Others are executed now; not if the caller `waits` until they are done.
+        Busy: All places are taken; not raised if the caller `waits` for one.
     """
     if found is None:
         return None
@@ -61,6 +61,6 @@ def init_code(
 
 
 def is_of_genesis(chain: EvmChain, address: Address) -> bool:
-    """Say whether a contract is there since the chain began."""
+    """Return whether a contract is part of the genesis."""
     found = chain.genesis.alloc.get(address)
     return found is not None and bool(found.code)

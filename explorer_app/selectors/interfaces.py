@@ -1,4 +1,4 @@
-"""How a contract is spoken to and what it stores by name: by its own sources or ABI, of a proxy by its implementation's."""
+"""Functions and storage layout of a contract: from its own sources or ABI, or for a proxy from its implementation's."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,38 +19,39 @@ from explorer_app.storage.reading import Fetch
 from primitives.evm import Address, Slot, Word
 
 SECONDS: Final = 2.0
-"""For the storage of one page: a fork asks its remote node slot by slot."""
+"""Time limit for the storage of one page: a fork requests each slot from its remote node."""
 MOST_PARTS: Final = 8
-"""Contracts whose functions are those of one; a diamond has more."""
+"""Limit of contracts whose functions are combined; some diamonds have more."""
 
 
 class Interface(NamedTuple):
-    """Functions of a contract that are declared in one place."""
+    """The functions of a contract that come from one ABI."""
 
     address: Address
-    """The contract whose sources or ABI it is, itself or its implementation."""
+    """The contract that the sources or the ABI belong to: the contract itself or an implementation."""
     name: str
-    """Of the contract; may be empty."""
+    """The name of that contract; may be empty."""
     is_proven: bool
-    """Whether it is of verified sources, and not just given by somebody."""
+    """Whether the ABI comes from verified sources; else a user supplied it."""
     functions: tuple[Function, ...]
     is_claimed: bool = False
-    """Whether it is an implementation's that nothing but the contract's own answer names."""
+    """Whether it belongs to an implementation that only the contract's own answer names."""
 
 
 class StorageLayout(NamedTuple):
-    """The layout by which a contract's storage is read."""
+    """A storage layout and the contract that it belongs to."""
 
     address: Address
-    """The contract whose it is, itself or its implementation."""
+    """The contract itself or its implementation."""
     name: str
     layout: Layout
 
 
 def interfaces(chain: EvmChain, address: Address) -> list[Interface]:
-    """Return how a contract is spoken to: its implementation's functions first, no function twice.
+    """Return the functions of a contract, without duplicates: those of its implementations first.
 
-    Unspecified: an implementation that the contract only claims to have comes after the contract's own functions. Of the implementations those count that have together no more than `MOST_ABI` characters.
+    Unspecified: an implementation that the contract merely claims to have comes after the contract's own functions.
+    Implementations are included while their ABIs have together at most `MOST_ABI` characters.
     """
     found: list[Interface] = []
     taken: set[str] = set()
@@ -75,10 +76,10 @@ def interfaces(chain: EvmChain, address: Address) -> list[Interface]:
 
 
 def storage_layout(chain: EvmChain, address: Address) -> StorageLayout | None:
-    """Return by which layout a contract's storage is read, of a proxy its implementation's; None: it is unknown.
+    """Return the storage layout of a contract, for a proxy its implementation's; None if it is unknown.
 
-    Unspecified: an implementation without variables says nothing, so then the contract's own layout counts; but that
-    there are none is only said where the layouts of all implementations are known.
+    Unspecified: if an implementation has no variables, the contract's own layout is used; an empty layout is only
+    returned if the layouts of all implementations are known.
     """
     targets, _ = _targets(chain, address)
     parts = _known(chain, (*targets, address))
@@ -90,9 +91,9 @@ def storage_layout(chain: EvmChain, address: Address) -> StorageLayout | None:
 
 
 def slots_reader(chain: EvmChain, address: Address) -> Fetch:
-    """Return what reads slots of a contract, all at the height that is the head's now, for `SECONDS` from now on.
+    """Return a function that reads slots of a contract at the current head, for `SECONDS` from now on.
 
-    It raises `UpstreamError` where the chain is a fork, and the remote node does not tell the state.
+    The function raises `UpstreamError` if the chain is a fork and the remote node does not return the state.
     """
     number = blocks.head(chain).number
     state = state_at(chain, number)
@@ -107,7 +108,7 @@ def slots_reader(chain: EvmChain, address: Address) -> Fetch:
 
 
 def _targets(chain: EvmChain, address: Address) -> proxies.Followed:
-    """Return the implementations of a proxy, as many as are looked at."""
+    """Return the implementations of a proxy, up to the limit."""
     found = proxies.followed(chain, address)
     return found._replace(implementations=found.implementations[: MOST_PARTS - 1])
 
@@ -125,7 +126,7 @@ def _functions(text: str) -> tuple[Function, ...]:
 
 
 def _layout(known: Known) -> StorageLayout | None:
-    """Return what the compiler said; those before 0.5.13 say nothing."""
+    """Return the layout from the compiler's output; compilers before 0.5.13 do not write one."""
     if known.contract is None:
         return None
     given = msgspec.json.decode(known.contract.artifacts).get("storageLayout")

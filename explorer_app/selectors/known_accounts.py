@@ -1,4 +1,4 @@
-"""Accounts with coins whose keys everybody knows: those of a local network, for who connects to it."""
+"""Funded accounts with publicly known keys, on a local network, for users who connect a wallet."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -11,14 +11,14 @@ from primitives.hexadecimal import checksum_address
 from primitives.keys import DEV_KEYS, PLATFORM_DEV_KEYS, address_of, format_private_key
 
 MOST: Final = 20
-"""So many are shown."""
+"""Limit of accounts that are shown."""
 
 
 def of_cchain(chain: EvmChain) -> Iterator[tuple[str, str]]:
-    """Walk the accounts that the node signs for, each with its key if everybody knows that.
+    """Yield the accounts that the node signs for, each with its key if the key is publicly known.
 
-    Keys of a mnemonic of somebody's own are secrets, and are not shown. A node that votes or follows signs for none:
-    its accounts are those that everybody has the keys of and the chain began with.
+    Keys of an operator's own mnemonic are secret and are not shown. A validator or follower signs for no accounts; for
+    it the accounts of the genesis with publicly known keys are shown.
     """
     node, keyring = chain.node, chain.keyring
     if not keyring:
@@ -37,7 +37,7 @@ def of_cchain(chain: EvmChain) -> Iterator[tuple[str, str]]:
 
 
 def of_platform(chain: PlatformChain) -> Iterator[tuple[str, str]]:
-    """Walk the keys that a local network's genesis gives coins on the P-Chain."""
+    """Yield the keys that have coins on the P-Chain in a local network's genesis."""
     hrp = chain.config.hrp
     for key in PLATFORM_DEV_KEYS:
         yield format_address("P", hrp, address_of(key)), format_private_key(key)

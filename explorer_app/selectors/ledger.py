@@ -1,6 +1,6 @@
-"""Transactions, calls inside of them, and logs in ranges of blocks, either way round: lists of whoever reads them all.
+"""Transactions, internal calls and logs in ranges of blocks, in either order, for clients that read whole lists.
 
-Keys of rows come first, then rows as far as they may be long: inputs of transactions can be large.
+Keys are queried first, then the rows up to a size limit, because inputs of transactions can be large.
 """
 
 from collections.abc import Sequence
@@ -20,14 +20,14 @@ from explorer_app.selectors import cchain
 from primitives.evm import Address, Hash
 
 MOST_BYTES: Final = 25_000_000
-"""Of transactions, or of logs' data, in one list."""
+"""Limit of bytes of transactions, or of logs' data, in one list."""
 MOST_EVENTS: Final = 24
-"""Kinds of events of one contract of which each is looked for by itself."""
+"""Limit of event kinds of one contract that are searched separately."""
 UNINDEXED_BLOCKS: Final = 10_000
-"""Blocks that are searched for logs of which nothing is known that an index has."""
+"""Limit of blocks for a search of logs that no index supports."""
 _AT_ONCE: Final = 500
 _LONG_ROWS: Final = 50
-"""That are in memory at once before their bytes are counted."""
+"""Rows that are in memory together before their bytes are counted."""
 
 _LISTED: Final = (
     "id", "hash", "block_id", "index", "block__timestamp", "block__hash", "sender", "to", "nonce", "value", "gas",
@@ -42,32 +42,32 @@ _LOGGED: Final = (
 
 
 class ListTooLong(Exception):
-    """A list that has more bytes than one answer may have."""
+    """The list has more bytes than one answer may have."""
 
 
 class RangeTooLong(Exception):
-    """More blocks than can be searched without an index."""
+    """The range has more blocks than can be searched without an index."""
 
 
 class Span(NamedTuple):
-    """What part of a list is wanted."""
+    """The requested part of a list."""
 
     first: int
     """Height of the first block."""
     last: int
-    """Of the last one, included."""
+    """Height of the last block, inclusive."""
     skip: int
     most: int
     descending: bool = False
 
     @property
     def keys(self) -> tuple[int, int]:
-        """The keys of rows of these blocks: from the first, below the second."""
+        """The range of row keys of these blocks: from the first value, below the second."""
         return row_id(self.first), row_id(self.last + 1)
 
 
 class ListedTransaction(NamedTuple):
-    """A transaction with all that lists of other explorers have."""
+    """A transaction with all columns that lists of other explorers have."""
 
     id: int
     hash: Hash
@@ -89,7 +89,7 @@ class ListedTransaction(NamedTuple):
 
     @property
     def data(self) -> bytes:
-        """Its input; of a type that this node does not make none."""
+        """The input; empty for a type that this node does not support."""
         try:
             return decode_unsigned(bytes(self.raw), blobs=True).data
         except InvalidTransaction:
@@ -97,7 +97,7 @@ class ListedTransaction(NamedTuple):
 
 
 class ListedLog(NamedTuple):
-    """A log with its place and what its transaction paid."""
+    """A log with its position and the gas price and gas of its transaction."""
 
     address: Address
     topic0: bytes | None
@@ -107,7 +107,7 @@ class ListedLog(NamedTuple):
     data: bytes
     number: int
     place: int
-    """Among the logs of its block."""
+    """Index among the logs of its block."""
     block_hash: Hash
     timestamp: int
     transaction_hash: Hash
@@ -117,21 +117,21 @@ class ListedLog(NamedTuple):
 
     @property
     def topics(self) -> list[bytes]:
-        """Those that it has."""
+        """The topics that are present."""
         words = (self.topic0, self.topic1, self.topic2, self.topic3)
         return [bytes(one) for one in words if one is not None]
 
 
 class LogSearch(NamedTuple):
-    """Which logs are looked for."""
+    """The criteria of a search for logs."""
 
     address: Address | None
     groups: Sequence[Sequence[tuple[int, bytes]]]
-    """Of each group one topic must be at its place: (place, topic)."""
+    """Pairs of position and topic; in each group at least one topic must be at its position."""
 
     @property
     def names_event(self) -> bool:
-        """Whether it says what they have first, by which indexes lead to them."""
+        """Whether the search requires one certain first topic, so that an index supports it."""
         return any(len(group) == 1 and group[0][0] == 0 for group in self.groups)
 
 
@@ -164,9 +164,9 @@ def transactions_of(chain: EvmChain, address: Address, span: Span) -> list[Liste
 
 
 def calls_of(chain: EvmChain, address: Address | None, span: Span) -> list[Call]:
-    """Return what transactions did inside: calls with value, creations and SELFDESTRUCTs, of an address or of all.
+    """Return internal transactions of an address, or of all: calls with value, creations and SELFDESTRUCTs.
 
-    As far as calls are rows (NODE_TRACE_INDEX).
+    Only indexed calls are found (NODE_TRACE_INDEX).
     """
     rows = _inner_calls(chain)
     branches = [rows] if address is None else [rows.filter(sender=address), rows.filter(to=address)]
@@ -176,17 +176,17 @@ def calls_of(chain: EvmChain, address: Address | None, span: Span) -> list[Call]
 
 
 def calls_in(chain: EvmChain, transaction: int) -> list[Call]:
-    """Return the same of one transaction, by its key."""
+    """Return the internal transactions of one transaction, by its key."""
     rows = _inner_calls(chain).filter(transaction_id=transaction)
     return list(_with_blocks(rows).order_by("index")[:_AT_ONCE])
 
 
 def logs(chain: EvmChain, search: LogSearch, span: Span) -> list[ListedLog]:
-    """Return logs.
+    """Return the logs that match a search.
 
     Raises:
-        RangeTooLong: No index leads to them, and the blocks are too many.
-        ListTooLong: They have more than `MOST_BYTES`.
+        RangeTooLong: No index supports the search, and the range has too many blocks.
+        ListTooLong: The logs have more than `MOST_BYTES`.
     """
     rows = chain.db.objects(models.Log)
     keys = merged_keys(_log_branches(chain, search, span), span)
@@ -203,9 +203,9 @@ def logs(chain: EvmChain, search: LogSearch, span: Span) -> list[ListedLog]:
 
 
 def _log_branches(chain: EvmChain, search: LogSearch, span: Span) -> list[QuerySet[models.Log]]:
-    """Return the parts of a search each of which an index leads to in the order of the chain.
+    """Return the parts of a search, each of which an index returns in the order of the chain.
 
-    The index by address has the first topic before the key: so each that the address has is a part of its own.
+    In the index by address the first topic precedes the key, so each topic of the address is a separate part.
     """
     rows = chain.db.objects(models.Log)
     for group in search.groups:
@@ -225,7 +225,7 @@ def _log_branches(chain: EvmChain, search: LogSearch, span: Span) -> list[QueryS
 
 
 def block_at(chain: EvmChain, timestamp: int, *, before: bool) -> int | None:
-    """Return the height of the last block up to a time, or of the first from it on; None: there is none."""
+    """Return the height of the last block up to a time, or of the first block at or after it; None if it is missing."""
     rows = chain.db.objects(models.Block)
     found = (
         rows.filter(timestamp__lte=timestamp).order_by("-timestamp", "-number")
@@ -242,7 +242,7 @@ def receipt(chain: EvmChain, tx_hash: Hash) -> tuple[int, bool] | None:
 
 
 def merged_keys(branches: Sequence[QuerySet[Any]], span: Span) -> list[int]:
-    """Return the keys of a part of several lists that are read as one."""
+    """Return a range of the keys of several lists merged into one."""
     first, stop = span.keys
     end = span.skip + span.most
     found: set[int] = set()
@@ -254,7 +254,7 @@ def merged_keys(branches: Sequence[QuerySet[Any]], span: Span) -> list[int]:
 
 
 def _inner_calls(chain: EvmChain) -> QuerySet[Call]:
-    """All but those that neither move value nor create nor destroy."""
+    """Return all internal calls that move value, create a contract or destroy one."""
     worth = Q(creates=True) | Q(type=CallType.SELFDESTRUCT) | Q(value__gt=0)
     moves = Q(type__in=[CallType.STATICCALL, CallType.DELEGATECALL])
     return chain.db.objects(Call).filter(worth, depth__gt=0).exclude(moves)

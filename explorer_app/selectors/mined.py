@@ -1,4 +1,4 @@
-"""Which blocks a miner made, and what their transactions paid it."""
+"""Blocks by miner, and the tips that their transactions paid."""
 
 from collections.abc import Iterable
 from functools import reduce
@@ -14,9 +14,9 @@ from explorer_app.selectors.ledger import ListTooLong, Span
 from primitives.evm import Address
 
 MINED_BLOCKS: Final = 100_000
-"""Blocks below the head that are searched for those of a miner: no index has them."""
+"""Blocks below the head that are searched for those of a miner, without an index."""
 MOST_PAYING: Final = 50_000
-"""Transactions whose tips are summed for one answer."""
+"""Limit of transactions whose tips are summed for one answer."""
 _AT_ONCE: Final = 50
 """Blocks whose receipts are read in one statement."""
 
@@ -32,12 +32,12 @@ def mined_by(chain: EvmChain, miner: Address, head: int, span: Span) -> list[tup
 
 
 def tips(chain: EvmChain, heights: Iterable[int]) -> dict[int, int]:
-    """Return what the transactions of some blocks paid their coinbase, in wei.
+    """Return the tips that transactions of some blocks paid to the coinbase, in wei.
 
-    Receipts of these blocks alone are read, however far they lie apart.
+    Only receipts of these blocks are read, even if the blocks are far apart.
 
     Raises:
-        ListTooLong: They have more than `MOST_PAYING` transactions.
+        ListTooLong: The blocks have more than `MOST_PAYING` transactions.
     """
     sums = dict.fromkeys(heights, 0)
     blocks = chain.db.objects(models.Block).filter(number__in=list(sums), transaction_count__gt=0)

@@ -1,4 +1,4 @@
-"""Places for what is executed for a page or an interface: few at a time, so that others of the process go on."""
+"""Limits concurrent executions for pages and APIs, so that the other threads of the process can continue."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,11 +6,11 @@ from threading import Semaphore
 from typing import Final
 
 PATIENCE: Final = 2.0
-"""Seconds that somebody waits for a place."""
+"""Seconds that a request waits for a place."""
 
 
 class Busy(Exception):
-    """Others have every place for as long as somebody waits."""
+    """All places were taken for as long as the request waited."""
 
     def __init__(self) -> None:
         super().__init__("Others have something executed: try again in a moment.")
@@ -18,14 +18,14 @@ class Busy(Exception):
 
 @contextmanager
 def place(places: Semaphore, *, waits: bool = False) -> Iterator[None]:
-    """Have a place within the block.
+    """Hold a place during the block.
 
     Args:
-        places: All that there are (`Explorer.executing`).
-        waits: Whether to wait until there is one; else for `PATIENCE` seconds.
+        places: The semaphore of all places (`Explorer.executing`).
+        waits: Whether to wait without a limit; otherwise for `PATIENCE` seconds.
 
     Raises:
-        Busy: There was none in time.
+        Busy: No place became free in time.
     """
     if not places.acquire(timeout=None if waits else PATIENCE):
         raise Busy

@@ -1,4 +1,4 @@
-"""The P-Chain's blocks, transactions and outputs as pages show them."""
+"""The P-Chain's blocks, transactions and outputs for pages."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final, NamedTuple
@@ -31,7 +31,7 @@ from primitives.ids import ID, ShortID, utxo_id
 
 PAGE: Final = 25
 MOST_OUTPUTS: Final = 100
-"""Inputs and outputs of a transaction on a page."""
+"""Limit of inputs and of outputs of a transaction on a page."""
 
 _ALIAS: Final = "P"
 
@@ -43,14 +43,14 @@ class TxRow(NamedTuple):
     tx_id: ID
     height: int
     position: int
-    """Place in its block."""
+    """Index in its block."""
     time: int
-    """Chain time after its block, Unix seconds."""
+    """Chain time after its block, in Unix seconds."""
     kind: str
-    """In the protocol's name."""
+    """The protocol's name of the transaction type."""
     committed: bool
     burned: int
-    """Smallest units of the staking asset."""
+    """In the smallest units of the staking asset."""
 
 
 class Flow(NamedTuple):
@@ -66,29 +66,29 @@ class Flow(NamedTuple):
     purpose: str
     """`stake`, `export` or `import`; empty for an ordinary one."""
     state: str
-    """Of an output: `unspent`, `exported` or `spent`."""
+    """State of an output: `unspent`, `exported` or `spent`."""
     tx_id: ID | None = None
-    """Of an input: who made it."""
+    """For an input: the transaction that created the output it spends."""
     output_index: int = 0
 
 
 class Portfolio(NamedTuple):
-    """What an address has on the P-Chain, in the smallest units of the staking asset."""
+    """Balances of an address on the P-Chain, in the smallest units of the staking asset."""
 
     text: str
-    """The address as this network writes it."""
+    """The address in this network's format."""
     balance: int
     unlocked: int
     staked: int
 
 
 def text_of(chain: PlatformChain, address: ShortID) -> str:
-    """Return an address as this network writes it."""
+    """Return an address in this network's format."""
     return format_address(_ALIAS, chain.config.hrp, address)
 
 
 def forms_of(chain: PlatformChain, address: ShortID) -> Portfolio:
-    """Return what twenty bytes own as an address of the P-Chain."""
+    """Return the balances of an address of 20 bytes on the P-Chain."""
     asset = chain.network().asset_id
     funds = outputs.balance(chain, [address], now=clock.now()).funds.get(asset, outputs.Funds())
     staked = sum(one.amount for one in outputs.stake_of(chain, [address]) if one.asset_id == asset)
@@ -96,7 +96,7 @@ def forms_of(chain: PlatformChain, address: ShortID) -> Portfolio:
 
 
 def blocks(chain: PlatformChain, *, before: int | None = None, count: int = PAGE) -> list[Block]:
-    """Return blocks below a height, the latest first; without one, from the tip on."""
+    """Return blocks below a height, or from the tip if none is given, the latest first."""
     found = chain.db.objects(Block).defer("raw").order_by("-height")
     if before is not None:
         found = found.filter(height__lt=before)
@@ -123,7 +123,7 @@ def txs(chain: PlatformChain, *, before: int | None = None, count: int = PAGE) -
 def txs_of_block(
     chain: PlatformChain, height: int, *, first: int = 0, count: int = PAGE
 ) -> list[TxRow]:
-    """Return transactions of a block in its order, from an index on."""
+    """Return transactions of a block in its order, starting at an index."""
     found = chain.db.objects(Tx).filter(id__gte=row_id(height, first), id__lt=row_id(height + 1))
     return _rows(chain, found.order_by("id")[:count])
 
@@ -138,7 +138,7 @@ def tx(chain: PlatformChain, tx_id: ID) -> tuple[TxRow, bytes] | None:
 
 
 def undecided(chain: PlatformChain, tx_id: ID) -> tuple[str, str] | None:
-    """Return where a transaction is that no block has: `waits` or `dropped`, and why; None: nobody knows it."""
+    """Return state and reason of a transaction that is in no block: `waits` or `dropped`; None if it is unknown."""
     if chain.db.objects(MempoolTx).filter(tx_id=tx_id).exists():
         return "waits", "It waits for a block."
     reason = (
@@ -148,15 +148,15 @@ def undecided(chain: PlatformChain, tx_id: ID) -> tuple[str, str] | None:
 
 
 def read(raw: bytes) -> SignedTx | None:
-    """Return a stored transaction as a value; None for bytes that this node cannot read."""
+    """Return a stored transaction as a value; None if this node cannot parse the bytes."""
     try:
-        return parse(raw, GENESIS_CODEC)  # one of the genesis may be of any size
+        return parse(raw, GENESIS_CODEC)  # transactions of the genesis may have any size
     except CodecError:
         return None
 
 
 def inputs(chain: PlatformChain, signed: SignedTx) -> list[Flow]:
-    """Return what a transaction spends: with the owners, where the transaction that made it is known here."""
+    """Return the inputs of a transaction, with owners if the transaction that created the output is known."""
     spent = rows.inputs_of(signed)[:MOST_OUTPUTS]
     imported = len(getattr(signed.unsigned, "imported_inputs", ()))
     own = len(rows.inputs_of(signed)) - imported
@@ -185,7 +185,7 @@ def inputs(chain: PlatformChain, signed: SignedTx) -> list[Flow]:
 
 
 def made(chain: PlatformChain, signed: SignedTx) -> list[Flow]:
-    """Return what a transaction makes, and what became of it."""
+    """Return the outputs of a transaction and their states."""
     found = list(_outputs_of(signed))[:MOST_OUTPUTS]
     keys = [utxo_id(signed.tx_id, place) for place in range(len(found))]
     unspent = _present(chain, UTXO, keys)
@@ -213,7 +213,7 @@ def made(chain: PlatformChain, signed: SignedTx) -> list[Flow]:
 
 
 def utxos(chain: PlatformChain, address: ShortID, *, after: bytes | None, count: int) -> list[UTXO]:
-    """Return unspent outputs that an address may sign for, in the order of their IDs, behind one."""
+    """Return unspent outputs that an address may sign for, ordered by ID, after a given ID."""
     owned = chain.db.objects(UTXOOwner).filter(address=address).order_by("utxo_id")
     if after is not None:
         owned = owned.filter(utxo_id__gt=after)
@@ -222,7 +222,7 @@ def utxos(chain: PlatformChain, address: ShortID, *, after: bytes | None, count:
 
 
 def subnets(chain: PlatformChain) -> list[Subnet]:
-    """Return the subnets, the latest first: at most a page of ten times the usual."""
+    """Return the subnets, the latest first, at most ten times the usual page."""
     return list(chain.db.objects(Subnet).order_by("-position")[: 10 * PAGE])
 
 
@@ -238,7 +238,7 @@ def control_keys(chain: PlatformChain, subnet_id: ID) -> list[str]:
 
 
 def blockchains(chain: PlatformChain, subnet_id: ID | None = None) -> list[Blockchain]:
-    """Return blockchains, of one subnet or of all, in the order in which they were created."""
+    """Return blockchains of one subnet or of all, in the order of their creation."""
     found = chain.db.objects(Blockchain).order_by("position")
     if subnet_id is not None:
         found = found.filter(subnet_id=subnet_id)
@@ -251,7 +251,7 @@ def blockchain(chain: PlatformChain, blockchain_id: ID) -> Blockchain | None:
 
 
 def nodes_beginning(chain: PlatformChain, text: str, *, count: int) -> list[str]:
-    """Return the NodeIDs of stakers that begin with a text, `NodeID-` included."""
+    """Return the NodeIDs of stakers that begin with a text, which includes `NodeID-`."""
     found = chain.db.objects(Staker).filter(
         is_delegator__in=[False], phase__in=[1, 2], node__startswith=text
     )
@@ -259,7 +259,7 @@ def nodes_beginning(chain: PlatformChain, text: str, *, count: int) -> list[str]
 
 
 def _rows(chain: PlatformChain, found: Iterable[Tx]) -> list[TxRow]:
-    """Return rows with their blocks' times: one statement more."""
+    """Return rows with their blocks' times, which takes one more statement."""
     listed = list(found)
     heights = {one.height for one in listed}
     times = dict(chain.db.objects(Block).filter(pk__in=heights).values_list("height", "time"))
@@ -273,7 +273,7 @@ def _rows(chain: PlatformChain, found: Iterable[Tx]) -> list[TxRow]:
 
 
 def _outputs_of(signed: SignedTx) -> Iterable[tuple[str, TransferableOutput]]:
-    """Yield what a transaction makes, in the order of the indices that UTXOs have."""
+    """Yield the outputs of a transaction, in the order of UTXO indexes."""
     unsigned: Any = signed.unsigned
     yield from (("", one) for one in getattr(unsigned, "outputs", ()))
     yield from (("stake", one) for one in rows.stake_of(signed))
@@ -283,7 +283,7 @@ def _outputs_of(signed: SignedTx) -> Iterable[tuple[str, TransferableOutput]]:
 def _made_by(
     chain: PlatformChain, tx_ids: Collection[ID]
 ) -> dict[tuple[ID, int], TransferableOutput]:
-    """Return the outputs of transactions by who made them and their index."""
+    """Return the outputs of transactions, by transaction ID and index."""
     found = chain.db.objects(Tx).filter(tx_id__in=list(tx_ids)).values_list("tx_id", "raw")
     outputs_by_place = {}
     for tx_id, raw in found:
@@ -303,7 +303,7 @@ def _texts(chain: PlatformChain, owners: OutputOwners | None) -> list[str]:
 
 
 def stakes_of(chain: PlatformChain, address: ShortID, *, count: int = PAGE) -> list[Staker]:
-    """Return stakers whose stake an address owns, now or from a start in the future."""
+    """Return stakers whose stake an address owns, including those that start in the future."""
     owned = chain.db.objects(StakeOutput).filter(address=address).order_by("address", "staker_id")
     keys = set(owned.values_list("staker_id", flat=True)[: 4 * count])
     found = chain.db.objects(Staker).filter(pk__in=keys).order_by("pk")

@@ -1,7 +1,7 @@
-"""Whose code a contract runs in its place: its code is looked at, then its slots, then it is asked (explorer.md 10).
+"""Detects proxies and their implementations: by their code, then by slots, then by calling them (explorer.md 10).
 
-Nothing of it is kept: at the head a contract's code and slots are in memory. A contract that is not known is asked
-with little gas and time.
+Nothing is stored, because code and slots of a contract at the head are cached in memory. Calls of unknown contracts
+have little gas and time.
 """
 
 from collections.abc import Iterator
@@ -33,46 +33,46 @@ from primitives.hashing import EMPTY_HASH
 GAS: Final = 100_000
 SECONDS: Final = 0.2
 MOST_STEPS: Final = 3
-"""So far proxies of proxies are followed."""
+"""Limit of chained proxies that are followed."""
 _INTRINSIC: Final = 25_000
-"""Gas of a transaction before it calls: added, so that the contract has all of `GAS`."""
+"""Intrinsic gas of a transaction: added, so that the contract has all of `GAS`."""
 
 
 class Proxy(NamedTuple):
-    """A contract that runs other contracts' code."""
+    """A contract that runs the code of other contracts."""
 
     kind: Kind
     implementations: tuple[Address, ...]
-    """One; of a diamond its facets."""
+    """A single address; for a diamond its facets."""
     beacon: Address | None = None
-    """Who names the implementation."""
+    """The contract that names the implementation."""
     admin: Address | None = None
-    """Who may change it, where a slot says so."""
+    """The address that may change the implementation, if a slot names it."""
     arguments: bytes = b""
-    """Of a clone."""
+    """Immutable arguments of a clone."""
 
 
 def proxy(chain: EvmChain, address: Address) -> Proxy | None:
-    """Return how a contract is a proxy at the head, or None: it is none, or there is no contract."""
+    """Return the proxy at an address, at the head; None if the contract is not a proxy or does not exist."""
     return _Contracts(chain).proxy(address)
 
 
 class Followed(NamedTuple):
-    """Whose code a contract runs in the end, proxies of proxies followed."""
+    """The contracts whose code is finally run, after chained proxies."""
 
     implementations: tuple[Address, ...] = ()
-    """None where it is no proxy."""
+    """Empty if the contract is not a proxy."""
     is_claimed: bool = False
-    """Whether it is only an answer of a contract's own that names them, which may be anybody's."""
+    """Whether only an answer of the contract itself names them, which may be false."""
 
 
 def implementations(chain: EvmChain, address: Address) -> tuple[Address, ...]:
-    """Return whose code a contract runs in the end; none where it is no proxy."""
+    """Return the contracts whose code a contract finally runs; empty if it is not a proxy."""
     return followed(chain, address).implementations
 
 
 def followed(chain: EvmChain, address: Address) -> Followed:
-    """Return the same, and whether that is only claimed."""
+    """Return the implementations, and whether they are only claimed."""
     contracts = _Contracts(chain)
     found = Followed()
     wanted = address
@@ -97,7 +97,7 @@ class _Contracts:
         self._state: StateAt = state_at(chain, self._head.number)
 
     def proxy(self, address: Address) -> Proxy | None:
-        """Return how a contract is a proxy: the first rule that holds."""
+        """Return the proxy at an address, by the first rule that matches."""
         code = code_at(self._state, address)
         if not code:
             return None
@@ -105,7 +105,7 @@ class _Contracts:
         if target is not None:
             return Proxy(target.kind, (target.address,), arguments=target.arguments)
         if not delegates(code):
-            return None  # it runs nobody's code
+            return None  # the code contains no DELEGATECALL
         return next(self._by_state(address), None)
 
     def _by_state(self, address: Address) -> Iterator[Proxy]:
@@ -131,7 +131,7 @@ class _Contracts:
             yield Proxy(Kind.CLAIMED, (claimed,))
 
     def _contract(self, word: bytes) -> Address | None:
-        """Return the contract that a word names, or None."""
+        """Return the contract at the address in a word, or None."""
         found = address_of(word)
         return found if found is not None and self._has_code(found) else None
 
@@ -143,7 +143,7 @@ class _Contracts:
         return address_of(self._state.storage(address, ADMIN_SLOT))
 
     def _ask(self, to: Address, question: bytes) -> bytes:
-        """Return what a contract answers; nothing if it fails or takes too long."""
+        """Return the answer of a contract; empty if the call fails or takes too long."""
         env = env_of(self._head.header, self._chain.config)
         free = env if env.base_fee is None else replace(env, base_fee=0)
         message = CallMessage(ZERO_ADDRESS, to, GAS + _INTRINSIC, 0, 0, question)

@@ -1,4 +1,4 @@
-"""Validators and delegators with what pages show of them; what ends next; supply and stake over time."""
+"""Validators and delegators for pages, the next ends of staking periods, and supply and stake over time."""
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
@@ -15,10 +15,10 @@ from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
 PAGE: Final = 50
 CHARTED: Final = 60
-"""Points of a small chart."""
+"""Points in a small chart."""
 
 _POINTS: Final = 400
-"""Points of a large one."""
+"""Points in a large chart."""
 
 _BRANCH: Final = """
 SELECT * FROM (
@@ -27,33 +27,33 @@ SELECT * FROM (
 ) part
 """
 _LATEST: Final = " UNION ALL ".join([_BRANCH] * 4)
-"""In each branch an index has the order: the table may have a hundred thousand rows."""
+"""An index provides the order in each branch, because the table may have a hundred thousand rows."""
 
 
 class ValidatorRow(NamedTuple):
     """A current validator."""
 
     place: int
-    """By stake, from 1."""
+    """Rank by stake, from 1."""
     validator: Validator
     node: str
     """Its NodeID."""
     stake: int
-    """Its own and what is delegated to it, smallest units."""
+    """Own stake and delegations, in the smallest units."""
     uptime: float | None
-    """The part of its time that it was online; None: nobody has seen it or looks."""
+    """The share of its period in which it was online; None if this node has not observed it."""
     capacity: int
-    """So much can still be delegated to it."""
+    """The stake that can still be delegated to it."""
 
 
 class Stay(NamedTuple):
-    """A staker's time, of whatever phase."""
+    """A staking period, in any phase."""
 
     row: Staker
     phase: str
     outcome: str
     paid: int | None
-    """What it was rewarded with."""
+    """The reward that was paid."""
 
 
 class Point(NamedTuple):
@@ -65,7 +65,7 @@ class Point(NamedTuple):
 
 
 def validators(chain: PlatformChain, subnet_id: ID = PRIMARY_NETWORK_ID) -> list[ValidatorRow]:
-    """Return the current validators, those with the greatest stake first."""
+    """Return the current validators, ordered by stake, the largest first."""
     current = stakers.current_validators(chain, subnet_id)
     primary = subnet_id == PRIMARY_NETWORK_ID
     seen = stakers.uptimes(chain) if primary else {}
@@ -86,31 +86,31 @@ def validators(chain: PlatformChain, subnet_id: ID = PRIMARY_NETWORK_ID) -> list
 
 
 def ending(chain: PlatformChain, *, after: int = 0, count: int = PAGE) -> list[Staker]:
-    """Return current stakers whose time ends next, from a number of them on."""
+    """Return current stakers in the order in which their periods end, starting at an offset."""
     rows = chain.db.objects(Staker).filter(phase__lt=3).filter(phase=Phase.CURRENT)
     return list(rows.order_by("end_time", "priority", "tx_id")[after : after + count])
 
 
 def stays(chain: PlatformChain, node_id: NodeID, *, delegators: bool, count: int) -> list[Stay]:
-    """Return when a node validated, or who delegated to it, the latest first."""
+    """Return a node's periods as a validator, or those of its delegators, the latest first."""
     rows = chain.db.objects(Staker).filter(node_id=node_id, is_delegator__in=[delegators])
     listed = list(rows.order_by("-position")[:count])
     return _with_rewards(chain, listed)
 
 
 def stay_of(chain: PlatformChain, tx_id: ID) -> Stay | None:
-    """Return what a transaction staked."""
+    """Return the staking period that a transaction started."""
     found = chain.db.objects(Staker).filter(pk=tx_id).first()
     return None if found is None else _with_rewards(chain, [found])[0]
 
 
 def supply(chain: PlatformChain) -> int:
-    """Return how much there is of the staking asset, rewards to come included, in smallest units."""
+    """Return the supply of the staking asset in the smallest units, including potential rewards."""
     return accepted.supply(chain, PRIMARY_NETWORK_ID) or 0
 
 
 def stake_over_time(chain: PlatformChain) -> list[Point]:
-    """Return the stake of the Primary Network after each of its last changes, four hundred at most."""
+    """Return the stake of the Primary Network after each of its last changes, at most four hundred."""
     moves: list[tuple[int, int]] = []
     for start, left, weight, _, _ in _latest(chain):
         moves.append((start, int(weight)))
@@ -120,9 +120,9 @@ def stake_over_time(chain: PlatformChain) -> list[Point]:
 
 
 def supply_over_time(chain: PlatformChain) -> list[Point]:
-    """Return the supply after each of its last changes, likewise.
+    """Return the supply after each of its last changes, at most four hundred.
 
-    It has a reward from the moment on at which the staker joins, and loses it where it is not paid.
+    A reward is part of the supply from the start of the staking period, and is removed if it is not paid.
     """
     moves: list[tuple[int, int]] = []
     for start, left, _, reward, outcome in _latest(chain):
@@ -133,7 +133,7 @@ def supply_over_time(chain: PlatformChain) -> list[Point]:
 
 
 def _latest(chain: PlatformChain) -> Rows:
-    """Return the latest stays of the Primary Network, whoever stakes and whoever did."""
+    """Return the latest staking periods of the Primary Network, current and past."""
     places: list[object] = []
     for is_delegator in (False, True):
         for phase in (Phase.CURRENT, Phase.PAST):
@@ -142,7 +142,7 @@ def _latest(chain: PlatformChain) -> Rows:
 
 
 def _sums(moves: list[tuple[int, int]], now: int) -> list[Point]:
-    """Return the values after each move, oldest first, of what is so much now."""
+    """Return the values after each change, oldest first, calculated backwards from the current value."""
     moves.sort()
     sums = accumulate((change for _, change in moves), initial=now - sum(by for _, by in moves))
     next(sums)

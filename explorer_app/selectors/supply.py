@@ -1,4 +1,4 @@
-"""How much of the C-Chain's coin there is, and what was burnt: sums over all rows, so only while they are few."""
+"""Supply of the C-Chain's coin, and burnt fees: sums over all rows, so only for small chains."""
 
 from typing import Final
 
@@ -6,15 +6,15 @@ from cchain_app import models
 from cchain_app.chain import EvmChain
 
 MOST_ROWS: Final = 100_000
-"""Accounts, or blocks, that are summed for one answer."""
+"""Limit of accounts, or of blocks, that are summed for one answer."""
 
 
 class TooManyRows(Exception):
-    """There is more than is summed for one answer."""
+    """There are more rows than are summed for one answer."""
 
 
 class OnlyPart(Exception):
-    """The chain is a fork: of accounts it has those that were asked for or have changed, and of blocks its own."""
+    """The chain is a fork: it has only the accounts that were read or changed, and only its own blocks."""
 
 
 def total(chain: EvmChain) -> int:
@@ -34,7 +34,7 @@ def total(chain: EvmChain) -> int:
 
 
 def burnt(chain: EvmChain) -> int:
-    """Return what transactions have paid as base fees, in wei. Raises as `total`, of blocks."""
+    """Return the base fees that transactions have paid, in wei. Raises as `total`, with a limit of blocks."""
     if chain.fork is not None:
         raise OnlyPart
     rows = chain.db.objects(models.Block).filter(gas_used__gt=0, base_fee__isnull=False)

@@ -1,4 +1,4 @@
-"""Transfers of tokens in ranges of blocks, either way round, for lists of whoever reads them all."""
+"""Token transfers in ranges of blocks, in either order, for clients that read whole lists."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -13,23 +13,23 @@ from explorer_app.tokens.events import Kind
 from primitives.evm import Address
 
 MOST_LOOKED_AT: Final = 100_000
-"""Rows of an address or contract that are looked at for one list."""
+"""Limit of rows of an address or contract that are examined for one list."""
 
 
 def transfers(
     chain: EvmChain, kind: Kind, address: Address | None, contract: Address | None, span: Span
 ) -> list[TokenTransfer]:
-    """Return transfers of one standard, with their tokens and transactions, as far as they are rows.
+    """Return indexed transfers of one standard, with their tokens and transactions.
 
     Args:
         chain: The chain.
         kind: The standard.
-        address: Whose; None: anybody's.
-        contract: Of which token; None: of all.
-        span: What part of the list.
+        address: Sender or recipient; None for any.
+        contract: The token; None for any.
+        span: The requested part of the list.
 
     Raises:
-        ListTooLong: It is not full after `MOST_LOOKED_AT` rows, of other standards, tokens or of none.
+        ListTooLong: After `MOST_LOOKED_AT` rows the list is not full, because many rows do not match.
     """
     rows = chain.db.objects(TokenTransfer)
     branches = (
@@ -52,7 +52,7 @@ def transfers(
 
 
 def _looked_at(branches: Iterable[QuerySet[TokenTransfer]], span: Span) -> Q:
-    """Return which rows of several lists are looked at; an empty condition: all of them."""
+    """Return the condition for rows that are examined; empty if all are."""
     first, stop = span.keys
     ends: list[int] = []
     for branch in branches:

@@ -1,4 +1,4 @@
-"""What the index of tokens reads: the logs that come next, and whom it has to ask."""
+"""Inputs of the token index: the next logs, and the contracts and balances that must be queried."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
@@ -9,7 +9,7 @@ from explorer_app import models
 from explorer_app.tokens.events import GAS_OF_AN_OWNER, MOST_DATA, TOPICS, TRANSFER, Kind
 from primitives.evm import Address
 
-# Each branch goes by the index of one topic, in order. More data than a batch can have are not read.
+# Each branch uses the index of one topic, in order. Data is truncated to the maximum of a batch.
 _BRANCH: Final = f"""
 SELECT * FROM (
     SELECT id, transaction_id, address, topic0, topic1, topic2, topic3, substr(data, 1, {MOST_DATA}) AS data
@@ -18,7 +18,7 @@ SELECT * FROM (
 """  # noqa: S608  # the number is ours
 _LOGS: Final = f"{' UNION ALL '.join([_BRANCH] * len(TOPICS))} ORDER BY id LIMIT %s"
 
-# Of coins that are wrapped in the same transactions: is there a Transfer, too?
+# For logs of wrapped coins: finds Transfer logs of the same contract in the same transaction.
 _BESIDE: Final = """
 SELECT transaction_id, address, topic1, topic2, substr(data, 1, 32) FROM cchain_app_log
 WHERE topic0 = %s AND topic3 IS NULL AND topic2 IS NOT NULL AND id >= %s AND id < %s AND address IN ({keys})
@@ -35,7 +35,7 @@ _KINDS: Final = "SELECT address, kind FROM explorer_app_token WHERE asked_height
 
 
 class FoundLog(NamedTuple):
-    """A log that may tell of transfers."""
+    """A log that may contain transfers."""
 
     key: int
     transaction: int
@@ -46,7 +46,7 @@ class FoundLog(NamedTuple):
 
 
 class WrappedCoins(NamedTuple):
-    """A Transfer as it stands beside the log of a coin that is wrapped."""
+    """A Transfer log that accompanies the log of a wrapped coin."""
 
     transaction: int
     contract: Address
@@ -56,41 +56,41 @@ class WrappedCoins(NamedTuple):
 
 
 class ToAsk(NamedTuple):
-    """A contract that is to be asked what it is."""
+    """A contract whose token data must be queried."""
 
     address: Address
     may_be_erc20: bool
-    """Whether it has emitted the Transfer that ERC-20 demands."""
+    """Whether it has emitted a Transfer event as ERC-20 requires it."""
     attempts: int
-    """How often in a row it did not answer all."""
+    """Number of consecutive attempts without complete answers."""
 
 
 class Held(NamedTuple):
-    """A balance about which its contract is to be asked."""
+    """A balance that must be queried from its contract."""
 
     key: bytes
     contract: Address
     holder: Address
     token_id: int | None
     is_asked: bool
-    """Whether the contract is a token of this kind; else nobody knows what it would say."""
+    """Whether the contract is a token of this kind; otherwise its answer would be meaningless."""
 
 
 def next_logs(chain: EvmChain, first: int, before: int, most: int) -> list[FoundLog]:
-    """Return the next logs that may tell of transfers, in order.
+    """Return the next logs that may contain transfers, in order.
 
     Args:
         chain: The chain.
         first: The lowest key.
-        before: The lowest key above them.
-        most: So many at most.
+        before: The upper limit of keys, exclusive.
+        most: Limit of logs.
     """
     params = [value for topic in TOPICS for value in (topic, first, before, most)]
     return [_log(row) for row in chain.db.rows(_LOGS, [*params, most])]
 
 
 def beside(chain: EvmChain, logs: Sequence[FoundLog]) -> set[WrappedCoins]:
-    """Return the ERC-20 transfers of the blocks that logs are in, by the same contracts in the same transactions."""
+    """Return the ERC-20 transfers by the same contracts in the same transactions as some logs."""
     if not logs:
         return set()
     ends = row_id(height_of(logs[0].key)), row_id(height_of(logs[-1].key) + 1)
@@ -112,15 +112,15 @@ def beside(chain: EvmChain, logs: Sequence[FoundLog]) -> set[WrappedCoins]:
 
 
 def signers(chain: EvmChain, transactions: Iterable[int]) -> dict[int, Address]:
-    """Return who signed transactions, by their keys."""
+    """Return the senders of transactions, by the transactions' keys."""
     found = chain.db.rows_by_keys(_SIGNERS, sorted(set(transactions)))
     return {key: Address(bytes(sender)) for key, sender in found}
 
 
 def rooms(chain: EvmChain, transactions: Iterable[int]) -> dict[int, int]:
-    """Return how many owners the ranges of transactions may still have noted, by the transactions' keys.
+    """Return how many owners may still be recorded for the ranges of each transaction, by the transactions' keys.
 
-    Unspecified: a hundredth of the gas that a transaction used, for those ranges first that come first.
+    Unspecified: one owner per hundred gas that the transaction used, starting with its first range.
     """
     keys = sorted(set(transactions))
     noted: dict[int, Any] = dict(chain.db.rows_by_keys(_NOTED, keys))
@@ -131,7 +131,7 @@ def rooms(chain: EvmChain, transactions: Iterable[int]) -> dict[int, int]:
 
 
 def known_kinds(chain: EvmChain, contracts: Iterable[Address]) -> dict[Address, Kind | None]:
-    """Return what contracts are that have been asked; None: no tokens."""
+    """Return the kinds of contracts that have been queried; None if a contract is not a token."""
     found = chain.db.rows_by_keys(_KINDS, sorted(set(contracts)))
     return {
         Address(bytes(address)): None if kind is None else Kind(kind) for address, kind in found
@@ -139,9 +139,9 @@ def known_kinds(chain: EvmChain, contracts: Iterable[Address]) -> dict[Address, 
 
 
 def to_ask(chain: EvmChain, now: int) -> ToAsk | None:
-    """Return the contract that is to be asked next, or None: of those that never were the one that waits longest.
+    """Return the next contract to query, or None. Contracts that were never queried come first, the oldest first.
 
-    Whoever has news of their own tokens at every block keeps no others from being asked.
+    So contracts with news in every block cannot keep others from being queried.
 
     Args:
         chain: The chain.
@@ -154,9 +154,9 @@ def to_ask(chain: EvmChain, now: int) -> ToAsk | None:
 
 
 def balances_to_ask(chain: EvmChain, after: bytes, most: int) -> list[Held]:
-    """Return balances that have changed since they were asked for, so many at most, from behind a key on.
+    """Return at most `most` balances that have changed since they were last queried, after a key.
 
-    Of contracts that have not been asked what they are there are none.
+    Balances of contracts that have not been queried themselves are omitted.
     """
     due = chain.db.objects(models.TokenBalance).filter(
         to_ask=True, key__gt=after, contract__asked_height__isnull=False
@@ -175,7 +175,7 @@ def _log(row: tuple[Any, ...]) -> FoundLog:
     topics = tuple(bytes(one) for one in words if one is not None)
     return FoundLog(
         key, transaction, Address(bytes(address)), topics, bytes(data or b"")
-    )  # SQLite's part of nothing is null
+    )  # in SQLite substr of an empty value is null
 
 
 def _address(word: bytes) -> Address:

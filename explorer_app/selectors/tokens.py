@@ -1,4 +1,4 @@
-"""Tokens, their transfers and holders, as far as they are rows: in pages, each of few questions."""
+"""Indexed tokens, their transfers and holders, in pages with few statements each."""
 
 from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
@@ -17,25 +17,25 @@ from explorer_app.tokens.texts import likeness, search_key
 from primitives.evm import ZERO_ADDRESS, Address
 
 TokenRow = Token
-"""A token, for who shows it."""
+"""A token, for modules that display it."""
 
 TransferRow = TokenTransfer
-"""A transfer, likewise."""
+"""A transfer, for modules that display it."""
 
 BalanceRow = TokenBalance
-"""What a holder has, likewise."""
+"""A balance, for modules that display it."""
 
 MOST_COUNTED: Final = 10_000
-"""So far rows are counted for a page; beyond, there are more."""
+"""Limit up to which rows are counted for a page."""
 
 MOST_HELD: Final = 100
-"""Balances on an address's page, and transfers on a transaction's."""
+"""Limit of balances on an address's page, and of transfers on a transaction's."""
 
 MOST_LOOKED_AT: Final = 5_000
-"""Rows of an address that are looked at for a page: anybody can write it any number of them that are of no token."""
+"""Limit of rows of an address examined for a page: any contract can create rows that belong to no token."""
 
 MOST_RANGES: Final = 100
-"""Ranges (ERC-2309) of a token, the latest, in which one id is looked for."""
+"""Limit of a token's latest ranges (ERC-2309) in which a token ID is searched."""
 
 
 class TransferPage(NamedTuple):
@@ -43,7 +43,7 @@ class TransferPage(NamedTuple):
 
     rows: list[TokenTransfer]
     rest: int | None
-    """The key before which the list goes on though the page is not full; None: as far as is known it does not."""
+    """The key before which the list continues although the page is not full; None if no more rows are known."""
 
 
 class BalancePage(NamedTuple):
@@ -51,20 +51,20 @@ class BalancePage(NamedTuple):
 
     rows: list[TokenBalance]
     rest: bytes | None
-    """The key from behind which on the list goes on; None: it does not."""
+    """The key after which the list continues; None at the end."""
 
 
 NATIVE: Final = ("AVAX", "Avalanche")
-"""What the chain's own coin is called: a token with such a name wants to be taken for it."""
+"""Names of the chain's own coin: a token with such a name may be an imitation."""
 
 
 def progress(chain: EvmChain) -> Progress | None:
-    """Return how far transfers are rows; None where that was never begun."""
+    """Return the progress of the transfer index; None if it was never started."""
     return rows.progress(chain.db)
 
 
 def how_far(chain: EvmChain) -> str:
-    """Return in words how far transfers are rows, for people."""
+    """Return a text about the progress of the transfer index."""
     written = progress(chain)
     if written is None:
         return "no rows: NODE_TOKEN_INDEX was never on"
@@ -74,13 +74,13 @@ def how_far(chain: EvmChain) -> str:
 def tokens(
     chain: EvmChain, kind: Kind | None = None, *, before: int | None = None, count: int = PAGE
 ) -> list[Token]:
-    """Return tokens, the latest first, each with `is_copy`: whether an earlier one has its name or symbol.
+    """Return tokens, the latest first, each with `is_copy`: whether an earlier token has its name or symbol.
 
     Args:
         chain: The chain.
-        kind: Of one standard; None: of all.
-        before: The key of the first log of the last one shown.
-        count: So many at most.
+        kind: The standard; None for all.
+        before: The key of the first log of the last token shown.
+        count: Limit of tokens.
     """
     everything = chain.db.objects(Token)
     found = everything.filter(kind__isnull=False) if kind is None else everything.filter(kind=kind)
@@ -92,7 +92,7 @@ def tokens(
 
 
 def token(chain: EvmChain, address: Address) -> Token | None:
-    """Return a token, with `is_copy`; None for another address, and a contract that is none."""
+    """Return a token, with `is_copy`; None if there is no contract at the address or it is not a token."""
     found = chain.db.objects(Token).filter(address=address, kind__isnull=False).first()
     if found is not None:
         _mark(chain, [found])
@@ -100,21 +100,24 @@ def token(chain: EvmChain, address: Address) -> Token | None:
 
 
 def named(chain: EvmChain, text: str, *, count: int) -> list[Token]:
-    """Return tokens whose symbol or name begins with a text, as names are looked for, each with `is_copy`.
+    """Return tokens whose symbol or name begins with a text, ignoring case and spaces, each with `is_copy`.
 
-    Symbols stand before names, of each the shorter ones first, of the same ones the oldest.
+    Matches by symbol come before matches by name, then shorter ones first, then older ones first.
 
     Args:
         chain: The chain.
-        text: What was typed.
-        count: So many at most by their symbols, and by their names.
+        text: The search text.
+        count: Limit of matches by symbol, and of matches by name.
     """
     key = search_key(text)
     if key is None:
         return []
     found: dict[bytes, Token] = {}
     for column in ("symbol_key", "name_key"):
-        alike = {f"{column}__gte": key, f"{column}__lt": key + b"\xff"}  # no UTF-8 has that byte
+        alike = {
+            f"{column}__gte": key,
+            f"{column}__lt": key + b"\xff",
+        }  # 0xff does not occur in UTF-8
         rows = chain.db.objects(Token).filter(**alike).order_by(column, "first_log")[:count]
         for one in rows:
             found.setdefault(bytes(one.address), one)
@@ -131,14 +134,14 @@ def transfers_of_token(
     before: int | None = None,
     count: int = PAGE,
 ) -> list[TokenTransfer]:
-    """Return transfers of a token, the latest first, of one id where that is given; ranges of ids with it too.
+    """Return transfers of a token, or of one token ID including ranges that contain it, the latest first.
 
     Args:
         chain: The chain.
         token: The token.
-        token_id: Of ERC-721 or ERC-1155.
+        token_id: A token ID of an ERC-721 or ERC-1155; None for all.
         before: The key of the last transfer shown.
-        count: So many at most.
+        count: Limit of transfers.
     """
     own = _transfers(chain).filter(contract=token.address)
     if token_id is None:
@@ -156,16 +159,16 @@ def transfers_of(
     before: int | None = None,
     count: int = PAGE,
 ) -> TransferPage:
-    """Return transfers of tokens from or to an address, the latest first, with their tokens (marked) and transactions.
+    """Return token transfers from or to an address, the latest first, with their tokens (marked) and transactions.
 
-    At most `MOST_LOOKED_AT` rows either way are looked at, whether they are of tokens or not.
+    At most `MOST_LOOKED_AT` rows in each direction are examined, whether they belong to tokens or not.
 
     Args:
         chain: The chain.
         address: An account.
-        hidden: Whether those are shown too that move nothing, or whose sender is an account that did not sign.
+        hidden: Whether to include transfers that move nothing, or whose sender is an account that did not sign.
         before: The key of the last transfer shown.
-        count: So many at most.
+        count: Limit of transfers.
     """
     every = _transfers(chain)
     shown = every if hidden else every.filter(hidden=False)
@@ -180,7 +183,7 @@ def transfers_of(
 def transfers_in(
     chain: EvmChain, transaction: int, *, count: int = MOST_HELD
 ) -> list[TokenTransfer]:
-    """Return the transfers of tokens in a transaction, by its key, in their order."""
+    """Return the token transfers in a transaction, by its key, in order."""
     found = _transfers(chain).filter(transaction_id=transaction, contract__kind__isnull=False)
     listed = list(found.order_by("id")[:count])
     _mark(chain, [one.contract for one in listed])
@@ -196,19 +199,21 @@ def balances_of(
     first: int = 0,
     count: int = MOST_HELD,
 ) -> BalancePage:
-    """Return what an address has of tokens, with these; of ERC-1155 by id. It is as long as `transfers_of` has it.
+    """Return token balances of an address, with their tokens; for ERC-1155 per token ID.
+
+    At most `MOST_LOOKED_AT` rows are examined.
 
     Args:
         chain: The chain.
         address: An account.
-        kinds: Of which standards.
-        after: The key from behind which on.
-        first: So many of those are left out.
-        count: So many at most.
+        kinds: The standards.
+        after: The key after which the list starts.
+        first: Number of balances to skip.
+        count: Limit of balances.
     """
     own = chain.db.objects(TokenBalance).filter(holder=address, key__gt=after).order_by("key")
     held = own.filter(amount__gt=0, contract__kind=F("kind"), kind__in=kinds)
-    # The last one that is looked at, and whether there is another one.
+    # The key of the last row to examine, and whether there are more rows.
     ends = list(own.values_list("key", flat=True)[MOST_LOOKED_AT - 1 : MOST_LOOKED_AT + 1])
     goes_on = len(ends) > 1
     if goes_on:
@@ -223,7 +228,7 @@ def balances_of(
 def holders(
     chain: EvmChain, token: Token, *, token_id: int | None = None, first: int = 0, count: int = PAGE
 ) -> list[TokenBalance]:
-    """Return who holds a token (an id of it), who has most first; those after `MOST_COUNTED` are not shown."""
+    """Return the holders of a token (or of a token ID), the largest first; at most `MOST_COUNTED` are shown."""
     found = _held(chain, token, token_id).order_by("-amount", "-key")
     last = min(first + count, MOST_COUNTED)
     return list(found[min(first, last) : last])
@@ -232,7 +237,7 @@ def holders(
 def inventory(
     chain: EvmChain, token: Token, *, after: int | None = None, count: int = PAGE
 ) -> list[TokenItem]:
-    """Return tokens of an ERC-721 that somebody owns, by their ids, from behind one on."""
+    """Return tokens of an ERC-721 that have an owner, ordered by ID, after a given ID."""
     found = chain.db.objects(TokenItem).filter(contract=token.address, owner__isnull=False)
     if after is not None:
         found = found.filter(token_id__gt=after)
@@ -240,7 +245,7 @@ def inventory(
 
 
 def ids(chain: EvmChain, token: Token, *, after: int | None = None, count: int = PAGE) -> list[int]:
-    """Return ids of an ERC-1155 that somebody holds, from behind one on."""
+    """Return token IDs of an ERC-1155 that have a holder, after a given ID."""
     found = chain.db.objects(TokenBalance).filter(
         contract=token.address, token_id__isnull=False, amount__gt=0
     )
@@ -251,22 +256,22 @@ def ids(chain: EvmChain, token: Token, *, after: int | None = None, count: int =
 
 
 def owner(chain: EvmChain, token: Token, token_id: int) -> Address | None:
-    """Return who owns a token of an ERC-721, the zero address if it was burned; None if nobody was ever seen to."""
+    """Return the owner of an ERC-721 token; the zero address if it was burned, None if no owner was ever recorded."""
     key = item_key(Address(bytes(token.address)), token_id)
     found = chain.db.objects(TokenItem).filter(key=key).first()
     return None if found is None else Address(bytes(found.owner or ZERO_ADDRESS))
 
 
 def count_transfers(chain: EvmChain, token: Token) -> int:
-    """Return how many transfers of a token there are, at most one more than `MOST_COUNTED`."""
+    """Return the number of a token's transfers, counted up to `MOST_COUNTED` plus one."""
     found = chain.db.objects(TokenTransfer).filter(contract=token.address)
     return found.order_by("-id")[: MOST_COUNTED + 1].count()
 
 
 def count_holders(chain: EvmChain, token: Token, token_id: int | None = None) -> int:
-    """Return how many hold a token (an id of it), at most one more than `MOST_COUNTED`.
+    """Return the number of holders of a token (or of a token ID), counted up to `MOST_COUNTED` plus one.
 
-    Who holds several ids of an ERC-1155 counts for each.
+    A holder of several token IDs of an ERC-1155 counts once per ID.
     """
     found = _held(chain, token, token_id).order_by("amount")
     return found[: MOST_COUNTED + 1].count()
@@ -281,7 +286,7 @@ def _held(chain: EvmChain, token: Token, token_id: int | None) -> QuerySet[Token
 
 
 def _mark(chain: EvmChain, found: Sequence[Token]) -> None:
-    """Say of tokens whether they are called as earlier ones, or as the chain's own coin."""
+    """Set `is_copy` of tokens that have the name or symbol of an earlier token or of the chain's own coin."""
     everything = chain.db.objects(Token)
     earlier = everything.filter(first_log__lt=OuterRef("first_log"), kind__isnull=False)
     native = [likeness(one) for one in NATIVE]
@@ -311,7 +316,7 @@ def _transfers(chain: EvmChain) -> QuerySet[TokenTransfer]:
 
 
 def _looked_at(branch: QuerySet[TokenTransfer], before: int | None) -> int:
-    """Return the key of the last row of a list that is looked at; 0: all are."""
+    """Return the key of the last row to examine; 0 if all are examined."""
     earlier = branch if before is None else branch.filter(id__lt=before)
     keys = earlier.order_by("-id").values_list("id", flat=True)
     ends = list(keys[MOST_LOOKED_AT - 1 : MOST_LOOKED_AT + 1])

@@ -1,4 +1,4 @@
-"""What transactions did inside, for pages: executed once more, within the time and bytes of a page, few at once."""
+"""Traces of transactions for pages: executed again, with limits on time, size and concurrency."""
 
 from threading import Semaphore
 from typing import Final, NamedTuple
@@ -12,13 +12,13 @@ from cchain_app.txs.errors import InvalidTransaction
 from explorer_app.selectors.places import place
 
 SECONDS: Final = 2.0
-"""So long a transaction may be executed for a page."""
+"""Time limit of an execution for a page."""
 
 MOST_BYTES: Final = 16_000_000
 
 
 class Traced(NamedTuple):
-    """A transaction's trace, or why there is none."""
+    """A transaction's trace, or the reason why it is missing."""
 
     trace: TransactionTrace | None
     trouble: str = ""
@@ -33,31 +33,31 @@ def traced_in_turn(
     state: bool = False,
     waits: bool = False,
 ) -> Traced:
-    """Return what `traced` does, while few others of this process are executed: whoever asks has one of its threads.
+    """Return the result of `traced`, with a limit on concurrent executions, because each occupies a thread.
 
     Args:
         chain: The chain.
-        places: Has one for each that may be executed at the same time (`Explorer.executing`).
-        number: Of the block.
-        index: The transaction's place there.
-        state: Whether the state is wanted too.
-        waits: Whether to wait until there is a place.
+        places: The semaphore of concurrent executions (`Explorer.executing`).
+        number: The block's height.
+        index: The transaction's index in the block.
+        state: Whether to include state.
+        waits: Whether to wait for a place without a limit.
 
     Raises:
-        Busy: There was none in time.
+        Busy: No place became free in time.
     """
     with place(places, waits=waits):
         return traced(chain, number, index, state=state)
 
 
 def traced(chain: EvmChain, number: int, index: int, *, state: bool = False) -> Traced:
-    """Return the frames of a transaction, and with `state` what it touched and changed.
+    """Return the call frames of a transaction, and with `state` the state that it read and changed.
 
     Args:
         chain: The chain.
-        number: Of its block.
-        index: Its place there.
-        state: Whether the state is wanted too.
+        number: The block's height.
+        index: The transaction's index in the block.
+        state: Whether to include state.
     """
     block = blocks.by_number(chain, number)
     if block is None or index >= len(block.transactions):

@@ -1,4 +1,4 @@
-"""Contracts whose sources or ABIs are known, and verifications: for pages, and for whoever decodes by an ABI."""
+"""Contracts with known sources or ABIs, and verifications: for pages, and for decoding by an ABI."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -22,32 +22,32 @@ from primitives.hashing import EMPTY_HASH, keccak256
 
 PAGE: Final = 25
 MOST_ABI: Final = 1_000_000
-"""Characters of the ABIs of all of a contract's facets."""
+"""Limit of characters of the ABIs of all of a contract's facets."""
 MOST_LISTED: Final = 25_000_000
-"""Characters that are read for a list of contracts with their compilers."""
+"""Limit of characters that are read for a list of contracts with their compilers."""
 
 
 class Known(NamedTuple):
-    """What is known of the code at an address."""
+    """The sources or the ABI of the code at an address."""
 
     address: Address
-    """That was asked for."""
+    """The requested address."""
     code_hash: Hash
     contract: VerifiedContract | None
-    """Its sources; of another address where that has the same code."""
+    """The sources; they may have been verified at another address with the same code."""
     supplied: SuppliedAbi | None
-    """An ABI that somebody gave; for addresses alone that have no sources."""
+    """A supplied ABI; only used for addresses without sources."""
 
     @property
     def similar(self) -> Address | None:
-        """The other address that the sources were verified for; None: they are this one's."""
+        """The other address at which the sources were verified; None if it is this address."""
         if self.contract is None or bytes(self.contract.address) == self.address:
             return None
         return Address(bytes(self.contract.address))
 
     @property
     def arguments(self) -> bytes | None:
-        """What this contract's constructor was given; None where nobody knows: another's are not shown for it."""
+        """This contract's constructor arguments; None if unknown: those of another address are not used."""
         if self.contract is None or self.similar is not None:
             return None
         arguments: bytes | None = self.contract.arguments
@@ -62,12 +62,12 @@ class Known(NamedTuple):
 
     @property
     def abi(self) -> Abi:
-        """The same as declarations; an empty one where there is none."""
+        """The ABI as declarations; empty if there is none."""
         return NO_ABI if self.abi_text is None else read_abi_text(self.abi_text)
 
 
 def known(chain: EvmChain, address: Address) -> Known | None:
-    """Return what is known of the contract that is at an address now; None where there is no code."""
+    """Return the sources or ABI of the contract that is currently at an address; None if there is no code."""
     found = accounts.account(chain, address)
     if not found.is_contract:
         return None
@@ -75,7 +75,7 @@ def known(chain: EvmChain, address: Address) -> Known | None:
 
 
 def known_code(chain: EvmChain, address: Address, code_hash: Hash) -> Known:
-    """Return the same for a code that is known already."""
+    """Return the sources or ABI for an address and the hash of its code."""
     rows = chain.db.objects(VerifiedContract).filter(code_hash=code_hash)
     contract = rows.filter(address=address).first() or _best(chain, code_hash)
     supplied = None
@@ -86,17 +86,17 @@ def known_code(chain: EvmChain, address: Address, code_hash: Hash) -> Known:
 
 
 def own_contract(chain: EvmChain, address: Address) -> VerifiedContract | None:
-    """Return the sources that were verified for the contract at this very address; None: none were."""
+    """Return the sources that were verified at this address itself; None if there are none."""
     found = known(chain, address)
     return None if found is None or found.similar is not None else found.contract
 
 
 def abi_of(chain: EvmChain, address: Address) -> Abi:
-    """Return by what the calls, events and errors of an address are decoded; an empty ABI where nothing is known.
+    """Return the ABI for decoding calls, events and errors of an address; empty if nothing is known.
 
-    Of a proxy the implementation's comes first, then its own; without sources of its own a contract has the ABI of
-    one with the same code, then one that somebody gave for it. Of a diamond's facets those are read that have
-    together no more than `MOST_ABI` characters.
+    For a proxy the implementation's ABI comes first, then its own. A contract without verified sources has the ABI
+    of a contract with the same code, else a supplied one. Facets of a diamond are included while their ABIs have
+    together at most `MOST_ABI` characters.
     """
     if not accounts.account(chain, address).is_contract:
         return NO_ABI
@@ -123,13 +123,13 @@ def abi_of(chain: EvmChain, address: Address) -> Abi:
 
 
 def own_names(chain: EvmChain, addresses: Sequence[Address]) -> dict[Address, str]:
-    """Return the names of contracts that were verified at these very addresses."""
+    """Return the names of contracts that were verified at these addresses themselves."""
     hashes = _code_hashes(chain, addresses)
     return _column(chain.db.objects(VerifiedContract), hashes, "name")
 
 
 def _abi_texts(chain: EvmChain, addresses: Sequence[Address]) -> dict[Address, str]:
-    """Return the ABIs of contracts as JSON, in as many statements for several as for one."""
+    """Return the ABIs of contracts as JSON, with the same number of statements for several as for one."""
     hashes = _code_hashes(chain, addresses)
     found = _column(chain.db.objects(VerifiedContract), hashes, "abi")
     others = {at: code for at, code in hashes.items() if at not in found}
@@ -140,7 +140,7 @@ def _abi_texts(chain: EvmChain, addresses: Sequence[Address]) -> dict[Address, s
 
 
 def _best_abis(chain: EvmChain, hashes: Collection[Hash]) -> dict[Hash, str]:
-    """Return the ABIs of the best sources for some codes, as `_best` has them."""
+    """Return the ABIs of the best sources for some codes, by the same order as `_best`."""
     rows = chain.db.objects(VerifiedContract).filter(code_hash__in=hashes)
     exact = Min("id", filter=Q(runtime_match=Match.EXACT.value))
     any_ = Min("id", filter=Q(runtime_match__isnull=False))
@@ -150,7 +150,7 @@ def _best_abis(chain: EvmChain, hashes: Collection[Hash]) -> dict[Hash, str]:
 
 
 def _code_hashes(chain: EvmChain, addresses: Sequence[Address]) -> dict[Address, Hash]:
-    """Return the hashes of the codes that are at addresses now; of those that have none nothing."""
+    """Return the code hashes of the contracts that are currently at addresses; addresses without code are omitted."""
     head = blocks.head(chain).number
     prefetch_accounts(chain, addresses, head)
     state = state_at(chain, head)
@@ -163,7 +163,7 @@ def _code_hashes(chain: EvmChain, addresses: Sequence[Address]) -> dict[Address,
 
 
 def _column(rows: QuerySet[Any], hashes: Mapping[Address, Hash], name: str) -> dict[Address, str]:
-    """Return a column of the rows for addresses that have these codes."""
+    """Return a column of the rows for addresses with these code hashes."""
     near = rows.filter(address__in=list(hashes), code_hash__in=set(hashes.values()))
     found: dict[Address, str] = {}
     for at, code, value in near.values_list("address", "code_hash", name):
@@ -175,7 +175,7 @@ def _column(rows: QuerySet[Any], hashes: Mapping[Address, Hash], name: str) -> d
 def contracts(
     chain: EvmChain, *, before: int | None = None, count: int = PAGE
 ) -> list[VerifiedContract]:
-    """Return contracts with sources, the last verified first, before a key; how they match and no more of them."""
+    """Return contracts with sources before a key, the last verified first; only with columns about the match."""
     rows = chain.db.objects(VerifiedContract).only(
         "address", "runtime_match", "creation_match", "verified_at"
     )
@@ -185,9 +185,9 @@ def contracts(
 
 
 def named(chain: EvmChain, text: str, *, count: int) -> list[VerifiedContract]:
-    """Return contracts with sources whose name begins with a text, as names are looked for; shorter names first.
+    """Return contracts with sources whose name begins with a text, ignoring case and spaces; shorter names first.
 
-    Of the same name the first one is first. Without what is long of them.
+    Contracts with the same name are ordered by verification. Long columns are not loaded.
     """
     key = search_key(text)
     if key is None:
@@ -197,28 +197,28 @@ def named(chain: EvmChain, text: str, *, count: int) -> list[VerifiedContract]:
 
 
 class ListedContract(NamedTuple):
-    """A contract with sources as Blockscout's list has it."""
+    """A contract with sources, with the columns of Blockscout's list."""
 
     address: Address
     name: str
     compiler: str
     abi: str
-    """JSON."""
+    """As JSON."""
     is_optimized: bool
 
 
 class ContractsTooLong(Exception):
-    """Contracts of one list that have more than is read for it."""
+    """The contracts of the list have more characters than are read for it."""
 
 
 class _Input(msgspec.Struct):
-    """A standard JSON input of which only this is kept."""
+    """The part of a standard JSON input that is needed."""
 
     settings: dict[str, Any] = {}
 
 
 def listed(chain: EvmChain, *, skip: int, count: int) -> list[ListedContract]:
-    """Return contracts with sources, the last verified first. Their inputs are read one after the other.
+    """Return contracts with sources, the last verified first. Only one input is in memory at a time.
 
     Raises:
         ContractsTooLong: Inputs and ABIs have more than `MOST_LISTED` characters.
@@ -238,7 +238,7 @@ def listed(chain: EvmChain, *, skip: int, count: int) -> list[ListedContract]:
 
 
 class Progress(NamedTuple):
-    """How far a verification is."""
+    """The state of a verification."""
 
     key: str
     address: Address
@@ -246,13 +246,13 @@ class Progress(NamedTuple):
     submitted_at: datetime
     finished_at: datetime | None
     reason: str
-    """Why it failed, as Sourcify calls it."""
+    """Sourcify's code of the failure."""
     message: str
-    """Why it failed, for people."""
+    """The failure as a text for users."""
     details: str
-    """JSON."""
+    """As JSON."""
     contract: VerifiedContract | None
-    """What it has found."""
+    """The verified contract, if the verification passed."""
 
     @property
     def is_over(self) -> bool:
@@ -266,8 +266,8 @@ class Progress(NamedTuple):
 
 
 def verification(chain: EvmChain, key: str) -> Progress | None:
-    """Return how far a verification is, by its GUID; None: it is unknown, or long over."""
-    if not key.isalnum():  # PostgreSQL takes no NUL
+    """Return the state of a verification by its GUID; None if it is unknown or was deleted."""
+    if not key.isalnum():  # PostgreSQL rejects NUL characters
         return None
     rows = chain.db.objects(Verification).filter(pk=key).defer("input")
     row = rows.select_related("contract").first()
@@ -287,20 +287,20 @@ def verification(chain: EvmChain, key: str) -> Progress | None:
 
 
 def is_over(chain: EvmChain, key: str) -> bool:
-    """Say whether a verification has ended, or is unknown."""
+    """Return whether a verification has ended or is unknown."""
     rows = chain.db.objects(Verification).filter(pk=key, state__lt=VerificationState.PASSED)
     return not (key.isalnum() and rows.exists())
 
 
 def _best(chain: EvmChain, code_hash: Hash) -> VerifiedContract | None:
-    """Return the best sources for a code, whatever the address: exact ones first, then the first that came."""
+    """Return the best sources for a code at any address: exact matches first, then the oldest."""
     rows = chain.db.objects(VerifiedContract).filter(code_hash=code_hash).order_by("id")
     exact = rows.filter(runtime_match=Match.EXACT.value).first()
     return exact or rows.filter(runtime_match__isnull=False).first()
 
 
 def read_abi_text(text: str) -> Abi:
-    """Return an ABI as declarations; an empty one if it has what no declaration can have."""
+    """Return an ABI as declarations; empty if it is malformed."""
     try:
         return read_abi(msgspec.json.decode(text))
     except MalformedAbi:
@@ -308,6 +308,6 @@ def read_abi_text(text: str) -> Abi:
 
 
 def any_waits(chain: EvmChain) -> bool:
-    """Return whether a verification is not over."""
+    """Return whether any verification is pending or running."""
     rows = chain.db.objects(Verification).filter(state__lt=VerificationState.PASSED)
     return rows.exists()
