@@ -43,7 +43,7 @@ class TransferPage(NamedTuple):
 
     rows: list[TokenTransfer]
     rest: int | None
-    """The key before which the list continues although the page is not full; None if no more rows are known."""
+    """The key before which the list continues although the page is not full; None if no further rows are known."""
 
 
 class BalancePage(NamedTuple):

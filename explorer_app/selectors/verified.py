@@ -62,7 +62,7 @@ class Known(NamedTuple):
 
     @property
     def abi(self) -> Abi:
-        """The ABI as declarations; empty if there is none."""
+        """The ABI as declarations; empty if the ABI is unknown."""
         return NO_ABI if self.abi_text is None else read_abi_text(self.abi_text)
 
 

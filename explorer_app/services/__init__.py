@@ -1,1 +1,1 @@
-"""What the explorer writes, use case by use case: each write is one transaction."""
+"""The explorer's use cases that write to the database: each write is one transaction."""

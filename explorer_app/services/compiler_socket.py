@@ -1,7 +1,7 @@
 """Compilers that run in another process, behind a Unix socket.
 
-Sources are foreign input. In a container without network, keys and database a faulty compiler can reach none of them.
-A connection carries one request and its answer, each a MessagePack value that ends where its sender stops writing.
+Sources are untrusted input. In a container without network, keys and database a faulty compiler cannot reach any of
+them. A connection carries one request and its answer, each a MessagePack value; its sender then stops writing.
 """
 
 import logging
@@ -28,18 +28,18 @@ from explorer_app.verification.port import Output
 from explorer_app.verification.versions import Version
 
 ENOUGH_SECONDS: Final = 10.0
-"""For what needs no compiler: to connect, to send a request, and to list the versions."""
+"""Time limit for operations without a compiler: connecting, sending a request, listing the versions."""
 _MOST_REQUEST: Final = 64 * 1024 * 1024
 _MOST_ANSWER: Final = MOST_OUTPUT + 65_536
 _PIECE: Final = 65_536
 _WAITING: Final = 16
-"""Connections that may wait to be accepted."""
+"""Limit of connections that wait to be accepted."""
 
 _log: Final = logging.getLogger(__name__)
 
 
 class _Request(msgspec.Struct):
-    """A compilation, or without a version a question for the versions."""
+    """A compilation, or a request for the list of versions if `version` is empty."""
 
     version: str = ""
     seconds: float = 0.0
@@ -66,24 +66,24 @@ class SocketCompilers:
         self._path = path
 
     def versions(self) -> list[Version]:
-        """Return the versions that are installed, the newest first; none while the process does not answer."""
+        """Return the installed versions, the newest first; an empty list if the process does not answer."""
         try:
             return self._installed()
         except CompilersAway:
             return []
 
     def require(self, version: Version) -> None:
-        """Return if a version is installed.
+        """Check that a version is installed.
 
         Raises:
-            UnknownCompiler: It is not.
+            UnknownCompiler: The version is not installed.
             CompilersAway: The process does not answer.
         """
         if version.number not in {one.number for one in self._installed()}:
             raise UnknownCompiler(version.short)
 
     def compile(self, version: Version, text: bytes, *, until: float) -> Output:
-        """Have a compiler run; see `verification.port.Compilers`.
+        """Run a compiler in the other process; see `verification.port.Compilers`.
 
         Raises:
             CompilersAway: The process does not answer.
@@ -116,11 +116,11 @@ class CompilerServer(socketserver.ThreadingMixIn, socketserver.UnixStreamServer)
     """Runs compilers for other processes, one at a time.
 
     Args:
-        path: The socket. One that a killed process left is replaced.
-        compilers: Those that are installed.
+        path: The socket. A socket left behind by a killed process is replaced.
+        compilers: The installed compilers.
 
     Raises:
-        OSError: The socket cannot be made, or something else is at its path.
+        OSError: The socket cannot be created, or another kind of file is at its path.
     """
 
     daemon_threads = True
@@ -179,7 +179,7 @@ def _read(connection: socket.socket, most: int, until: float) -> bytearray:
     """Return all that a peer sends before it stops writing.
 
     Raises:
-        OSError: It is too much, or takes too long.
+        OSError: The peer sends too much or takes too long.
     """
     found = bytearray()
     while True:

@@ -1,8 +1,8 @@
-"""Solidity's compilers: which are installed, and running one on a job, in a process of its own with bounds.
+"""Solidity's compilers: the installed versions, and running one in a child process with limits.
 
-They are npm's packages `solc`, side by side under names of their own (`npm install solc-0.8.20@npm:solc@0.8.20`):
-WebAssembly, which touches no file but the input. A limit of address space does not suit that, which reserves 4 GB
-and more: so what the process really has is looked at.
+They are npm packages of `solc`, installed side by side with aliases (`npm install solc-0.8.20@npm:solc@0.8.20`):
+WebAssembly, which reads no file except its input. Node.js reserves 4 GB of address space and more, so a limit of
+address space is not usable; the resident memory is monitored instead.
 """
 
 import json
@@ -35,31 +35,31 @@ from primitives.json_limits import MAX_VALUES, TooDeep, TooManyValues
 _SCRIPT: Final = Path(__file__).with_name("compile.cjs")
 _PACKAGE: Final = "solc"
 _LOOK: Final = 0.05
-"""Seconds between looks at how much a compiler has."""
+"""Seconds between checks of a compiler's memory."""
 MOST_OUTPUT: Final = 16 * 1024 * 1024
 _BYTES_FOR_VALUE: Final = 16
-"""Bytes of a long output for each of its values: an error has more than 30, commas of its message included."""
+"""Bytes of a long output per value in it: an error has more than 30, including the commas of its message."""
 _MOST_WORDS: Final = 500
 _NICE: Final = 10
 _HEAP: Final = 512
-"""MiB of JavaScript's own heap: the input and output are there, the compiler's memory is not."""
+"""MiB of JavaScript's own heap: it contains input and output, but not the compiler's memory."""
 
 
 class Limits(NamedTuple):
-    """What one compilation may take."""
+    """Limits of a compilation."""
 
     seconds: float
     memory: int
-    """Bytes that are resident."""
+    """Resident memory in bytes."""
 
 
 class NpmCompilers:
-    """The compilers of a node, as npm's packages (`verification.port.Compilers`).
+    """The compilers of a node, as npm packages (`verification.port.Compilers`).
 
     Args:
-        directory: Has `node_modules` with the packages; None: there are none.
-        limits: Of each compilation.
-        path: Where the program `node` is looked for, as in PATH; without, there.
+        directory: The directory with `node_modules`; None if there are no compilers.
+        limits: Limits of each compilation.
+        path: Directories to search for the program `node`, in the format of PATH; by default PATH.
     """
 
     def __init__(self, directory: Path | None, limits: Limits, *, path: str | None = None) -> None:
@@ -68,7 +68,7 @@ class NpmCompilers:
         self._path = path
 
     def versions(self) -> list[Version]:
-        """Return the versions that are installed, the newest first, without their commits."""
+        """Return the installed versions, the newest first, without their commits."""
         if self._node() is None:
             return []
         return sorted({version for version, _ in self._packages()}, reverse=True)
@@ -77,7 +77,7 @@ class NpmCompilers:
         """Return the package of a version.
 
         Raises:
-            UnknownCompiler: It is not installed, or nothing can run it.
+            UnknownCompiler: The version is not installed, or there is no Node.js to run it.
         """
         if self._node() is not None:
             for found, package in self._packages():
@@ -86,15 +86,15 @@ class NpmCompilers:
         raise UnknownCompiler(version.short)
 
     def compile(self, version: Version, text: bytes, *, until: float) -> Output:
-        """Run a compiler; see `verification.port.Compilers`. The limit of one compilation holds too."""
+        """Run a compiler; see `verification.port.Compilers`. The limits of a compilation also apply."""
         return output_of(self.run(version, text, until=until), version)
 
     def run(self, version: Version, text: bytes, *, until: float) -> bytes:
-        """Run a compiler and return its answer, which `output_of` reads.
+        """Run a compiler and return its answer, which `output_of` parses.
 
         Raises:
             UnknownCompiler: The version is not installed.
-            CompilerStopped: It took too long or too much, or ended without an answer.
+            CompilerStopped: The compiler exceeded a limit, or exited without an answer.
         """
         package = self.require(version)
         node = self._node()
@@ -120,12 +120,12 @@ def output_of(answer: bytes, version: Version) -> Output:
     """Return the output in a compiler's answer.
 
     Args:
-        answer: See `NpmCompilers.run`.
-        version: Which compiler was asked for.
+        answer: The return value of `NpmCompilers.run`.
+        version: The requested version.
 
     Raises:
-        WrongCommit: It is another build of the version.
-        NoCompilerOutput: The answer cannot be read.
+        WrongCommit: The compiler is another build of the version.
+        NoCompilerOutput: The answer cannot be parsed.
     """
     try:
         json_limits.verify(answer, values=MAX_VALUES + len(answer) // _BYTES_FOR_VALUE)
@@ -141,13 +141,13 @@ def output_of(answer: bytes, version: Version) -> Output:
 
 
 def _run(command: list[str], text: bytes, limits: Limits, until: float) -> bytes:
-    """Run a program on an input and return what it prints. Raises `CompilerStopped`."""
+    """Run a program on an input and return its output. Raises `CompilerStopped`."""
     until = min(until, time.monotonic() + limits.seconds)
-    # The input is a file, not a pipe: `communicate` forgets what it has not written yet when its time is over.
+    # The input is a file, not a pipe: after a timeout `communicate` loses input that it has not yet written.
     with tempfile.TemporaryFile() as given:
         given.write(text)
         given.seek(0)
-        # Variables that have Node.js load files of somebody's, or hold what is secret, are none of its business.
+        # The environment is empty: variables may make Node.js load other files, or contain secrets.
         process = subprocess.Popen(  # noqa: S603  # the command is this module's
             command,
             stdin=given,
@@ -161,7 +161,7 @@ def _run(command: list[str], text: bytes, limits: Limits, until: float) -> bytes
         try:
             answer, words = _communicate(process, limits.memory, until)
         finally:
-            process.kill()  # nothing is done where it has ended
+            process.kill()  # has no effect if the process has exited
     if process.returncode:
         raise CompilerStopped(f"The compiler failed: {_last_words(words)}")
     if len(answer) > MOST_OUTPUT:
@@ -170,9 +170,9 @@ def _run(command: list[str], text: bytes, limits: Limits, until: float) -> bytes
 
 
 def _bound(pid: int, limits: Limits) -> None:
-    """Let a process end by itself if this one dies in its midst, and let blocks go first."""
+    """Set limits that hold even if this process dies, and a lower priority, so that blocks take precedence."""
     seconds = math.ceil(limits.seconds)
-    with suppress(OSError):  # it has ended already
+    with suppress(OSError):  # the process has already exited
         resource.prlimit(pid, resource.RLIMIT_CPU, (seconds, seconds))
         resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0))
         os.setpriority(os.PRIO_PROCESS, pid, _NICE)
@@ -185,7 +185,7 @@ def _communicate(
         try:
             return process.communicate(timeout=_LOOK)
         except subprocess.TimeoutExpired:
-            pass  # it is looked at, and goes on
+            pass  # still running: check its limits and wait again
         if time.monotonic() > until:
             raise CompilerStopped("The compilation took too long")
         if _resident(process.pid) > memory:
@@ -193,7 +193,7 @@ def _communicate(
 
 
 def _resident(pid: int) -> int:
-    """Return the bytes of memory that a process has; 0 where that cannot be seen."""
+    """Return the resident memory of a process in bytes; 0 if it cannot be determined."""
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     except (OSError, IndexError, ValueError):

@@ -1,4 +1,4 @@
-"""Puts the explorer together with what differs by its settings."""
+"""Creates the parts of the explorer that depend on settings."""
 
 import logging
 from pathlib import Path
@@ -16,7 +16,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 def compose(site: Explorer) -> Explorer:
-    """Give an explorer its compilers and its faucet, and return it."""
+    """Set an explorer's compilers and faucet, and return it."""
     site.faucet = _faucet(site)
     site.compilers = _compilers(site)
     return site
@@ -32,9 +32,9 @@ def _compilers(site: Explorer) -> Compilers:
 
 
 def _faucet(site: Explorer) -> Faucet | None:
-    """Return the faucet; None where there is no key for it, or NODE_FAUCET is 0.
+    """Return the faucet; None if it has no key or NODE_FAUCET is 0.
 
-    A key that cannot be read is told in the log, and there is no faucet: the node goes on without.
+    If the key cannot be read, the error is logged and the node runs without a faucet.
     """
     settings = site.settings
     evm = site.evm if site.has_cchain else None

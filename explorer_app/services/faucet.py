@@ -1,10 +1,10 @@
-"""Coins for whoever asks, on either chain, from a key that the node has for that: so many at once, and not too often.
+"""The faucet: sends coins to anyone on either chain, from a key of the node, with limits per payment and per time.
 
 FaucetError
-├── NoAddress       a text that is no address of either chain
+├── NoAddress       the text is not an address of either chain
 ├── TooOften        a limit is reached: of the address, of the client, or of all payments in an hour
-├── ForeignPage     a web page of another site asked
-└── NotGiven        the chain did not take the transaction, and why
+├── ForeignPage     the request comes from a web page of another site
+└── NotGiven        the chain rejected the transaction; the text says why
 """
 
 import threading
@@ -45,28 +45,28 @@ from primitives.ids import ShortID
 
 WEI: Final = 10**18
 TIP: Final = 10**9
-"""Wei for each gas."""
+"""Wei per gas."""
 GAS: Final = 21_000
 GAS_OF_CONTRACTS: Final = 100_000
 PAUSE: Final = timedelta(minutes=1)
-"""The time after which an address gets coins again."""
+"""Time until an address can get coins again."""
 OF_CLIENT: Final = 10
-"""Payments in an hour that a client may ask for."""
+"""Limit of payments per hour that a client may request."""
 HOUR: Final = timedelta(hours=1)
-"""The time for which a payment counts."""
+"""Time for which a payment counts towards the limits."""
 _ATTEMPTS: Final = 5
-"""Further nonces that are tried where other processes send for the same account."""
+"""Number of further nonces that are tried if other processes send from the same account."""
 _TAKEN: Final = (AlreadyKnown, NonceTooLow, ReplacementUnderpriced)
 _MOST_COINS: Final = 1024
-"""Outputs that are read to pay with: the largest."""
+"""Limit of outputs that are read for a payment: the largest ones."""
 
 
 class FaucetError(Exception):
-    """Nothing is given; the text says why."""
+    """No coins are sent; the text says why."""
 
 
 class NoAddress(FaucetError):
-    """A text that is no address of either chain."""
+    """The text is not an address of either chain."""
 
     def __init__(self) -> None:
         super().__init__("this is no address of the C-Chain or the P-Chain")
@@ -77,12 +77,12 @@ class TooOften(FaucetError):
 
     def __init__(self, words: str, wait: timedelta) -> None:
         self.seconds = max(1, ceil(wait.total_seconds()))
-        """Seconds after which the limit has room again."""
+        """Seconds until the limit allows a payment again."""
         super().__init__(f"{words}: ask again in {self.seconds} s")
 
 
 class ForeignPage(FaucetError):
-    """A web page of another site asked, and the operator has not named it."""
+    """The request comes from a web page of another site that the operator has not allowed."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -91,18 +91,18 @@ class ForeignPage(FaucetError):
 
 
 class NotGiven(FaucetError):
-    """The chain did not take the transaction."""
+    """The chain rejected the transaction."""
 
 
 class Faucet:
-    """Gives coins.
+    """Sends coins.
 
     Args:
-        evm: The C-Chain; None where the node takes no part in it.
+        evm: The C-Chain; None if the node does not take part in it.
         platform: The P-Chain.
-        key: Pays, 32 bytes.
-        coins: Coins of one payment.
-        hourly: Most coins of all payments in an hour; 0: any.
+        key: The private key that pays, 32 bytes.
+        coins: Coins per payment.
+        hourly: Limit of coins of all payments in an hour; 0 for no limit.
         is_private: Whether the key is the operator's own.
     """
 
@@ -125,10 +125,10 @@ class Faucet:
         self._one_at_a_time = threading.Lock()
 
     def give(self, text: str, client: str) -> Given:
-        """Give coins to an address of either chain.
+        """Send coins to an address of either chain.
 
         Raises:
-            FaucetError: Nothing is given, and why.
+            FaucetError: No coins were sent; the text says why.
         """
         found = parse_term(text).address
         if found is not None and self._evm is not None:
@@ -150,13 +150,13 @@ class Faucet:
                 raise
 
     def count(self, recipient: bytes, client: str, now: datetime) -> int:
-        """Count a payment before it is made, and return the key of its row.
+        """Record a payment before it is made, and return the key of its row.
 
-        The limits are those of all processes together, and of both chains; a restart changes nothing.
+        The limits apply to all processes and both chains together, and a restart does not reset them.
 
         Args:
             recipient: The letter of the chain, and the address of 20 bytes.
-            client: The client that asks.
+            client: The client that requests the payment.
             now: The time of the payment. Not the node's clock, which callers may move.
 
         Raises:
@@ -165,7 +165,7 @@ class Faucet:
         db = self._platform.db
         with db.atomic(durable=True):
             db.acquire(Lock.FAUCET)
-            # Clocks of machines differ, and a clock that was wrong must not close the faucet for long.
+            # Clocks of machines differ, and a wrong clock must not block the faucet for long.
             rows.forget_outside(db, now - HOUR, now + HOUR)
             self._verify(rows.recent(db, recipient, client), now)
             return rows.add(db, recipient, client, self.coins, now)
@@ -239,8 +239,8 @@ def read_key(path: Path) -> bytes:
     """Return the key in a file: 64 hex digits.
 
     Raises:
-        OSError: It cannot be read.
-        ValueError: It holds no key; the message has none of it.
+        OSError: The file cannot be read.
+        ValueError: The file contains no key; the message does not quote its content.
     """
     try:
         key = bytes.fromhex(path.read_text().strip().removeprefix("0x"))

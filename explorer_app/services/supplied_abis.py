@@ -1,4 +1,4 @@
-"""Taking ABIs for contracts without their sources: nothing proves them, and names alone come of them."""
+"""Accepts ABIs for contracts without sources. They are unproven, so they are used for names only."""
 
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -19,21 +19,21 @@ from primitives.networks import LOCAL
 
 MOST_ABIS: Final = 10_000
 MOST_ABI: Final = 256 * 1024
-"""Bytes of an ABI that somebody gives."""
+"""Size limit of a supplied ABI in bytes."""
 
 
 def supply_abi(site: Explorer, address: Address, text: str, *, name: str = "") -> None:
-    """Take an ABI for a contract whose sources are not there; it is shown as what it is, not verified.
+    """Store an ABI for a contract without sources; it is displayed as not verified.
 
-    Unspecified: on a local network it takes the place of the one before, elsewhere the first one stays, since anybody
-    can give one.
+    Unspecified: on a local network it replaces the previous ABI, elsewhere the first ABI stays, because anyone can
+    supply one.
 
     Raises:
         NotDeployed: There is no contract at the address.
-        NoAbi: The text is no ABI.
+        NoAbi: The text is not an ABI.
         HasSources: The contract is verified.
-        HasAbi: There is one.
-        TooManyAbis: There is no room.
+        HasAbi: The contract already has an ABI.
+        TooManyAbis: The limit of supplied ABIs is reached.
     """
     abi = _abi(text)
     code_hash = code_hash_at(site, address)

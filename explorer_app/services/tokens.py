@@ -1,8 +1,8 @@
-"""Writes transfers of tokens, what tokens say of themselves and who holds them: behind the blocks, a little at a time.
+"""Indexes token transfers, token data and balances: after the blocks, in small batches.
 
-Nothing of it stands in the way of a block: logs are read, and contracts are asked, without a lock, and each write is
-short. First come the transfers; balances are asked for when those of all blocks are written. What nobody knows yet,
-since a fork's remote node does not tell it, holds up nothing else.
+The index never delays a block: logs are read and contracts are called without a lock, and each write is short.
+Transfers come first; balances are queried once the transfers of all blocks are written. Answers that a fork's remote
+node cannot provide yet do not delay anything else.
 """
 
 import logging
@@ -41,38 +41,39 @@ LOGS_AT_ONCE: Final = 100
 """Logs that are read together."""
 
 ROWS_AT_ONCE: Final = 1000
-"""Transfers and owners in one transaction of the database, unless one log tells of more: writers of blocks wait no
-longer than that takes."""
+"""Limit of transfers and owners per database transaction, unless a single log contains more: block producers wait at
+most for one such transaction."""
 
 BALANCES_AT_ONCE: Final = 50
 """Balances that are written together."""
 
 _SHARE_OF_TRANSFERS: Final = 0.6
-"""Of the time; contracts are asked in the rest, so that they are heard while blocks keep coming."""
+"""Share of the time for transfers; the rest is for calls of contracts, so that they are called during constant load."""
 
 _log: Final = logging.getLogger(__name__)
 
 
 def follow(chain: EvmChain) -> None:
-    """Let rows go back with the chain from now on."""
+    """Register the index for reverts of the chain: its rows are removed together with the blocks."""
     chain.on_rewinding.append(
         lambda number: token_rewinding.forget_above(chain.db, number, clock.wall())
     )
 
 
 def index_tokens(chain: EvmChain, *, seconds: float, now: int) -> int:
-    """Write transfers that are no rows yet, in order, for about so long, and ask contracts; return how many blocks.
+    """Index transfers in order for about `seconds`, and query contracts; return the number of indexed blocks.
 
-    The clock is looked at after every hundred logs, contract and balance; so much at least is done of each, if there
-    is any. Who is killed goes on where it was. Of two that do it at once one gives up.
+    The time is checked after every hundred logs, after each contract and after each balance, so at least one such
+    step is done. After a crash the next call continues from the stored progress. If two processes index at the same
+    time, one of them gives up.
 
     Args:
         chain: The chain.
-        seconds: How long.
-        now: Wall time in Unix seconds: for contracts that are to be asked, and asked again.
+        seconds: The time limit.
+        now: Wall time in Unix seconds, for scheduling queries of contracts.
     """
     began = time.monotonic()
-    # In this order: a head that is gone when the progress is read would be taken for one without logs.
+    # In this order: if the head were reverted before the progress is read, its logs would count as indexed.
     before = written = rows.begin(chain.db)
     head = blocks.catch_up(chain)
     contracts = Contracts(chain, head)
@@ -99,7 +100,7 @@ def _write_transfers(
 
 
 class _Part:
-    """Some logs that follow each other: as many as are written in one transaction."""
+    """A batch of consecutive logs, limited to one database transaction."""
 
     def __init__(self, contracts: Contracts, chain: EvmChain, before: Progress, end: int) -> None:
         self._contracts = contracts
@@ -117,20 +118,20 @@ class _Part:
         self._collections = {address: kind is Kind.ERC721 for address, kind in kinds.items()}
 
     def write(self, now: int) -> Progress:
-        """Write the transfers that the logs tell of; return the progress then. Raises as `rows.write_transfers`."""
+        """Write the transfers in the logs; return the new progress. Raises as `rows.write_transfers`."""
         found, next_log = self._read()
         return rows.write_transfers(
             self._chain.db, list(self._placed(found)), self._before, next_log, now
         )
 
     def _read(self) -> tuple[list[tuple[FoundLog, Transfer]], int]:
-        """Return the transfers, and the key of the log after those that they are from."""
+        """Return the transfers, and the key after the last log that they come from."""
         found: list[tuple[FoundLog, Transfer]] = []
         size, asked = 0, False
         for log in self._logs:
             if is_unindexed(log.topics) and log.address not in self._collections:
                 if asked:
-                    return found, log.key  # one contract at a time
+                    return found, log.key  # at most one contract per batch is queried
                 asked = True
                 self._collections[log.address] = is_collection(self._contracts, log.address)
             transfers = self._transfers(log)
@@ -156,7 +157,7 @@ class _Part:
         ]
 
     def _within_room(self, transaction: int, one: Transfer) -> Transfer:
-        """Return a range with no more owners noted than its transaction has paid for."""
+        """Return a range whose recorded owners are limited by the gas of its transaction."""
         noted = min(len(one.token_ids), self._rooms[transaction])
         self._rooms[transaction] -= noted
         return one._replace(noted=noted)
@@ -171,9 +172,9 @@ class _Part:
             )
 
     def _that_sign(self, found: Sequence[tuple[FoundLog, Transfer]]) -> set[Address]:
-        """Return those senders who have a key: a transfer that they did not sign is not their doing.
+        """Return the senders that can sign transactions: a transfer that such a sender did not sign is suspicious.
 
-        Unspecified: where nobody knows it they have none, so that their transfers are shown.
+        Unspecified: if this could not be determined, no sender is returned, so that their transfers are shown.
         """
         senders = {
             one.sender for log, one in found if one.sender != self._signers.get(log.transaction)

@@ -1,6 +1,6 @@
-"""Verifying contracts: taking submissions, working them off one after the other.
+"""Verification of contracts: accepts submissions, and processes them one after the other.
 
-A submission that was taken survives the end of the process: whoever worked on it has it again after that.
+An accepted submission survives the end of the process: another process then continues with it.
 """
 
 import hashlib
@@ -38,11 +38,11 @@ from primitives.evm import Address, Hash
 from primitives.hashing import keccak256
 
 KEPT: Final = timedelta(days=1)
-"""So long verifications that are over can be asked for."""
+"""Time for which finished verifications are kept."""
 MOST_TRIES: Final = 3
-"""So often a verification is begun again whose process has ended in its midst."""
+"""Limit of attempts at a verification whose process ended before it was finished."""
 PATIENCE: Final = timedelta(minutes=10)
-"""So long after its submission a verification waits for a fork's remote node that does not tell the state."""
+"""Time after submission for which a verification waits for a fork's remote node to return the state."""
 _SLACK: Final = timedelta(seconds=30)
 
 _log: Final = logging.getLogger(__name__)
@@ -55,26 +55,27 @@ def submit(
     client: str,
     both: bool = False,
 ) -> str:
-    """Take a submission; it is compiled later.
+    """Queue a submission for compilation.
 
-    Unspecified: a client may have a tenth of what may wait, and the very same is not compiled twice at a time.
+    Unspecified: a client may have at most a tenth of the pending verifications, and identical submissions are not
+    queued twice at the same time.
 
     Args:
         site: The explorer.
-        submission: What was submitted.
-        client: Who submits it.
-        both: Whether only an exact match of both codes cannot become better, as Sourcify has it.
+        submission: The submission.
+        client: The client that submits it.
+        both: Whether only a contract with exact matches of both codes counts as verified, as in Sourcify.
 
     Returns:
-        The GUID by which to ask how it is.
+        The GUID for status queries.
 
     Raises:
         NotDeployed: There is no contract at the address.
-        AlreadyVerified: It is verified, and no submission could match better.
+        AlreadyVerified: The contract is verified, and no submission could match better.
         UnknownCompiler: The compiler is not installed.
-        SubmittedAlready: The very same is waiting.
-        TooManyWaiting: There is no room.
-        TooManyOfClient: There is none for this client.
+        SubmittedAlready: An identical submission is pending.
+        TooManyWaiting: The limit of pending verifications is reached.
+        TooManyOfClient: The limit of this client's pending verifications is reached.
     """
     code_hash = code_hash_at(site, submission.address)
     site.compilers.require(submission.version)
@@ -98,10 +99,10 @@ def submit(
 
 
 def work(site: Explorer, *, seconds: float) -> int:
-    """Work verifications off, those that came first; return how many. None is begun after so many seconds.
+    """Process pending verifications, the oldest first; return how many. None is started after `seconds`.
 
-    In the embedded profile the caller holds `site.verifying`: what is running then has been left by a process that
-    ended, or by this one where its outcome could not be written.
+    In the embedded profile the caller holds `site.verifying`, so a verification in state running was left by a
+    process that ended, or by this process if it could not write the outcome.
     """
     until = time.monotonic() + seconds
     done = 0
@@ -114,7 +115,7 @@ def work(site: Explorer, *, seconds: float) -> int:
 
 
 def code_hash_at(site: Explorer, address: Address) -> Hash:
-    """Return the hash of the code of the contract that is at an address now. Raises `NotDeployed`."""
+    """Return the code hash of the contract that is currently at an address. Raises `NotDeployed`."""
     found = accounts.account(site.evm, address)
     if not found.is_contract:
         raise NotDeployed
@@ -144,24 +145,24 @@ def _digest(submission: Submission, code_hash: Hash) -> bytes:
 
 
 def _request_work() -> None:
-    """Ask for work at once. If the broker is away the beat's tick asks for it."""
+    """Request processing without delay. If the broker is away, the next tick of Celery beat starts it."""
     try:
         current_app.signature(VERIFY).apply_async(expires=60)
-    except Exception as error:  # whatever the broker says, the submission is stored
+    except Exception as error:  # after any error of the broker: the submission is stored
         _log.warning("the broker is away; the next tick begins the verification: %s", error)
 
 
 def _take(site: Explorer) -> Job | None:
-    """Take the next verification, unless another process is at one."""
+    """Take the next verification, unless another process is working on one."""
     db, now = site.evm.db, datetime.now(UTC)
-    if not rows.has_open(db):  # as most ticks find it: they take no lock and write nothing
+    if not rows.has_open(db):  # the usual case: most ticks take no lock and write nothing
         return None
     lease = timedelta(seconds=site.settings.solc_seconds) + _SLACK
     with db.atomic(durable=True):
         db.acquire(Lock.VERIFICATION)
         if site.settings.profile == "production":
             rows.give_back(db, started_before=now - lease)
-        else:  # all is one process, and this thread alone is at any (`Explorer.verifying`)
+        else:  # there is only one process, and only this thread verifies (`Explorer.verifying`)
             rows.give_back(db)
         if rows.count_running(db):
             return None
@@ -169,7 +170,7 @@ def _take(site: Explorer) -> Job | None:
 
 
 def _do(site: Explorer, job: Job) -> bool:
-    """Work on a verification. Return False where the next one may be as little tried now as this one."""
+    """Process a verification. Return False if the next one cannot be processed now either."""
     if rows.tries_of(site.evm.db, job.id) > MOST_TRIES:
         _fail(site, job, GivenUp())
         return True
@@ -190,17 +191,17 @@ def _do(site: Explorer, job: Job) -> bool:
 
 
 class _Run:
-    """One verification: what is at the address, and all compilations."""
+    """One verification: the code at the address, and all compilations."""
 
     def __init__(self, site: Explorer, job: Job) -> None:
         self._site = site
         self._job = job
         self._until = time.monotonic() + site.settings.solc_seconds
         self.version: Version = job.submission.version
-        """With the compiler's own commit, once it has run."""
+        """The version; after the first compilation with the compiler's own commit."""
 
     def verify(self) -> Verified:
-        """Return what was found. Raises `VerificationFailed`, `UnknownCompiler` and, on a fork, `UpstreamError`."""
+        """Return the verified sources. Raises `VerificationFailed`, `UnknownCompiler`, and on a fork `UpstreamError`."""
         return verify(self._job.submission, self._on_chain(), self._compile)
 
     def _on_chain(self) -> OnChain:
@@ -219,7 +220,7 @@ class _Run:
 
 
 def _put_back(site: Explorer, job: Job, error: UpstreamError) -> None:
-    """Let a verification wait for the remote node, which each tick asks once more; at last it fails."""
+    """Return a verification to the queue until the remote node answers; after `PATIENCE` it fails."""
     if datetime.now(UTC) - job.submitted_at > PATIENCE:
         _fail(site, job, StateUnknown(str(error)))
         return
@@ -234,7 +235,7 @@ def _fail(site: Explorer, job: Job, refusal: Refusal) -> None:
 
 
 def _write(site: Explorer, job: Job, verified: Verified, version: Version) -> None:
-    """Write what was found, unless what is there is as good."""
+    """Store the verified sources, unless the stored ones match equally well."""
     db, now = site.evm.db, datetime.now(UTC)
     with db.atomic(durable=True):
         db.acquire(Lock.VERIFICATION)

@@ -1,1 +1,1 @@
-"""Storage of contracts by the names of their variables, as Solidity lays it out. Pure."""
+"""Storage of contracts by the names of their variables, in Solidity's layout. Pure."""

@@ -1,4 +1,4 @@
-"""Where a contract's variables are: the `storageLayout` that Solidity's compiler puts out, as values. Pure.
+"""The positions of a contract's variables, from the `storageLayout` of Solidity's compiler. Pure.
 
 https://docs.soliditylang.org/en/latest/internals/layout_in_storage.html
 """
@@ -10,21 +10,21 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 LONGEST_NAME: Final = 200
-"""Characters of a variable's name that are kept: it may stand on a page once for each element."""
+"""Limit of characters kept of a variable's name, because a page may repeat it for each element."""
 MOST_KEYS: Final = 16
-"""Of mappings in mappings that are looked up."""
+"""Limit of nested mappings that can be looked up."""
 _COUNT: Final = re.compile(r"\[(\d+)\]$")
 
 
 class MalformedLayout(Exception):
-    """JSON that is no layout."""
+    """The JSON is not a storage layout."""
 
 
 class Encoding(StrEnum):
-    """How a type is stored."""
+    """The encoding of a type in storage."""
 
     INPLACE = "inplace"
-    """From its slot on, one part behind the other: values, structs and arrays of a fixed length."""
+    """Consecutive, from its slot on: values, structs and arrays of a fixed length."""
     BYTES = "bytes"
     """`bytes` and `string`."""
     ARRAY = "dynamic_array"
@@ -38,9 +38,9 @@ class Variable(NamedTuple):
     type: str
     """The key of its type."""
     slot: int
-    """Of a member from its struct's on."""
+    """For a member of a struct, relative to the struct."""
     offset: int
-    """Bytes from the lowest one of the slot on."""
+    """Offset in bytes from the low-order end of the slot."""
 
 
 @dataclass(frozen=True)
@@ -48,34 +48,34 @@ class Type:
     """A type of a layout."""
 
     label: str
-    """As sources write it."""
+    """The name in source code."""
     encoding: Encoding
     size: int
-    """Bytes, of which a multiple of 32 is taken where they are more."""
+    """Size in bytes; a larger type occupies a multiple of 32."""
     base: str | None = None
-    """The key of an array's elements' type."""
+    """The key of the type of an array's elements."""
     key: str | None = None
     """The key of the type of a mapping's keys."""
     value: str | None = None
-    """Of its values."""
+    """The key of the type of a mapping's values."""
     members: tuple[Variable, ...] = ()
-    """Of a struct."""
+    """The members of a struct."""
 
     @property
     def short(self) -> str:
-        """The label as far as a page shows it: it may stand there a thousand times."""
+        """The label, shortened for display: a page may repeat it a thousand times."""
         long = len(self.label) > LONGEST_NAME
         return self.label[: LONGEST_NAME - 1] + "…" if long else self.label
 
     @property
     def count(self) -> int | None:
-        """How many elements an array of a fixed length has; None for all else."""
+        """The length of an array of a fixed length; None for other types."""
         found = _COUNT.search(self.label)
         return int(found[1]) if self.encoding is Encoding.INPLACE and self.base and found else None
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is one value in (a part of) one slot."""
+        """Whether it is a single value in (a part of) one slot."""
         return self.encoding is Encoding.INPLACE and self.base is None and not self.members
 
 
@@ -87,9 +87,9 @@ class Layout:
     types: Mapping[str, Type]
 
     def key_types(self, mapping: str) -> list[Type]:
-        """Return the types of the keys that lead from a mapping to a value that is no mapping itself.
+        """Return the types of the keys that lead from a mapping to a value that is not a mapping.
 
-        Where they are more than `MOST_KEYS`, the first ones and one of the others.
+        If there are more than `MOST_KEYS`, one more than that is returned.
         """
         found: list[Type] = []
         type_ = self.types[mapping]
@@ -105,10 +105,10 @@ def read_layout(given: Any) -> Layout:
     """Read a layout.
 
     Args:
-        given: What JSON reads: an object with `storage` and `types`, which are null where there is nothing.
+        given: The decoded JSON: an object with `storage` and `types`, which are null if they are empty.
 
     Raises:
-        MalformedLayout: It is none, or a type is missing.
+        MalformedLayout: The value is not a layout, or a type is missing.
     """
     try:
         types = {key: _type(one) for key, one in (given["types"] or {}).items()}
@@ -146,7 +146,7 @@ def _variables(given: Sequence[Mapping[str, Any]]) -> tuple[Variable, ...]:
 
 
 def _named(layout: Layout) -> Iterator[str]:
-    """Yield the key of each type that anything is of."""
+    """Yield the key of each type that is used."""
     yield from (one.type for one in layout.variables)
     for type_ in layout.types.values():
         yield from (one.type for one in type_.members)

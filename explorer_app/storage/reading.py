@@ -1,7 +1,8 @@
-"""What a contract has stored, variable by variable: which slots are needed for that, and what they say. Pure.
+"""Reads a contract's variables: determines the required slots, and decodes their words. Pure.
 
-Where an array or a long text is depends on nothing but its slot, but how long it is stands in there: so the walk is
-done again each time that more words are known, and says which ones it has missed. A level of nesting takes a round.
+The position of an array or long string depends only on its slot, but its length is stored there. So all variables are
+traversed again each time more words are known, and each traversal collects missing slots. Each nesting level takes one
+round.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,22 +16,22 @@ from primitives.evm import Slot, Word
 from primitives.hashing import keccak256
 
 MOST_SLOTS: Final = 256
-"""That are read for a page."""
+"""Limit of slots that are read for a page."""
 MOST_ITEMS: Final = 10
-"""Of an array that are shown."""
+"""Limit of an array's elements that are shown."""
 MOST_TEXT: Final = 1024
-"""Bytes of a text that are shown."""
+"""Limit of a string's bytes that are shown."""
 MOST_LINES: Final = 1000
-"""Variables with their parts on a page."""
+"""Limit of variables on a page, including their parts."""
 MOST_INPUTS: Final = 1500
-"""For keys of mappings on a page."""
+"""Limit of input fields for mappings' keys on a page."""
 _LONGEST_MAPPING: Final = 1000
-"""Characters of the key of a mapping's type: a page has it once for each mapping."""
+"""Limit of characters of the key of a mapping's type: a page contains it once per mapping."""
 _DEEPEST: Final = 16
 _ALL: Final = 2**256
 
 Fetch = Callable[[Sequence[Slot]], Mapping[Slot, Word]]
-"""Takes slots and returns their words; fewer of them where it has no time for more."""
+"""Takes slots and returns their words; fewer of them if it runs out of time."""
 
 
 @dataclass(frozen=True)
@@ -39,38 +40,38 @@ class Stored:
 
     name: str
     type: str
-    """As sources write it, shortened."""
+    """The type in source code, shortened."""
     slot: Slot
     offset: int
-    """Bytes from the lowest one of the slot on."""
+    """Offset in bytes from the low-order end of the slot."""
     value: str | None = None
-    """As text; None where it has parts, is a mapping, or was not read."""
+    """The value as text; None if it has parts, is a mapping, or was not read."""
     parts: tuple["Stored", ...] = ()
-    """Elements of an array, members of a struct."""
+    """Elements of an array, or members of a struct."""
     remark: str = ""
-    """What is to be known besides: how many elements there are, or that it was not read."""
+    """A note, such as the number of elements, or that the value was not read."""
     mapping: str = ""
-    """Of a mapping the key of its type, by which it is looked up; empty where it cannot be."""
+    """For a mapping the key of its type, for look-ups; empty if look-ups are impossible."""
     keys: tuple[str, ...] = ()
-    """The types of its keys, as sources write them."""
+    """The types of its keys, as in source code."""
     is_address: bool = False
 
 
 def read_all(layout: Layout, fetch: Fetch) -> list[Stored]:
-    """Return all variables of a contract, as far as `MOST_SLOTS` and `MOST_LINES` go."""
+    """Return all variables of a contract, up to `MOST_SLOTS` and `MOST_LINES`."""
     return _read(fetch, lambda words: _Walk(layout, words).members(layout.variables, 0))
 
 
 def look_up(
     layout: Layout, mapping: str, slot: Slot, keys: Sequence[bytes], fetch: Fetch
 ) -> Stored:
-    """Return what a mapping has for some keys.
+    """Return the value of a mapping for some keys.
 
     Args:
-        layout: Of the contract.
+        layout: The contract's layout.
         mapping: The key of the mapping's type.
-        slot: Where the mapping is.
-        keys: One for it, and one for each mapping that is its value: 32 bytes, of texts and bytes all they have.
+        slot: The mapping's slot.
+        keys: One key per nested mapping: 32 bytes each, or for strings and bytes their content.
         fetch: Reads slots.
     """
     place = int.from_bytes(slot, "big")
@@ -83,7 +84,7 @@ def look_up(
 
 
 def _read(fetch: Fetch, walk: Callable[["_Words"], list[Stored]]) -> list[Stored]:
-    """Walk until all words are there, or as many as may be read."""
+    """Repeat the traversal until all words are known, or until the limit of slots is reached."""
     words = _Words()
     found = walk(words)
     goes_on = True
@@ -98,7 +99,7 @@ def _read(fetch: Fetch, walk: Callable[["_Words"], list[Stored]]) -> list[Stored
 
 
 class _Words:
-    """The words that are known by their slots, and in their order the slots that somebody asked for in vain."""
+    """The known words by slot, and the missing slots in the order in which they were requested."""
 
     def __init__(self) -> None:
         self.known: dict[int, Word] = {}
@@ -111,14 +112,14 @@ class _Words:
         return self.known.get(slot)
 
     def run(self, slot: int, length: int) -> bytes | None:
-        """Return bytes from the beginning of a slot on; None unless all words are known."""
+        """Return bytes from the start of a slot; None unless all words are known."""
         found = [self.at(slot + place) for place in range(-(-length // WORD))]
         known = [one for one in found if one is not None]
         return b"".join(known)[:length] if len(known) == len(found) else None
 
 
 class _Walk:
-    """One walk over variables by the words that are known."""
+    """One traversal of variables with the known words."""
 
     def __init__(self, layout: Layout, words: _Words) -> None:
         self._layout = layout
@@ -128,7 +129,7 @@ class _Walk:
         self._inputs = 0
 
     def members(self, variables: Iterable[Variable], slot: int, depth: int = 0) -> list[Stored]:
-        """Return the variables of a contract or a struct that begins at a slot."""
+        """Return the variables of a contract, or of a struct that starts at a slot."""
         found = []
         for one in variables:
             if self._lines >= MOST_LINES:
@@ -138,7 +139,7 @@ class _Walk:
         return found
 
     def variable(self, name: str, key: str, slot: int, offset: int = 0, depth: int = 0) -> Stored:
-        """Return one variable at a place."""
+        """Return the variable at a slot and offset."""
         self._lines += 1
         type_ = self._types[key]
         bare = Stored(name, type_.short, _slot(slot), offset, is_address=values.is_address(type_))
@@ -199,7 +200,7 @@ class _Walk:
         return self._elements(bare, type_, _hashed(b"", slot), count, depth)
 
     def _elements(self, bare: Stored, type_: Type, slot: int, count: int, depth: int) -> Stored:
-        """Return an array whose elements begin at a slot: several in one, as far as they fit in there whole."""
+        """Return an array whose elements start at a slot; several elements share a slot if they fit."""
         assert type_.base is not None
         size = self._types[type_.base].size
         found: list[Stored] = []
@@ -217,7 +218,7 @@ class _Walk:
 
 
 def _hashed(key: bytes, slot: int) -> int:
-    """Return where what belongs to a key of a mapping is, or without a key what belongs to an array or text."""
+    """Return the data slot for a key of a mapping, or without a key that of an array or string."""
     return int.from_bytes(keccak256(key + _slot(slot)), "big")
 
 

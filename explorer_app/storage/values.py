@@ -1,4 +1,4 @@
-"""Values of a slot as text, by the type that sources give them; and of which ABI type a mapping's keys are. Pure."""
+"""Values in slots as text, by their type in source code; and the ABI types of mappings' keys. Pure."""
 
 import re
 from typing import Final
@@ -15,23 +15,23 @@ _ABI: Final = re.compile(r"u?int\d+|bytes\d*|string|bool|address")
 
 
 class Corrupt(Exception):
-    """A slot that no compiler's code would have left so."""
+    """The slot has a value that no compiler's code would write."""
 
 
 def is_address(type_: Type) -> bool:
-    """Say whether values of a type are addresses."""
+    """Return whether values of a type are addresses."""
     return type_.label in {"address", "address payable"} or type_.label.startswith("contract ")
 
 
 def text_of(type_: Type, raw: bytes) -> str:
-    """Return a value as text: numbers decimal, addresses as EIP-55 writes them, else hex.
+    """Return a value as text: numbers in decimal, addresses with EIP-55's checksum, other types in hex.
 
-    Unspecified: of an enum the layout names no members, so its number stands there; of a type with a name of its own
-    (`type Price is uint96`) it does not say what it is, so its bytes do.
+    Unspecified: a layout does not contain the members of an enum, so its number is shown; for a user-defined type
+    (`type Price is uint96`) it does not contain the underlying type, so its bytes are shown.
 
     Args:
-        type_: One that is plain.
-        raw: Its bytes, as many as it has.
+        type_: A plain type.
+        raw: The bytes of the value.
     """
     if is_address(type_) and len(raw) == _ADDRESS:
         return str(checksum_address(Address(raw)))
@@ -44,10 +44,10 @@ def text_of(type_: Type, raw: bytes) -> str:
 
 
 def length_of_bytes(word: bytes) -> int:
-    """Return how many bytes a `bytes` or `string` has; up to 31 of them stand in the slot itself.
+    """Return the length of a `bytes` or `string`; up to 31 bytes are stored in the slot itself.
 
     Raises:
-        Corrupt: The slot says something that is impossible.
+        Corrupt: The slot has an impossible value.
     """
     number = int.from_bytes(word, "big")
     if number & 1:
@@ -62,20 +62,20 @@ def length_of_bytes(word: bytes) -> int:
 
 
 def is_short(length: int) -> bool:
-    """Say whether so many bytes stand in the slot itself."""
+    """Return whether data of this length is stored in the slot itself."""
     return length <= _LONGEST_SHORT
 
 
 def bytes_as_text(type_: Type, data: bytes) -> str:
-    """Return what a `string` or `bytes` says."""
+    """Return the content of a `string` or `bytes` as text."""
     return data.decode("utf-8", "replace") if type_.label == "string" else "0x" + data.hex()
 
 
 def abi_type(type_: Type) -> str:
-    """Return by which ABI type a mapping's key of a type is read.
+    """Return the ABI type by which a mapping's key is parsed.
 
-    Unspecified: the layout does not say what a type with a name of its own is (`type Tag is bytes4`), and on that
-    depends at which end of the word its bytes stand; so one of less than 32 bytes is given as the word that is hashed.
+    Unspecified: the layout does not contain the underlying type of a user-defined type (`type Tag is bytes4`), which
+    determines the alignment of its bytes; so a key of less than 32 bytes must be entered as the word that is hashed.
     """
     if type_.encoding is Encoding.BYTES or _ABI.fullmatch(type_.label):
         return type_.label
@@ -85,7 +85,7 @@ def abi_type(type_: Type) -> str:
 
 
 def hint(type_: Type) -> str:
-    """Return what a field for a mapping's key says it takes."""
+    """Return the expected input of a field for a mapping's key."""
     if abi_type(type_) == "bytes32" and type_.label != "bytes32":
         return f"{type_.short}, as 0x and the 64 digits of its word"
     return type_.short

@@ -1,1 +1,1 @@
-"""Writes the explorer's rows; nobody else does."""
+"""Writes the explorer's tables; no other package writes them."""

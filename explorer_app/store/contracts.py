@@ -1,4 +1,4 @@
-"""The rows of verified contracts, supplied ABIs and verifications."""
+"""Reads and writes verified contracts, supplied ABIs and verifications."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -17,12 +17,12 @@ from explorer_app.verification.versions import Version
 from primitives.evm import Address, Hash
 
 _OPEN = VerificationState.PASSED
-"""States below it are those of what is not over."""
+"""States below this one belong to verifications that are not finished."""
 _MOST_WORDS = 10_000
 
 
 class Job(NamedTuple):
-    """A verification that a process has taken."""
+    """A verification that a process is working on."""
 
     id: str
     code_hash: Hash
@@ -40,7 +40,7 @@ def add(
     client: str,
     now: datetime,
 ) -> None:
-    """Add a verification that waits. The caller holds the lock and the transaction."""
+    """Add a pending verification. The caller holds the lock and the transaction."""
     db.objects(Verification).create(
         id=key,
         digest=digest,
@@ -66,28 +66,28 @@ def add(
 
 
 def has_open(db: Database) -> bool:
-    """Say whether any verification is not over."""
+    """Return whether any verification is unfinished."""
     return _open(db).exists()
 
 
 def open_with(db: Database, digest: bytes) -> str | None:
-    """Return the key of a verification of the very same that is not over, or None."""
+    """Return the key of an unfinished verification of an identical submission, or None."""
     return _open(db).filter(digest=digest).values_list("id", flat=True).first()
 
 
 def count_open(db: Database, client: str | None = None) -> int:
-    """Return how many verifications are not over, of all or of one client."""
+    """Return the number of unfinished verifications, in total or of one client."""
     found = _open(db)
     return found.count() if client is None else found.filter(client=client[:64]).count()
 
 
 def forget_before(db: Database, moment: datetime) -> None:
-    """Delete verifications that were over before a moment. The caller holds the transaction."""
+    """Delete verifications that finished before a time. The caller holds the transaction."""
     db.objects(Verification).filter(finished_at__lt=moment).delete()
 
 
 def take(db: Database, worker: str, now: datetime) -> Job | None:
-    """Let a process have the verification that has waited longest, those last that were begun before.
+    """Assign the oldest pending verification to a process; those that were started before come last.
 
     The caller holds the lock and the transaction.
     """
@@ -102,16 +102,16 @@ def take(db: Database, worker: str, now: datetime) -> Job | None:
 
 
 def count_running(db: Database) -> int:
-    """Return how many verifications a process is at."""
+    """Return the number of verifications in state running."""
     return _open(db).filter(state=VerificationState.RUNNING).count()
 
 
 def give_back(db: Database, *, started_before: datetime | None = None) -> None:
-    """Let verifications wait again that nobody is at any more. The caller holds the transaction.
+    """Return abandoned verifications to the queue. The caller holds the transaction.
 
     Args:
-        db: Where they are.
-        started_before: Those are meant that a process took so long ago; without, all.
+        db: The database.
+        started_before: Only verifications that a process took before this time; None for all.
     """
     found = _open(db).filter(state=VerificationState.RUNNING)
     if started_before is not None:
@@ -120,19 +120,19 @@ def give_back(db: Database, *, started_before: datetime | None = None) -> None:
 
 
 def put_back(db: Database, key: str) -> None:
-    """Let a verification wait again that could not be tried, which is no try. The caller holds the transaction."""
+    """Return a verification to the queue without counting the attempt. The caller holds the transaction."""
     running = _open(db).filter(pk=key, state=VerificationState.RUNNING)
     running.update(state=VerificationState.WAITING, tries=F("tries") - 1)
 
 
 def tries_of(db: Database, key: str) -> int:
-    """Return how often a process took a verification."""
+    """Return the number of attempts at a verification."""
     found = db.objects(Verification).filter(pk=key).values_list("tries", flat=True).first()
     return found or 0
 
 
 def fail(db: Database, key: str, refusal: Refusal, now: datetime) -> None:
-    """Write why a verification failed, and drop its input. The caller holds the transaction."""
+    """Record the failure of a verification, and drop its input. The caller holds the transaction."""
     db.objects(Verification).filter(pk=key).update(
         input="",
         state=VerificationState.FAILED,
@@ -144,7 +144,7 @@ def fail(db: Database, key: str, refusal: Refusal, now: datetime) -> None:
 
 
 def succeed(db: Database, key: str, contract: VerifiedContract, now: datetime) -> None:
-    """Write that a verification has found a contract's sources, and drop its input. The caller holds the transaction."""
+    """Record the success of a verification, and drop its input. The caller holds the transaction."""
     db.objects(Verification).filter(pk=key).update(
         input="", state=VerificationState.PASSED, finished_at=now, contract=contract
     )
@@ -153,7 +153,7 @@ def succeed(db: Database, key: str, contract: VerifiedContract, now: datetime) -
 def write_contract(
     db: Database, job: Job, verified: Verified, version: Version, now: datetime
 ) -> VerifiedContract:
-    """Write a contract's sources in the place of those that are there. The caller holds the lock and the transaction."""
+    """Add or replace a contract's sources. The caller holds the lock and the transaction."""
     compiled, comparison = verified.compiled, verified.comparison
     filled = dict(placed(comparison))
     contract, _ = db.objects(VerifiedContract).update_or_create(
@@ -184,14 +184,14 @@ def write_contract(
 
 
 def contract(db: Database, address: Address, code_hash: Hash) -> VerifiedContract | None:
-    """Return what is known of the contract at an address with this code."""
+    """Return the sources of the contract at an address with this code, or None."""
     return db.objects(VerifiedContract).filter(address=address, code_hash=code_hash).first()
 
 
 def supply(
     db: Database, address: Address, code_hash: Hash, *, name: str, abi: str, now: datetime
 ) -> None:
-    """Write an ABI in the place of the one that is there. The caller holds the lock and the transaction."""
+    """Add or replace a supplied ABI. The caller holds the lock and the transaction."""
     db.objects(SuppliedAbi).update_or_create(
         address=address,
         code_hash=code_hash,
@@ -200,27 +200,27 @@ def supply(
 
 
 def is_supplied(db: Database, address: Address, code_hash: Hash) -> bool:
-    """Say whether somebody gave an ABI for a contract."""
+    """Return whether a contract has a supplied ABI."""
     return db.objects(SuppliedAbi).filter(address=address, code_hash=code_hash).exists()
 
 
 def count_supplied(db: Database) -> int:
-    """Return how many ABIs were given."""
+    """Return the number of supplied ABIs."""
     return db.objects(SuppliedAbi).count()
 
 
 def _open(db: Database) -> QuerySet[Verification]:
-    """Those that are not over. The index of them serves whatever names its condition, however many are over."""
+    """Return the unfinished verifications. The condition matches the partial index, so finished rows cost nothing."""
     return db.objects(Verification).filter(state__lt=_OPEN)
 
 
 def printable(text: str, most: int = _MOST_WORDS) -> str:
-    """Return a text that every database takes: without NUL and halves of characters, and bounded."""
+    """Return a text that every database accepts: without NUL and lone surrogates, and limited in length."""
     return text[:most].encode("utf-8", "replace").decode().replace("\0", "")
 
 
 def _json(value: object) -> str:
-    # Its texts have no NUL (it is escaped there) and no halves of characters (they were refused when read).
+    # JSON texts have no NUL (it is escaped) and no lone surrogates (they were rejected on input).
     return msgspec.json.encode(value).decode()
 
 

@@ -1,4 +1,4 @@
-"""The rows of the faucet's payments, by which all processes of the node share its limits."""
+"""Reads and writes the faucet's payments, by which all processes of the node share its limits."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -10,25 +10,25 @@ from explorer_app.models import FaucetPayment
 
 
 class RecentPayments(NamedTuple):
-    """Payments that are still counted."""
+    """Summary of the payments that still count."""
 
     of_recipient: datetime | None
-    """The time of the last one to this recipient."""
+    """Time of the last payment to this recipient."""
     of_client: int
-    """Payments that this client asked for."""
+    """Number of payments that this client requested."""
     first_of_client: datetime | None
     coins: int
-    """Coins of all payments together."""
+    """Coins of all payments."""
     first: datetime | None
 
 
 def forget_outside(db: Database, first: datetime, last: datetime) -> None:
-    """Delete payments of before or after a span of time. The caller holds the lock and the transaction."""
+    """Delete payments outside a span of time. The caller holds the lock and the transaction."""
     db.objects(FaucetPayment).exclude(paid_at__range=(first, last)).delete()
 
 
 def recent(db: Database, recipient: bytes, client: str) -> RecentPayments:
-    """Return the payments that are still there."""
+    """Return a summary of the remaining payments."""
     payments = db.objects(FaucetPayment)
     to_recipient = payments.filter(recipient=recipient).aggregate(last=Max("paid_at"))
     for_client = payments.filter(client=client[:64]).aggregate(

@@ -1,6 +1,6 @@
-"""What holders have of tokens, and who owns which: rows that follow from transfers.
+"""Balances of holders and owners of NFTs: rows that are derived from transfers.
 
-Who calls holds the progress (`tokens.hold`): nobody else writes them meanwhile.
+The caller holds the progress (`tokens.hold`), so no other process writes these rows at the same time.
 """
 
 from collections import defaultdict
@@ -20,17 +20,17 @@ _BALANCE: Final = (
 _ITEM: Final = ("key", "contract", "token_id", "owner")
 
 MODULUS: Final = 2**256
-"""Sums are kept modulo this, as contracts may reckon: whoever lies with amounts breaks nothing."""
+"""Sums are kept modulo this, like arithmetic in contracts, so false amounts cause no overflow."""
 
 
 def balance_key(contract: Address, change: Change) -> bytes:
-    """Return the key of the balance that a change is of."""
+    """Return the key of the balance that a change belongs to."""
     token_id = b"" if change.token_id is None else change.token_id.to_bytes(32, "big")
     return contract + change.holder + change.kind.to_bytes(2, "big") + token_id
 
 
 def item_key(contract: Address, token_id: int) -> bytes:
-    """Return the key of a token of a collection."""
+    """Return the key of an NFT of a collection."""
     return contract + token_id.to_bytes(32, "big")
 
 
@@ -57,7 +57,7 @@ def add(db: Database, changed: Iterable[tuple[Address, Change]]) -> None:
 
 
 def set_owners(db: Database, owners: Mapping[tuple[Address, int], Address]) -> None:
-    """Write whose tokens of collections are now; of the zero address: they were burned."""
+    """Write the new owners of NFTs; the zero address means that the NFT was burned."""
     rows = (
         (item_key(contract, token_id), contract, token_id, None if owner == ZERO_ADDRESS else owner)
         for (contract, token_id), owner in owners.items()
@@ -66,12 +66,12 @@ def set_owners(db: Database, owners: Mapping[tuple[Address, int], Address]) -> N
 
 
 def known_items(db: Database, contract: Address, token_ids: range) -> list[int]:
-    """Return which tokens of a collection have rows, of a range that is not empty."""
+    """Return the token IDs of a collection that have rows, within a non-empty range."""
     ends = item_key(contract, token_ids[0]), item_key(contract, token_ids[-1])
     return [int(one) for (one,) in db.rows(_ITEMS, ends)]
 
 
 def sums(db: Database, keys: Sequence[bytes]) -> dict[bytes, tuple[int, int]]:
-    """Return sums and amounts of balances by their keys."""
+    """Return sums and amounts of balances by key."""
     found = db.rows_by_keys(_BALANCES, keys)
     return {bytes(key): (int(summed), int(amount)) for key, summed, amount in found}

@@ -1,7 +1,7 @@
-"""Going back with a development chain: what follows from transfers of blocks that are gone.
+"""Reverts the token index with a development chain: removes everything derived from removed blocks.
 
-It is as if those blocks had never been, whatever contracts have emitted; what contracts were asked above the height
-they are asked again. It costs what is taken back, however much is there: each statement goes by an index.
+The result is as if those blocks had never existed, whatever contracts have emitted; answers that contracts gave above
+the height are queried again. The cost depends on the removed rows only, because each statement uses an index.
 """
 
 from bisect import bisect_left
@@ -22,7 +22,7 @@ from primitives.evm import ZERO_ADDRESS, Address
 _ROWS_AT_ONCE: Final = 2000
 _KEYS_AT_ONCE: Final = 500
 
-# Of the one row, whatever it has: then nobody writes transfers until this is committed.
+# Updates the row even if nothing changes: its lock stops writers of transfers until this commits.
 _CUT: Final = """
 UPDATE explorer_app_tokenprogress SET
   next_log = CASE WHEN next_log > %s THEN %s ELSE next_log END,
@@ -43,22 +43,22 @@ SELECT id, token_id, noted, "to", 1 FROM explorer_app_tokentransfer
 WHERE contract_id = %s AND last_token_id IS NOT NULL AND token_id >= %s AND token_id <= %s
 """
 _NEW_TOKENS: Final = "SELECT address FROM explorer_app_token WHERE first_log >= %s"
-# Keys begin with the contract.
+# Keys begin with the contract's address.
 _OF_TOKEN: Final = tuple(
-    f"DELETE FROM explorer_app_{table} WHERE key >= %s AND key <= %s"  # noqa: S608  # names of this module's own
+    f"DELETE FROM explorer_app_{table} WHERE key >= %s AND key <= %s"  # noqa: S608  # table names of this module
     for table in ("tokenitem", "tokenbalance")
 )
 _LAST: Final = b"\xff" * 54
-"""What the longest key has behind its contract, at most."""
+"""The largest suffix of a key after the contract's address."""
 
 
 def forget_above(db: Database, number: int, now: int) -> None:
-    """Delete what follows from blocks above a height; within the transaction in which they are deleted.
+    """Delete everything derived from blocks above a height, within the transaction that deletes the blocks.
 
     Args:
-        db: Where the chain is.
+        db: The chain's database.
         number: The height.
-        now: Wall time in Unix seconds, from which on contracts are to be asked again.
+        now: Wall time in Unix seconds, from which contracts are queried again.
     """
     first = row_id(number + 1)
     db.execute(_CUT, [first] * 4)
@@ -78,7 +78,7 @@ def forget_above(db: Database, number: int, now: int) -> None:
 
 
 def _transfers_from(db: Database, first: int) -> Iterator[tuple[Address, Transfer]]:
-    """Walk the transfers from a key on whose contracts had emitted others before."""
+    """Yield the transfers from a key on whose contracts emitted earlier transfers."""
     rows = db.objects(models.TokenTransfer).filter(id__gte=first, contract__first_log__lt=first)
     columns = ("contract_id", "kind", "sender", "to", "value", "token_id", "last_token_id", "noted")
     found = rows.order_by("id").values_list(*columns)
@@ -92,7 +92,7 @@ def _transfers_from(db: Database, first: int) -> Iterator[tuple[Address, Transfe
 
 
 def _take_back(db: Database, undone: Iterable[tuple[Address, Transfer]]) -> None:
-    """Take transfers back from the sums, which alone tell what holders have until the contracts are asked again."""
+    """Subtract transfers from the sums, which serve as balances until the contracts are queried again."""
     taken = [
         (contract, change._replace(amount=-change.amount))
         for contract, transfer in undone
@@ -105,7 +105,7 @@ def _take_back(db: Database, undone: Iterable[tuple[Address, Transfer]]) -> None
 
 
 def _trust_sums(db: Database, which: Q) -> None:
-    """Let sums be what holders have: who gave more than they got, which is a sum of the upper half, has nothing."""
+    """Use sums as balances: a sum in the upper half is negative, so that the balance is zero."""
     given_more = Q(summed__gte=token_holdings.MODULUS // 2)
     amount = Case(When(given_more, then=Value(0, UInt256Field())), default=F("summed"))
     db.objects(models.TokenBalance).filter(which).update(
@@ -114,7 +114,7 @@ def _trust_sums(db: Database, which: Q) -> None:
 
 
 def _give_back(db: Database, undone: Iterable[tuple[Address, Transfer]]) -> None:
-    """Let tokens of collections be whose they were."""
+    """Restore the previous owners of NFTs."""
     moved: defaultdict[Address, set[int]] = defaultdict(set)
     for contract, transfer in undone:
         moved[contract].update(transfer.token_ids)
@@ -126,12 +126,12 @@ def _give_back(db: Database, undone: Iterable[tuple[Address, Transfer]]) -> None
 
 
 def _owners(db: Database, contract: Address, token_ids: set[int]) -> dict[int, Address]:
-    """Return who got tokens of a collection last, by the transfers that there are."""
+    """Return the last recipients of NFTs according to the remaining transfers."""
     wanted = sorted(token_ids)
     keys = [_number(db, one) for one in wanted]
     found = db.rows_by_keys(_OF_ITEMS, keys, [contract, Kind.ERC721])
     for first, last in _neighbours(wanted):
-        # A range that begins earlier has no owner noted for them.
+        # Ranges that start earlier have no recorded owners for these token IDs.
         ends = _number(db, max(first - MOST_OWNERS + 1, 0)), _number(db, last)
         found += db.rows(_OF_RANGES, [contract, *ends])
     owners: dict[int, Address] = {}
@@ -144,7 +144,7 @@ def _owners(db: Database, contract: Address, token_ids: set[int]) -> dict[int, A
 
 
 def _neighbours(token_ids: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Return the first and last of sorted ids that one range may have together."""
+    """Yield first and last of groups of sorted token IDs that a single range may cover."""
     start = 0
     for place, one in enumerate(token_ids):
         if place + 1 == len(token_ids) or token_ids[place + 1] - one >= MOST_OWNERS:

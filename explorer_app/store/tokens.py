@@ -1,9 +1,9 @@
-"""Transfers of tokens, and what follows from them: written behind the blocks, in order and each once.
+"""Writes transfers of tokens and the rows derived from them: after the blocks, in order, and each exactly once.
 
-The progress is two keys: of the next log, and of the next transfer. They move in the transaction that writes the
-rows, and only from where the writer believes them to be, so that two writers never write the same, and one that was
-killed goes on in the middle of a block. What contracts are asked is compared with the same row: what was answered
-before the chain went back is not written.
+The progress consists of two keys: of the next log, and of the next transfer. They are updated in the transaction that
+writes the rows, and only if they still have the values that the writer read. So two writers never write the same rows,
+and a writer that was killed in the middle of a block can be continued. Answers of contracts are checked against the
+same row: an answer from before a revert of the chain is not written.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -19,14 +19,14 @@ from explorer_app.tokens.texts import likeness, search_key
 from primitives.evm import Address
 
 _ONLY: Final = 1
-"""The key of the one row."""
+"""The key of the single row."""
 
 _READ: Final = """
 SELECT next_log, next_transfer, coalesce((SELECT max(id) FROM cchain_app_rewind), 0),
   coalesce((SELECT number FROM chaindb_generation WHERE id = 1), 0)
 FROM explorer_app_tokenprogress WHERE id = %s
 """
-# Of two that begin at once the second finds how far the first is by now.
+# If two processes start at the same time, the second one sees the progress of the first.
 _BEGIN: Final = """
 INSERT INTO explorer_app_tokenprogress (id, next_log, next_transfer) VALUES (%s, %s, %s)
 ON CONFLICT (id) DO NOTHING
@@ -53,23 +53,23 @@ _TRANSFER: Final = (
     "value", "hidden",
 )  # fmt: skip
 FIRST: Final = row_id(1)
-"""The first key: nothing was executed in the genesis block."""
+"""The first key: the genesis block has no transactions."""
 
 MOST_ASKED_AGAIN: Final = 1000
-"""Holders of a contract that has become a token who are asked for, those who have most."""
+"""Limit of holders that are queried when a contract becomes a token: the largest ones."""
 
 
 class Progress(NamedTuple):
-    """How far transfers are written."""
+    """The progress of the index of transfers."""
 
     next_log: int
     """The key of the next log."""
     next_transfer: int
     """The key of the next transfer."""
     rewinds: int = 0
-    """How often a development chain had gone back by then."""
+    """Number of reverts of the development chain at that time."""
     generation: int = 0
-    """How often its rows had gone back (`chaindb.generation`)."""
+    """The database's generation at that time: how often it was restored (`chaindb.generation`)."""
 
     @property
     def height(self) -> int:
@@ -78,16 +78,16 @@ class Progress(NamedTuple):
 
     @property
     def is_between_blocks(self) -> bool:
-        """Whether no block is written in part: balances are those of a height then."""
+        """Whether no block is partially written, so that balances are those of a height."""
         return self.next_log == row_id(self.height + 1)
 
 
 class ProgressMoved(Exception):
-    """Another writer has written what this one was about to, or the chain went back and may have other blocks now."""
+    """Another writer has written the same rows, or the chain was reverted and may have other blocks now."""
 
 
 class PlacedTransfer(NamedTuple):
-    """A transfer and where it was."""
+    """A transfer with its position."""
 
     log: int
     """The key of its log."""
@@ -96,13 +96,13 @@ class PlacedTransfer(NamedTuple):
     contract: Address
     transfer: Transfer
     hidden: bool
-    """Whether lists of an address leave it out at first."""
+    """Whether lists of an address omit it by default."""
     is_of_erc20: bool
-    """Whether its log is as ERC-20 demands it."""
+    """Whether its log is a Transfer event as ERC-20 requires it."""
 
 
 class Facts(NamedTuple):
-    """What a contract says of itself; None: nothing that can be read."""
+    """A contract's own token data; None for a value that is missing or unreadable."""
 
     kind: Kind | None
     name: str | None
@@ -112,34 +112,34 @@ class Facts(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """How a contract was asked."""
+    """The result of querying a contract's token data."""
 
     facts: Facts
     height: int
-    """At which it was asked."""
+    """The height at which it was queried."""
     asks_at: int | None
-    """From when on it is to be asked again, in Unix seconds; None: not before there is news."""
+    """When it is queried again, in Unix seconds; None if only news triggers another query."""
     attempts: int
-    """How often in a row it did not answer all."""
+    """Number of consecutive attempts without complete answers."""
 
 
 class BalanceAnswer(NamedTuple):
-    """What a contract says that somebody holds."""
+    """A contract's answer about a balance."""
 
     key: bytes
-    """Of the balance's row."""
+    """The key of the balance's row."""
     amount: int | None
-    """None: it does not say."""
+    """None if the contract does not answer."""
 
 
 def progress(db: Database) -> Progress | None:
-    """Return how far transfers are written, or None where that was never begun."""
+    """Return the progress of the index, or None if it was never started."""
     found = db.row(_READ, [_ONLY])
     return None if found is None else Progress(*found)
 
 
 def begin(db: Database) -> Progress:
-    """Begin to write transfers, unless that was done; return how far they are."""
+    """Start the index unless it was started before; return its progress."""
     found = progress(db)
     if found is None:
         with db.atomic():
@@ -152,20 +152,20 @@ def begin(db: Database) -> Progress:
 def write_transfers(
     db: Database, placed: Sequence[PlacedTransfer], before: Progress, next_log: int, now: int
 ) -> Progress:
-    """Write transfers with all that follows from them, and move the progress behind them.
+    """Write transfers with all rows derived from them, and update the progress.
 
     Args:
-        db: Where the chain is.
+        db: The chain's database.
         placed: The transfers, in order.
-        before: What the progress was before any of their logs was read.
-        next_log: Where it is then.
-        now: Wall time in Unix seconds, from which on contracts are to be asked of which there is news.
+        before: The progress before any of their logs was read.
+        next_log: The key of the next log after them.
+        now: Wall time in Unix seconds, from which contracts with news are queried.
 
     Returns:
-        The progress then.
+        The new progress.
 
     Raises:
-        ProgressMoved: It is something else by now; nothing is written.
+        ProgressMoved: The progress has changed meanwhile; nothing is written.
     """
     keys = list(_keys(placed, before.next_transfer))
     next_transfer = max(keys[-1] + 1 if keys else before.next_transfer, row_id(height_of(next_log)))
@@ -184,16 +184,16 @@ def write_transfers(
 
 
 def write_facts(db: Database, address: Address, asked: Asked, before: Progress) -> None:
-    """Write what a contract said of itself.
+    """Write a contract's own token data.
 
     Args:
-        db: Where the chain is.
+        db: The chain's database.
         address: The contract.
-        asked: What it said, and when it is asked again.
-        before: What the progress was before it was asked.
+        asked: The answers, and the time of the next query.
+        before: The progress before the contract was queried.
 
     Raises:
-        ProgressMoved: It is something else by now; nothing is written.
+        ProgressMoved: The progress has changed meanwhile; nothing is written.
     """
     facts = asked.facts
     row = (
@@ -205,14 +205,14 @@ def write_facts(db: Database, address: Address, asked: Asked, before: Progress) 
         known = db.row(_KIND, [address])
         db.update(models.Token, ("address",), _FACTS, [(*row, address)])
         if known is not None and known[0] != facts.kind:
-            # Nobody could ask for balances of what was no token of this kind.
+            # Balances could not be queried before the contract became a token of this kind.
             db.execute(_ASK_HOLDERS, [True, address, facts.kind, MOST_ASKED_AGAIN])
 
 
 def put_off(
     db: Database, address: Address, asks_at: int | None, attempts: int, before: Progress
 ) -> None:
-    """Write that a contract is asked later, and leave what is known of it. Arguments and errors as of `write_facts`."""
+    """Postpone the query of a contract, and keep its known data. Arguments and errors as for `write_facts`."""
     with db.atomic():
         hold(db, before)
         db.update(
@@ -223,16 +223,16 @@ def put_off(
 def write_balances(
     db: Database, answers: Sequence[BalanceAnswer], height: int, before: Progress
 ) -> None:
-    """Write what contracts said that holders have; where they said nothing the sums stay.
+    """Write the balances that contracts reported; for balances without an answer the sums stay.
 
     Args:
-        db: Where the chain is.
-        answers: What they said.
-        height: At which height: that up to which all transfers are written.
-        before: What the progress was before they were asked.
+        db: The chain's database.
+        answers: The answers.
+        height: The height of the answers, up to which all transfers are written.
+        before: The progress before the contracts were queried.
 
     Raises:
-        ProgressMoved: It is something else by now; nothing is written.
+        ProgressMoved: The progress has changed meanwhile; nothing is written.
     """
     with db.atomic():
         hold(db, before)
@@ -249,13 +249,13 @@ def write_balances(
 
 
 def hold(db: Database, before: Progress) -> None:
-    """Keep others from writing until the transaction ends, and the chain from going back.
+    """Lock out other writers and reverts of the chain until the transaction ends.
 
     Raises:
-        ProgressMoved: The progress is something else by now.
+        ProgressMoved: The progress is not `before`.
     """
-    # Who goes back takes this row before it deletes what follows from blocks, so what is read now holds until the
-    # commit.
+    # A revert locks this row before it deletes anything derived from blocks, so the values read here are valid until
+    # the commit.
     list(db.objects(models.TokenProgress).select_for_update().filter(id=_ONLY))
     if progress(db) != before:
         raise ProgressMoved
@@ -266,7 +266,7 @@ def _owners(db: Database, placed: Iterable[PlacedTransfer]) -> dict[tuple[Addres
     for contract, transfer in ((one.contract, one.transfer) for one in placed):
         token_ids: Iterable[int] = transfer.token_ids
         if transfer.token_ids and transfer.burns_range:
-            # What was never seen to be there leaves no row behind.
+            # Burned NFTs that were never seen before get no rows.
             there = token_holdings.known_items(db, contract, transfer.token_ids)
             new = (one for one in transfer.token_ids if (contract, one) in owners)
             token_ids = chain(there, new)
@@ -291,7 +291,7 @@ def _transfer_row(key: int, one: PlacedTransfer) -> Row:
 
 
 def _note_tokens(db: Database, placed: Sequence[PlacedTransfer], now: int) -> None:
-    """Write which contracts have emitted a transfer for the first time, and which are to be asked again."""
+    """Add contracts that emitted their first transfer, and schedule queries of known ones with news."""
     first_logs = _first_logs(placed)
     first_erc20_logs = _first_logs(one for one in placed if one.is_of_erc20)
     known = {

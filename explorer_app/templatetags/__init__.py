@@ -1,1 +1,1 @@
-"""How the explorer's templates write values."""
+"""Template tags and filters of the explorer."""

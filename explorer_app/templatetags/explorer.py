@@ -1,7 +1,7 @@
-"""How the explorer's pages write addresses, hashes, amounts and times.
+"""Formats of addresses, hashes, amounts and times on the explorer's pages.
 
-Lists cut amounts off after six decimals; whoever needs one exact finds it as the title of what is shown, or on the
-page of what it belongs to.
+Lists truncate amounts after six decimals; the exact amount is in the tooltip, or on the page of the block,
+transaction or account.
 """
 
 from collections.abc import Sequence
@@ -20,30 +20,30 @@ from primitives.hexadecimal import checksum_address
 register = template.Library()
 
 _WEI_UNITS: Final = ((10**14, 10**18, ""), (10**5, 10**9, "gwei"), (0, 1, "wei"))
-"""From how many wei on an amount is written in a unit, the unit's size in wei, and its name; coins have none."""
+"""Smallest amount in wei that is shown in a unit, size of the unit in wei, and its name; coins have no name."""
 
 _GWEI: Final = 10**9
 _SMALL_SLOT: Final = 10**9
-"""Compilers count variables from 0 on; slots beyond are hashes."""
+"""Compilers number variables from 0; larger slots are hashes."""
 NOTHING: Final = mark_safe('<span class="faint">–</span>')
 
 
 @register.filter
 def hexed(data: bytes) -> str:
-    """Return bytes as 0x text."""
+    """Return bytes as 0x-prefixed hex."""
     return "0x" + bytes(data).hex()
 
 
 @register.filter
 def slot(key: bytes) -> str:
-    """Return a storage slot: a small number as one, a hash in hex."""
+    """Return a storage slot: a small number in decimal, a hash in hex."""
     number_of = int.from_bytes(bytes(key), "big")
     return str(number_of) if number_of < _SMALL_SLOT else hexed(key)
 
 
 @register.filter
 def checksummed(address: bytes) -> str:
-    """Return an address as EIP-55 writes it."""
+    """Return an address with EIP-55's checksum."""
     return str(checksum_address(Address(bytes(address))))
 
 
@@ -55,13 +55,13 @@ def shortened(text: object) -> str:
 
 @register.filter
 def number(value: int | None) -> str:
-    """Return a number with commas between thousands."""
+    """Return a number with thousands separators."""
     return "–" if value is None else f"{value:,}"
 
 
 @register.simple_tag
 def wei(amount: int | None, *, exact: bool = False) -> SafeString:
-    """Return an amount of wei in coins, gwei or wei, cut off after six decimals unless `exact`; the wei as its title."""
+    """Return an amount of wei in coins, gwei or wei, truncated after six decimals unless `exact`; tooltip in wei."""
     if amount is None:
         return NOTHING
     size, unit = next((size, unit) for least, size, unit in _WEI_UNITS if amount >= least)
@@ -73,7 +73,7 @@ def wei(amount: int | None, *, exact: bool = False) -> SafeString:
 
 @register.simple_tag
 def gwei(amount: int | None) -> SafeString:
-    """Return a price for gas in gwei, with at most nine significant decimals and the wei as its title."""
+    """Return a gas price in gwei, with at most nine decimals; tooltip in wei."""
     if amount is None:
         return NOTHING
     shown = formats.format_units(amount, _GWEI)
@@ -84,7 +84,7 @@ def gwei(amount: int | None) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def coins(context: Any, amount: int | None, *, exact: bool = False) -> SafeString:
-    """Return an amount of the P-Chain's smallest units in coins, cut off after six decimals unless `exact`."""
+    """Return an amount of the P-Chain's smallest units in coins, truncated after six decimals unless `exact`."""
     if amount is None:
         return NOTHING
     shown = _decimal(amount, context["unit"], exact=exact)
@@ -95,8 +95,8 @@ def coins(context: Any, amount: int | None, *, exact: bool = False) -> SafeStrin
 
 @register.simple_tag(takes_context=True)
 def age(context: Any, seconds: int) -> SafeString:
-    """Return how long ago a time was, with the time as its title."""
-    # Once for a template and not for each row of its lists: the clock is asked of the database.
+    """Return how long ago a time was, with the time as tooltip."""
+    # Once per template and not per row of a list, because the clock queries the database.
     kept = context.render_context
     if "now" not in kept:
         kept["now"] = clock.now()
@@ -109,7 +109,7 @@ def age(context: Any, seconds: int) -> SafeString:
 
 @register.simple_tag
 def until(seconds: int) -> SafeString:
-    """Return in how long a time is, or how long ago it was, with the time as its title."""
+    """Return the time until or since a time, with the time as tooltip."""
     left = seconds - clock.now()
     words = f"in {formats.format_age(left)}" if left > 0 else f"{formats.format_age(-left)} ago"
     return format_html(
@@ -126,9 +126,9 @@ def utc(seconds: int) -> str:
 
 @register.simple_tag
 def share(part: float, whole: float) -> SafeString:
-    """Return a share in percent with a bar beside it."""
+    """Return a share in percent with a bar."""
     percent = 100 * part / whole if whole else 0.0
-    # A CSP without unsafe-inline has no style attributes: a meter draws itself.
+    # A CSP without unsafe-inline forbids style attributes; a meter element needs none.
     return format_html(
         '<meter min="0" max="100" value="{}"></meter> <span class="num">{}</span>',
         f"{percent:.1f}", formats.format_percent(part, whole),
@@ -137,13 +137,13 @@ def share(part: float, whole: float) -> SafeString:
 
 @register.simple_tag
 def share_of_one(part: float) -> SafeString:
-    """Return a share from 0 to 1 in percent with a bar beside it."""
+    """Return a share from 0 to 1 in percent with a bar."""
     return share(part, 1)
 
 
 @register.simple_tag
 def fee(shares: int | None) -> str:
-    """Return a delegation fee of so many millionths in percent."""
+    """Return a delegation fee, given in millionths, in percent."""
     return "–" if shares is None else f"{shares / 10_000:.4f}".rstrip("0").rstrip(".") + " %"
 
 
@@ -155,7 +155,7 @@ def values(points: Sequence[Any]) -> list[float]:
 
 @register.simple_tag(takes_context=True)
 def account(context: Any, address: bytes | None, *, full: bool = False) -> SafeString:
-    """Return an address of the C-Chain as a link: by its name where it has one, else shortened or in full."""
+    """Return a C-Chain address as a link: with its name if it has one, else shortened or in full."""
     if address is None:
         return NOTHING
     text = checksummed(address)
@@ -182,13 +182,13 @@ def blocklink(height: int) -> SafeString:
 
 @register.simple_tag
 def copyable(text: object) -> SafeString:
-    """Return a text in a fixed width with a button that copies it."""
+    """Return a text in a monospace font with a button that copies it."""
     return format_html('<code class="hex">{}</code>{}', text, _copy(str(text)))
 
 
 @register.simple_tag
 def sparkline(values: Sequence[float], label: str) -> SafeString:
-    """Return a small line chart as SVG: a hundred wide, the greatest value at its top, zero at its bottom."""
+    """Return a small line chart as SVG: 100 units wide, from zero at the bottom to the largest value at the top."""
     if len(values) < 2:
         return mark_safe('<svg class="spark" viewBox="0 0 100 28" aria-hidden="true"></svg>')
     top = max(values) or 1

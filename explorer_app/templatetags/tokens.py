@@ -1,4 +1,4 @@
-"""How pages write tokens: names of strangers as text alone, amounts by the token's decimals."""
+"""Formats of tokens on pages: untrusted names as plain text, amounts with the token's decimals."""
 
 from typing import Final
 
@@ -15,7 +15,7 @@ from explorer_app.tokens.texts import looks_like_a_link
 register = template.Library()
 
 _MOST_SHOWN: Final = 24
-"""Characters of a name in a list."""
+"""Limit of characters of a name in a list."""
 
 _ALIKE: Final = mark_safe(
     '<span class="badge bad" title="An earlier token, or the coin of the chain, has this name or symbol">alike</span>'
@@ -24,7 +24,7 @@ _ALIKE: Final = mark_safe(
 
 @register.simple_tag
 def token_amount(amount: int, token: TokenRow, *, exact: bool = False) -> SafeString:
-    """Return an amount of a token, cut off after six decimals unless `exact`; the exact amount as its title."""
+    """Return an amount of a token, truncated after six decimals unless `exact`; tooltip with the exact amount."""
     if token.decimals is None:
         return format_html('<span class="num">{}</span>', f"{amount:,}")
     whole = formats.format_units(amount, 10**token.decimals)
@@ -34,7 +34,7 @@ def token_amount(amount: int, token: TokenRow, *, exact: bool = False) -> SafeSt
 
 @register.simple_tag
 def token_name(token: TokenRow, *, full: bool = False) -> SafeString:
-    """Return a token's symbol, or with `full` its name and symbol, as text and never as a link, with its marks."""
+    """Return a token's symbol, or with `full` its name and symbol, as text and never as a link, with warnings."""
     texts = [token.name, token.symbol] if full else [token.symbol or token.name]
     said = [one for one in texts if one is not None]
     shown = format_html_join(" ", "{}", ((_said(one, cut=not full),) for one in said))
@@ -44,7 +44,7 @@ def token_name(token: TokenRow, *, full: bool = False) -> SafeString:
 
 @register.simple_tag
 def token_link(token: TokenRow) -> SafeString:
-    """Return a token's address, shortened, that leads to its page: names are not unique."""
+    """Return a token's shortened address as a link to its page; the address is used because names are not unique."""
     text = checksummed(token.address)
     page = reverse("explorer:token", args=[text])
     return format_html(
@@ -54,7 +54,7 @@ def token_link(token: TokenRow) -> SafeString:
 
 @register.simple_tag
 def token_item(token: TokenRow, token_id: int) -> SafeString:
-    """Return the id of a token that leads to its page; a long one without its middle."""
+    """Return a token ID as a link to its page; a long one is shortened."""
     page = reverse("explorer:token-item", args=[checksummed(token.address), token_id])
     shown = formats.shorten(str(token_id))
     return format_html('<a class="num item" href="{}" title="{}">#{}</a>', page, token_id, shown)
@@ -62,7 +62,7 @@ def token_item(token: TokenRow, token_id: int) -> SafeString:
 
 @register.filter
 def capped(count: int) -> str:
-    """Return how many rows there are, as far as they were counted."""
+    """Return a number of rows; `10,000+` if counting stopped at the limit."""
     return f"{MOST_COUNTED:,}+" if count > MOST_COUNTED else f"{count:,}"
 
 

@@ -1,1 +1,1 @@
-"""What tokens tell of themselves: transfers read from logs, texts and numbers read from answers. Pure."""
+"""Parsing of token data: transfers from logs, texts and numbers from answers of contracts. Pure."""

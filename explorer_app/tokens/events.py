@@ -1,6 +1,6 @@
-"""Transfers of tokens, read from logs: ERC-20, ERC-721, ERC-1155, ERC-2309, and coins that are wrapped.
+"""Transfers of tokens, read from logs: ERC-20, ERC-721, ERC-1155, ERC-2309, and wrapped coins.
 
-Whoever emits a log writes into it what they like: what does not have the shape of its event is none.
+Contracts can emit any log, so a log that does not have the format of its event is ignored.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,23 +11,23 @@ from primitives.evm import ZERO_ADDRESS, Address
 from primitives.hashing import keccak256
 
 MOST_ROWS: Final = 1000
-"""Transfers of one batch; a larger one is left out."""
+"""Limit of transfers in a batch; a larger batch is ignored."""
 
 MOST_OWNERS: Final = 5000
-"""Tokens of one range (ERC-2309) whose owner is noted at most; of a larger one the first."""
+"""Limit of tokens of a range (ERC-2309) whose owner is recorded; for a larger range the first ones."""
 
 GAS_OF_AN_OWNER: Final = 100
-"""Gas of a transaction for which its ranges may have one owner noted: a log that costs 2,000 tells of any number."""
+"""Gas of a transaction per owner that its ranges may record: a log costs 2,000 gas and may claim any number."""
 
 MOST_DATA: Final = 32 * (2 * MOST_ROWS + 4)
-"""Bytes of a log's data that are looked at: a batch of the most rows."""
+"""Limit of bytes of a log's data that are read: those of the largest batch."""
 
 _WORD: Final = 32
 _UNINDEXED: Final = 3 * _WORD
 
 
 class Kind(IntEnum):
-    """What a token is, by the number of its standard."""
+    """The standard of a token, by its number."""
 
     ERC20 = 20
     ERC721 = 721
@@ -48,40 +48,40 @@ TOPICS: Final = (
 
 
 class Transfer(NamedTuple):
-    """A token, or an amount of it, that went from one holder to another."""
+    """A movement of a token, or of an amount of it, from one holder to another."""
 
     kind: Kind
     sender: Address
-    """Zero: it was minted."""
+    """The zero address if tokens were minted."""
     to: Address
-    """Zero: it was burned."""
+    """The zero address if tokens were burned."""
     value: int
-    """In the token's smallest units; of ERC-721 how many tokens."""
+    """In the token's smallest units; for ERC-721 the number of tokens."""
     token_id: int | None = None
-    """None of ERC-20; of a range its first."""
+    """None for ERC-20; for a range its first token ID."""
     last_token_id: int | None = None
-    """The last one of a range; None: there is one."""
+    """The last token ID of a range; None for a single token."""
     noted: int = MOST_OWNERS
-    """Of how many tokens of a range, from its first on, the owner is noted at most."""
+    """Limit of tokens of a range, from the first one, whose owner is recorded."""
 
     @property
     def is_range(self) -> bool:
-        """Whether it is of a range of tokens (ERC-2309)."""
+        """Whether it moves a range of tokens (ERC-2309)."""
         return self.last_token_id is not None
 
     @property
     def burns_range(self) -> bool:
-        """Whether it is of a range that nobody has from then on."""
+        """Whether it burns a range of tokens."""
         return self.is_range and self.to == ZERO_ADDRESS
 
     @property
     def is_supply_change(self) -> bool:
-        """Whether it minted or burned."""
+        """Whether it mints or burns."""
         return ZERO_ADDRESS in {self.sender, self.to}
 
     @property
     def token_ids(self) -> range:
-        """The ERC-721 tokens whose owner it changes, as far as they are noted."""
+        """The ERC-721 tokens whose owner it changes, limited to those that are recorded."""
         if self.kind is not Kind.ERC721 or self.token_id is None:
             return range(0)
         last = self.token_id if self.last_token_id is None else self.last_token_id
@@ -89,18 +89,18 @@ class Transfer(NamedTuple):
 
 
 class Change(NamedTuple):
-    """How a transfer changes what somebody holds."""
+    """A change of a holder's balance by a transfer."""
 
     holder: Address
     kind: Kind
     token_id: int | None
-    """Of ERC-1155, whose ids are held apart; None of others."""
+    """For ERC-1155, whose balances are per token ID; None for other standards."""
     amount: int
-    """Added; below zero: taken away."""
+    """The amount added; negative if it is subtracted."""
 
 
 def changes(transfer: Transfer) -> Iterator[Change]:
-    """Walk what a transfer changes. The zero address holds nothing."""
+    """Yield the balance changes of a transfer. The zero address has no balance."""
     token_id = transfer.token_id if transfer.kind is Kind.ERC1155 else None
     if transfer.sender != ZERO_ADDRESS:
         yield Change(transfer.sender, transfer.kind, token_id, -transfer.value)
@@ -109,36 +109,36 @@ def changes(transfer: Transfer) -> Iterator[Change]:
 
 
 def is_wrapping(topics: Sequence[bytes]) -> bool:
-    """Say whether a log is of a coin that was wrapped or unwrapped: no transfer if one stands beside it."""
+    """Return whether a log is of a wrapped or unwrapped coin; ignored if there is also a Transfer log for it."""
     return len(topics) == 2 and topics[0] in {DEPOSIT, WITHDRAWAL}
 
 
 def is_range(topics: Sequence[bytes]) -> bool:
-    """Say whether a log may be of a range of tokens (ERC-2309)."""
+    """Return whether a log may be of a range of tokens (ERC-2309)."""
     return len(topics) == 4 and topics[0] == CONSECUTIVE_TRANSFER
 
 
 def is_unindexed(topics: Sequence[bytes]) -> bool:
-    """Say whether a log is a Transfer of before there were topics for it: the contract says what it moves."""
+    """Return whether a log is a Transfer event without indexed arguments; the contract's standard decides its meaning."""
     return len(topics) == 1 and topics[0] == TRANSFER
 
 
 def is_of_erc20(topics: Sequence[bytes]) -> bool:
-    """Say whether a log is the Transfer that ERC-20 demands of its tokens."""
+    """Return whether a log is a Transfer event as ERC-20 requires it."""
     return len(topics) == 3 and topics[0] == TRANSFER
 
 
 def read_transfers(
     topics: Sequence[bytes], data: bytes, *, is_collection: bool = False
 ) -> list[Transfer]:
-    """Return the transfers that a log tells of, none for any other log.
+    """Return the transfers in a log; empty for other logs.
 
-    Unspecified: an amount of fewer than 32 bytes is the number that they are.
+    Unspecified: an amount of fewer than 32 bytes is read as the number that its bytes form.
 
     Args:
         topics: The log's topics.
-        data: Its data, as far as `MOST_DATA`.
-        is_collection: Whether its contract is an ERC-721, for who can mean an id or an amount.
+        data: Its data, up to `MOST_DATA` bytes.
+        is_collection: Whether its contract is an ERC-721, for events whose number may be a token ID or an amount.
     """
     if not topics:
         return []
@@ -214,7 +214,7 @@ _READERS: Final[dict[tuple[bytes, int], Callable[[Sequence[bytes], bytes], list[
 
 
 def _array(data: bytes, place: int) -> list[int] | None:
-    """Return the numbers of the array that a word of the data points at; None for what is none, or too long."""
+    """Return the numbers of the array that a word of the data points to; None if it is no array or too long."""
     start = _number(data[place * _WORD : (place + 1) * _WORD])
     if start + _WORD > len(data):
         return None

@@ -1,4 +1,4 @@
-"""What contracts answer about themselves, read with suspicion: names, symbols, small and large numbers."""
+"""Parsing of untrusted answers of contracts: names, symbols, small and large numbers."""
 
 import re
 import unicodedata
@@ -11,26 +11,26 @@ MOST_SYMBOL: Final = 64
 """Bytes of a symbol that are kept."""
 
 MOST_KEY: Final = 64
-"""Bytes by which a name is found."""
+"""Limit of bytes of a name's search key."""
 
 MOST_DECIMALS: Final = 77
-"""Digits of 2^256 - 1 behind its first: more decimals leave no number."""
+"""Digits of 2^256 - 1 after the first one: with more decimals every amount would be below 1."""
 
 _WORD: Final = 32
 _DROPPED: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Categories of characters that show nothing, turn what stands around them, or end the line."""
+"""Categories of characters that are invisible, change the direction of text around them, or end the line."""
 
 _LINK: Final = re.compile(r"://|\bwww\.|\w\.[a-z]{2,}\b", re.IGNORECASE)
 
 
 def read_text(output: bytes, most: int) -> str | None:
-    """Return a text that a contract answered, cleaned; None for an empty one and for what is no text.
+    """Return a text in a contract's answer, cleaned; None if it is empty or not a text.
 
-    It is a string by the ABI, or exactly 32 bytes that end at the first zero, as before there were strings.
+    The answer is an ABI-encoded string, or exactly 32 bytes up to the first zero, as in contracts without strings.
 
     Args:
         output: The answer.
-        most: Bytes (UTF-8) that are kept of it.
+        most: Limit of bytes (UTF-8) that are kept.
     """
     if len(output) == _WORD:
         return cleaned(output.partition(b"\0")[0], most)
@@ -43,14 +43,14 @@ def read_text(output: bytes, most: int) -> str | None:
 
 
 def cleaned(text: bytes, most: int) -> str | None:
-    """Return bytes of a stranger as text of one line that does nothing but show; None if nothing is left."""
+    """Return untrusted bytes as a single line of visible text; None if nothing is left."""
     decoded = text.decode("utf-8", "replace")
     shown = "".join(one for one in decoded if unicodedata.category(one) not in _DROPPED).strip()
     return shown.encode()[:most].decode("utf-8", "ignore").strip() or None
 
 
 def likeness(text: str | None) -> str:
-    """Return what two texts have in common that look alike to who reads quickly; empty of none."""
+    """Return a form of a text that is the same for texts that look alike; empty for None."""
     if text is None:
         return ""
     folded = unicodedata.normalize("NFKC", text).casefold()
@@ -58,15 +58,15 @@ def likeness(text: str | None) -> str:
 
 
 def search_key(text: str | None) -> bytes | None:
-    """Return by what a name is found whose beginning is typed; None for none.
+    """Return the key for finding a name by its beginning; None for a name without visible characters.
 
-    Bytes stand in the same order in every database: all that begin alike are neighbours.
+    All databases order bytes in the same way, so names with the same beginning are adjacent.
     """
     return likeness(text).encode()[:MOST_KEY] or None
 
 
 def looks_like_a_link(text: str) -> bool:
-    """Say whether a text is made to be visited: then it is shown as something to be wary of."""
+    """Return whether a text looks like a link, so that it is displayed with a warning."""
     return _LINK.search(text) is not None
 
 
@@ -76,13 +76,13 @@ def read_number(output: bytes) -> int | None:
 
 
 def read_decimals(output: bytes) -> int | None:
-    """Return how many decimals a token has; None for no number, or one with which no amount can be shown."""
+    """Return a token's decimals; None if the answer is not a number, or is too large to display amounts."""
     found = read_number(output)
     return found if found is not None and found <= MOST_DECIMALS else None
 
 
 def read_bool(output: bytes) -> bool | None:
-    """Return yes or no; None for what is neither."""
+    """Return a boolean; None if the answer is not a boolean."""
     found = read_number(output)
     return None if found is None or found > 1 else bool(found)
 

@@ -1,4 +1,4 @@
-"""Where a token says that it is described: shown, never visited. What it names would learn who looks."""
+"""Metadata URIs of tokens: displayed, but never fetched, because fetching would reveal visitors to the host."""
 
 import base64
 import binascii
@@ -8,24 +8,24 @@ from urllib.parse import unquote_to_bytes
 from explorer_app.tokens.texts import cleaned
 
 MOST_TEXT: Final = 4096
-"""Bytes of a description that are shown."""
+"""Limit of bytes of a description that are shown."""
 
 _IMAGES: Final = ("png", "jpeg", "gif", "webp", "svg+xml")
 _DATA: Final = "data:"
 
 
 class Described(NamedTuple):
-    """What a token's URI is for who looks at it."""
+    """The displayable parts of a token's URI."""
 
     uri: str
     image: str | None = None
-    """The URI itself, where it is an image that a page can show without asking anybody."""
+    """The URI itself if it contains an image, which a page can show without a request."""
     text: str | None = None
-    """What a data URI of another kind holds."""
+    """The content of another kind of data URI."""
 
 
 def described(uri: str) -> Described:
-    """Return what can be shown of a URI: of `data:` what is in it, of all others their text alone."""
+    """Return the displayable parts of a URI: for `data:` the content, for others the URI as text."""
     if not uri.lower().startswith(_DATA):
         return Described(uri)
     head, comma, body = uri[len(_DATA) :].partition(",")
