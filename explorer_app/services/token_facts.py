@@ -1,4 +1,4 @@
-"""Asks contracts what they are, and what somebody holds of them. What they answer need not be true."""
+"""Queries token data and balances from contracts. Their answers may be false."""
 
 from collections.abc import Callable
 from typing import Final, TypeVar
@@ -11,27 +11,27 @@ from explorer_app.tokens.events import Kind
 from primitives.evm import Address
 
 FIRST_PAUSE: Final = 60
-"""Seconds after which a contract that did not answer all is asked again; each time twice as long."""
+"""Seconds until a contract with incomplete answers is queried again; doubled each time."""
 
 MOST_ATTEMPTS: Final = 12
-"""After so many in a row it is not asked any more, unless there is news: that is after two days."""
+"""Limit of consecutive incomplete attempts, reached after two days; later only news triggers another query."""
 
 T = TypeVar("T")
 
 
 def ask_contract(contracts: Contracts, token: ToAsk, now: int) -> Asked:
-    """Ask a contract what it is.
+    """Query a contract's token data.
 
-    Unspecified: a failure is that it is no token, or has no name, no symbol or, of ERC-20, no decimals. ERC-1155
-    does not know them, and is not asked again.
+    Unspecified: an attempt counts as failed if the contract is no token, or lacks a name, a symbol or, for ERC-20,
+    decimals. ERC-1155 does not define them, so such a contract is not queried again.
 
     Args:
-        contracts: Of the chain, at a height.
+        contracts: The chain's contracts, at a height.
         token: The contract.
         now: Wall time in Unix seconds.
 
     Raises:
-        NotTold: Nobody knows what it answers.
+        NotTold: The answers could not be determined.
     """
     facts = _facts(contracts, token)
     if _says_all(facts):
@@ -40,16 +40,16 @@ def ask_contract(contracts: Contracts, token: ToAsk, now: int) -> Asked:
 
 
 def next_attempt(token: ToAsk, now: int) -> tuple[int | None, int]:
-    """Return when a contract that did not answer all is asked again (None: not), and how often in a row it did not."""
+    """Return when a contract with incomplete answers is queried again (None: never), and its failed attempts."""
     attempts = token.attempts + 1
     pause = FIRST_PAUSE * 2**token.attempts
     return (now + pause if attempts < MOST_ATTEMPTS else None), attempts
 
 
 def is_collection(contracts: Contracts, address: Address) -> bool:
-    """Say whether a contract says that it is an ERC-721.
+    """Return whether a contract claims to be an ERC-721.
 
-    Unspecified: where nobody knows what it says it is none, since the transfers of all others wait for the answer.
+    Unspecified: false if the answer could not be determined, because all later transfers wait for the result.
     """
     try:
         return _standard(contracts, address) is Kind.ERC721
@@ -58,7 +58,7 @@ def is_collection(contracts: Contracts, address: Address) -> bool:
 
 
 def read_balance(contracts: Contracts, held: Held) -> int | None:
-    """Return what a contract says that somebody holds; None if it does not. Raises as `ask_contract`."""
+    """Return the balance that a contract reports; None if it reports none. Raises as `ask_contract`."""
     question = questions.balance(held.holder, held.token_id)
     return _read(contracts, held.contract, question, texts.read_number)
 
@@ -91,7 +91,7 @@ def _says_all(facts: Facts) -> bool:
 
 
 def _standard(contracts: Contracts, address: Address) -> Kind | None:
-    """Return what a contract says that it is, by ERC-165, if it can be believed."""
+    """Return the standard that a contract claims by ERC-165, if its answers are consistent."""
     if not _supports(contracts, address, questions.ERC165):
         return None
     if _supports(contracts, address, questions.NO_INTERFACE) is not False:

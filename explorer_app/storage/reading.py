@@ -1,8 +1,8 @@
 """Reads a contract's variables: determines the required slots, and decodes their words. Pure.
 
-The position of an array or long string depends only on its slot, but its length is stored there. So all variables are
-traversed again each time more words are known, and each traversal collects missing slots. Each nesting level takes one
-round.
+The position of an array or long string depends only on its slot, but its length is stored there. Therefore the
+variables are traversed again whenever more words are known, and each traversal collects missing slots. Each nesting
+level takes one round.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
