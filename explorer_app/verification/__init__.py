@@ -1,4 +1,4 @@
-"""Whether a source is a contract's: submissions, compilers' input and output, comparing bytecode. Pure.
+"""Verification that sources belong to a contract: submissions, compilers' input and output, bytecode comparison. Pure.
 
-Compiling is none of it (`services.compiling`), nor are rows. Rules: explorer.md 5, 6, 7 and 10.
+Running the compilers (`services.compiling`) and storing results are elsewhere. Rules: explorer.md 5, 6, 7 and 10.
 """

@@ -1,6 +1,6 @@
-"""A verification from its input to its match: as submitted, and what else is worth a compilation. Pure.
+"""A verification from its input to its match: the input as submitted, and variants of it. Pure.
 
-Compiling is handed in; it is what costs, so nothing is compiled that cannot help.
+The caller provides the compiler. Compilations are expensive, so only promising variants are compiled.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -31,26 +31,26 @@ Compile = Callable[[bytes], Any]
 
 @dataclass(frozen=True)
 class Verified:
-    """Sources that are a contract's."""
+    """Sources that were verified as a contract's."""
 
     comparison: Comparison
     compiled: Compiled
     input: Mapping[str, Any]
     """The standard JSON input that matches."""
     note: str
-    """What of it is not as it was submitted; empty: nothing."""
+    """How it differs from the submitted input; empty if it does not."""
 
 
 def verify(submission: Submission, chain: OnChain, run: Compile) -> Verified:
-    """Find out whether a submission is the contract's.
+    """Verify that a submission belongs to a contract.
 
     Args:
-        submission: What was submitted.
+        submission: The submission.
         chain: The code at the address.
-        run: Compiles.
+        run: Runs the compiler.
 
     Raises:
-        VerificationFailed: It is not, or cannot be compiled; which class says why.
+        VerificationFailed: The code does not match or cannot be compiled; the class says why.
     """
     found = _first(submission, chain, run)
     if found.comparison.is_exact or not _has_hash(found, chain):
@@ -79,13 +79,13 @@ def _attempts(
     *,
     exact: bool = True,
 ) -> list[Verified]:
-    """Return what matched of some attempts, up to the first that matches exactly, or at all."""
+    """Return the matches among some attempts, up to the first exact one, or up to the first one if not `exact`."""
     found: list[Verified] = []
     for attempt in attempts:
         try:
             found.append(_attempt(submission, chain, run, attempt))
         except VerificationFailed:
-            continue  # what has matched already is as good as before
+            continue  # earlier matches remain valid
         if found[-1].comparison.is_exact or not exact:
             break
     return found
@@ -111,6 +111,6 @@ def _compiled(submission: Submission, run: Compile, given: Mapping[str, Any]) ->
 
 
 def _has_hash(found: Verified, chain: OnChain) -> bool:
-    """Say whether both codes have a hash of metadata, so that another input may match better."""
+    """Return whether both codes contain a hash of metadata, so that another input may match better."""
     sections = section_of(found.compiled.runtime.code), section_of(chain.runtime)
     return all(one is not None and one.hash for one in sections)

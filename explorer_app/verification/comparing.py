@@ -1,4 +1,4 @@
-"""Whether a compiled code is the code at an address (explorer.md 6, whose steps stand at the functions). Pure."""
+"""Compares compiled code with the code at an address (explorer.md 6; functions cite its steps). Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,41 +17,41 @@ from explorer_app.verification.output import Code, Compiled, Place
 
 _PUSH20: Final = 0x73
 _PROTECTION: Final = bytes([_PUSH20]) + bytes(20)
-"""What the code of a library begins with; deployed, its own address stands there."""
+"""The start of a library's compiled code; the deployed code has the library's own address in place of the zeros."""
 _INVALID: Final = 0xFE
-"""Between code and metadata."""
+"""The instruction between code and metadata."""
 
 
 class Match(StrEnum):
-    """How well a code matches, in Sourcify's words."""
+    """The quality of a match, in Sourcify's terms."""
 
     EXACT = "exact_match"
-    """The sources are the very ones: their hash is in the code."""
+    """The sources are identical: the code contains their hash."""
     PARTIAL = "match"
-    """The code does the same; comments, names of files or variables may differ."""
+    """The code is equivalent; comments, file names or variable names may differ."""
 
     @property
     def rank(self) -> int:
-        """The better the greater."""
+        """A number that is higher for a better match."""
         return 2 if self is Match.EXACT else 1
 
 
 class OnChain(NamedTuple):
-    """The code of a contract as the chain has it."""
+    """The code of a contract on the chain."""
 
     runtime: bytes
     creation: bytes | None
-    """Init code with constructor arguments; None: nobody knows it."""
+    """Init code with constructor arguments; None if unknown."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a comparison has found. At least one of both codes matches."""
+    """The result of a comparison. At least one of both codes matches."""
 
     runtime: Match | None
     creation: Match | None
     arguments: bytes | None = None
-    """Of the constructor, where the creation code matches."""
+    """Constructor arguments, if the creation code matches."""
     libraries: Mapping[str, bytes] = field(default_factory=dict)
     """Addresses that were filled in, by `path:Name`."""
     immutables: Mapping[str, bytes] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Comparison:
 
     @property
     def rank(self) -> tuple[int, int]:
-        """How good it is as a whole: the better match of the two first."""
+        """The overall quality: the better match of the two first."""
         ranks = sorted(0 if one is None else one.rank for one in (self.runtime, self.creation))
         return ranks[1], ranks[0]
 
@@ -76,7 +76,7 @@ class _Filled(NamedTuple):
 
 
 class _Differs(Exception):
-    """The places of one library or immutable have different values."""
+    """The occurrences of a library or immutable have different values."""
 
 
 def compare(
@@ -86,18 +86,18 @@ def compare(
     given: bytes | None = None,
     twin: Compiled | None = None,
 ) -> Comparison:
-    """Compare a compiled contract with what the chain has.
+    """Compare a compiled contract with the code on the chain.
 
     Args:
-        compiled: The contract.
+        compiled: The compiled contract.
         chain: The code at the address.
-        given: Constructor arguments that somebody claims; without, the chain's are taken.
-        twin: The same compiled from sources that differ in a blank: where the two differ there are hashes of
-            metadata. Without, only the one at the end of the code may be another one.
+        given: Submitted constructor arguments; None to take those on the chain.
+        twin: The contract compiled from sources with an additional blank: the codes differ exactly at hashes of
+            metadata. Without it only the hash at the end of the code may differ from the chain's.
 
     Raises:
-        OtherArguments: The code matches, the given arguments do not.
-        FilesMissing: The metadata match, and the code does not.
+        OtherArguments: The code matches, but the given arguments do not.
+        FilesMissing: The metadata match, but the code does not.
         OtherLength: Nothing matches, and the code has another length.
         NoMatch: Nothing matches.
     """
@@ -117,7 +117,7 @@ def compare(
 
 
 def may_need_twin(compiled: Compiled) -> bool:
-    """Say whether there are hashes within the code that only a second compilation can tell from data."""
+    """Return whether the code contains hashes that only a second compilation can distinguish from data."""
     return any(len(hashes_in(one.code)) > 1 for one in (compiled.runtime, compiled.creation))
 
 
@@ -144,7 +144,7 @@ def _runtime(
 def _creation(
     compiled: Compiled, theirs: bytes, twin: Compiled | None
 ) -> tuple[Match, bytes, Mapping[str, bytes]] | None:
-    """Return how the creation code matches, the constructor arguments behind it, and libraries; None: it does not."""
+    """Return match, constructor arguments and libraries of the creation code; None if it does not match."""
     try:
         filled = _fill(compiled.creation, theirs)
     except _Differs:
@@ -169,10 +169,10 @@ def _how_exact(ours: bytes) -> Match:
 
 
 def _fill(code: Code, theirs: bytes) -> _Filled:
-    """Put in what is known after compilation only: steps 1 to 3.
+    """Fill in values that are only known after compilation: steps 1 to 3.
 
     Raises:
-        _Differs: One library or immutable has several values.
+        _Differs: A library or immutable has several values.
     """
     filled = bytearray(code.code)
     if filled.startswith(_PROTECTION) and theirs[:1] == _PROTECTION[:1]:
@@ -197,7 +197,7 @@ def _fill_places(filled: bytearray, theirs: bytes, places: Sequence[Place]) -> b
 
 
 def _hash_places(code: Code, twin: Code | None) -> list[Place]:
-    """Return where hashes of metadata are: at the end, and within where a twin shows that they are none of data."""
+    """Return the places of metadata hashes: at the end, and inside the code if the twin differs there."""
     ours = code.code
     found = []
     end = len(ours) - _tail(ours)
@@ -229,7 +229,7 @@ def _tail(code: bytes) -> int:
 
 
 def _without_tail(code: bytes) -> bytes:
-    """Return a code without its metadata and what stands between: step 6."""
+    """Return a code without its metadata and the separator before them: step 6."""
     length = _tail(code)
     if not length:
         return code
@@ -247,6 +247,6 @@ def _reason(compiled: Compiled, chain: OnChain) -> NoMatch:
 
 
 def placed(comparison: Comparison) -> Iterator[tuple[str, Any]]:
-    """Yield what was filled in, as JSON has it: for rows."""
+    """Yield the filled-in values as JSON, for storage."""
     yield "libraries", {key: "0x" + one.hex() for key, one in comparison.libraries.items()}
     yield "immutables", {key: "0x" + one.hex() for key, one in comparison.immutables.items()}

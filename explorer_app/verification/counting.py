@@ -1,18 +1,18 @@
-"""How many strings a JSON text holds, counted before anything is made of it. Pure.
+"""Counts the strings in a JSON text before it is parsed. Pure.
 
-Unlike `primitives.json_limits` this is not misled by commas and braces in strings: sources are long and full of them.
+Unlike `primitives.json_limits` it ignores commas and braces in strings, because sources contain many of them.
 """
 
 from typing import AnyStr, Final
 
 _PIECE: Final = 1024 * 1024
-"""Characters that are counted before other threads may go on."""
+"""Characters that are counted before other threads may run."""
 
 
 def has_more_strings(text: str | bytes, strings: int) -> bool:
-    r"""Return whether a JSON text has more strings than so many, names of members among them.
+    r"""Return whether a JSON text has more strings than a limit, including names of members.
 
-    It may be let off with twice as many: of one that ends like `"\\"` the last quote is taken for an escaped one.
+    Up to twice as many may remain undetected, because the closing quote of a string like `"\\"` counts as escaped.
     """
     if isinstance(text, str):
         return _quotes(text, '"', '\\"') > 2 * strings
@@ -20,7 +20,7 @@ def has_more_strings(text: str | bytes, strings: int) -> bool:
 
 
 def _quotes(text: AnyStr, quote: AnyStr, escaped: AnyStr) -> int:
-    """Count quotes without those that are escaped, which may lie on both sides of a cut."""
+    """Count unescaped quotes; an escaped one may be on both sides of a cut."""
     return sum(
         text.count(quote, start, start + _PIECE) - text.count(escaped, start, start + _PIECE + 1)
         for start in range(0, len(text), _PIECE)

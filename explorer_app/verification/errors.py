@@ -1,7 +1,7 @@
-"""Why a submission is refused, and why a verification fails: one class for each reason.
+"""Reasons why a submission is rejected or a verification fails: one class per reason.
 
 Refusal
-├── BadSubmission              refused at once, nothing is compiled
+├── BadSubmission              rejected immediately, nothing is compiled
 │   ├── NoJson, NotAnObject, NoSources, SourceElsewhere
 │   ├── UnsupportedLanguage, UnknownCodeFormat
 │   ├── NoContractName, MalformedVersion, UnknownCompiler, CompilersAway
@@ -21,25 +21,25 @@ from typing_extensions import override
 
 
 class Refusal(Exception):
-    """Anything that does not get verified; the message says why, for people."""
+    """Base class of all reasons; the message explains the reason to users."""
 
     code: ClassVar[str] = "internal_error"
     """Sourcify's name for the reason."""
 
     @property
     def data(self) -> Mapping[str, Any]:
-        """What is added to Sourcify's error object."""
+        """Additional members of Sourcify's error object."""
         return {}
 
 
 class BadSubmission(Refusal):
-    """A submission that is not worth compiling."""
+    """The submission is not worth compiling."""
 
     code = "invalid_parameter"
 
 
 class NoJson(BadSubmission):
-    """A text that should be JSON and is not."""
+    """The text is not JSON."""
 
     code = "invalid_json"
 
@@ -48,14 +48,14 @@ class NoJson(BadSubmission):
 
 
 class NotAnObject(BadSubmission):
-    """JSON of another shape than a compiler's standard input has."""
+    """The JSON does not have the form of a compiler's standard input."""
 
     def __init__(self, what: str) -> None:
         super().__init__(f"The standard JSON input is malformed: {what}")
 
 
 class NoSources(BadSubmission):
-    """An input without a source."""
+    """The input has no source."""
 
     code = "missing_source"
 
@@ -64,7 +64,7 @@ class NoSources(BadSubmission):
 
 
 class SourceElsewhere(BadSubmission):
-    """A source that is named by its addresses and not there."""
+    """A source has URLs instead of content."""
 
     code = "missing_source"
 
@@ -73,7 +73,7 @@ class SourceElsewhere(BadSubmission):
 
 
 class UnsupportedLanguage(BadSubmission):
-    """A language that no compiler here reads."""
+    """No compiler of this node supports the language."""
 
     code = "unsupported_language"
 
@@ -84,14 +84,14 @@ class UnsupportedLanguage(BadSubmission):
 
 
 class UnknownCodeFormat(BadSubmission):
-    """A form of sources that nobody here reads."""
+    """The format of the sources is missing or not supported."""
 
     def __init__(self) -> None:
         super().__init__("Missing or unsupported codeformat")
 
 
 class NoContractName(BadSubmission):
-    """Nobody says which contract of the sources it is."""
+    """The submission does not name the contract among the sources."""
 
     code = "invalid_compilation_target"
 
@@ -100,7 +100,7 @@ class NoContractName(BadSubmission):
 
 
 class MalformedVersion(BadSubmission):
-    """A text that is no version of a compiler."""
+    """The text is not a compiler's version."""
 
     code = "invalid_compiler_version"
 
@@ -111,7 +111,7 @@ class MalformedVersion(BadSubmission):
 
 
 class UnknownCompiler(BadSubmission):
-    """A version that is not installed."""
+    """The version is not installed."""
 
     code = "invalid_compiler_version"
 
@@ -132,28 +132,28 @@ class CompilersAway(BadSubmission):
 
 
 class MalformedArguments(BadSubmission):
-    """Constructor arguments that are no hex."""
+    """The constructor arguments are not hexadecimal."""
 
     def __init__(self) -> None:
         super().__init__("The constructor arguments are not hexadecimal")
 
 
 class TooLarge(BadSubmission):
-    """More than one submission may have."""
+    """The submission is larger than allowed."""
 
     def __init__(self, most: int) -> None:
         super().__init__(f"The submission is longer than {most} bytes")
 
 
 class TooManyStrings(BadSubmission):
-    """JSON with more strings than any submission needs."""
+    """The JSON has more strings than any submission needs."""
 
     def __init__(self, most: int) -> None:
         super().__init__(f"The submission has more than {most} names and texts: too many sources")
 
 
 class TooManyWaiting(BadSubmission):
-    """There is no room for another verification."""
+    """The limit of pending verifications is reached."""
 
     code = "too_many_requests"
 
@@ -162,7 +162,7 @@ class TooManyWaiting(BadSubmission):
 
 
 class TooManyOfClient(BadSubmission):
-    """One client has as many verifications waiting as it may."""
+    """The client has reached its limit of pending verifications."""
 
     code = "too_many_requests"
 
@@ -171,7 +171,7 @@ class TooManyOfClient(BadSubmission):
 
 
 class SubmittedAlready(BadSubmission):
-    """The very same is waiting."""
+    """An identical submission is pending."""
 
     code = "duplicate_verification_request"
 
@@ -181,39 +181,39 @@ class SubmittedAlready(BadSubmission):
 
 
 class NoAbi(BadSubmission):
-    """A text that is no ABI."""
+    """The text is not an ABI."""
 
     def __init__(self, why: str) -> None:
         super().__init__(f"The ABI cannot be read: {why}")
 
 
 class HasSources(BadSubmission):
-    """The contract's own ABI is known."""
+    """The contract is verified, so its own ABI is known."""
 
     def __init__(self) -> None:
         super().__init__("The contract is verified: its ABI is known")
 
 
 class HasAbi(BadSubmission):
-    """Somebody gave an ABI for the contract before."""
+    """The contract already has a supplied ABI."""
 
     def __init__(self) -> None:
         super().__init__("There is an ABI for the contract: verify it to have another")
 
 
 class TooManyAbis(BadSubmission):
-    """There is no room for another ABI."""
+    """The limit of supplied ABIs is reached."""
 
     def __init__(self, most: int) -> None:
         super().__init__(f"{most} ABIs were given already: verify the contract")
 
 
 class VerificationFailed(Refusal):
-    """A verification that was tried."""
+    """A verification was tried and failed."""
 
 
 class NotDeployed(VerificationFailed):
-    """There is no code at the address (any more)."""
+    """There is no code at the address, or it no longer exists."""
 
     code = "contract_not_deployed"
 
@@ -222,7 +222,7 @@ class NotDeployed(VerificationFailed):
 
 
 class AlreadyVerified(VerificationFailed):
-    """What is there is as good."""
+    """The stored match is at least as good."""
 
     code = "already_verified"
 
@@ -231,21 +231,21 @@ class AlreadyVerified(VerificationFailed):
 
 
 class GivenUp(VerificationFailed):
-    """The processes that tried it have ended in its midst, or failed."""
+    """The processes that tried the verification ended before it was finished, or failed."""
 
     def __init__(self) -> None:
         super().__init__("The node could not finish the verification")
 
 
 class StateUnknown(VerificationFailed):
-    """The chain is a fork, and its remote node did not tell what is at the address."""
+    """The chain is a fork, and its remote node did not return the code at the address."""
 
     def __init__(self, why: str) -> None:
         super().__init__(f"The remote node of the fork does not tell the contract's state: {why}")
 
 
 class WrongCommit(VerificationFailed):
-    """The version that is installed is another build."""
+    """The installed compiler is another build of the version."""
 
     code = "invalid_compiler_version"
 
@@ -254,7 +254,7 @@ class WrongCommit(VerificationFailed):
 
 
 class CompilerErrors(VerificationFailed):
-    """The compiler refuses the sources."""
+    """The compiler reports errors in the sources."""
 
     code = "compiler_error"
 
@@ -265,18 +265,18 @@ class CompilerErrors(VerificationFailed):
     @property
     @override
     def data(self) -> Mapping[str, Any]:
-        """What the compiler said."""
+        """The compiler's messages."""
         return {"errorData": {"compilerErrors": [{"message": one} for one in self.errors]}}
 
 
 class CompilerStopped(VerificationFailed):
-    """The compiler took too long or too much, or fell over."""
+    """The compiler exceeded a limit or crashed."""
 
     code = "compiler_error"
 
 
 class NoCompilerOutput(VerificationFailed):
-    """What the compiler printed is no standard JSON output."""
+    """The compiler's output is not standard JSON output."""
 
     code = "no_compiler_output"
 
@@ -285,7 +285,7 @@ class NoCompilerOutput(VerificationFailed):
 
 
 class NoSuchContract(VerificationFailed):
-    """The sources have no contract of that name."""
+    """The sources have no contract with this name."""
 
     code = "contract_not_found_in_compiler_output"
 
@@ -294,7 +294,7 @@ class NoSuchContract(VerificationFailed):
 
 
 class AmbiguousContract(VerificationFailed):
-    """Several files have a contract of that name."""
+    """Several files have a contract with this name."""
 
     code = "invalid_compilation_target"
 
@@ -305,7 +305,7 @@ class AmbiguousContract(VerificationFailed):
 
 
 class NothingCompiled(VerificationFailed):
-    """An interface, or an abstract contract: there is no code."""
+    """The contract is an interface or abstract, so it has no code."""
 
     code = "compiled_bytecode_is_zero"
 
@@ -314,7 +314,7 @@ class NothingCompiled(VerificationFailed):
 
 
 class NoMatch(VerificationFailed):
-    """The code is another one."""
+    """The code differs."""
 
     code = "no_match"
 
@@ -323,7 +323,7 @@ class NoMatch(VerificationFailed):
 
 
 class OtherLength(NoMatch):
-    """The code is another one, even in length."""
+    """The code differs, and so does its length."""
 
     code = "bytecode_length_mismatch"
 
@@ -334,7 +334,7 @@ class OtherLength(NoMatch):
 
 
 class OtherArguments(NoMatch):
-    """The code is the same, and the constructor's arguments are others."""
+    """The code is the same, but the constructor arguments differ."""
 
     code = "constructor_arguments_mismatch"
 
@@ -345,7 +345,7 @@ class OtherArguments(NoMatch):
 
 
 class FilesMissing(NoMatch):
-    """The metadata are the very same and the code is not: solidity issues 14250 and 14494."""
+    """The metadata are identical but the code differs: solidity issues 14250 and 14494."""
 
     code = "extra_file_input_bug"
 

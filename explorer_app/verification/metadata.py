@@ -1,9 +1,9 @@
-"""The section that Solidity's compiler puts behind code: a CBOR map with a hash of the metadata. Pure.
+"""The section that Solidity's compiler appends to code: a CBOR map with a hash of the metadata. Pure.
 
     … fe | a2 64 "ipfs" 58 22 1220… 64 "solc" 43 000825 | 0033
 
-The last two bytes are the length of what stands before them (explorer.md 6). A contract that creates others has
-theirs inside of its code.
+The last two bytes are the length of the map before them (explorer.md 6). The code of a contract that creates others
+contains their sections.
 """
 
 import re
@@ -13,7 +13,7 @@ Value = bytes | str | bool
 
 _LENGTH: Final = 2
 _MOST: Final = 512
-"""Bytes of a section: they have 128 at most."""
+"""Limit of bytes of a section; real ones have at most 128."""
 _HASHES: Final = ("ipfs", "bzzr0", "bzzr1")
 _MARKS: Final = re.compile(
     rb"(?:\x64ipfs\x58\x22(?=\x12\x20))(.{34})|(?:\x65bzzr[01]\x58\x20)(.{32})", re.DOTALL
@@ -24,19 +24,19 @@ _FALSE, _TRUE = 20, 21
 
 
 class _NoSection(Exception):
-    """Bytes that are no such map."""
+    """The bytes are not such a map."""
 
 
 class Section(NamedTuple):
-    """The section behind a code."""
+    """The section after a code."""
 
     length: int
-    """Bytes that it has, with its own length behind it."""
+    """Length in bytes, including the length field."""
     values: dict[str, Value]
 
     @property
     def hash(self) -> bytes:
-        """The hash of the metadata; empty where it has none."""
+        """The hash of the metadata; empty if the section has none."""
         for name in _HASHES:
             found = self.values.get(name)
             if isinstance(found, bytes):
@@ -45,7 +45,7 @@ class Section(NamedTuple):
 
 
 def section_of(code: bytes) -> Section | None:
-    """Return the section at the end of a code, or None where there is none."""
+    """Return the section at the end of a code, or None."""
     if len(code) < _LENGTH:
         return None
     size = int.from_bytes(code[-_LENGTH:], "big")
@@ -58,7 +58,7 @@ def section_of(code: bytes) -> Section | None:
 
 
 def hashes_in(code: bytes) -> list[tuple[int, int]]:
-    """Return where hashes of metadata may be in a code, as (from, to): what looks so may be other data."""
+    """Return where hashes of metadata may be in a code, as (start, end); other data may look the same."""
     found = []
     for one in _MARKS.finditer(code):
         group = 1 if one[1] is not None else 2
@@ -93,7 +93,7 @@ def _value(data: bytes, place: int) -> tuple[Value, int]:
 
 
 def _head(data: bytes, place: int) -> tuple[int, int, int]:
-    """Return kind and size of the item at a place, and where its content begins."""
+    """Return kind and size of the item at an offset, and the offset of its content."""
     if place >= len(data):
         raise _NoSection
     kind, size = data[place] >> 5, data[place] & 0x1F

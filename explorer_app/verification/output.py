@@ -1,4 +1,4 @@
-"""What a compiler put out for one contract, as values. Pure."""
+"""A compiler's output for one contract, as values. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ _MOST_ERROR: Final = 1000
 
 
 class Place(NamedTuple):
-    """Bytes of a code that are filled in later."""
+    """A range of bytes that is filled in after compilation."""
 
     start: int
     length: int
@@ -27,13 +27,13 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Code:
-    """A compiled code, with zeros where something is filled in later."""
+    """A compiled code, with zeros at places that are filled in later."""
 
     code: bytes
     links: Mapping[str, Sequence[Place]] = field(default_factory=dict)
-    """Where addresses of libraries belong, by `path:Name`."""
+    """Places of libraries' addresses, by `path:Name`."""
     immutables: Mapping[str, Sequence[Place]] = field(default_factory=dict)
-    """Where immutables belong, by the ID of their declaration."""
+    """Places of immutables, by the ID of their declaration."""
 
 
 @dataclass(frozen=True)
@@ -46,25 +46,25 @@ class Compiled:
     runtime: Code
     abi: Sequence[Mapping[str, Any]]
     metadata: str
-    """JSON, as it was hashed."""
+    """As JSON, exactly as it was hashed."""
     others: Mapping[str, Any]
-    """`devdoc`, `userdoc`, `storageLayout` and `methodIdentifiers`, where the compiler makes them."""
+    """`devdoc`, `userdoc`, `storageLayout` and `methodIdentifiers`, if the compiler generates them."""
 
 
 def read_output(output: Any, path: str, name: str) -> Compiled:
     """Return a contract of a compiler's standard JSON output.
 
     Args:
-        output: The output, as JSON reads it.
-        path: Of the contract's file; empty: whichever has one of that name.
-        name: The contract's.
+        output: The output, as decoded JSON.
+        path: The contract's file; empty for any file that has a contract with the name.
+        name: The contract's name.
 
     Raises:
-        CompilerErrors: The compiler has found errors.
-        NoCompilerOutput: The output has another shape.
-        NoSuchContract: The contract is not there.
-        AmbiguousContract: Several files have one of that name.
-        NothingCompiled: It has no code.
+        CompilerErrors: The compiler reported errors.
+        NoCompilerOutput: The output has another form.
+        NoSuchContract: The contract is missing.
+        AmbiguousContract: Several files have a contract with the name.
+        NothingCompiled: The contract has no code.
     """
     if not isinstance(output, Mapping):
         raise NoCompilerOutput

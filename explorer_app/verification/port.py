@@ -1,4 +1,4 @@
-"""What is asked of whoever has compilers (`services.compiling`). Pure."""
+"""The interface of compilers, which `services.compiling` implements. Pure."""
 
 from typing import Any, NamedTuple, Protocol
 
@@ -6,38 +6,38 @@ from explorer_app.verification.versions import Version
 
 
 class Output(NamedTuple):
-    """What a compiler put out."""
+    """A compiler's output."""
 
     version: Version
-    """Of the compiler, as it says itself."""
+    """The version that the compiler reports."""
     output: Any
-    """Its standard JSON output."""
+    """The standard JSON output."""
 
 
 class Compilers(Protocol):
     """The compilers of a node."""
 
     def versions(self) -> list[Version]:
-        """Return the versions that are installed, the newest first, without their commits."""
+        """Return the installed versions, the newest first, without their commits."""
 
     def require(self, version: Version) -> object:
-        """See that a version is there.
+        """Check that a version is installed.
 
         Raises:
-            UnknownCompiler: It is not installed, or nothing can run it.
+            UnknownCompiler: The version is not installed, or there is no Node.js to run it.
         """
 
     def compile(self, version: Version, text: bytes, *, until: float) -> Output:
         """Run a compiler.
 
         Args:
-            version: Which one.
+            version: The compiler's version.
             text: Its standard JSON input.
-            until: When it has to be done, on the monotonic clock.
+            until: The deadline, on the monotonic clock.
 
         Raises:
             UnknownCompiler: The version is not installed.
-            WrongCommit: What is installed is another build of it.
-            CompilerStopped: It took too long or too much, or ended without an answer.
-            NoCompilerOutput: Its answer cannot be read.
+            WrongCommit: The installed compiler is another build of the version.
+            CompilerStopped: The compiler exceeded a limit, or exited without an answer.
+            NoCompilerOutput: The answer cannot be parsed.
         """

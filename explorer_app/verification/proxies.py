@@ -1,6 +1,6 @@
-"""How a contract shows that another one's code runs in its place (explorer.md 10): by its code, else by a slot. Pure.
+"""Patterns by which a contract is recognized as a proxy (explorer.md 10): its code, else a slot. Pure.
 
-Whoever reads the slots and asks the contract is `selectors.proxies`.
+`selectors.proxies` reads the slots and calls the contract.
 """
 
 from enum import StrEnum
@@ -21,11 +21,11 @@ class Kind(StrEnum):
     SAFE = "Safe"
     DIAMOND = "EIP2535"
     CLAIMED = "Implementation getter"
-    """implementation() answers, and nothing else says so: of the least trust."""
+    """Only implementation() names the implementation; this is the least trustworthy kind."""
 
 
 class SlotRule(NamedTuple):
-    """A slot that names the implementation, or a beacon that does."""
+    """A slot that contains the implementation, or a beacon that names it."""
 
     kind: Kind
     slot: Slot
@@ -41,20 +41,20 @@ SLOTS: Final = (
     SlotRule(Kind.EIP1822, _slot("c5f16f0fcc639fa48a6947836d9850f504798523bf8c9a3a87d5876cf622bcf7")),
     SlotRule(Kind.OPEN_ZEPPELIN, _slot("7050c9e0f4ca769c69bd3a8ef740bc37934f8e2c036e5a723fd8ee048ed3f8c3")),
 )  # fmt: skip
-"""In the order in which they count."""
+"""In order of precedence."""
 
 ADMIN_SLOT: Final = _slot("b53127684a568b3173ae13b9f8a6016e243e63b6e8ee1178d6a717850b5d6103")
 FIRST_SLOT: Final = Slot(bytes(32))
-"""Where a Safe has its singleton."""
+"""The slot of a Safe's singleton."""
 
 IMPLEMENTATION: Final = bytes.fromhex("5c60da1b")
 """The selector of implementation()."""
 MASTER_COPY: Final = bytes.fromhex("a619486e")
-"""masterCopy(): a Safe's proxy answers it itself."""
+"""The selector of masterCopy(), which a Safe's proxy answers itself."""
 FACETS: Final = bytes.fromhex("52ef6b2c")
-"""facetAddresses() of a diamond."""
+"""The selector of facetAddresses() of a diamond."""
 MOST_FACETS: Final = 16
-"""Of a diamond that are looked at: anybody can answer with as many as the gas lets him."""
+"""Limit of a diamond's facets; a contract can return as many as its gas allows."""
 
 _DELEGATECALL: Final = 0xF4
 _PUSH1, _PUSH32 = 0x60, 0x7F
@@ -70,30 +70,30 @@ _WITH_ARGUMENTS: Final = bytes.fromhex("3d3d3d3d363d3d3761")
 
 
 class Target(NamedTuple):
-    """Whose code a contract runs, as its own code says."""
+    """The implementation that a contract's own code names."""
 
     kind: Kind
     address: Address
     arguments: bytes = b""
-    """What stands behind the code of a clone."""
+    """The bytes after the code of a clone."""
 
 
 def target_in_code(code: bytes) -> Target | None:
-    """Return the implementation that a minimal proxy or a clone has in its code; None: it is none."""
+    """Return the implementation in the code of a minimal proxy or clone; None for other code."""
     return _minimal(code) or _clone(code)
 
 
 def address_of(word: Word | bytes) -> Address | None:
-    """Return the address that a slot or an answer has; None for zero, and for what is no address."""
+    """Return the address in a slot or answer; None for zero, and for a word that is not an address."""
     if len(word) != 32 or any(word[:12]) or not any(word):
         return None
     return Address(bytes(word[12:]))
 
 
 def addresses_of(data: bytes) -> list[Address]:
-    """Return the addresses of an answer that is an array of them, each once, the first `MOST_FACETS`.
+    """Return the addresses of an answer that is an array of addresses, without duplicates, the first `MOST_FACETS`.
 
-    None for another answer.
+    For other answers the list is empty.
     """
     if len(data) < 64 or int.from_bytes(data[:32], "big") != 32:
         return []
@@ -106,7 +106,7 @@ def addresses_of(data: bytes) -> list[Address]:
 
 
 def delegates(code: bytes) -> bool:
-    """Say whether there is a DELEGATECALL in a code: without, it runs nobody else's."""
+    """Return whether a code contains DELEGATECALL; otherwise it cannot run the code of others."""
     place = 0
     while place < len(code):
         instruction = code[place]
@@ -117,7 +117,7 @@ def delegates(code: bytes) -> bool:
 
 
 def _minimal(code: bytes) -> Target | None:
-    """EIP-1167, with an address of 20 bytes, or of fewer where it begins with zeros."""
+    """Match EIP-1167 with an address of 20 bytes, or of fewer if it begins with zeros."""
     if not code.startswith(_MINIMAL_START) or len(code) < len(_MINIMAL_START) + 1:
         return None
     size = code[len(_MINIMAL_START)] - _PUSH1 + 1
@@ -128,7 +128,7 @@ def _minimal(code: bytes) -> Target | None:
 
 
 def _end(size: int) -> bytes:
-    """Return what stands behind an address: it jumps over itself, and is nearer to the beginning behind a short one."""
+    """Return the code after the address; its jump destination depends on the length of the address."""
     jump = 0x2B - (_ADDRESS - size)
     return _MINIMAL_END.replace(b"\x60\x2b", bytes([0x60, jump]))
 

@@ -1,4 +1,4 @@
-"""The input with which a compiler is started, made of what was submitted; and inputs that may fit better. Pure."""
+"""Builds a compiler's input from a submission, and variants of it that may match better. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
@@ -16,7 +16,7 @@ _ALWAYS: Final = (
     "evm.deployedBytecode.object", "evm.deployedBytecode.linkReferences",
 )  # fmt: skip
 MOST_EVM_VERSIONS: Final = 5
-"""So many rules are tried where nobody says for which a single file was compiled."""
+"""Limit of EVM versions that are tried if a single file was submitted without one."""
 
 
 class Attempt(NamedTuple):
@@ -24,13 +24,13 @@ class Attempt(NamedTuple):
 
     input: Mapping[str, Any]
     what: str
-    """What is different from what was submitted; empty: nothing."""
+    """How it differs from the submission; empty if it does not."""
 
 
 def prepared(given: Mapping[str, Any], version: Version, path: str, name: str) -> bytes:
-    """Return the text that a compiler reads: all as submitted, but for what is to be put out.
+    """Return the text for the compiler: the submitted input with our own output selection.
 
-    That is no part of the metadata, and without it a compiler does less.
+    The output selection is not part of the metadata, and a small one saves work.
     """
     wanted = list(_ALWAYS)
     if version.number >= _SINCE_LAYOUT:
@@ -43,7 +43,7 @@ def prepared(given: Mapping[str, Any], version: Version, path: str, name: str) -
 
 
 def with_other_texts(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an input of the same code whose sources differ: where its code differs, metadata are.
+    """Return an input with changed sources but the same code: the compiled codes differ only in hashes of metadata.
 
     Yul has no comments that a compiler would hash; its code has no metadata either.
     """
@@ -52,9 +52,9 @@ def with_other_texts(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def alternatives(submission: Submission) -> Iterator[Attempt]:
-    """Yield inputs that may match where the submitted one matches in part: other metadata, the same code.
+    """Yield inputs that may match exactly if the submitted one matches partially: other metadata, the same code.
 
-    First without the addresses of libraries, which many link afterwards; then with other ends of lines.
+    First without the addresses of libraries, which many tools link afterwards; then with other line endings.
     """
     given = submission.input
     if submission.libraries:
@@ -72,7 +72,7 @@ def alternatives(submission: Submission) -> Iterator[Attempt]:
 
 
 def other_rules(submission: Submission) -> Iterator[Attempt]:
-    """Yield inputs for other rules of the EVM, where a single file came without saying for which it was compiled."""
+    """Yield inputs for other EVM versions, if a single file was submitted without one."""
     if not submission.is_single_file or submission.knows_evm_version:
         return
     given = submission.input

@@ -1,4 +1,4 @@
-"""What somebody submits for an address: sources, compiler, settings, and which contract of them it is. Pure."""
+"""Submissions for an address: sources, compiler, settings, and the name of the contract among them. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,38 +27,38 @@ STANDARD_JSON: Final = "solidity-standard-json-input"
 SINGLE_FILE: Final = "solidity-single-file"
 LANGUAGES: Final = ("Solidity", "Yul")
 MOST_NAME: Final = 1024
-"""Characters of a contract's name with its path."""
+"""Limit of characters of a contract's name with its path."""
 MOST_ARGUMENTS: Final = 256 * 1024
-"""Digits of constructor arguments."""
+"""Limit of digits of constructor arguments."""
 MOST_SOURCES: Final = 10_000
 MOST_STRINGS: Final = 4 * MOST_SOURCES
-"""Of a submission, names of members too: path, `content` and text of each source, and what is said beside them."""
+"""Limit of strings in a submission, including names of members: path, `content` and text per source, and others."""
 MOST_SETTINGS: Final = 512 * 1024
-"""Bytes of a compiler's settings: remappings and libraries may be many."""
+"""Limit of bytes of a compiler's settings: there may be many remappings and libraries."""
 MOST_VALUES: Final = 30_000
-"""Of settings, or of metadata with them; commas and brackets in texts are counted too."""
+"""Limit of values in settings, or in metadata with them; commas and brackets in strings are counted too."""
 _LIBRARIES: Final = 10
 _DEFAULT: Final = ("", "default")
 
 
 @dataclass(frozen=True)
 class Submission:
-    """Sources that are said to be a contract's."""
+    """Sources that are claimed to be a contract's."""
 
     address: Address
     input: Mapping[str, Any]
     """The compiler's standard JSON input."""
     version: Version
     path: str
-    """Of the file with the contract; empty where only the name is known."""
+    """The path of the contract's file; empty if only the name is known."""
     name: str
     arguments: bytes | None = None
-    """Of the constructor; None: nobody says."""
+    """Constructor arguments; None if the submission has none."""
     is_single_file: bool = False
-    """It was one file, and what the form does not say of the settings may have been different."""
+    """Whether it was submitted as a single file; settings that the form lacks may then have been different."""
     knows_evm_version: bool = True
     license: str = ""
-    """Etherscan's number of a licence."""
+    """Etherscan's number of a license."""
 
     @property
     def full_name(self) -> str:
@@ -67,7 +67,7 @@ class Submission:
 
     @property
     def libraries(self) -> Mapping[str, Any]:
-        """Addresses of libraries that the settings name."""
+        """The addresses of libraries in the settings."""
         found = self.input.get("settings", {}).get("libraries") or {}
         return found if isinstance(found, Mapping) else {}
 
@@ -83,7 +83,7 @@ class _Input(msgspec.Struct):
 
 
 class _Request(msgspec.Struct, rename="camel"):
-    """Sourcify's."""
+    """Sourcify's request."""
 
     std_json_input: msgspec.Raw = msgspec.Raw(b"null")
     compiler_version: str = ""
@@ -92,12 +92,12 @@ class _Request(msgspec.Struct, rename="camel"):
 
 
 def read_json(text: str | bytes, type_: Any = Any) -> Any:
-    """Read JSON that a stranger sends, as a type: what that does not have costs no memory.
+    """Parse untrusted JSON as a type; members that the type lacks use no memory.
 
     Raises:
-        TooManyStrings: It has more than any submission; nothing is made of them.
-        NoJson: It is none, or nested too deeply.
-        NotAnObject: It has another shape.
+        TooManyStrings: The text has more strings than any submission; it is not parsed.
+        NoJson: The text is not JSON, or is nested too deeply.
+        NotAnObject: The JSON has another form.
     """
     if has_more_strings(text, MOST_STRINGS):
         raise TooManyStrings(MOST_STRINGS)
@@ -110,18 +110,18 @@ def read_json(text: str | bytes, type_: Any = Any) -> Any:
 
 
 def from_form(address: Address, form: Mapping[str, str], *, most: int) -> Submission:
-    """Read Etherscan's form of a submission (explorer.md 2, 3 and 8).
+    """Parse Etherscan's form of a submission (explorer.md 2, 3 and 8).
 
-    Unspecified: `sourceCode` in double braces, as answers have it, is read too. Unnamed optimisation is off, with
-    200 runs.
+    Unspecified: `sourceCode` in double braces, as in Etherscan's answers, is accepted too. The default is no
+    optimization, with 200 runs.
 
     Args:
-        address: The contract's.
-        form: What was sent.
-        most: Bytes that the source may have.
+        address: The contract's address.
+        form: The form's fields.
+        most: Size limit of the source in bytes.
 
     Raises:
-        BadSubmission: It cannot be read; which class says why.
+        BadSubmission: The submission cannot be parsed; the class says why.
     """
     source = form.get("sourceCode", "")
     if len(source) > most:
@@ -158,7 +158,7 @@ def from_form(address: Address, form: Mapping[str, str], *, most: int) -> Submis
 
 
 def from_sourcify(address: Address, body: bytes, *, most: int) -> Submission:
-    """Read Sourcify's form of a submission (explorer.md 5). Raises as `from_form`."""
+    """Parse Sourcify's form of a submission (explorer.md 5). Raises as `from_form`."""
     if len(body) > most:
         raise TooLarge(most)
     request: _Request = read_json(body, _Request)
@@ -189,12 +189,12 @@ class _WithMetadata(msgspec.Struct):
 
 
 def from_metadata(address: Address, body: bytes, *, most: int) -> Submission:
-    """Read a contract's metadata with its sources, as Sourcify takes them.
+    """Parse a contract's metadata with its sources, in Sourcify's form.
 
-    The metadata's settings are a compiler's, but for the compilation target, which says the contract.
+    The metadata's settings are a compiler's, except for the compilation target, which names the contract.
 
     Raises:
-        BadSubmission: It cannot be read; which class says why.
+        BadSubmission: The submission cannot be parsed; the class says why.
     """
     if len(body) > most:
         raise TooLarge(most)
@@ -218,15 +218,15 @@ def from_metadata(address: Address, body: bytes, *, most: int) -> Submission:
 
 
 def read_input(text: str | bytes) -> Mapping[str, Any]:
-    """Read a standard JSON input: its language, sources and settings. What the settings say is the compiler's affair.
+    """Parse a standard JSON input: its language, sources and settings. The settings are left to the compiler.
 
     Raises:
-        NoJson: It is no JSON.
-        TooManyStrings: It has more names and texts than any submission.
-        NotAnObject: It, or a part of it, is of another shape, or has too many sources or settings.
-        UnsupportedLanguage: It is in a language that is not compiled here.
-        NoSources: It has no source.
-        SourceElsewhere: A source is not in it.
+        NoJson: The text is not JSON.
+        TooManyStrings: The input has more strings than any submission.
+        NotAnObject: The input or a part of it has another form, or has too many sources or settings.
+        UnsupportedLanguage: No compiler of this node supports the language.
+        NoSources: The input has no source.
+        SourceElsewhere: A source has no content.
     """
     found: _Input = read_json(text, _Input)
     if found.language not in LANGUAGES:
@@ -247,7 +247,7 @@ def read_input(text: str | bytes) -> Mapping[str, Any]:
 
 
 def _read_bounded(raw: msgspec.Raw, type_: Any, what: str) -> Any:
-    """Read a part of which everything is kept. Raises as `read_json`."""
+    """Parse a part that is kept completely. Raises as `read_json`."""
     text = bytes(raw)
     if len(text) > MOST_SETTINGS or may_hold_more(text, MOST_VALUES):
         raise NotAnObject(f"{what} have more than {MOST_SETTINGS} bytes, or {MOST_VALUES} values")
@@ -255,10 +255,10 @@ def _read_bounded(raw: msgspec.Raw, type_: Any, what: str) -> Any:
 
 
 def split_name(text: str) -> tuple[str, str]:
-    """Return path and name of `path:Name`; the path is empty where there is none.
+    """Return path and name of `path:Name`; the path may be empty.
 
     Raises:
-        NoContractName: There is no name, or it is too long to be one, or has what cannot be printed.
+        NoContractName: The name is missing, too long, or has unprintable characters.
     """
     path, _, name = text.strip().rpartition(":")
     if not name or len(text) > MOST_NAME or not text.isprintable():
@@ -267,11 +267,11 @@ def split_name(text: str) -> tuple[str, str]:
 
 
 def read_arguments(form: Mapping[str, str]) -> bytes | None:
-    """Return constructor arguments of a form, in either spelling; None where there are none.
+    """Return constructor arguments of a form, in either spelling; None if there are none.
 
     Raises:
-        MalformedArguments: They are no hex.
-        TooLarge: They are longer than init code can be.
+        MalformedArguments: The arguments are not hexadecimal.
+        TooLarge: The arguments are longer than init code can be.
     """
     for name in ("constructorArguements", "constructorArguments"):
         digits = form.get(name, "").strip().removeprefix("0x")
@@ -315,7 +315,7 @@ def _single_file(
 
 
 def _nested(libraries: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return metadata's `file:Name` → address as settings have it."""
+    """Convert the metadata's map of `file:Name` to address into the form of settings."""
     found: dict[str, dict[str, Any]] = {}
     for full_name, address in libraries.items():
         path, _, name = full_name.rpartition(":")

@@ -1,1 +1,1 @@
-"""The explorer's pages, which answer GET and HEAD, change nothing, and are the same for everybody."""
+"""The explorer's pages. They answer GET and HEAD, change nothing, and are the same for all visitors."""

@@ -1,4 +1,4 @@
-"""By which ABIs a page decodes: those of the contracts on it, a bounded number of them, each looked up once."""
+"""ABIs for decoding on a page: those of the contracts on it, limited in number, and each queried once."""
 
 from typing import Final
 
@@ -8,14 +8,14 @@ from explorer_app.site import Explorer
 from primitives.evm import Address
 
 MOST: Final = 8
-"""Contracts of a page whose ABI is looked for; of a proxy that means calls."""
+"""Limit of contracts per page whose ABI is queried; for a proxy the query calls the contract."""
 
 
 class Abis:
     """The ABIs of contracts, for one page.
 
     Args:
-        site: Whose pages these are.
+        site: The explorer.
     """
 
     def __init__(self, site: Explorer) -> None:
@@ -23,7 +23,7 @@ class Abis:
         self._found: dict[bytes, Abi] = {}
 
     def of(self, address: bytes | None) -> Abi:
-        """Return the ABI of a contract; an empty one where none is known, and beyond the first `MOST`."""
+        """Return the ABI of a contract; empty if it is unknown, and for contracts beyond the first `MOST`."""
         if address is None:
             return NO_ABI
         key = bytes(address)

@@ -1,4 +1,4 @@
-"""The page of an address of the C-Chain: what it has, what it did, and what its contract is."""
+"""The page of a C-Chain address: its balance, its activity, and its contract."""
 
 from collections.abc import Sequence
 from json import loads
@@ -30,15 +30,15 @@ from primitives.ids import ShortID
 
 SHOWN: Final = {"": "All", "sent": "Sent", "received": "Received"}
 MOST_SOURCE: Final = 64 * 1024
-"""Characters of a file of sources on a page."""
+"""Limit of characters of a source file on a page."""
 
 MOST_FILES: Final = 60
 
 _LONGEST_KEY: Final = 74
-"""Bytes of the key of a balance."""
+"""Bytes of the longest key of a balance."""
 
 MOST_CODE: Final = 24 * 1024
-"""Bytes of code on a page: the most that a contract may have."""
+"""Limit of bytes of code on a page: the maximum size of a contract."""
 
 _NO_ADDRESS: Final = "This is no address of the C-Chain: one is 0x and 40 hexadecimal digits."
 
@@ -48,7 +48,7 @@ class LoggedEvent(NamedTuple):
 
     tx_hash: bytes
     number: int
-    """Of its block."""
+    """Height of its block."""
     topics: Sequence[bytes]
     data: bytes
     decoded: Decoded | None
@@ -56,7 +56,7 @@ class LoggedEvent(NamedTuple):
 
 @cchain_page
 def address(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
-    """Show an address: `?tab=` chooses a part, `?show=` which transactions, `?before=` where a list goes on."""
+    """Show an address: `?tab=` selects a tab, `?show=` filters transactions, `?before=` selects the page of a list."""
     tab = request.GET.get("tab", "")
     found, context = framed(site, text, tab)
     show = {
@@ -66,10 +66,10 @@ def address(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
 
 
 def framed(site: Explorer, text: str, tab: str) -> tuple[AccountFacts, dict[str, Any]]:
-    """Return an account and what stands around each part of its page.
+    """Return an account and the context that all tabs of its page share.
 
     Raises:
-        Http404: The text is no address, or there is no such part.
+        Http404: The text is not an address, or there is no such tab.
     """
     wanted = parse_term(text).address
     if wanted is None:
@@ -96,7 +96,7 @@ def _tabs(found: AccountFacts) -> dict[str, str]:
 
 
 def _creator(site: Explorer, found: AccountFacts) -> dict[str, Any]:
-    """Return who created a contract, and the hash of the transaction."""
+    """Return the creator of a contract, and the transaction of the creation."""
     made = accounts.creator(site.evm, found.address) if found.is_contract else None
     if made is None:
         return {}
@@ -145,7 +145,7 @@ def _tokens(site: Explorer, request: HttpRequest, found: AccountFacts) -> dict[s
 
 
 def _read_key(text: str | None) -> bytes:
-    """Return the key of a balance in an address of a page; the lowest one for none, and for what is no key."""
+    """Return the key of a balance from a query parameter; empty if it is missing or invalid."""
     try:
         return bytes.fromhex(text or "")[:_LONGEST_KEY]
     except ValueError:
@@ -189,7 +189,7 @@ def _contract(site: Explorer, _request: HttpRequest, found: AccountFacts) -> dic
 
 
 def _sources(known: Known | None) -> list[tuple[str, str]]:
-    """Return the files of a verified contract: paths and contents, each cut off."""
+    """Return the files of a verified contract: paths and contents, each truncated."""
     if known is None or known.contract is None:
         return []
     given = loads(known.contract.input).get("sources", {})

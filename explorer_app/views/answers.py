@@ -1,4 +1,4 @@
-"""What a contract answers to a question of a page: decoded by its ABI, or why it does not, by name."""
+"""Calls of contracts for a page: the decoded answer, or the reason why the call failed."""
 
 import time
 from collections.abc import Sequence
@@ -18,30 +18,30 @@ from explorer_app.site import Explorer
 from primitives.evm import Address
 
 GAS: Final = 30_000_000
-"""Of a question, unless the node gives calls less (NODE_RPC_GAS_CAP)."""
+"""Gas limit of a call, unless the node's limit is lower (NODE_RPC_GAS_CAP)."""
 SECONDS: Final = 1.0
-"""For all questions of a page."""
+"""Time limit of all calls for a page."""
 MOST_VALUES: Final = 1000
-"""Of all answers of a page, with their parts."""
+"""Limit of values in all answers on a page, including their parts."""
 _KEPT_FREE: Final = 20
-"""Of them for each answer that follows: more than one value has levels."""
+"""Values reserved for each later answer; enough for an answer with several levels."""
 _MOST_SHOWN: Final = 256
-"""Bytes of an unknown failure that are shown."""
+"""Limit of bytes shown of unknown revert data."""
 
 
 class Answer(NamedTuple):
-    """What came back of a question."""
+    """The result of a call."""
 
     values: tuple[Argument, ...] = ()
     trouble: str = ""
-    """Why there are no values; empty: there are."""
+    """Why there are no values; empty if there are."""
     error: Decoded | None = None
-    """The error that the contract has named, where that is why."""
+    """The error with which the contract reverted, if it is known."""
     remark: str = ""
-    """How many of the values are there, if not all."""
+    """How many of the values are included, if not all."""
 
     def cut(self, most: int) -> "Answer":
-        """Return the same with so many values, of an error with so many arguments."""
+        """Return the same answer with at most `most` values, or arguments of the error."""
         if self.lines <= most:
             return self
         shown = first(self._told, most)
@@ -52,7 +52,7 @@ class Answer(NamedTuple):
 
     @property
     def lines(self) -> int:
-        """How many lines the values have."""
+        """The number of lines that the values need."""
         return count(self._told)
 
     @property
@@ -61,10 +61,10 @@ class Answer(NamedTuple):
 
 
 class Asker:
-    """Asks a contract at the head, as long as the time of a page goes.
+    """Calls a contract at the head, within the time limit of a page.
 
     Args:
-        site: Whose page it is.
+        site: The explorer.
         address: The contract.
     """
 
@@ -76,14 +76,14 @@ class Asker:
         self._gas = min(GAS, site.evm.gas_cap(GAS) or GAS)
 
     def ask(self, function: Function, data: bytes) -> Answer:
-        """Ask one question.
+        """Call a function.
 
         Args:
-            function: That is called.
+            function: The function.
             data: Its selector and arguments.
 
         Raises:
-            UpstreamError: The chain is a fork, and the remote node does not tell the state.
+            UpstreamError: The chain is a fork, and the remote node did not return the state.
         """
         left = self._until - time.monotonic()
         if left <= 0:
@@ -102,12 +102,12 @@ class Asker:
 
 
 def failed(site: Explorer, address: Address, output: bytes) -> Answer:
-    """Return what a contract said when it reverted, by its own errors first, then by common ones.
+    """Return the reason of a revert, by the contract's own errors first, then by common ones.
 
     Args:
-        site: Whose page it is.
+        site: The explorer.
         address: The contract that was called.
-        output: What it reverted with.
+        output: The revert data.
     """
     if not output:
         return Answer(trouble="It reverted without a reason.")
@@ -122,7 +122,7 @@ def failed(site: Explorer, address: Address, output: bytes) -> Answer:
 
 
 def ask(site: Explorer, address: Address, questions: list[tuple[Function, bytes]]) -> list[Answer]:
-    """Ask a contract some questions in one place (`Asker.ask`), or answer each that others are asking."""
+    """Call a contract several times while holding one place (`Asker.ask`); without a place all answers say so."""
     try:
         with place(site.executing):
             asker = Asker(site, address)
@@ -132,7 +132,7 @@ def ask(site: Explorer, address: Address, questions: list[tuple[Function, bytes]
 
 
 def fitted(answers: Sequence[Answer]) -> list[Answer]:
-    """Return answers with no more values together than `MOST_VALUES`: the first ones of each."""
+    """Return answers with at most `MOST_VALUES` values in total; longer answers are truncated."""
     found = []
     room = MOST_VALUES
     for later, one in zip(reversed(range(len(answers))), answers, strict=True):

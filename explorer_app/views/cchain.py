@@ -1,4 +1,4 @@
-"""Pages of the C-Chain's blocks, and lists of its transactions and of what waits in the pool."""
+"""Pages of the C-Chain's blocks, and lists of its transactions and of the pool."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
@@ -26,9 +26,9 @@ class TransactionLine(NamedTuple):
 
     tx: TransactionRow
     method: str
-    """What is called, in a word."""
+    """The called function, or the kind of transaction."""
     direction: str = ""
-    """Of an address: `in`, `out` or `self`."""
+    """On the page of an address: `in`, `out` or `self`."""
 
 
 class Waiting(NamedTuple):
@@ -37,7 +37,7 @@ class Waiting(NamedTuple):
     tx: Transaction
     method: str
     reason: str
-    """Why it is in no block yet."""
+    """Why it is not in a block yet."""
 
 
 @cchain_page
@@ -61,7 +61,7 @@ def txs(site: Explorer, request: HttpRequest) -> HttpResponse:
 
 @cchain_page
 def block(site: Explorer, request: HttpRequest, height: str) -> HttpResponse:
-    """Show a block by its height or hash, with its transactions from an index on (`?before=`)."""
+    """Show a block by its height or hash, with its transactions starting at an index (`?before=`)."""
     number = _number(site, height)
     found = None if number is None else cchain.block(site.evm, number)
     if found is None:
@@ -89,7 +89,7 @@ def block(site: Explorer, request: HttpRequest, height: str) -> HttpResponse:
 
 @cchain_page
 def pool(site: Explorer, request: HttpRequest) -> HttpResponse:
-    """Show what waits in the pool, and why it waits."""
+    """Show the transactions in the pool, and why they wait."""
     content = chain_pool.content(site.evm)
     head = chain_blocks.head(site.evm)
     fee = chain_blocks.base_fee_after(site.evm, head) or 0
@@ -117,18 +117,18 @@ def pool(site: Explorer, request: HttpRequest) -> HttpResponse:
 def lines(
     site: Explorer, rows: Iterable[TransactionRow], of: Address | None = None
 ) -> list[TransactionLine]:
-    """Return transactions as lists show them.
+    """Return transactions with the columns of lists.
 
     Args:
-        site: Whose names they have.
+        site: The explorer.
         rows: The transactions.
-        of: The address whose list it is.
+        of: The address whose page shows the list, if any.
     """
     return [TransactionLine(row, method(site, row), _direction(row, of)) for row in rows]
 
 
 def method(site: Explorer, row: TransactionRow) -> str:
-    """Return what a transaction does, in a word."""
+    """Return the called function of a transaction, or its kind."""
     if row.to is None:
         return "Contract creation"
     data = row.data
@@ -153,7 +153,7 @@ def _number(site: Explorer, text: str) -> int | None:
 
 
 def _header(raw: bytes) -> list[tuple[str, str]]:
-    """Return what a block's page does not show above."""
+    """Return the header fields that the page does not show elsewhere."""
     header = decode_header(raw)
     shown: list[tuple[str, Any]] = [
         ("State root", header.state_root),

@@ -1,4 +1,4 @@
-"""How to connect: addresses of the interfaces, chain ID, keys of a local network, and code for common clients."""
+"""How to connect: URLs of the interfaces, chain ID, keys of a local network, and code for common clients."""
 
 from typing import Final, NamedTuple
 
@@ -11,14 +11,14 @@ from primitives.networks import LOCAL
 
 
 class Door(NamedTuple):
-    """An interface that programs call."""
+    """A URL of an interface for programs."""
 
     name: str
     scheme: str
-    """`http` or `ws`; the page shows the secure one where it was fetched over TLS itself."""
+    """`http` or `ws`; the page shows `https` or `wss` if it was itself requested over TLS."""
     path: str
     alias: str = ""
-    """Another path of the same."""
+    """Another path of the same interface."""
 
 
 _CCHAIN: Final = (

@@ -1,4 +1,4 @@
-"""What a contract has stored, by the names of its variables where the layout is known; mappings are looked up."""
+"""A contract's storage, by the names of its variables if the layout is known, with look-ups in mappings."""
 
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
@@ -22,18 +22,18 @@ _NO_SLOT: Final = "This is no storage slot: one is 0x and 64 hexadecimal digits.
 
 
 class LookedUp(NamedTuple):
-    """What a mapping has for some keys, or why it was not looked up."""
+    """A mapping's value for some keys, or the reason why it was not looked up."""
 
     label: str
     """The mapping's type."""
     keys: list[str]
-    """As they were given."""
+    """The keys as they were entered."""
     found: Stored | None = None
     error: str = ""
 
     @property
     def shown(self) -> list[Stored]:
-        """The same as a list of variables."""
+        """The result as a list of variables."""
         return [] if self.found is None else [self.found]
 
 
@@ -58,7 +58,7 @@ def storage(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
 
 
 def _shown(site: Explorer, request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
-    """Return the page; to a script what was looked up alone, whose refusals a script would not show."""
+    """Return the page; for htmx only the looked-up value, always with status 200, because htmx ignores others."""
     if is_part(request):
         return rendered(site, request, "_looked_up.html", context)
     refused = "looked_up" in context and context["looked_up"].error
@@ -70,7 +70,7 @@ def _looked_up(request: HttpRequest, layout: Layout, fetch: Fetch) -> LookedUp:
     """Look a value up.
 
     Raises:
-        Http404: There is no such mapping, it is nested too deeply, or the slot is none.
+        Http404: The mapping does not exist or is nested too deeply, or the slot is invalid.
     """
     key = request.GET["mapping"]
     type_ = layout.types.get(key)

@@ -1,4 +1,4 @@
-"""What is answered at paths where the node has nothing: the page that says so, or the page without a last slash."""
+"""Answers for paths that do not exist: a page that says so, or a redirect to the path without a final slash."""
 
 from typing import Final
 
@@ -9,11 +9,11 @@ from django.views import defaults
 from explorer_app.views.page import no_page
 
 _OTHERS: Final = {"admin", "api", "ext", "server", "static", "v2"}
-"""First parts of paths that are no pages of the explorer."""
+"""First segments of paths that do not belong to the explorer's pages."""
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer a path that leads nowhere, as Django's `handler404`."""
+    """Answer a request for an unknown path, as Django's `handler404`."""
     first = request.path_info.strip("/").partition("/")[0]
     if first in _OTHERS or request.method not in {"GET", "HEAD"}:
         return defaults.page_not_found(request, exception)
@@ -25,7 +25,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def _page_without_slash(path: str) -> str | None:
-    """Return the address of the explorer's page that a path means but for slashes in its end."""
+    """Return the URL of the explorer's page that a path names if its final slashes are removed."""
     if not path.endswith("/"):
         return None
     try:
@@ -34,5 +34,5 @@ def _page_without_slash(path: str) -> str | None:
         return None
     if found.app_names != ["explorer"] or found.url_name is None:
         return None
-    # Made anew of its parts: it leads to no other host, whatever was asked for.
+    # Built from its parts, so that the redirect cannot lead to another host.
     return reverse(found.view_name, args=found.args, kwargs=found.kwargs)

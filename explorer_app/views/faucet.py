@@ -31,7 +31,7 @@ _STATUS: Final[Mapping[type[FaucetError], HTTPStatus]] = {
 
 @form_page
 def faucet(site: Explorer, request: HttpRequest) -> HttpResponse:
-    """Show the form; of a POST with `address`, as a form or as JSON, give coins and say so in the same form."""
+    """Show the form; for a POST with `address`, as a form or as JSON, send coins and answer in the same format."""
     if site.faucet is None:
         raise Http404("This node has no faucet.")
     context: dict[str, Any] = {"section": "faucet", "coins": site.faucet.coins}
@@ -59,10 +59,10 @@ def faucet(site: Explorer, request: HttpRequest) -> HttpResponse:
 
 
 def _verify_page(site: Explorer, request: HttpRequest) -> None:
-    """Refuse web pages of other sites: they could have the operator's key pay through a visitor's browser.
+    """Reject requests from web pages of other sites: they could use the operator's key through a visitor's browser.
 
     Raises:
-        ForeignPage: The page is another site's, and NODE_ALLOWED_ORIGINS does not name its origin.
+        ForeignPage: The page belongs to another site, and NODE_ALLOWED_ORIGINS does not name its origin.
     """
     headers = read_head(request).headers
     origin, host = headers.get(b"origin", b""), headers.get(b"host", b"")
@@ -72,7 +72,7 @@ def _verify_page(site: Explorer, request: HttpRequest) -> None:
 
 
 def _address(request: HttpRequest, *, wants_json: bool) -> str:
-    """Return what was sent as an address, cut off; empty for none."""
+    """Return the submitted address, truncated; empty if it is missing."""
     if not wants_json:
         return request.POST.get("address", "").strip()[:_MOST_TEXT]
     try:

@@ -1,4 +1,4 @@
-"""The front page: heads of both chains, what came last, small charts, validators, and health in one line."""
+"""The front page: heads of both chains, latest blocks and transactions, small charts, validators, and health."""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -28,11 +28,11 @@ _ACTIONS: Final = {
     "network": "Check the firewall and the peer port (9651), and what bandwidth and latency are like.",
     "router": "Ask less of its APIs, or give the node more processors.",
 }
-"""What an operator may do, by check: specification 7."""
+"""Recommended actions for an operator, by check: specification 7."""
 
 
 class Check(NamedTuple):
-    """A health check, in words."""
+    """The result of a health check as text."""
 
     name: str
     passes: bool
@@ -41,7 +41,7 @@ class Check(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """A small chart: what is charted, its last value in words, and all values, oldest first."""
+    """A small chart: its title, its latest value as text, and all values, oldest first."""
 
     title: str
     latest: str
@@ -51,7 +51,7 @@ class Chart(NamedTuple):
 
 @page
 def front(site: Explorer, request: HttpRequest) -> HttpResponse:
-    """Show where both chains are and what came last."""
+    """Show the state of both chains, and the latest blocks and transactions."""
     checks = [_check(name, one) for name, one in site.health().checks.items()]
     context: dict[str, Any] = {
         "checks": checks,
@@ -76,7 +76,7 @@ def _cchain(site: Explorer) -> dict[str, Any]:
 
 
 def _block_charts(rows: Sequence[BlockRow]) -> list[Chart]:
-    """Return charts of the last blocks, which come the latest first."""
+    """Return charts of the last blocks, which are given with the latest first."""
     ordered = rows[::-1]
     if not ordered:
         return []
@@ -143,6 +143,6 @@ def _short(message: object) -> str:
 
 
 def _bootstrap(site: Explorer) -> str:
-    """Return how far bootstrapping is, in words; nothing where there is none."""
+    """Return the progress of bootstrapping as text; empty if it is not running."""
     progress = site.evm.progress() if site.has_cchain else None
     return f"block {progress.current:,} of {progress.highest:,}" if progress else ""

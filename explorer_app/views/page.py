@@ -1,4 +1,4 @@
-"""What all pages have in common: the frame around them, how they are read from the address, and where lists go on."""
+"""Common parts of all pages: the view decorators, the base template's context, query parameters, and pagination."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
@@ -27,7 +27,7 @@ _POLICY: Final = (
 )
 _MOST_DIGITS: Final = 19
 _SCRIPT: Final = "HX-Request"
-"""The header by which htmx says that it asks."""
+"""The header that htmx sends with its requests."""
 
 _NO_PAGE: Final = "There is no page at this address."
 NO_PART: Final = "There is a page of this, but it has no such part."
@@ -40,11 +40,10 @@ Shown = Callable[Concatenate[Explorer, HttpRequest, P], HttpResponse]
 
 
 def page(show: Shown[P]) -> View:
-    """Make a view of a function that shows something of this process' explorer.
+    """Make a view of a function that shows a page of this process's explorer.
 
-    Nothing but GET and HEAD; what scripts, styles and connections a page may have stands in its headers; a chain
-    without a genesis is a page that is not there yet (503), and so is what a fork's other chain does not tell.
-    Of an `Http404` the page shows the words.
+    The view allows only GET and HEAD, and sets the Content-Security-Policy. It answers with 503 before genesis, and
+    if a fork's remote node does not return the state. For an `Http404` the page shows the exception's text.
     """
     return require_safe(_view(show))
 
@@ -67,19 +66,19 @@ def _view(show: Shown[P]) -> View:
 
 def _with_headers(response: HttpResponse) -> HttpResponse:
     response["Content-Security-Policy"] = _POLICY
-    # Else a browser that goes back could show a part as if it were the page.
+    # Otherwise a browser that navigates back could show a partial response as the whole page.
     patch_vary_headers(response, [_SCRIPT])
     return response
 
 
 def _missing(site: Explorer, request: HttpRequest, words: str = "") -> HttpResponse:
-    """Return the page that says why nothing is found."""
+    """Return the page that says why nothing was found."""
     context = {"words": words or _NO_PAGE}
     return rendered(site, request, "not_found.html", context, HTTPStatus.NOT_FOUND)
 
 
 def no_page(request: HttpRequest) -> HttpResponse:
-    """Say in the explorer's frame that a path leads nowhere."""
+    """Return the explorer's page for a path that does not exist."""
     return _with_headers(_missing(explorer(), request))
 
 
@@ -92,23 +91,23 @@ def _not_now(words: str) -> HttpResponse:
 
 
 def form_page(show: Shown[P]) -> View:
-    """Make a page that takes a form by POST, too: of any site, since it gives nothing that is the visitor's."""
+    """Make a page that also accepts a POST, without CSRF protection, because it acts on nothing of the visitor's."""
     made: View = csrf_exempt(require_http_methods(["GET", "HEAD", "POST"])(_view(show)))
     return made
 
 
 def cchain_page(show: Shown[P]) -> View:
-    """Make a page of the C-Chain, which is not there on a node that takes no part in it."""
+    """Make a page of the C-Chain, which does not exist on a node that takes no part in it."""
     return page(_of_cchain(show))
 
 
 def cchain_form_page(show: Shown[P]) -> View:
-    """Make a page of the C-Chain that takes a form by POST, too, as `form_page`."""
+    """Make a page of the C-Chain that also accepts a POST, as `form_page`."""
     return form_page(_of_cchain(show))
 
 
 def is_part(request: HttpRequest) -> bool:
-    """Say whether a script asks for a part of the page, to put it into the page that is open."""
+    """Return whether htmx requests a part of the page, to insert it into the open page."""
     return request.headers.get(_SCRIPT) == "true"
 
 
@@ -131,7 +130,7 @@ def rendered(
     context: Mapping[str, Any],
     status: int = 200,
 ) -> HttpResponse:
-    """Return a page in its frame."""
+    """Return a page with the base template's context."""
     network = site.settings.network_id
     prefix = get_script_prefix().removesuffix("/")
     frame = {
@@ -147,14 +146,14 @@ def rendered(
 
 
 def read_number(text: str | None) -> int | None:
-    """Return a number in an address; None for none, and for what is no number below 10^19."""
+    """Return a number from a query parameter; None if it is missing, or not a number below 10^19."""
     if text is None or not text.isdecimal() or len(text) > _MOST_DIGITS:
         return None
     return min(int(text), 2**63 - 1)
 
 
 def shown_of(rows: Sequence[R], count: int) -> tuple[Sequence[R], bool]:
-    """Return what a page shows of rows, of which one more than fits was asked for, and whether the list goes on."""
+    """Return the rows for a page, and whether there are more; one row more than fits must have been queried."""
     return rows[:count], len(rows) > count
 
 
@@ -166,14 +165,14 @@ def list_pages(
     goes_on: bool,
     rest: int | None = None,
 ) -> dict[str, str]:
-    """Return where a list goes on, for the template `_pages.html`: to older rows, and to the newest ones.
+    """Return the query strings of the links to older and newest rows, for the template `_pages.html`.
 
     Args:
-        request: What was asked for; other parameters stay as they are.
-        rows: What the list shows.
-        key: What the next page is to be before.
+        request: The request; its other parameters are kept.
+        rows: The rows on the page.
+        key: Returns the key of a row; the next page starts before the last row's key.
         goes_on: Whether there are more rows.
-        rest: Before what the list goes on though no more rows were found; None: then it does not.
+        rest: The key before which the list continues although no more rows were found; None at the end.
     """
     others = {name: value for name, value in request.GET.items() if name != "before"}
     last = key(rows[-1]) if goes_on else rest
@@ -183,7 +182,7 @@ def list_pages(
 
 
 def further_pages(request: HttpRequest, name: str, value: int | str | None) -> dict[str, str]:
-    """Return where a list goes on that is in no order of time, for `_further.html`; None: it does not."""
+    """Return the links of a list that is not ordered by time, for `_further.html`; `value` is None at the end."""
     others = {key: one for key, one in request.GET.items() if key != name}
     return {
         "further": "" if value is None else urlencode({**others, name: value}),

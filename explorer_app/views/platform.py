@@ -46,7 +46,7 @@ def txs(site: Explorer, request: HttpRequest) -> HttpResponse:
 
 @page
 def block(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
-    """Show a block by its height or ID, with its transactions from an index on (`?before=`)."""
+    """Show a block by its height or ID, with its transactions starting at an index (`?before=`)."""
     term = read_term(text)
     wanted = term.number if term.id is None else term.id
     found = None if wanted is None else platform.block(site.platform, wanted)
@@ -73,7 +73,7 @@ def block(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
 
 @page
 def tx(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
-    """Show a transaction by its ID: what it did in words, what it spends and makes; one without a block too."""
+    """Show a transaction by its ID: a description, its inputs and outputs; also a transaction that is not in a block."""
     wanted = read_term(text).id
     if wanted is None:
         raise Http404(_NO_ID)
@@ -100,7 +100,7 @@ def tx(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
 
 @page
 def address(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
-    """Show what an address has on both chains; its UTXOs in pages (`?after=`, an ID)."""
+    """Show the balances of an address on both chains, and its UTXOs in pages (`?after=`, an ID)."""
     wanted = read_term(text).address
     if wanted is None:
         raise Http404(_NO_ADDRESS)
@@ -129,7 +129,7 @@ def _undecided(site: Explorer, request: HttpRequest, wanted: ID) -> HttpResponse
 
 
 def _with_unit(site: Explorer, **context: Any) -> dict[str, Any]:
-    """Return a context whose template writes amounts in coins."""
+    """Return a context for templates that show amounts in coins."""
     return {"unit": site.platform.network().unit, **context}
 
 

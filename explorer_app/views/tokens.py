@@ -1,4 +1,4 @@
-"""Pages of tokens: lists by kind, a token with its transfers, holders and inventory, and one token of many."""
+"""Pages of tokens: lists by kind, a token with its transfers, holders and inventory, and a single NFT."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
@@ -41,22 +41,22 @@ class TransferLine(NamedTuple):
 
     transfer: TransferRow
     direction: str = ""
-    """Of an address: `in`, `out` or `self`."""
+    """On the page of an address: `in`, `out` or `self`."""
 
     @property
     def is_mint(self) -> bool:
-        """Whether nobody had it before."""
+        """Whether the transfer minted tokens."""
         return bytes(self.transfer.sender) == ZERO_ADDRESS
 
     @property
     def is_burn(self) -> bool:
-        """Whether nobody has it afterwards."""
+        """Whether the transfer burned tokens."""
         return bytes(self.transfer.to) == ZERO_ADDRESS
 
 
 @cchain_page
 def tokens(site: Explorer, request: HttpRequest) -> HttpResponse:
-    """Show tokens, the latest first: of a `?kind=`, from below a `?before=` on (the key of a first log)."""
+    """Show tokens, the latest first: filtered by `?kind=`, in pages by `?before=` (the key of a first log)."""
     kind = request.GET.get("kind", "")
     if kind not in KINDS:
         raise Http404(NO_PART)
@@ -80,7 +80,7 @@ def tokens(site: Explorer, request: HttpRequest) -> HttpResponse:
 
 @cchain_page
 def token(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
-    """Show a token: `?tab=` chooses a part, `?before=`, `?after=` or `?from=` where its list goes on."""
+    """Show a token: `?tab=` selects a tab, `?before=`, `?after=` or `?from=` the page of its list."""
     found = _token(site, text)
     tab = request.GET.get("tab", "")
     tabs = _tabs(site, found)
@@ -101,7 +101,7 @@ def token(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
 
 @cchain_page
 def item(site: Explorer, request: HttpRequest, text: str, token_id: str) -> HttpResponse:
-    """Show one token of an ERC-721 or ERC-1155 by its id."""
+    """Show a token ID of an ERC-721 or ERC-1155."""
     found, number = _token(site, text), read_id(token_id)
     if number is None or found.kind == Kind.ERC20:
         raise Http404(_NO_ITEM)
@@ -134,12 +134,12 @@ def item(site: Explorer, request: HttpRequest, text: str, token_id: str) -> Http
 def transfer_lines(
     transfers: Sequence[TransferRow], address: Address | None = None
 ) -> list[TransferLine]:
-    """Return transfers as `_transfers.html` shows them, of an address with their directions."""
+    """Return transfers with the columns of `_transfers.html`; on the page of an address with their directions."""
     return [TransferLine(one, _direction(one, address)) for one in transfers]
 
 
 def read_id(text: str | None) -> int | None:
-    """Return the id of a token in an address of a page; None for none, and for what is no number of 256 bits."""
+    """Return a token ID from a URL; None if it is missing, or not a number of 256 bits."""
     if text is None or not (text.isascii() and text.isdecimal()) or len(text) > _MOST_DIGITS:
         return None
     return int(text) if int(text) <= _MOST_ID else None
@@ -161,7 +161,7 @@ def _token(site: Explorer, text: str) -> TokenRow:
 
 
 def _tabs(site: Explorer, token: TokenRow) -> dict[str, tuple[str, int | None]]:
-    """Return the parts of a token's page with their titles, and how many rows they have."""
+    """Return the tabs of a token's page with their titles and numbers of rows."""
     tabs: dict[str, tuple[str, int | None]] = {
         "": ("Transfers", rows.count_transfers(site.evm, token)),
         "holders": ("Holders", rows.count_holders(site.evm, token)),

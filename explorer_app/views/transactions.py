@@ -1,4 +1,4 @@
-"""The page of a transaction: in a sentence, its call and events by name, what it moved, its calls, state and bytes."""
+"""The page of a transaction: summary, decoded call and events, moved coins and tokens, calls, state changes, bytes."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -33,11 +33,11 @@ MOST_LOGS: Final = 100
 MOST_CALLS: Final = 300
 MOST_CHANGES: Final = 300
 _DEEPEST: Final = 12
-"""Frames below it are not indented any further."""
+"""Call frames below this depth are not indented any further."""
 _HASH_BYTES: Final = 32
 _MOST_INPUT: Final = 16 * 1024
 _MOVING_NOTHING: Final = {"DELEGATECALL", "CALLCODE"}
-"""Calls whose value stays where it is: the code of another runs in their place."""
+"""Calls that transfer no value, because they run another contract's code in the caller's context."""
 _NO_HASH: Final = "This is no transaction's hash: one is 0x and 64 hexadecimal digits."
 _NO_TRANSACTION: Final = (
     "No transaction has this hash here: it was not sent to this node, or was dropped or replaced."
@@ -46,11 +46,11 @@ _TYPES: Final = ("legacy", "access list", "dynamic fee", "blob", "set code")
 
 
 class Event(NamedTuple):
-    """A log with its name."""
+    """A log with its decoded event."""
 
     address: bytes
     place: int
-    """Among the logs of its block."""
+    """Index among the logs of its block."""
     topics: Sequence[bytes]
     data: bytes
     decoded: Decoded | None
@@ -64,22 +64,22 @@ class CallLine(NamedTuple):
     decoded: Decoded | None
     method: str
     failure: str
-    """Why it failed, of a frame in which a failure began; else empty."""
+    """The reason, if a failure originated in this frame; else empty."""
 
     @property
     def to(self) -> Address | None:
-        """Whom it calls, or what it created; None of a creation that failed."""
+        """The called account or created contract; None for a creation that failed."""
         failed = self.frame.error and self.frame.type.startswith("CREATE")
         return None if failed else self.frame.to
 
     @property
     def value(self) -> int | None:
-        """Wei that the call itself brings."""
+        """The value in wei that the call itself transfers."""
         return None if self.frame.type in _MOVING_NOTHING else self.frame.value
 
 
 class Change(NamedTuple):
-    """What a transaction changed of an account."""
+    """The changes of an account by a transaction."""
 
     address: Address
     balance: tuple[int, int] | None
@@ -87,12 +87,12 @@ class Change(NamedTuple):
     slots: Sequence[tuple[bytes, bytes, bytes]]
     """Slot, value before, value after."""
     code: bool
-    """Whether its code is another one."""
+    """Whether its code changed."""
 
 
 @cchain_page
 def tx(site: Explorer, request: HttpRequest, tx_hash: str) -> HttpResponse:
-    """Show a transaction by its hash: `?tab=` chooses a part; one that waits has its page too."""
+    """Show a transaction by its hash: `?tab=` selects a tab; also a pending transaction."""
     wanted = _hash(tx_hash)
     row = cchain.transaction(site.evm, wanted)
     if row is None:
@@ -178,7 +178,7 @@ def _raw(_site: Explorer, row: TransactionRow) -> dict[str, Any]:
 
 
 def _traced(site: Explorer, row: TransactionRow, *, state: bool = False) -> Traced:
-    """Execute a transaction again, or say that others are being executed for as long as somebody waits."""
+    """Execute a transaction again; return the error if all places for executions are taken."""
     try:
         return traces.traced_in_turn(
             site.evm, site.executing, row.number, row.position, state=state
@@ -195,7 +195,7 @@ def _decode(raw: bytes) -> Any:
 
 
 def _text(data: bytes) -> str:
-    """Return input that is a text as one: what people write to each other; else nothing."""
+    """Return the input as text if it is printable (a message between people); else an empty text."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -204,7 +204,7 @@ def _text(data: bytes) -> str:
 
 
 def _failure(site: Explorer, abis: Abis, row: TransactionRow) -> dict[str, Any]:
-    """Return why a transaction failed: in words, and as an error that its contract declares."""
+    """Return why a transaction failed: as text, and as an error that its contract declares."""
     found = _traced(site, row)
     frames = found.trace.frames if found.trace else ()
     named = failure_of(frames, site.known) if frames else None
@@ -213,7 +213,7 @@ def _failure(site: Explorer, abis: Abis, row: TransactionRow) -> dict[str, Any]:
 
 
 def _declared(site: Explorer, abis: Abis, frames: Sequence[Frame]) -> Decoded | None:
-    """Return the error of the outermost frame by the ABI of whoever raised it or handed it on."""
+    """Return the error of the outermost frame, by the ABI of a contract that raised or passed it on."""
     for frame in frames:
         if frame.error != failures.REVERTED or frame.output != frames[0].output:
             return None
@@ -224,7 +224,7 @@ def _declared(site: Explorer, abis: Abis, frames: Sequence[Frame]) -> Decoded | 
 
 
 def _tokens_moved(site: Explorer, row: TransactionRow, events: Sequence[Event]) -> dict[str, Any]:
-    """Return transfers of tokens as rows, or, of a block for which there are none yet, the events that tell of them."""
+    """Return token transfers from the index; for a block that is not indexed yet, the Transfer events."""
     written = tokens.progress(site.evm)
     if written is None or written.height < row.number:
         return {"told": [one for one in events if _is_transfer(one)]}
@@ -263,7 +263,7 @@ def _call_lines(site: Explorer, frames: Sequence[Frame]) -> Iterator[CallLine]:
 
 
 def _moving(frames: Iterable[Frame]) -> Iterator[Frame]:
-    """Yield the frames that moved coins: of one that failed, all inside of it is undone."""
+    """Yield the frames that moved coins; a failed frame undoes everything inside it."""
     failed: int | None = None
     for frame in frames:
         if failed is None or frame.depth <= failed:
@@ -273,7 +273,7 @@ def _moving(frames: Iterable[Frame]) -> Iterator[Frame]:
 
 
 def _alone(frames: Sequence[Frame], place: int) -> list[Frame]:
-    """Return a frame with those inside of it, as if it were a transaction's."""
+    """Return a frame and its inner frames, as if it were the outermost frame of a transaction."""
     depth = frames[place].depth
     inside = [frames[place]._replace(depth=0)]
     for one in frames[place + 1 :]:

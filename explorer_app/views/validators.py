@@ -1,4 +1,4 @@
-"""Pages of who validates: the Primary Network and subnets, one validator, what ends next, and subnets."""
+"""Pages of validators: the Primary Network and subnets, a single validator, the next ends of stakes, and supply."""
 
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ from platform_app.selectors import stakers
 from primitives.ids import PRIMARY_NETWORK_ID
 
 MOST: Final = 100
-"""Rows of a list of validators."""
+"""Limit of rows in a list of validators."""
 
 _NO_NODE_ID: Final = "This is no node's ID: one is NodeID- and a text in CB58."
 _NO_VALIDATOR: Final = "No node of this ID has ever validated here."
@@ -21,13 +21,13 @@ _NO_SUBNET: Final = "There is no subnet of this ID."
 
 @page
 def validators(site: Explorer, request: HttpRequest) -> HttpResponse:
-    """Show the current validators of the Primary Network, the greatest first, from a place on (`?after=`)."""
+    """Show the current validators of the Primary Network by stake, starting at a rank (`?after=`)."""
     return _validators(site, request, "validators.html", {"section": "validators"})
 
 
 @page
 def validator(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
-    """Show a node: whether and how it validates, who delegates to it, and its earlier stays."""
+    """Show a node: its current validation, its delegators, and its earlier staking periods."""
     node_id = read_term(text).node_id
     if node_id is None:
         raise Http404(_NO_NODE_ID)
@@ -51,7 +51,7 @@ def validator(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
 
 @page
 def calendar(site: Explorer, request: HttpRequest) -> HttpResponse:
-    """Show whose stake ends next, and what it earns, from a number of them on (`?after=`)."""
+    """Show the stakers whose periods end next, with their rewards, starting at an offset (`?after=`)."""
     after = read_number(request.GET.get("after")) or 0
     listed = staking.ending(site.platform, after=after, count=staking.PAGE + 1)
     rows, goes_on = shown_of(listed, staking.PAGE)
@@ -108,7 +108,7 @@ def subnets(site: Explorer, request: HttpRequest) -> HttpResponse:
 
 @page
 def subnet(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
-    """Show a subnet: who controls it, its blockchains, its validators from a place on (`?after=`)."""
+    """Show a subnet: its control keys, its blockchains, and its validators starting at a rank (`?after=`)."""
     subnet_id = read_term(text).id
     found = None if subnet_id is None else platform.subnet(site.platform, subnet_id)
     if found is None or subnet_id is None:

@@ -1,4 +1,4 @@
-"""What a transaction of the P-Chain did, in one sentence. Amounts are in coins."""
+"""One-sentence descriptions of P-Chain transactions. Amounts are in coins."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,7 @@ from primitives.ids import PRIMARY_NETWORK_ID
 
 
 def sentence(tx: Tx, unit: int) -> str:
-    """Return what a transaction did, by its type; its type alone for one without words of its own."""
+    """Return a description of a transaction by its type; the name of the type if there is no description."""
     unsigned: Any = tx.unsigned
     say = _WORDS.get(type(unsigned))
     return type(unsigned).__name__ if say is None else say(unsigned, unit)
