@@ -1,7 +1,7 @@
-"""Pages with a form for each function of a contract: to ask it something, and to make transactions that change it.
+"""Pages with a form for each function of a contract: for reading calls, and for transactions.
 
-What a form says is encoded here, and nothing is signed: a transaction is sent by whoever has the key, the visitor's
-wallet, or on a development chain the node's own RPC interface for its accounts.
+This module encodes the inputs of a form but signs nothing: a transaction is sent by the holder of the key, which is the
+visitor's wallet, or on a development chain the node's own RPC interface for its accounts.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,9 +25,9 @@ from primitives.networks import name_of
 from primitives.product import NAME
 
 MOST_INPUTS: Final = 1500
-"""On one page, a button counted as one: functions beyond have no form."""
+"""Limit of inputs on a page, counting a button as one: functions beyond it have no form."""
 MOST_GETTERS: Final = 30
-"""Whose values are asked for together; others have a form each."""
+"""Limit of functions whose values are queried together; further functions have a form each."""
 _COINS: Final = "coins"
 
 
@@ -35,7 +35,7 @@ class Field(NamedTuple):
     """An input of a form, for one parameter."""
 
     name: str
-    """In the form that is sent."""
+    """The name in the submitted form."""
     label: str
     type: str
     example: str
@@ -44,31 +44,31 @@ class Field(NamedTuple):
 
     @property
     def is_bool(self) -> bool:
-        """Whether it is chosen of two."""
+        """Whether it is a choice between true and false."""
         return self.type == "bool"
 
     @property
     def is_long(self) -> bool:
-        """Whether there may be lines in it."""
+        """Whether it needs an input with several lines."""
         return self.type in {"string", "bytes"} or self.type.endswith(("]", ")"))
 
 
 class Prepared(NamedTuple):
-    """A transaction that a visitor may send."""
+    """A transaction for the visitor to send."""
 
     data: str
-    """Selector and arguments, hex."""
+    """Selector and arguments, in hex."""
     value: int
-    """Wei."""
+    """In wei."""
 
     @property
     def quantity(self) -> str:
-        """The value as JSON-RPC writes it."""
+        """The value in JSON-RPC's format."""
         return hex(self.value)
 
 
 class Form(NamedTuple):
-    """A form for a function, with what came of it."""
+    """A form for a function, with the result of its submission."""
 
     function: Function
     fields: Sequence[Field]
@@ -78,28 +78,28 @@ class Form(NamedTuple):
 
     @property
     def is_refused(self) -> bool:
-        """Whether an input is none."""
+        """Whether an input is invalid."""
         return any(one.error for one in self.fields)
 
 
 class Group(NamedTuple):
-    """The forms of functions that are declared in one place."""
+    """The forms of functions that come from one ABI."""
 
     interface: Interface
     forms: Sequence[Form]
 
 
 class Getters(NamedTuple):
-    """Functions of one place that answer without input."""
+    """Functions from one ABI that take no arguments."""
 
     interface: Interface
     rows: Sequence[tuple[Function, Answer | None]]
-    """With what they answer; None: they were not asked."""
+    """Functions with their answers; None if they were not called."""
 
 
 @cchain_form_page
 def read(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
-    """Show what a contract can be asked, with `?values` the answers that need no input; of a POST what it answers."""
+    """Show the view functions of a contract; `?values` calls those without arguments, a POST calls the submitted one."""
     found, context = framed(site, text, "contract")
     parts = interfaces.interfaces(site.evm, found.address)
     getters = list(islice(_functions(parts, lambda one: one.is_getter), MOST_GETTERS))
@@ -125,9 +125,9 @@ def read(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
 
 @cchain_form_page
 def write(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
-    """Show what a contract can be told; of a POST the transaction that tells it, for the visitor to send.
+    """Show the functions that change a contract; for a POST the transaction for the visitor to send.
 
-    A script that was told on sending that it would revert asks by `?reverted=` what that means.
+    If sending fails because the transaction would revert, the script requests the meaning of the data by `?reverted=`.
     """
     found, context = framed(site, text, "contract")
     if is_part(request) and "reverted" in request.GET:
@@ -157,7 +157,7 @@ def _forms(
     outcome: Callable[[Form, bytes], Form],
     context: dict[str, Any],
 ) -> HttpResponse:
-    """Show forms, the one that was sent with its outcome; to a script that one alone."""
+    """Return the page with its forms; a submitted one has its result, and for htmx is returned alone."""
     action = reverse(f"explorer:contract-{context['part']}", args=[context["looked_at"]])
     context |= {"action": action, "groups": groups}
     if request.method != "POST":
@@ -178,8 +178,8 @@ def _forms(
 
 
 def _filled(form: Form, request: HttpRequest, outcome: Callable[[Form, bytes], Form]) -> Form:
-    """Return a form as it was sent, with what comes of it, or with what is wrong with its fields."""
-    # Browsers send the ends of lines of a textarea as CRLF, whatever was typed.
+    """Return a form as submitted, with its result, or with the errors of its fields."""
+    # Browsers send line breaks of a textarea as CRLF, whatever the user typed.
     texts = [request.POST.get(one.name, "").replace("\r\n", "\n") for one in form.fields]
     fields = [one._replace(text=text) for one, text in zip(form.fields, texts, strict=True)]
     sent = form._replace(fields=fields, is_sent=True)
@@ -200,7 +200,7 @@ def _filled(form: Form, request: HttpRequest, outcome: Callable[[Form, bytes], F
 
 
 def _bytes(text: str) -> bytes:
-    """Return what a script got as the data of an error; nothing for what is none, as of an error without."""
+    """Return revert data that a script received; empty if it is invalid, like an error without data."""
     try:
         return bytes.fromhex(text.removeprefix("0x"))
     except ValueError:
@@ -216,7 +216,7 @@ def _functions(
 def _getters(
     parts: Sequence[Interface], answers: Mapping[Function, Answer | None]
 ) -> list[Getters]:
-    """Return functions with their answers by the places that declare them; places without any are left out."""
+    """Return functions with their answers, grouped by ABI; ABIs without such functions are omitted."""
     found = [
         Getters(part, [(one, answers[one]) for one in part.functions if one in answers])
         for part in parts
@@ -225,7 +225,7 @@ def _getters(
 
 
 def _groups(parts: Sequence[Interface], is_meant: Callable[[Function], bool]) -> list[Group]:
-    """Return empty forms for some functions, as far as there is room; places without any are left out."""
+    """Return empty forms for some functions, up to the limit of inputs; ABIs without such functions are omitted."""
     found: list[Group] = []
     room = MOST_INPUTS
     for part in parts:

@@ -172,7 +172,7 @@ def list_pages(
         rows: The rows on the page.
         key: Returns the key of a row; the next page starts before the last row's key.
         goes_on: Whether there are more rows.
-        rest: The key before which the list continues although no more rows were found; None at the end.
+        rest: The key before which the list continues although no further rows were found; None at the end.
     """
     others = {name: value for name, value in request.GET.items() if name != "before"}
     last = key(rows[-1]) if goes_on else rest

@@ -1,7 +1,7 @@
-"""The search box: what a text means on either chain, where exactly one thing fits at once.
+"""The search box: everything that a text refers to on either chain, with a redirect if there is one exact match.
 
-Names of tokens and contracts are texts of strangers, who may take any: what means something by itself is not looked
-for among them, and nobody is led anywhere by a name alone.
+Names of tokens and contracts are untrusted: names are searched only if the text has no other meaning, and a match by
+name alone never causes a redirect.
 """
 
 from typing import Final, NamedTuple
@@ -22,28 +22,28 @@ from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 _MOST_TEXT: Final = 200
 _SUGGESTED: Final = 6
 _NAMED: Final = 3
-"""Tokens by their symbols, tokens by their names, and contracts that a text finds as the beginning of a name."""
+"""Limit of tokens by symbol, of tokens by name, and of contracts, whose name begins with the text."""
 _SHORTEST_NAME: Final = 2
 _MOST_NAME: Final = 40
-"""Characters of a name that are shown."""
+"""Limit of characters of a name that are shown."""
 _SHORTEST_PREFIX: Final = len(NodeID.PREFIX) + 1
 
 
 class Hit(NamedTuple):
-    """Something that a text means."""
+    """An item that a text refers to."""
 
     kind: str
     text: str
     page: str
     address: str = ""
-    """Of what was found by its name, which a stranger chose; else empty."""
+    """The address of an item found by its untrusted name; else empty."""
     is_copy: bool = False
-    """Whether an earlier token has that name."""
+    """Whether an earlier token has the same name."""
 
 
 @page
 def search(site: Explorer, request: HttpRequest) -> HttpResponse:
-    """Lead to what the text means; where it means several things, or none, say so."""
+    """Redirect to the item that the text refers to; list the items if there are several or none."""
     query = request.GET.get("q", "").strip()[:_MOST_TEXT]
     found = hits(site, query)
     if len(found) == 1 and not found[0].address:
@@ -54,13 +54,13 @@ def search(site: Explorer, request: HttpRequest) -> HttpResponse:
 
 @page
 def suggest(site: Explorer, request: HttpRequest) -> HttpResponse:
-    """Return what the text means so far, for the box while somebody types."""
+    """Return suggestions for the text so far, while the user types."""
     query = request.GET.get("q", "").strip()[:_MOST_TEXT]
     return rendered(site, request, "_suggestions.html", {"hits": hits(site, query)[:_SUGGESTED]})
 
 
 def hits(site: Explorer, query: str) -> list[Hit]:
-    """Return all that a text means, by itself or else as the beginning of names: few questions, each by a key."""
+    """Return all items that a text refers to, else items whose names begin with it. Needs few queries, each by key."""
     if not query:
         return []
     found: list[Hit] = []
