@@ -1,6 +1,6 @@
 """Verification of contracts: accepts submissions, and processes them one after the other.
 
-An accepted submission survives the end of the process: another process then continues with it.
+An accepted submission survives the end of the process that works on it, and is then tried again.
 """
 
 import hashlib

@@ -69,7 +69,7 @@ class Progress(NamedTuple):
     rewinds: int = 0
     """Number of reverts of the development chain at that time."""
     generation: int = 0
-    """The database's generation at that time: how often it was restored (`chaindb.generation`)."""
+    """How often the database's rows had been replaced by earlier ones at that time (`chaindb.generation`)."""
 
     @property
     def height(self) -> int:

@@ -91,7 +91,7 @@ def _not_now(words: str) -> HttpResponse:
 
 
 def form_page(show: Shown[P]) -> View:
-    """Make a page that also accepts a POST, without CSRF protection, because it acts on nothing of the visitor's."""
+    """Make a page that also accepts a POST from any site, because it needs no permission of the visitor."""
     made: View = csrf_exempt(require_http_methods(["GET", "HEAD", "POST"])(_view(show)))
     return made
 
