@@ -1,6 +1,6 @@
 """The metrics of one process. Parts of the process register their sources here.
 
-Calls, replies and statements are counted by `jsonrpc.tally` and `jsonrpc.inflight`, because the client library's
+Calls, replies and statements are counted by `jsonrpc.dispatch.tally` and `jsonrpc.dispatch.inflight`, because the client library's
 histogram costs six times as much, and more if processes share a directory. `update` copies their counts to the
 library's instruments. Rarer events are counted in the instruments directly.
 """
