@@ -1,6 +1,6 @@
-"""Read-only windows on the C-Chain's rows, one module for each subject; `dashboard` sums them up.
+"""Read-only admin pages for the C-Chain's rows, one module per subject; `dashboard` summarizes them.
 
-How values look is in `formats` (text) and `display` (HTML), where pages are in `links`.
+`formats` renders values as text and `display` renders them as HTML; `links` has the pages' addresses.
 """
 
 from cchain_app.admin.accounts import AccountAdmin, AccountChangeAdmin, ContractAdmin

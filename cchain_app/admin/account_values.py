@@ -1,4 +1,4 @@
-"""Columns of rows that say what an account was at some time, also that it did not exist (nulls)."""
+"""Columns for rows that record an account's values at one time; nulls mean it did not exist."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from primitives.hashing import EMPTY_HASH
 
 
 class AccountValuesAdmin(RowsAdmin):
-    """A window on rows with an address, and nonce, balance and code hash of it."""
+    """An admin page for rows with an address and the nonce, balance and code hash of that account."""
 
     @admin.display(description="Address")
     def short_address(self, row: Any) -> SafeString:
@@ -40,7 +40,7 @@ class AccountValuesAdmin(RowsAdmin):
 
     @admin.display(description="Kind")
     def kind(self, row: Any) -> SafeString:
-        """Return whether it had code, or did not exist."""
+        """Return whether the account has code, or does not exist."""
         if row.code_hash is None:
             return display.badge("did not exist", "wait")
         if row.code_hash == EMPTY_HASH:

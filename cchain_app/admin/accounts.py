@@ -1,4 +1,4 @@
-"""Accounts as they are at the head, and how blocks changed them."""
+"""Accounts at the head, and the changes that blocks made to them."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ from chaindb.fields import HexBytes
 from primitives.hashing import EMPTY_HASH
 
 MOST_SLOTS = 50
-"""So many storage slots stand on an account's page."""
+"""Most storage slots shown on an account's page."""
 
 
 @admin.register(Account)
@@ -46,7 +46,7 @@ class AccountAdmin(RowsAdmin):
     def get_object(
         self, request: HttpRequest, object_id: str, from_field: str | None = None
     ) -> Any:
-        """Return an account; one with nothing for an address that the chain never touched."""
+        """Return an account; an empty one for an address that the chain never touched."""
         found = super().get_object(request, object_id, from_field)
         address = parse_term(object_id).address
         if found is None and address is not None:
@@ -55,7 +55,7 @@ class AccountAdmin(RowsAdmin):
 
     @override
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Leave out what only a contract has."""
+        """Leave out the fields that only a contract has."""
         shown = super().get_fieldsets(request, obj)
         return shown[:1] if isinstance(obj, Account) and _plain(obj) else shown
 
@@ -71,7 +71,7 @@ class AccountAdmin(RowsAdmin):
 
     @admin.display(description="Kind")
     def kind(self, account: Account) -> SafeString:
-        """Return whether it has code."""
+        """Return whether the account has code."""
         if account.code_hash == EMPTY_HASH:
             return display.badge("account")
         return display.badge("contract", "note")
@@ -93,12 +93,12 @@ class AccountAdmin(RowsAdmin):
 
     @admin.display(description="Transactions")
     def transactions(self, account: Account) -> SafeString:
-        """Return the way to its transactions."""
+        """Return a link to the account's transactions."""
         return display.link("Transactions ›", links.search_page("transaction", account.address))
 
     @admin.display(description="History")
     def history(self, account: Account) -> SafeString:
-        """Return the ways to its transactions, to the logs that it emitted and to its changes."""
+        """Return links to the account's transactions, the logs it emitted and its changes."""
         return display.line(
             *(
                 display.link(f"{text} ›", links.search_page(model, account.address))
@@ -114,9 +114,9 @@ class AccountAdmin(RowsAdmin):
     @admin.display(description="Created by")
     @asked_once
     def creation(self, account: Account) -> SafeString:
-        """Return the transaction that created a contract, and who made it if that was another contract.
+        """Return the transaction that created a contract, and the creating contract if there is one.
 
-        Without rows of calls nothing of a contract that another one made.
+        Without call rows, a contract that another contract created shows nothing.
         """
         if _plain(account):
             return display.NOTHING
@@ -140,7 +140,7 @@ class AccountAdmin(RowsAdmin):
     @admin.display(description="Delegates to")
     @asked_once
     def delegate(self, account: Account) -> SafeString:
-        """Return the contract that an account runs as its own (EIP-7702)."""
+        """Return the contract whose code the account runs as its own (EIP-7702)."""
         code = self.code_of(account)
         if not code.startswith(DELEGATION):
             return display.NOTHING
@@ -157,13 +157,13 @@ class AccountAdmin(RowsAdmin):
     @admin.display(description="Code")
     @asked_once
     def code(self, account: Account) -> SafeString:
-        """Return the code in a box."""
+        """Return the code in a scrolling box."""
         return display.box(self.code_of(account))
 
     @admin.display(description="Storage")
     @asked_once
     def storage(self, account: Account) -> SafeString:
-        """Return the first slots by their keys."""
+        """Return the first slots in the order of their keys."""
         if _plain(account):
             return display.NOTHING
         first, last = bytes(account.address), bytes(account.address) + b"\xff" * 32
@@ -180,7 +180,7 @@ class AccountAdmin(RowsAdmin):
 
 @admin.register(AccountChange)
 class AccountChangeAdmin(AccountValuesAdmin):
-    """What accounts were before the blocks that changed them, the latest first."""
+    """The values of accounts before the blocks that changed them, the latest first."""
 
     list_display = ("before", "short_address", "short_balance", "nonce_text", "kind")
     ordering = ("-id",)
@@ -200,7 +200,7 @@ class AccountChangeAdmin(AccountValuesAdmin):
 
     @override
     def order_for(self, term: Term) -> str:
-        # The index of an account's changes goes by address and number, and so do keys by number.
+        # The index of an account's changes is ordered by address and number; keys are ordered by number.
         return "-id" if term.address is None else "-number"
 
     @admin.display(description="Before block")
@@ -220,7 +220,7 @@ def _plain(account: Account) -> bool:
 
 @admin.register(Contract)
 class ContractAdmin(AccountAdmin):
-    """Accounts with code by address; the partial index `cchain_contract` answers."""
+    """Accounts with code by address, found through the partial index `cchain_contract`."""
 
     list_display = ("short_address", "short_balance", "nonce_text", "created_by", "code_size")
 
@@ -240,7 +240,7 @@ class ContractAdmin(AccountAdmin):
 
     @admin.display(description="Created by")
     def created_by(self, contract: Any) -> SafeString:
-        """Return the transaction that created it; none for a contract made by another."""
+        """Return the transaction that created the contract; nothing if another contract created it."""
         if contract.creation_hash is None:
             return display.NOTHING
         page = links.transaction_page(contract.creation_hash)
@@ -248,5 +248,5 @@ class ContractAdmin(AccountAdmin):
 
     @admin.display(description="Code")
     def code_size(self, contract: Any) -> str:
-        """Return how long its code is."""
+        """Return the length of the contract's code."""
         return f"{contract.code_length or 0:,} bytes"

@@ -1,4 +1,4 @@
-"""Blocks in the admin, with links to what is in them."""
+"""Blocks in the admin, with links to their contents."""
 
 from typing import Any
 
@@ -67,7 +67,7 @@ class BlockAdmin(RowsAdmin):
 
     @admin.display(description="Parent")
     def parent(self, block: Block) -> SafeString:
-        """Return the parent's hash; the genesis has a parent that is not there."""
+        """Return the parent's hash; the genesis block's parent does not exist."""
         if block.number == 0:
             return display.full(block.parent_hash)
         return display.full_link(block.parent_hash, links.block_page(block.number - 1))
@@ -79,13 +79,13 @@ class BlockAdmin(RowsAdmin):
 
     @admin.display(description="Transactions")
     def transactions(self, block: Block) -> SafeString:
-        """Return how many transactions there are, as the way to them."""
+        """Return the number of transactions, as a link to them."""
         page = links.search_page("transaction", block.number)
         return display.counted_link(block.transaction_count, page)
 
     @admin.display(description="Logs")
     def logs(self, block: Block) -> SafeString:
-        """Return how many logs there are, as the way to them."""
+        """Return the number of logs, as a link to them."""
         return display.counted_link(block.log_count, links.search_page("log", block.number))
 
     @admin.display(description="Gas used")
@@ -110,12 +110,12 @@ class BlockAdmin(RowsAdmin):
 
     @admin.display(description="Miner")
     def short_miner(self, block: Block) -> SafeString:
-        """Return who got the tips, for the list."""
+        """Return the recipient of the tips, for the list."""
         return display.short_account(block.miner)
 
     @admin.display(description="Miner")
     def full_miner(self, block: Block) -> SafeString:
-        """Return who got the tips."""
+        """Return the recipient of the tips."""
         return display.full_account(block.miner)
 
     @admin.display(description="State root")

@@ -1,6 +1,7 @@
-"""Calls inside of transactions in the admin: a list, the tree on a transaction's page, who created a contract.
+"""Calls inside transactions in the admin: a list, the tree on a transaction's page, the creator of a contract.
 
-Rows are shown where there are any (NODE_TRACE_INDEX); a transaction without is executed once more for its page.
+Calls come from rows where there are any (NODE_TRACE_INDEX). A transaction without call rows is executed again
+for its page.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,15 +31,15 @@ from cchain_app.txs.errors import InvalidTransaction
 from chaindb.fields import HexBytes
 
 MOST_CALLS: Final = 200
-"""So many frames stand on a transaction's page."""
+"""Most frames shown on a transaction's page."""
 
 _SECONDS: Final = 2.0
 _BYTES: Final = 16_000_000
-"""What the trace for a page may take."""
+"""Limit on the size of a trace for a page, in bytes."""
 
 
 class Created(NamedTuple):
-    """Who created a contract, and where."""
+    """The creator of a contract, and the transaction in which it was created."""
 
     transaction_hash: bytes
     transaction: int
@@ -47,16 +48,16 @@ class Created(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """The frames of a transaction that its page shows."""
+    """The frames of a transaction as its page shows them."""
 
     calls: Sequence[Call]
     more: bool = False
     trouble: str = ""
-    """Why there are none, or not all."""
+    """Why frames are missing."""
 
 
 def tree_of(transaction: Transaction) -> Tree:
-    """Return a transaction's frames: from rows, else by executing it, within a time."""
+    """Return a transaction's frames from rows, or by executing it again within a time limit."""
     number = transaction.block_id
     if number in calls.indexed(evm_chain()):
         written = objects(Call).filter(transaction_id=transaction.pk).order_by("index")
@@ -78,14 +79,14 @@ def tree_of(transaction: Transaction) -> Tree:
 
 
 def _traced(transaction: Transaction) -> Sequence[Frame]:
-    """Return the frames of a transaction by executing it once more.
+    """Return the frames of a transaction by executing it again.
 
     Raises:
-        TraceTooLarge: They have too many bytes for a page.
-        TraceTimedOut: It took too long.
-        TraceDiffers: It does something else than it did.
-        InvalidTransaction: One of its block is of a type that this node does not know.
-        StatePruned: The state before its block was given up.
+        TraceTooLarge: The frames have too many bytes for a page.
+        TraceTimedOut: The execution took too long.
+        TraceDiffers: The result differs from that of the first execution.
+        InvalidTransaction: The block has a transaction of a type that this node does not know.
+        StatePruned: The state before the block was pruned.
     """
     block = blocks.by_number(evm_chain(), transaction.block_id)
     if block is None or not block.number:
@@ -107,7 +108,7 @@ def show_tree(transaction: Transaction) -> SafeString:
 
 
 def _others(transaction: Transaction) -> SafeString:
-    """Return where the calls are that do not fit on a transaction's page."""
+    """Return where to find the calls that do not fit on a transaction's page."""
     first = f"The first {MOST_CALLS} calls."
     written = calls.indexed(evm_chain())
     if transaction.block_id < written.start:
@@ -127,7 +128,7 @@ def _tree_row(call: Call) -> tuple[object, ...]:
 
 
 def what(call: Call) -> SafeString:
-    """Return a frame's type, the function that is called, and why it failed."""
+    """Return a frame's type, the function that it calls, and the reason of its failure."""
     parts: list[object] = [display.badge(CallType(call.type).label, "note"), *_function(call)]
     if call.error is not None:
         parts.append(failure(call))
@@ -137,7 +138,7 @@ def what(call: Call) -> SafeString:
 
 
 def failure(call: Call) -> SafeString:
-    """Return why a frame failed, with the reason that it gave."""
+    """Return why a frame failed, with its revert reason."""
     if call.error is None:
         return display.NOTHING
     reason = None if call.revert_data is None else reason_of(bytes(call.revert_data))
@@ -145,12 +146,12 @@ def failure(call: Call) -> SafeString:
 
 
 def between(call: Call) -> SafeString:
-    """Return who calls whom."""
+    """Return the caller and the called account."""
     return display.line(display.short_account(call.sender), "→", display.short_account(call.to))
 
 
 def creation_of(address: bytes) -> Created | None:
-    """Return who created a contract, as far as rows say."""
+    """Return the creator of a contract, if a row has it."""
     rows = objects(Call).filter(to=address, creates=True, succeeded=True)
     found = (
         rows.order_by("-transaction_id")
@@ -162,7 +163,7 @@ def creation_of(address: bytes) -> Created | None:
 
 @admin.register(Call)
 class CallAdmin(RowsAdmin):
-    """Calls inside of transactions, as far as they are rows, the latest first."""
+    """Calls inside transactions that are stored as rows, the latest first."""
 
     absent_because = (
         "There was none, or it is deeper than NODE_HISTORY_CALLS keeps, or not written yet."
@@ -200,12 +201,12 @@ class CallAdmin(RowsAdmin):
 
     @override
     def order_for(self, term: Term) -> str:
-        # The indexes of an address's calls go by transaction, and so do keys.
+        # The indexes of an address's calls are ordered by transaction, and so are keys.
         return "-id" if term.address is None else "-transaction_id"
 
     @admin.display(description="Call")
     def kind(self, call: Call) -> SafeString:
-        """Return the frame's type and the function that is called."""
+        """Return the frame's type and the function that it calls."""
         return display.line(display.badge(CallType(call.type).label, "note"), *_function(call))
 
     @admin.display(description="Block")
@@ -222,7 +223,7 @@ class CallAdmin(RowsAdmin):
 
     @admin.display(description="Place")
     def at(self, call: Call) -> str:
-        """Return the place in the transaction."""
+        """Return the position in the transaction."""
         return f"frame {call.index:,}, depth {call.depth:,}"
 
     @admin.display(description="From")
@@ -237,12 +238,12 @@ class CallAdmin(RowsAdmin):
 
     @admin.display(description="To")
     def short_to(self, call: Call) -> SafeString:
-        """Return who is called, or what is created, for the list."""
+        """Return the called account, or the created contract, for the list."""
         return display.short_account(call.to)
 
     @admin.display(description="To")
     def full_to(self, call: Call) -> SafeString:
-        """Return who is called, or what is created."""
+        """Return the called account, or the created contract."""
         return display.full_account(call.to)
 
     @admin.display(description="Value")
@@ -257,7 +258,7 @@ class CallAdmin(RowsAdmin):
 
     @admin.display(description="Status")
     def outcome(self, call: Call) -> SafeString:
-        """Return what became of it."""
+        """Return the outcome of the call."""
         if call.error is not None:
             return failure(call)
         return (
@@ -266,18 +267,18 @@ class CallAdmin(RowsAdmin):
 
     @admin.display(description="Gas used")
     def gas_used_text(self, call: Call) -> SafeString | str:
-        """Return the gas that it and the calls in it used."""
+        """Return the gas that this call and its inner calls used."""
         return display.NOTHING if call.gas_used is None else f"{call.gas_used:,}"
 
     @admin.display(description="Gas given")
     def gas_text(self, call: Call) -> SafeString | str:
-        """Return the gas that it was given."""
+        """Return the gas that the call was given."""
         return display.NOTHING if call.gas is None else f"{call.gas:,}"
 
     @admin.display(description="Revert data")
     @asked_once
     def revert_box(self, call: Call) -> SafeString:
-        """Return what a REVERT gave back."""
+        """Return the data that a REVERT returned."""
         return display.NOTHING if call.revert_data is None else display.box(call.revert_data)
 
 
@@ -290,7 +291,7 @@ def _function(call: Call) -> Iterable[object]:
 
 @admin.register(ContractCreation)
 class ContractCreationAdmin(CallAdmin):
-    """Creations of contracts, whoever made them, the latest first; `cchain_creation_in_order` answers."""
+    """Creations of contracts by any creator, the latest first; served by the index `cchain_creation_in_order`."""
 
     @override
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:

@@ -1,6 +1,6 @@
-"""What was set over RPC on a development chain and is in effect: of the blocks to come, and who sends without a key.
+"""Settings made over RPC that are in effect on a development chain: overrides for later blocks, and keyless senders.
 
-Rows of another kind of chain say nothing: what was set is taken by development methods alone (devnet.md 2, 4, 7).
+On any other chain these rows have no effect, because only development methods read them (devnet.md 2, 4, 7).
 """
 
 from collections.abc import Sequence
@@ -30,10 +30,10 @@ from primitives.hashing import EMPTY_HASH
 
 
 class DevelopmentAdmin(RowsAdmin):
-    """A window on what only a development chain has: elsewhere there is nothing to see."""
+    """An admin page for rows that only a development chain has; empty on any other chain."""
 
     nothing_set = ""
-    """What an empty list says on a development chain."""
+    """The text shown for an empty list on a development chain."""
 
     @override
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
@@ -49,7 +49,7 @@ class DevelopmentAdmin(RowsAdmin):
 
 @admin.register(DevelopmentSettings)
 class DevelopmentSettingsAdmin(DevelopmentAdmin):
-    """The one row of what was set."""
+    """The single row of settings made over RPC."""
 
     list_display = (
         "mining_text",
@@ -77,13 +77,13 @@ class DevelopmentSettingsAdmin(DevelopmentAdmin):
 
     @override
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Leave out what only a fork has."""
+        """Leave out the fields that only a fork has."""
         shown = super().get_fieldsets(request, obj)
         return shown[:-1] if evm_chain().fork is None else shown
 
     @admin.display(description="Mining")
     def mining_text(self, row: DevelopmentSettings) -> SafeString:
-        """Return when blocks are made, whether that was set by hand, and whether it is paused."""
+        """Return the mining mode, whether it was set over RPC, and whether mining is paused."""
         paused = (display.badge("paused", "wait"),) if row.paused else ()
         if row.mining is None:
             given = display.faint("as NODE_MINING says")
@@ -92,7 +92,7 @@ class DevelopmentSettingsAdmin(DevelopmentAdmin):
 
     @admin.display(description="Block interval")
     def every(self, row: DevelopmentSettings) -> SafeString | str:
-        """Return the seconds between blocks of mining by interval."""
+        """Return the seconds between blocks of interval mining."""
         if row.block_interval is None:
             given = f"{evm_chain().node.block_interval:g} s"
             return display.line(given, display.faint("as NODE_BLOCK_INTERVAL says"))
@@ -105,7 +105,7 @@ class DevelopmentSettingsAdmin(DevelopmentAdmin):
 
     @admin.display(description="Seconds from block to block")
     def time_step(self, row: DevelopmentSettings) -> SafeString | str:
-        """Return by how much each block's time is after its parent's."""
+        """Return the seconds between each block's time and its parent's."""
         return _not_set() if row.timestamp_interval is None else f"{row.timestamp_interval:,} s"
 
     @admin.display(description="Next base fee")
@@ -125,47 +125,47 @@ class DevelopmentSettingsAdmin(DevelopmentAdmin):
 
     @admin.display(description="Coinbase")
     def miner(self, row: DevelopmentSettings) -> SafeString:
-        """Return the coinbase of all blocks to come for the list."""
+        """Return the coinbase of all later blocks for the list."""
         return _not_set() if row.coinbase is None else display.short_account(row.coinbase)
 
     @admin.display(description="Coinbase")
     def full_miner(self, row: DevelopmentSettings) -> SafeString:
-        """Return the coinbase of all blocks to come."""
+        """Return the coinbase of all later blocks."""
         return _not_set() if row.coinbase is None else display.full_account(row.coinbase)
 
     @admin.display(description="Gas limit")
     def gas_limit_text(self, row: DevelopmentSettings) -> SafeString | str:
-        """Return the gas limit of all blocks to come."""
+        """Return the gas limit of all later blocks."""
         return _not_set() if row.gas_limit is None else f"{row.gas_limit:,}"
 
     @admin.display(description="Went back")
     def went_back(self, row: DevelopmentSettings) -> str:
-        """Return how often blocks were dropped by hand."""
+        """Return how often blocks were dropped over RPC."""
         return "once" if row.rewinds == 1 else f"{row.rewinds:,} times"
 
     @admin.display(description="Nonces lowered")
     def lowered(self, row: DevelopmentSettings) -> str:
-        """Return whether a nonce was lowered: then transactions that were mined could be mined again."""
+        """Return whether a nonce was lowered; if so, mined transactions could be mined again."""
         return "yes" if row.nonces_lowered else "no"
 
     @admin.display(description="Instance")
     def full_instance(self, row: DevelopmentSettings) -> SafeString:
-        """Return the ID that is drawn anew when the chain is reset."""
+        """Return the ID that is generated again when the chain is reset."""
         return display.full(row.instance_id)
 
     @admin.display(description="Fork of")
     def fork(self, _row: DevelopmentSettings) -> SafeString | str:
-        """Return which block of which chain it goes on from."""
+        """Return the chain and the block from which the fork continues."""
         return told_by()
 
     @admin.display(description="Asked now")
     def asked(self, _row: DevelopmentSettings) -> SafeString | str:
-        """Return who is asked for what was not kept."""
+        """Return the upstream node that is asked for data that is not stored."""
         return asked_now()
 
 
 class SenderAdmin(DevelopmentAdmin):
-    """A window on rows with the `address` of who may send here, and what that account has at the head."""
+    """An admin page for rows with the `address` of a permitted sender, and that account's values at the head."""
 
     @override
     def branches(self, term: Term) -> list[Q]:
@@ -173,7 +173,7 @@ class SenderAdmin(DevelopmentAdmin):
 
     @override
     def prepare(self, rows: Sequence[Any]) -> None:
-        """Read the accounts at the head: who sends needs coins for gas."""
+        """Read the accounts at the head, because senders need coins for gas."""
         named = [row.address for row in rows if row.address is not None]
         found = {
             account.pk: account for account in objects(Account).filter(pk__in=named).order_by()
@@ -185,7 +185,7 @@ class SenderAdmin(DevelopmentAdmin):
 
     @admin.display(description="Kind")
     def kind(self, row: Any) -> SafeString:
-        """Return whether it has code, and whether the node has its key."""
+        """Return whether the account has code, and whether the node has its key."""
         if row.address is None:
             return display.NOTHING
         has_code = row.account is not None and bytes(row.account.code_hash) != EMPTY_HASH
@@ -208,13 +208,13 @@ class SenderAdmin(DevelopmentAdmin):
 
     @admin.display(description="Account")
     def account_link(self, row: Any) -> SafeString:
-        """Return the way to the account."""
+        """Return a link to the account."""
         return display.short_account(row.address)
 
 
 @admin.register(Impersonation)
 class ImpersonationAdmin(SenderAdmin):
-    """Who sends without a key, in the order in which they came."""
+    """Impersonated senders, in the order in which they were added."""
 
     list_display = ("who", "kind", "short_balance", "nonce_text", "account_link")
     nothing_set = "Nobody is impersonated: only accounts with a key in the node send."
@@ -225,18 +225,18 @@ class ImpersonationAdmin(SenderAdmin):
 
     @admin.display(description="Impersonated")
     def who(self, row: Impersonation) -> SafeString:
-        """Return the address, or that it is everybody."""
+        """Return the address, or "everybody"."""
         return _everybody() if row.address is None else display.short(row.address)
 
     @admin.display(description="Impersonated")
     def full_address(self, row: Impersonation) -> SafeString:
-        """Return the account, or that it is everybody."""
+        """Return the account, or "everybody"."""
         return _everybody() if row.address is None else display.full_account(row.address)
 
 
 @admin.register(ImpersonatedSignature)
 class ImpersonatedSignatureAdmin(DevelopmentAdmin):
-    """Whom ecrecover answers for which signatures, in the order in which that was said."""
+    """Signers that ecrecover returns for given signatures, in the order in which they were set."""
 
     list_display = ("number_text", "short_signature", "short_signer")
     nothing_set = "ecrecover answers who signed: anvil_impersonateSignature says otherwise."
@@ -251,7 +251,7 @@ class ImpersonatedSignatureAdmin(DevelopmentAdmin):
 
     @admin.display(description="From block")
     def number_text(self, row: ImpersonatedSignature) -> str:
-        """Return the first block that it is so in, which need not be there yet."""
+        """Return the first block in which the override applies; it may not exist yet."""
         return f"{row.number:,}"
 
     @admin.display(description="Signature")
@@ -266,18 +266,18 @@ class ImpersonatedSignatureAdmin(DevelopmentAdmin):
 
     @admin.display(description="Signer")
     def short_signer(self, row: ImpersonatedSignature) -> SafeString:
-        """Return the way to who is answered."""
+        """Return a link to the signer that ecrecover returns."""
         return display.short_account(row.signer)
 
     @admin.display(description="Signer")
     def full_signer(self, row: ImpersonatedSignature) -> SafeString:
-        """Return who is answered."""
+        """Return the signer that ecrecover returns."""
         return display.full_account(row.signer)
 
 
 @admin.register(CreatedAccount)
 class CreatedAccountAdmin(SenderAdmin):
-    """Accounts of personal_newAccount by their numbers; their keys are nowhere to be seen."""
+    """Accounts of personal_newAccount by their numbers; their keys are never shown."""
 
     list_display = ("number_text", "account_link", "kind", "short_balance", "nonce_text")
     nothing_set = "Nobody has made an account: personal_newAccount does."
@@ -293,7 +293,7 @@ class CreatedAccountAdmin(SenderAdmin):
 
     @admin.display(description="Number")
     def number_text(self, row: CreatedAccount) -> str:
-        """Return which of the mnemonic's accounts it is, at the end of the derivation path."""
+        """Return the account's index in the mnemonic, which ends the derivation path."""
         return f"{row.number:,}"
 
     @admin.display(description="Account")

@@ -1,4 +1,4 @@
-"""What the admin's first page says of the C-Chain, in few cheap questions."""
+"""The C-Chain's part of the admin's first page, from a few cheap queries."""
 
 from django.urls import reverse
 from django.utils.safestring import SafeString
@@ -20,7 +20,7 @@ TRANSACTIONS = 8
 
 
 def overview() -> Overview | None:
-    """Return the state of the chain, or None when it has no genesis yet."""
+    """Return the state of the chain, or None if it has no genesis yet."""
     recent = list(objects(Block).order_by("-number").defer("header")[:BLOCKS])
     if not recent:
         return None
@@ -57,7 +57,7 @@ def _pool_card(head: Block) -> Card:
 
 
 def _rate_card(recent: list[Block]) -> Card:
-    """Return how many transactions the latest blocks had, and how fast they came."""
+    """Return the number of transactions in the latest blocks, and their rate."""
     newer = recent[:-1] or recent
     count = sum(block.transaction_count for block in newer)
     seconds = recent[0].timestamp - recent[-1].timestamp
@@ -88,7 +88,7 @@ def _node_cards() -> tuple[Card, ...]:
 
 
 def _production_card() -> Card:
-    """Return when blocks are made, as the way to pause that or to go on."""
+    """Return when blocks are made, with a button that pauses or resumes production."""
     mining, paused = development.mining(evm_chain()), development.is_paused(evm_chain())
     words, note = "paused" if paused else production.WORDS[mining], f"mining {mining}"
     if mining == "manual" and not paused:
@@ -99,7 +99,7 @@ def _production_card() -> Card:
 
 
 def _by_hand_card() -> tuple[Card, ...]:
-    """Return how much was set over RPC for the blocks to come, if anything was."""
+    """Return the number of values set over RPC for later blocks, if there are any."""
     conditions = development.conditions(evm_chain())
     count = conditions.values_set
     if not count:
@@ -111,7 +111,7 @@ def _by_hand_card() -> tuple[Card, ...]:
 
 
 def _about_fork(fork: Fork) -> str:
-    """Return from where a fork goes on, and what of it is not true of the other chain."""
+    """Return the block from which a fork continues, and how it differs from the upstream chain."""
     replayed = (
         "" if fork.transaction is None else f", with the next up to 0x{fork.transaction.hex()}"
     )

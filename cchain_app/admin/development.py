@@ -1,4 +1,4 @@
-"""What was done by hand to a chain to develop against, in the admin: changes of its state, and snapshots."""
+"""Cheats on a development chain in the admin: edits of its state, and snapshots."""
 
 from django.contrib import admin
 from django.db.models import Q
@@ -14,7 +14,7 @@ from chaindb.fields import HexBytes
 
 @admin.register(DevelopmentChange)
 class DevelopmentChangeAdmin(RowsAdmin):
-    """Changes of the state by hand, the latest first."""
+    """Edits of the state by cheat methods, the latest first."""
 
     list_display = ("what", "before_block", "short_address", "slot_text", "old_text", "new_text")
     ordering = ("-id",)
@@ -33,12 +33,12 @@ class DevelopmentChangeAdmin(RowsAdmin):
 
     @admin.display(description="Change of")
     def what(self, change: DevelopmentChange) -> SafeString:
-        """Return what of the account was changed."""
+        """Return which field of the account was changed."""
         return display.badge(ChangeKind(change.kind).label, "note")
 
     @admin.display(description="Before block")
     def before_block(self, change: DevelopmentChange) -> str:
-        """Return the block that it precedes, which may not be there yet."""
+        """Return the block that the change precedes, which may not exist yet."""
         return f"{change.number:,}"
 
     @admin.display(description="Account")
@@ -53,17 +53,17 @@ class DevelopmentChangeAdmin(RowsAdmin):
 
     @admin.display(description="Slot")
     def slot_text(self, change: DevelopmentChange) -> SafeString | str:
-        """Return the slot of a change of storage."""
+        """Return the slot, if the change is one of storage."""
         return "–" if change.slot is None else display.short(change.slot)
 
     @admin.display(description="Before")
     def old_text(self, change: DevelopmentChange) -> SafeString | str:
-        """Return what it was; of an account that did not exist, that."""
+        """Return the old value, or "no account" if the account did not exist."""
         return "no account" if change.old is None else _value(change, change.old)
 
     @admin.display(description="After")
     def new_text(self, change: DevelopmentChange) -> SafeString | str:
-        """Return what it became."""
+        """Return the new value."""
         return _value(change, change.new)
 
 
@@ -108,12 +108,12 @@ class SnapshotAdmin(RowsAdmin):
 
     @admin.display(description="Waiting")
     def waiting(self, snapshot: Snapshot) -> str:
-        """Return how many transactions waited."""
+        """Return the number of pending transactions in the snapshot."""
         return f"{len(snapshot.pool):,}"
 
     @admin.display(description="Clock")
     def clock(self, snapshot: Snapshot) -> str:
-        """Return by how many seconds the clock was ahead."""
+        """Return the seconds by which the clock was ahead."""
         return f"{snapshot.clock_offset:+,} s"
 
 

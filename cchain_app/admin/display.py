@@ -1,4 +1,4 @@
-"""How the admin shows values as HTML: accounts, wei, gas, and hex; the rest is `adminkit.display`."""
+"""HTML for the C-Chain's values: accounts, wei, gas and hex; `adminkit.display` has the rest."""
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -26,14 +26,14 @@ from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
 
 _UNITS = ((10**14, 10**18, "coins"), (10**5, 10**9, "Gwei"), (0, 1, "wei"))
-"""From how many wei on an amount is written in a unit, the unit's size in wei, and its name."""
+"""The fewest wei that are shown in a unit, the unit's size in wei, and its name."""
 
 TRANSACTION_TYPES = ("legacy", "access list", "dynamic fee", "blob", "set code")
 """Names of the transaction types by their numbers (EIP-2718)."""
 
 
 def format_wei(wei: int) -> str:
-    """Return an amount, exact, in coins, Gwei or wei, whichever reads best: 1,500.25 coins."""
+    """Return an exact amount in coins, Gwei or wei, whichever reads best: 1,500.25 coins."""
     if wei == 0:
         return "0"
     size, unit = next((size, unit) for least, size, unit in _UNITS if wei >= least)
@@ -41,36 +41,36 @@ def format_wei(wei: int) -> str:
 
 
 def round_wei(wei: int) -> str:
-    """Return an amount as a list shows it: at most six decimals, cut off."""
+    """Return an amount as a list shows it: at most six decimals, truncated."""
     number, _, unit = format_wei(wei).partition(" ")
     return with_unit(cut_decimals(number), unit)
 
 
 _SMALLEST_FEE_IN_COINS = 10**9
-"""Wei from which on a fee is written in coins: below it would be zeros."""
+"""The least fee in wei that is shown in coins; a smaller one would be mostly zeros."""
 _SIGNIFICANT = 6
 
 
 def format_fee(wei: int) -> str:
-    """Return a fee, exact, in coins, as people read fees: 0.000021 coins; a tiny one in Gwei or wei."""
+    """Return an exact fee in coins, as is usual for fees: 0.000021 coins; a tiny one in Gwei or wei."""
     if wei < _SMALLEST_FEE_IN_COINS:
         return format_wei(wei)
     return with_unit(format_units(wei, 10**18), "coins")
 
 
 def round_fee(wei: int) -> str:
-    """Return a fee as a list shows it: its first six digits, the rest cut off."""
+    """Return a fee as a list shows it: its first six digits, the rest truncated."""
     beyond = 10 ** max(0, len(str(wei)) - _SIGNIFICANT)
     return format_fee(wei - wei % beyond)
 
 
 def format_gas_price(wei: int) -> str:
-    """Return a price of gas, exact, always in Gwei: prices are compared."""
+    """Return an exact gas price, always in Gwei so that prices can be compared."""
     return f"{format_units(wei, 10**9)} Gwei"
 
 
 def round_gas_price(wei: int) -> str:
-    """Return a price of gas as a list shows it: exact below 1,000 Gwei, else at most six decimals."""
+    """Return a gas price as a list shows it: exact below 1,000 Gwei, else at most six decimals."""
     number = format_units(wei, 10**9)
     return f"{number if wei < 10**12 else cut_decimals(number)} Gwei"
 
@@ -89,12 +89,12 @@ __all__ = [
 
 
 def short(value: bytes) -> SafeString:
-    """Return shortened hex with the full text as its title; for a list's first column."""
+    """Return shortened hex with the full text as its title, for a list's first column."""
     return display.short(HexBytes(value))
 
 
 def short_link(value: bytes, page: str) -> SafeString:
-    """Return shortened hex that leads to a page and can be copied."""
+    """Return shortened hex that links to a page and can be copied."""
     return display.short_link(HexBytes(value), page)
 
 
@@ -104,17 +104,17 @@ def full(value: bytes) -> SafeString:
 
 
 def full_link(value: bytes, page: str) -> SafeString:
-    """Return hex in full that leads to a page and can be copied."""
+    """Return hex in full that links to a page and can be copied."""
     return display.full_link(HexBytes(value), page)
 
 
 def short_account(address: bytes | None) -> SafeString:
-    """Return an address, shortened, that leads to its account."""
+    """Return a shortened address that links to its account."""
     return NOTHING if address is None else short_link(address, links.account_page(address))
 
 
 def full_account(address: bytes | None) -> SafeString:
-    """Return an address in the mixed case of EIP-55 that leads to its account."""
+    """Return an address in the mixed case of EIP-55 that links to its account."""
     if address is None:
         return NOTHING
     text = checksum_address(Address(bytes(address)))
@@ -125,7 +125,7 @@ def full_account(address: bytes | None) -> SafeString:
 
 
 def block_link(number: int) -> SafeString:
-    """Return a block's number that leads to its page."""
+    """Return a block's number that links to its page."""
     return link(f"{number:,}", links.block_page(number))
 
 
@@ -144,22 +144,22 @@ def full_amount(wei: int | None) -> SafeString:
 
 
 def fee(wei: int) -> SafeString:
-    """Return what gas cost as lists show it, with the wei as its title."""
+    """Return a fee for gas as lists show it, with the wei as its title."""
     return _in_wei(wei, round_fee(wei))
 
 
 def full_fee(wei: int) -> SafeString:
-    """Return what gas cost in full, with the wei as its title."""
+    """Return a fee for gas in full, with the wei as its title."""
     return _in_wei(wei, format_fee(wei))
 
 
 def gas_price(wei: int | None) -> SafeString:
-    """Return a price of gas as lists show it, with the wei as its title."""
+    """Return a gas price as lists show it, with the wei as its title."""
     return NOTHING if wei is None else _in_wei(wei, round_gas_price(wei))
 
 
 def full_gas_price(wei: int | None) -> SafeString:
-    """Return a price of gas in full, with the wei as its title."""
+    """Return a gas price in full, with the wei as its title."""
     return NOTHING if wei is None else _in_wei(wei, format_gas_price(wei))
 
 
@@ -168,7 +168,7 @@ def _in_wei(wei: int, shown: str) -> SafeString:
 
 
 def gas_share(used: int, limit: int) -> SafeString:
-    """Return gas and which part of its limit that is, with a bar."""
+    """Return gas and its share of the limit, with a bar."""
     share = percent(used, limit)
     return format_html(
         '<span class="nd-gas" title="{} of {} gas">{} <span class="nd-faint">{} %</span>{}</span>',
@@ -177,5 +177,5 @@ def gas_share(used: int, limit: int) -> SafeString:
 
 
 def status(*, succeeded: bool) -> SafeString:
-    """Return what became of a transaction."""
+    """Return whether a transaction succeeded."""
     return badge("success", "good") if succeeded else badge("failed", "bad")

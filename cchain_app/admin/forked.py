@@ -1,4 +1,4 @@
-"""What a fork has fetched of the chain that it goes on from, in the admin: as it was at the pin (devnet.md 13)."""
+"""Data that a fork has fetched from its upstream chain, in the admin: values at the fork block (devnet.md 13)."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ _ADDRESS_BYTES = 20
 
 
 class FetchedAdmin(RowsAdmin):
-    """A window on what was fetched: above the list stands of which chain, and as of which block."""
+    """An admin page for fetched rows; a note above the list names the upstream chain and the fork block."""
 
     @override
     def list_note(self) -> str:
@@ -39,13 +39,13 @@ class FetchedAdmin(RowsAdmin):
 
     @admin.display(description="Told by")
     def told(self, _row: Any) -> SafeString | str:
-        """Return who told it, and the pin."""
+        """Return the upstream host and the fork block."""
         return told_by()
 
 
 @admin.register(ForkedAccount)
 class ForkedAccountAdmin(FetchedAdmin, AccountValuesAdmin):
-    """Accounts that were asked for, by address."""
+    """Accounts that were fetched, by address."""
 
     list_display = ("first_address", "kind", "short_balance", "nonce_text", "slots")
     ordering = ("address",)
@@ -65,18 +65,18 @@ class ForkedAccountAdmin(FetchedAdmin, AccountValuesAdmin):
 
     @override
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Leave out what only a contract has."""
+        """Leave out the fields that only a contract has."""
         shown = super().get_fieldsets(request, obj)
         return shown[:1] if isinstance(obj, ForkedAccount) and not _has_code(obj) else shown
 
     @admin.display(description="Address")
     def first_address(self, account: ForkedAccount) -> SafeString:
-        """Return the address for the list, which leads to what was fetched."""
+        """Return the address for the list, as a link to the fetched values."""
         return display.short(account.address)
 
     @admin.display(description="Storage")
     def slots(self, account: ForkedAccount) -> SafeString:
-        """Return the way to its slots that were fetched; only code has storage."""
+        """Return a link to the account's fetched slots; only an account with code has storage."""
         if not _has_code(account):
             return display.NOTHING
         return display.link("Fetched slots ›", links.search_page("forkedslot", account.address))
@@ -89,7 +89,7 @@ class ForkedAccountAdmin(FetchedAdmin, AccountValuesAdmin):
     @admin.display(description="Code")
     @asked_once
     def code(self, account: ForkedAccount) -> SafeString:
-        """Return the code in a box."""
+        """Return the code in a scrolling box."""
         if not _has_code(account):
             return display.NOTHING
         code = objects(Code).filter(pk=account.code_hash).values_list("code", flat=True).first()
@@ -98,7 +98,7 @@ class ForkedAccountAdmin(FetchedAdmin, AccountValuesAdmin):
 
 @admin.register(ForkedSlot)
 class ForkedSlotAdmin(FetchedAdmin):
-    """Storage slots that were asked for, by account and slot."""
+    """Storage slots that were fetched, by account and slot."""
 
     list_display = ("short_slot", "short_address", "short_value")
     ordering = ("key",)
@@ -137,7 +137,7 @@ class ForkedSlotAdmin(FetchedAdmin):
 
     @admin.display(description="Value")
     def short_value(self, row: ForkedSlot) -> SafeString:
-        """Return the value for the list; a slot that was not set has none."""
+        """Return the value for the list, or "not set" for zero."""
         return display.badge("not set", "wait") if _is_zero(row.value) else display.short(row.value)
 
     @admin.display(description="Value")
@@ -148,7 +148,7 @@ class ForkedSlotAdmin(FetchedAdmin):
     @admin.display(description="At the head")
     @asked_once
     def now(self, row: ForkedSlot) -> SafeString:
-        """Return what it is at the head, after our blocks and changes by hand."""
+        """Return the value at the head, after this chain's blocks and state edits."""
         current = objects(StorageSlot).filter(pk=row.pk).values_list("value", flat=True).first()
         value = HexBytes(current or ZERO_WORD)
         if value == row.value:
@@ -158,7 +158,7 @@ class ForkedSlotAdmin(FetchedAdmin):
 
 @admin.register(ForkedHash)
 class ForkedHashAdmin(FetchedAdmin):
-    """Hashes of blocks before the pin that BLOCKHASH asked for, the latest first."""
+    """Hashes of blocks before the fork block that BLOCKHASH read, the latest first."""
 
     list_display = ("number_text", "short_hash")
     ordering = ("-number",)
@@ -172,7 +172,7 @@ class ForkedHashAdmin(FetchedAdmin):
 
     @admin.display(description="Block")
     def number_text(self, row: ForkedHash) -> str:
-        """Return the block's number; the block itself is none of this chain's rows."""
+        """Return the block's number; this chain has no row for the block itself."""
         return f"{row.number:,}"
 
     @admin.display(description="Hash")
@@ -187,9 +187,9 @@ class ForkedHashAdmin(FetchedAdmin):
 
 
 def told_by() -> SafeString | str:
-    """Return scheme and host of who tells of the other chain, and the pin; of a chain that is no fork nothing.
+    """Return the upstream's scheme and host, and the fork block; nothing for a chain that is not a fork.
 
-    What stands behind the host may be a key, and is not shown.
+    The rest of the URL may contain a key and is not shown.
     """
     fork = evm_chain().fork
     if fork is None:
@@ -198,7 +198,7 @@ def told_by() -> SafeString | str:
 
 
 def asked_now() -> SafeString | str:
-    """Return who is asked for what was not kept, as told to this process by NODE_FORK_URL or anvil_setRpcUrl."""
+    """Return the upstream that serves missing data, as NODE_FORK_URL or anvil_setRpcUrl set it in this process."""
     upstream = evm_chain().upstream
     return display.faint("nobody: NODE_FORK_URL names none") if upstream is None else upstream.host
 

@@ -1,4 +1,4 @@
-"""Where the admin's pages of the C-Chain are, and which of them a person means by what is typed."""
+"""Addresses of the C-Chain's admin pages, and the page that a search text means."""
 
 from typing import Final
 
@@ -33,17 +33,17 @@ def account_page(address: object) -> str:
 
 
 def pool_page(key: int) -> str:
-    """Return the address of a waiting transaction's page."""
+    """Return the address of a pending transaction's page."""
     return page("pooltransaction", key)
 
 
 def find_page(text: str) -> str | None:
-    """Return the page that a number, hash or address means, or None when there is none.
+    """Return the page for a number, hash or address, or None if there is no such page.
 
-    An alias of the chain leads to its blocks; its blockchain ID is the P-Chain's to find.
+    An alias of the chain leads to its blocks; the P-Chain's admin finds its blockchain ID.
 
-    At most three questions by unique keys. Every address has a page: that of an account which the
-    chain never touched shows an account with nothing.
+    A search costs at most three queries by unique keys. Every address has a page; the page of an account that
+    the chain never touched is empty.
     """
     if text in evm_chain().aliases:
         return list_page("block")

@@ -20,13 +20,13 @@ from cchain_app.models import Log, Transaction
 from chaindb.fields import HexBytes
 
 MOST_EVENTS = 16
-"""Contracts with more kinds of events than this are searched as a whole, which sorts their logs."""
+"""Contracts with more kinds of events than this are searched as a whole, which means sorting their logs."""
 
 LOG_HEADINGS = ("Log", "Event", "Address", "Indexed")
 
 
 def log_row(log: Log) -> tuple[SafeString, ...]:
-    """Return a log as the row of a small table under `LOG_HEADINGS`."""
+    """Return a log as a row of the small table under `LOG_HEADINGS`."""
     return (
         display.link(f"{log.index:,}", links.log_page(log.pk)),
         _event(log),
@@ -58,7 +58,7 @@ class LogAdmin(RowsAdmin):
 
     @admin.display(description="Log")
     def place(self, log: Log) -> str:
-        """Return the place in the block."""
+        """Return the position in the block."""
         return f"{log.index:,}"
 
     @admin.display(description="Block")
@@ -78,12 +78,12 @@ class LogAdmin(RowsAdmin):
 
     @admin.display(description="Indexed")
     def indexed(self, log: Log) -> SafeString:
-        """Return the topics behind the first."""
+        """Return the topics after the first."""
         return _indexed(log)
 
     @admin.display(description="Data")
     def data_size(self, log: Log) -> str:
-        """Return how much data there is."""
+        """Return the size of the data."""
         return f"{len(log.data):,} bytes"
 
     @admin.display(description="Event")
@@ -99,7 +99,7 @@ class LogAdmin(RowsAdmin):
 
     @admin.display(description="Block")
     def at(self, log: Log) -> SafeString:
-        """Return the block and the place in it."""
+        """Return the block and the position in it."""
         return display.line(display.block_link(log.block_id), f"log {log.index:,} of the block")
 
     @admin.display(description="Transaction")
@@ -115,7 +115,7 @@ class LogAdmin(RowsAdmin):
     @admin.display(description="Topics")
     @asked_once
     def topics(self, log: Log) -> SafeString:
-        """Return all topics; of known events with the addresses in them."""
+        """Return all topics; for known events with the addresses that they hold."""
         known = event_of(log.topic0)
         types = ("event", *(known.parameters if known else ("", "", "")))
         rows = [
@@ -126,7 +126,7 @@ class LogAdmin(RowsAdmin):
 
     @admin.display(description="Data")
     def content(self, log: Log) -> SafeString:
-        """Return the data in a box."""
+        """Return the data in a scrolling box."""
         return display.box(log.data)
 
 
@@ -138,7 +138,7 @@ def _event(log: Log) -> SafeString:
 
 
 def _indexed(log: Log) -> SafeString:
-    """Return the topics behind the first; of known events addresses as such."""
+    """Return the topics after the first; addresses of known events are shown as addresses."""
     known = event_of(log.topic0)
     types = known.parameters if known else ("", "", "")
     shown = [
@@ -150,7 +150,7 @@ def _indexed(log: Log) -> SafeString:
 
 
 def _decoded(topic: bytes, type_: str) -> SafeString:
-    """Return a topic as hex, and the address where it holds one."""
+    """Return a topic as hex, and the address if it holds one."""
     address = address_in(topic) if type_ == "address" else None
     if address is None:
         return display.full(topic)
@@ -163,7 +163,7 @@ def _topics(log: Log) -> list[HexBytes]:
 
 
 def _lanes_of_hash(wanted: bytes) -> list[Q]:
-    """Return the branches of a transaction's, a block's or an event's logs."""
+    """Return the query branches for the logs of a transaction, a block or an event."""
     key = objects(Transaction).filter(hash=wanted).values_list("pk", flat=True).first()
     if key is not None:
         return logs_of_transaction(key)
@@ -171,10 +171,10 @@ def _lanes_of_hash(wanted: bytes) -> list[Q]:
 
 
 def _lanes_of(address: bytes) -> list[Q]:
-    """Return one branch for each kind of event of a contract.
+    """Return one query branch for each kind of event of a contract.
 
-    The index goes by address, first topic and key: only within one event are keys in order. The
-    kinds are found by stepping from one to the next in that index.
+    The index is ordered by address, first topic and key, so keys are in order only within one event. The
+    kinds are found by skipping from one to the next in that index.
     """
     logs = objects(Log).filter(address=address)
     branches = [Q(address=address, topic0=None)]

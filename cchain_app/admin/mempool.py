@@ -1,4 +1,4 @@
-"""The mempool in the admin: transactions that wait for a block."""
+"""The mempool in the admin: pending transactions."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ from primitives.evm import Hash
 
 
 def _drop(row: PoolTransaction) -> str:
-    """Take a waiting transaction out of the pool."""
+    """Remove a transaction from the pool."""
     if not dropping.withdraw(evm_chain(), Hash(row.hash)):
         raise Refused("the transaction waits no more: a block has it, or it was dropped meanwhile.")
     return f"Dropped transaction {row.hash} from the pool."
@@ -30,7 +30,7 @@ def _drop(row: PoolTransaction) -> str:
 
 @admin.register(PoolTransaction)
 class PoolTransactionAdmin(RowsAdmin):
-    """Waiting transactions, the latest arrival first."""
+    """Pending transactions, the latest arrival first."""
 
     absent_because = (
         "It waits no more: it was mined, replaced, dropped or expired; or it never came."
@@ -97,7 +97,7 @@ class PoolTransactionAdmin(RowsAdmin):
 
     @admin.display(description="Received")
     def received(self, waiting: PoolTransaction) -> SafeString:
-        """Return when it came."""
+        """Return the time of arrival."""
         return display.moment(waiting.received_at)
 
     @admin.display(description="From")
@@ -113,7 +113,7 @@ class PoolTransactionAdmin(RowsAdmin):
     @admin.display(description="To")
     @asked_once
     def to(self, waiting: PoolTransaction) -> SafeString:
-        """Return the recipient, which only the envelope names."""
+        """Return the recipient, which only the envelope contains."""
         recipient = decode_unsigned(bytes(waiting.raw)).to
         if recipient is None:
             return display.badge("new contract", "note")
@@ -151,7 +151,7 @@ class PoolTransactionAdmin(RowsAdmin):
 
     @admin.display(description="Most it can cost")
     def cost(self, waiting: PoolTransaction) -> SafeString:
-        """Return the most that it can take from its sender."""
+        """Return the most that the transaction can cost its sender."""
         return display.full_fee(waiting.gas * waiting.max_fee_per_gas + waiting.value)
 
     @admin.display(description="Type")
@@ -182,5 +182,5 @@ class PoolTransactionAdmin(RowsAdmin):
     @admin.display(description="Signed envelope")
     @asked_once
     def envelope(self, waiting: PoolTransaction) -> SafeString:
-        """Return the bytes as they came."""
+        """Return the bytes as they were received."""
         return display.box(waiting.raw)

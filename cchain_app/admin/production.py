@@ -1,4 +1,4 @@
-"""Pausing the production of blocks from the admin, and going on: what the development methods do (devnet.md 2)."""
+"""Pausing and resuming block production from the admin, as the development methods do (devnet.md 2)."""
 
 from collections.abc import Callable
 from typing import Final
@@ -17,13 +17,13 @@ WORDS: Final = {
     "interval": "by the clock",
     "manual": "by hand alone",
 }
-"""When blocks are made, by how they are mined; unless production is paused."""
+"""When blocks are made, by mining mode, unless production is paused."""
 
 _P_CHAIN: Final = "goes on: its blocks follow the clock, by which stakers begin and end"
 
 
 def _stands_before(chain: EvmChain) -> str:
-    """Return why nobody can tell this chain when to make blocks; nothing where one can."""
+    """Return why this chain's production cannot be controlled; an empty text if it can."""
     if not chain.is_development:
         return (
             "others rely on this chain's blocks: production can only be paused on a local chain to develop against "
@@ -94,10 +94,10 @@ RESUME: Final = Deed(
 
 
 def ask_for(request: HttpRequest, chain: EvmChain, name: str) -> HttpResponse:
-    """Ask whether production is to be paused or resumed; do it.
+    """Ask for confirmation before pausing or resuming production, then do it.
 
     Raises:
-        Http404: It is none of the two.
+        Http404: The name is neither of the two actions.
     """
     deed = {one.name: one for one in (PAUSE, RESUME)}.get(name)
     if deed is None:

@@ -1,6 +1,6 @@
-"""The rows of this process's C-Chain, in whatever database they are, and those of a block or transaction.
+"""The rows of this process's C-Chain in its database, and the rows of one block or transaction.
 
-These are ranges of keys, since their foreign keys have no index.
+The rows of a block or transaction are a range of keys, because their foreign keys have no index.
 """
 
 from typing import Any, TypeVar
@@ -18,12 +18,12 @@ M = TypeVar("M", bound=Model)
 
 
 def objects(model: type[M]) -> QuerySet[M]:
-    """Return all rows of a model."""
+    """Return a queryset of all rows of a model."""
     return evm_chain().db.objects(model)
 
 
 class RowsAdmin(ReadOnlyModelAdmin):
-    """A window on rows of the C-Chain."""
+    """An admin page for rows of the C-Chain."""
 
     @override
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
@@ -32,20 +32,20 @@ class RowsAdmin(ReadOnlyModelAdmin):
 
 
 def rows_of_block(number: int) -> list[Q]:
-    """Return the condition for rows of a block, none for a number that no block can have."""
+    """Return the condition for rows of a block; an empty list for a number that no block can have."""
     if number >= HEIGHTS:
         return []
     return [Q(pk__gte=row_id(number), pk__lt=row_id(number + 1))]
 
 
 def rows_of_block_hash(block_hash: bytes) -> list[Q]:
-    """Return the condition for rows of the block with a hash, none when there is no such block."""
+    """Return the condition for rows of the block with a hash; an empty list if there is no such block."""
     number = objects(Block).filter(hash=block_hash).values_list("number", flat=True).first()
     return [] if number is None else rows_of_block(number)
 
 
 def logs_of_transaction(key: int) -> list[Q]:
-    """Return the condition for the logs of a transaction, none when it has none."""
+    """Return the condition for the logs of a transaction; an empty list if it has no logs."""
     counts = objects(Receipt).filter(pk=key).values_list("first_log_index", "log_count").first()
     if counts is None or counts[1] == 0:
         return []

@@ -1,4 +1,4 @@
-"""Events and functions that the admin knows by name: those of the common token standards."""
+"""Events and functions of the common token standards, whose names the admin shows."""
 
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ class Signature(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The canonical text, whose hash is topic 0 of an event or begins with the selector."""
+        """The canonical text, whose hash is the event's topic 0 or begins with the function's selector."""
         return f"{self.name}({','.join(self.parameters)})"
 
 
@@ -54,15 +54,15 @@ FUNCTIONS = {keccak256(text.encode())[:4]: _read(text) for text in _FUNCTIONS}
 
 
 def event_of(topic0: bytes | None) -> Signature | None:
-    """Return the event that a first topic names, None when it is not known."""
+    """Return the event with a topic 0, None if it is unknown."""
     return None if topic0 is None else EVENTS.get(topic0)  # type: ignore[call-overload]  # a hash is bytes
 
 
 def function_of(data: bytes) -> Signature | None:
-    """Return the function that input data calls, None when it is not known."""
+    """Return the function that input data calls, None if it is unknown."""
     return FUNCTIONS.get(data[:4])
 
 
 def address_in(word: bytes) -> HexBytes | None:
-    """Return the address that a topic of the type address holds, None when it holds more."""
+    """Return the address in a topic of type address, None if the topic does not hold an address."""
     return None if any(word[:12]) else HexBytes(word[12:])

@@ -19,7 +19,7 @@ from chaindb.fields import HexBytes
 
 
 def show_function(raw: bytes, *, creates: bool) -> SafeString:
-    """Return the selector of the input and its name where it is known; creations have none."""
+    """Return the selector of the input, and its name if it is known; creations have no selector."""
     decoded = _decode(raw)
     if creates or decoded is None or len(decoded.data) < 4:
         return display.NOTHING
@@ -29,13 +29,13 @@ def show_function(raw: bytes, *, creates: bool) -> SafeString:
 
 
 def show_input(raw: bytes) -> SafeString:
-    """Return the input in a box that scrolls."""
+    """Return the input in a scrolling box."""
     decoded = _decode(raw)
     return display.NOTHING if decoded is None else display.box(decoded.data)
 
 
 def show_lists(raw: bytes) -> SafeString:
-    """Return the access list and the authorizations, the entries of each in a table."""
+    """Return the access list and the authorizations, each in a table."""
     decoded = _decode(raw)
     if decoded is None or not (decoded.access_list or decoded.authorizations):
         return display.NOTHING
@@ -56,7 +56,7 @@ def show_lists(raw: bytes) -> SafeString:
 
 
 def _decode(raw: bytes) -> DecodedTransaction | None:
-    """Read an envelope; None for one of a type that this node does not make."""
+    """Decode an envelope; return None for a type that this node does not support."""
     try:
         return decode_unsigned(bytes(raw), blobs=True)
     except InvalidTransaction:
@@ -64,7 +64,7 @@ def _decode(raw: bytes) -> DecodedTransaction | None:
 
 
 MOST_LOGS = 20
-"""So many logs stand on a transaction's page; a link leads to all."""
+"""Most logs shown on a transaction's page; a link leads to all of them."""
 
 
 @admin.register(Transaction)
@@ -119,7 +119,7 @@ class TransactionAdmin(RowsAdmin):
 
     @admin.display(description="Status")
     def status(self, transaction: Transaction) -> SafeString:
-        """Return what became of it."""
+        """Return whether the transaction succeeded."""
         return display.status(succeeded=transaction.receipt.succeeded)
 
     @admin.display(description="Block")
@@ -129,7 +129,7 @@ class TransactionAdmin(RowsAdmin):
 
     @admin.display(description="Block")
     def place(self, transaction: Transaction) -> SafeString:
-        """Return the block and the place in it."""
+        """Return the block and the position in it."""
         return display.line(
             display.block_link(transaction.block_id), f"place {transaction.index:,} in the block"
         )
@@ -151,7 +151,7 @@ class TransactionAdmin(RowsAdmin):
 
     @admin.display(description="To")
     def short_to(self, transaction: Transaction) -> SafeString:
-        """Return the recipient for the list, of a creation the contract."""
+        """Return the recipient, or the created contract, for the list."""
         if transaction.to is not None:
             return display.short_account(transaction.to)
         created = display.short_account(transaction.receipt.contract_address)
@@ -159,7 +159,7 @@ class TransactionAdmin(RowsAdmin):
 
     @admin.display(description="To")
     def full_to(self, transaction: Transaction) -> SafeString:
-        """Return the recipient, of a creation the contract."""
+        """Return the recipient, or the created contract."""
         if transaction.to is not None:
             return display.full_account(transaction.to)
         created = display.full_account(transaction.receipt.contract_address)
@@ -177,12 +177,12 @@ class TransactionAdmin(RowsAdmin):
 
     @admin.display(description="Fee")
     def fee(self, transaction: Transaction) -> SafeString:
-        """Return what the gas cost."""
+        """Return the fee paid for gas."""
         return display.fee(_fee(transaction))
 
     @admin.display(description="Fee")
     def full_fee(self, transaction: Transaction) -> SafeString:
-        """Return what the gas cost in full."""
+        """Return the fee paid for gas in full."""
         return display.full_fee(_fee(transaction))
 
     @admin.display(description="Gas used")
@@ -192,7 +192,7 @@ class TransactionAdmin(RowsAdmin):
 
     @admin.display(description="Gas price")
     def price(self, transaction: Transaction) -> SafeString:
-        """Return what a gas cost."""
+        """Return the effective gas price."""
         return display.full_gas_price(transaction.receipt.effective_gas_price)
 
     @admin.display(description="Max fee")
@@ -207,7 +207,7 @@ class TransactionAdmin(RowsAdmin):
 
     @admin.display(description="Cumulative gas")
     def cumulative(self, transaction: Transaction) -> str:
-        """Return the gas that the block had used when this one was done."""
+        """Return the gas that the block had used after this transaction."""
         return f"{transaction.receipt.cumulative_gas_used:,}"
 
     @admin.display(description="Type")
@@ -241,7 +241,7 @@ class TransactionAdmin(RowsAdmin):
     @admin.display(description="Signed envelope")
     @asked_once
     def envelope(self, transaction: Transaction) -> SafeString:
-        """Return the bytes as they travelled."""
+        """Return the bytes of the signed envelope."""
         return display.box(transaction.raw)
 
     @admin.display(description="Calls")
@@ -253,7 +253,7 @@ class TransactionAdmin(RowsAdmin):
     @admin.display(description="Logs")
     @asked_once
     def logs(self, transaction: Transaction) -> SafeString:
-        """Return the first logs, and a link when there are more."""
+        """Return the first logs, and a link to the rest."""
         receipt = transaction.receipt
         count = receipt.log_count
         if not count:
@@ -266,6 +266,6 @@ class TransactionAdmin(RowsAdmin):
 
 
 def _fee(transaction: Transaction) -> int:
-    """Return what the gas cost, in wei."""
+    """Return the fee paid for gas, in wei."""
     receipt = transaction.receipt
     return int(receipt.gas_used * receipt.effective_gas_price)

@@ -1,9 +1,9 @@
-"""The RPC door of the C-Chain, and its table of contents: every method, by group.
+"""The RPC methods of the C-Chain, registered by group.
 
-What a method takes is read by `params…`, what it answers is written by `wire` and `rendered`, and
-what can go wrong has its code in `errors`. `hot` methods may be tried on the event loop, where
-they answer from memory or not at all. Methods that are not here do not exist (-32601): nobody administers the
-node over RPC, and nothing signs, but for a development chain's known keys (`account_methods`).
+Parameters are read in `params…`, results are written in `wire` and `rendered`, and error codes are in `errors`. `hot`
+methods may be tried on the event loop, where they answer from memory or raise `WouldBlock`. A method that is not
+registered does not exist (-32601): there are no administrative methods, and the node signs only for a development
+chain's known keys (`account_methods`).
 """
 
 from typing import Final
@@ -47,7 +47,7 @@ _RAW = Param("data", params.data)
 
 
 def registry(rpc: EvmRpc) -> MethodRegistry:
-    """Return the methods of a chain's door."""
+    """Return the RPC methods of a chain."""
     methods = MethodRegistry(to_error_object)
     for group in (_node, _blocks, _transactions, _state, _execution, _fees, _logs, _pool, _raw):
         group(methods, rpc)
@@ -88,7 +88,7 @@ def _node(methods: MethodRegistry, rpc: EvmRpc) -> None:
     methods.add("eth_protocolVersion", node.protocol_version, hot=True, computes=True)
 
     def modules() -> dict[str, str]:
-        """rpc_modules: what the names of the methods here begin with, each in the one version there is."""
+        """rpc_modules: the prefixes of the available methods, each with its only version."""
         named = (method.name.partition("_") for method in methods)
         return dict.fromkeys(sorted({module for module, parted, _ in named if parted}), "1.0")
 
@@ -222,7 +222,7 @@ def _transactions(methods: MethodRegistry, rpc: EvmRpc) -> None:
 
 
 def _asks_rows_for_nonce(rpc: EvmRpc) -> Gathers:
-    """Say of which calls the pending nonce is read from rows: where other processes put transactions there."""
+    """Return a predicate for calls whose pending nonce is read from rows, because other processes add transactions."""
     if rpc.chain.node.profile == "embedded":
         return lambda _params: False
     return lambda params: b'"pending"' in params

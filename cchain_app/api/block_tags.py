@@ -1,7 +1,7 @@
 """Find the block that a parameter names; the errors are geth's.
 
-Every accepted block is final, so latest, safe and finalized are the head, as on coreth. `services.pending` defines
-`pending`; all methods that take a block get it from this module.
+Every accepted block is final, so latest, safe and finalized are the head, as in coreth. `services.pending` defines
+`pending`; all methods that take a block resolve it here.
 """
 
 from cchain_app.api.errors import server_error
@@ -11,13 +11,13 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.selectors import blocks
 
 FIRST = 0
-"""Height of the genesis block; of a fork the upstream's, which is not here (`forked`)."""
+"""Height of the genesis block; on a fork it is upstream's genesis block, which is not stored here (`forked`)."""
 
 
 def height_of(rpc: EvmRpc, number: BlockNumber) -> int:
-    """Return the height that a number or tag means, which may be above the head.
+    """Return the height of a number or tag; it may be above the head.
 
-    Callers that search accepted blocks handle `pending` themselves; here it is the head.
+    Callers that search accepted blocks handle `pending` themselves; here it means the head.
     """
     if isinstance(number, Tag):
         return FIRST if number is Tag.EARLIEST else blocks.head(rpc.chain).number
@@ -25,11 +25,11 @@ def height_of(rpc: EvmRpc, number: BlockNumber) -> int:
 
 
 def find(rpc: EvmRpc, param: BlockParam) -> AcceptedBlock | None:
-    """Return the block, or None when the chain has none there.
+    """Return the block, or None if the chain does not have it.
 
     Raises:
-        WouldBlock: It is the pending block, and this is the event loop.
-        PendingBlockNotBuilt: Likewise, and the head moved each time it was built.
+        WouldBlock: The pending block was requested on the event loop.
+        PendingBlockNotBuilt: The pending block was requested, and the head moved during each attempt to build it.
     """
     if isinstance(param, BlockHash):
         return blocks.by_hash(rpc.chain, param.hash)
@@ -43,10 +43,10 @@ def find(rpc: EvmRpc, param: BlockParam) -> AcceptedBlock | None:
 
 
 def require(rpc: EvmRpc, param: BlockParam) -> AcceptedBlock:
-    """Return the block that a state method is asked about. Raises as `find`.
+    """Return the block that a state method names. Raises as `find`.
 
-    Unspecified: `requireCanonical` never refuses a block that is there, since the chain keeps
-    accepted blocks only, and they do not fork.
+    Unspecified: `requireCanonical` never rejects an existing block, because the chain keeps
+    only accepted blocks, and they do not fork.
 
     Raises:
         JsonRpcError: -32000, there is no such block.

@@ -1,4 +1,4 @@
-"""Tells the log which RPC methods are called: the part that doors ask for each call."""
+"""Reports called RPC methods to the transaction log; RPC endpoints use it for each call."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -7,15 +7,15 @@ from cchain_app.services.transaction_log import TransactionLog
 from cchain_app.transaction_log.methods import acts
 
 TELL_THEMSELVES: Final = frozenset({"eth_call", "eth_estimateGas"})
-"""Handlers that tell the log of their calls, with what those say by console.log."""
+"""Methods whose handlers log their own calls, together with console.log messages."""
 
 
 class CallNames:
-    """Hands the names of called methods to the log, of a door and once for each call.
+    """Reports the names of called methods to the log, once for each call.
 
     Args:
-        log: Takes them.
-        methods: Those that there are.
+        log: The log that receives the names.
+        methods: The names of all existing methods.
     """
 
     def __init__(self, log: TransactionLog, methods: Iterable[str]) -> None:
@@ -23,7 +23,7 @@ class CallNames:
         self._acts = {name: acts(name) for name in methods}
 
     def announce(self, method: str, count: int) -> None:
-        """Tell of calls of a method; for any thread, also that of the event loop."""
+        """Report a number of calls of a method; safe to call from any thread, including the event loop's."""
         that_act = self._acts.get(method)
         if method in TELL_THEMSELVES or not self._log.takes_calls(that_act=that_act is not False):
             return

@@ -1,6 +1,6 @@
-"""The one table from what can go wrong on the C-Chain to the code that a client sees.
+"""The single table of the error codes that clients see, by exception class of the C-Chain.
 
-Each exception class has its row, so that a new one is a decision; a test walks the trees.
+Each exception class has its own row, so a new class requires a decision; a test checks every class hierarchy.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ from jsonrpc.errors import (
 )
 
 HISTORY_PRUNED: Final = 4444
-"""go-ethereum's, for what EIP-4444 lets a node forget."""
+"""go-ethereum's code for history that a node may prune (EIP-4444)."""
 
 NONCE_TOO_LOW: Final = -38010
 NONCE_TOO_HIGH: Final = -38011
@@ -44,7 +44,7 @@ BLOCK_NUMBER_INVALID: Final = -38020
 BLOCK_TIMESTAMP_INVALID: Final = -38021
 INIT_CODE_TOO_LARGE: Final = -38025
 LIMIT_OF_CLIENT: Final = -38026
-"""Codes of eth_simulateV1 alone (tracing.md 14)."""
+"""The codes above are used by eth_simulateV1 only (tracing.md 14)."""
 
 CODES: Final[Mapping[type[Exception], int]] = {
     txs.InvalidTransaction: SERVER_ERROR,
@@ -181,14 +181,14 @@ def server_error(message: str) -> JsonRpcError:
 
 
 def reverted(message: str, output: bytes) -> JsonRpcError:
-    """Return the error of a call that ended in REVERT: its data travels along, `0x` when empty."""
+    """Return the error of a call that reverted, with the revert data, `0x` if it is empty."""
     return JsonRpcError(REVERTED, message, "0x" + output.hex())
 
 
 def failure(result: CallResult) -> JsonRpcError | None:
-    """Return the error of a call that failed, None for one that worked.
+    """Return the error of a failed call, None for a successful one.
 
-    A revert has code 3 and its raw data, so that clients decode custom errors themselves.
+    A revert has code 3 and its raw data, so that clients can decode custom errors.
     """
     if result.error is None:
         return None

@@ -1,6 +1,6 @@
-"""State of blocks from inside: ranges of slots and accounts, what changed, roots between transactions.
+"""Raw state of blocks: ranges of slots and accounts, modified accounts, state roots between transactions.
 
-Answers are geth's (tracing.md 11). None of this is quick: it is for threads.
+The results are geth's (tracing.md 11). These methods are slow and run in threads.
 """
 
 import time
@@ -26,10 +26,10 @@ from primitives.hashing import EMPTY_HASH, EMPTY_ROOT
 from primitives.hexadecimal import checksum_address, encode_data
 
 MOST_SLOTS: Final = 10_000
-"""Of an account in one answer; the next one goes on from there."""
+"""Most slots of an account in one answer; the next request continues after them."""
 
 MOST_ACCOUNTS: Final = 256
-"""In one answer, as in geth."""
+"""Most accounts in one answer, as in geth."""
 
 
 def storage_range_at(  # noqa: PLR0917  # arguments come by position
@@ -37,8 +37,8 @@ def storage_range_at(  # noqa: PLR0917  # arguments come by position
 ) -> dict[str, Any]:
     """debug_storageRangeAt: slots of an account before a transaction, in the order of their hashes.
 
-    Unspecified: at most 10,000 slots come at once; geth has no limit, and shows the state before the block
-    whatever the index. Index 0 of the genesis is its state.
+    Unspecified: an answer has at most 10,000 slots. geth has no limit, and shows the state before the block
+    for every index. Index 0 of the genesis block is the genesis state.
 
     Raises:
         JsonRpcError: -32000, there is no such block, or it takes too long.
@@ -69,7 +69,7 @@ def storage_range_at(  # noqa: PLR0917  # arguments come by position
 
 
 def _before(rpc: EvmRpc, block: AcceptedBlock, index: int) -> tuple[int, PendingState | None]:
-    """Return the state before a transaction: a height, and what is on top of the state there."""
+    """Return the state before a transaction: the height of a stored state, and the changes on top of it."""
     if index < 0 or index >= max(len(block.transactions), 1):
         raise traces.TransactionIndexOutOfRange(index, block.hash)
     if not block.transactions:
@@ -80,7 +80,7 @@ def _before(rpc: EvmRpc, block: AcceptedBlock, index: int) -> tuple[int, Pending
 
 
 def _stored(block: AcceptedBlock) -> tuple[int, PendingState | None]:
-    """Return the height of the stored state, and the changes of the pending block on top of it."""
+    """Return the height of the stored state, and the changes that the pending block makes on top of it."""
     if isinstance(block, PendingBlock):
         return block.parent.number, block.state
     return block.number, None
@@ -93,7 +93,7 @@ def _named(block: BlockParam) -> str:
 
 
 def modified_accounts_by_number(rpc: EvmRpc, start: int, end: int | None) -> list[str]:
-    """debug_getModifiedAccountsByNumber: accounts that differ after two blocks, or before and after one.
+    """debug_getModifiedAccountsByNumber: accounts that differ between two blocks, or before and after one block.
 
     Raises:
         JsonRpcError: -32000, there is no such block, the first is not below the second, or it takes too long.
@@ -103,7 +103,7 @@ def modified_accounts_by_number(rpc: EvmRpc, start: int, end: int | None) -> lis
 
 
 def modified_accounts_by_hash(rpc: EvmRpc, start: Hash, end: Hash | None) -> list[str]:
-    """debug_getModifiedAccountsByHash: accounts that differ after two blocks, or before and after one.
+    """debug_getModifiedAccountsByHash: accounts that differ between two blocks, or before and after one block.
 
     Raises as `modified_accounts_by_number`.
     """
@@ -180,7 +180,7 @@ def account_range(  # noqa: PLR0917  # arguments come by position
 def dump_block(rpc: EvmRpc, block: BlockNumber) -> Raw:
     """debug_dumpBlock: the first 256 accounts after a block, with code and storage.
 
-    Unspecified: of an account's slots the first 10,000. Raises as `account_range`.
+    Unspecified: at most the first 10,000 slots of each account are included. Raises as `account_range`.
     """
     found = block_tags.find(rpc, block)
     if found is None:
@@ -244,10 +244,10 @@ def _storage(
 
 
 def preimage(_digest: Hash) -> str:
-    """debug_preimage: never known.
+    """debug_preimage: always an error.
 
-    Unspecified: geth knows what its EVM hashed since it was started with a setting for that; nothing of
-    it is kept here.
+    Unspecified: with a setting, geth knows the preimages that its EVM has hashed since its start; this node
+    stores none.
 
     Raises:
         JsonRpcError: -32000, always.
@@ -256,12 +256,12 @@ def preimage(_digest: Hash) -> str:
 
 
 def get_bad_blocks() -> list[JsonRpcError]:
-    """debug_getBadBlocks: none; what is not valid is not kept."""
+    """debug_getBadBlocks: always an empty list, because invalid blocks are not stored."""
     return []
 
 
 def db_get(_key: object) -> str:
-    """debug_dbGet: refused.
+    """debug_dbGet: always an error.
 
     Raises:
         JsonRpcError: -32000, always.
@@ -272,7 +272,7 @@ def db_get(_key: object) -> str:
 
 
 def set_head(_number: object) -> None:
-    """debug_setHead: refused.
+    """debug_setHead: always an error.
 
     Raises:
         JsonRpcError: -32000, always.

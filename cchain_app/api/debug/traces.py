@@ -1,4 +1,4 @@
-"""debug_trace*: transactions, blocks and calls traced as go-ethereum does (tracing.md 1, 2, 10 and 11)."""
+"""debug_trace*: traces of transactions, blocks and calls, as in go-ethereum (tracing.md 1, 2, 10 and 11)."""
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
@@ -25,10 +25,10 @@ from primitives.evm import Hash
 
 
 def trace_transaction(rpc: EvmRpc, transaction_hash: Hash, config: TraceConfig) -> Raw:
-    """debug_traceTransaction: what a transaction of a block did, as a tracer tells it.
+    """debug_traceTransaction: the trace of a mined transaction.
 
     Raises:
-        JsonRpcError: -32000, it is in no block, or took too long; -32003, there is too much to tell.
+        JsonRpcError: -32000, the transaction is in no block, or the trace took too long; -32003, the trace is too large.
     """
     found = blocks.find_transaction(rpc.chain, transaction_hash)
     if found is None:
@@ -43,7 +43,7 @@ def trace_transaction(rpc: EvmRpc, transaction_hash: Hash, config: TraceConfig) 
 
 
 def trace_block_by_number(rpc: EvmRpc, number: BlockNumber, config: TraceConfig) -> Raw:
-    """debug_traceBlockByNumber: what all transactions of a block did.
+    """debug_traceBlockByNumber: the traces of all transactions of a block.
 
     Raises:
         JsonRpcError: -32000, there is no such block, or it is the genesis block.
@@ -52,16 +52,16 @@ def trace_block_by_number(rpc: EvmRpc, number: BlockNumber, config: TraceConfig)
 
 
 def trace_block_by_hash(rpc: EvmRpc, block_hash: Hash, config: TraceConfig) -> Raw:
-    """debug_traceBlockByHash: what all transactions of a block did. Raises as `trace_block_by_number`."""
+    """debug_traceBlockByHash: the traces of all transactions of a block. Raises as `trace_block_by_number`."""
     return _block(rpc, _require(rpc, BlockHash(block_hash)), config)
 
 
 def trace_block(rpc: EvmRpc, raw: bytes, config: TraceConfig) -> Raw:
-    """debug_traceBlock: what the transactions of a block do that is handed in as RLP.
+    """debug_traceBlock: the traces of the transactions of a block that is given as RLP.
 
     Raises:
-        BlockNotTraceable: By a subclass: it is no block, or does not stand on one of the chain.
-        JsonRpcError: -32000, a transaction cannot be in it.
+        BlockNotTraceable: By a subclass: the RLP is not a block, or the block's parent is not in the chain.
+        JsonRpcError: -32000, a transaction is not valid in the block.
     """
     block = given_blocks.read_block(raw)
     known = blocks.by_hash(rpc.chain, block.hash)
@@ -105,7 +105,7 @@ def _listed(
     config: TraceConfig,
     contexts: Sequence[TraceContext],
 ) -> bytes:
-    """Return the traces of a block's transactions as an array, each beside its hash."""
+    """Return the traces of a block's transactions as an array, each with its transaction's hash."""
 
     def entries() -> Iterable[bytes]:
         for transaction, one, context in zip(transactions, traces, contexts, strict=True):
@@ -119,9 +119,9 @@ def _listed(
 def trace_call(
     rpc: EvmRpc, request: CallRequest, block: BlockParam, options: CallTraceOptions
 ) -> Raw:
-    """debug_traceCall: what a call would do on a block's state, in that block's environment.
+    """debug_traceCall: the trace of a call on a block's state, in that block's environment.
 
-    Unspecified: `pending` is refused, as in geth, also where it names the last accepted block.
+    Unspecified: `pending` is rejected, as in geth, even where it means the last accepted block.
 
     Raises:
         JsonRpcError: -32000, there is no such block, or the call could not begin.
@@ -156,7 +156,7 @@ def _call_context(rpc: EvmRpc, block: AcceptedBlock, options: CallTraceOptions) 
 
 
 def _require(rpc: EvmRpc, param: BlockParam) -> AcceptedBlock:
-    """Return the block that is asked about.
+    """Return the requested block.
 
     Raises:
         JsonRpcError: -32000, there is no such block.
@@ -170,7 +170,7 @@ def _require(rpc: EvmRpc, param: BlockParam) -> AcceptedBlock:
 
 
 def _context(rpc: EvmRpc, block: AcceptedBlock, index: int) -> TraceContext:
-    """Return where a transaction of a block is."""
+    """Return the position of a block's transaction in the chain."""
     first_log = rpc.rendered.of(block).first_log_indexes[index]
     return TraceContext(block.hash, block.number, block.transactions[index].hash, index, first_log)
 
@@ -190,5 +190,5 @@ def _seconds(rpc: EvmRpc, config: TraceConfig) -> float:
 
 
 def _key(config: TraceConfig) -> TraceConfig:
-    """Return what of the options makes another answer: the time limit does not."""
+    """Return the options that affect the answer: all but the time limit."""
     return config._replace(timeout=None)

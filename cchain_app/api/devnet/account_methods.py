@@ -1,6 +1,6 @@
-"""The methods of accounts that the node signs for: a development chain's part of the table of contents.
+"""The methods of accounts that the node signs for, which a development chain registers.
 
-None is hot: they read rows, sign or write.
+None of them is hot: they read rows, sign or write.
 """
 
 from typing import Final
@@ -20,7 +20,7 @@ _TRANSACTION: Final = Param("transaction", params_accounts.transaction)
 
 
 def add(methods: MethodRegistry, rpc: EvmRpc) -> None:
-    """Add the methods to a development chain's door."""
+    """Add the methods to those of a development chain."""
     _accounts(methods, rpc)
     _sending(methods, rpc)
     _impersonation(methods, rpc)

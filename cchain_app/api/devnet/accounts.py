@@ -1,4 +1,4 @@
-"""Accounts that a development chain's node has keys for: which they are, and what they sign (devnet.md 4)."""
+"""Accounts of a development chain whose keys the node has: their list, and their signatures (devnet.md 4)."""
 
 from typing import Any
 
@@ -11,25 +11,25 @@ from primitives.hexadecimal import encode_data
 
 
 def accounts(rpc: EvmRpc) -> list[str]:
-    """eth_accounts: the mnemonic's, "ewoq", those of personal_newAccount, then who is impersonated by name."""
+    """eth_accounts: the mnemonic's accounts, "ewoq", those of personal_newAccount, then impersonated addresses."""
     return [encode_data(address) for address in impersonation.accounts(rpc.chain)]
 
 
 def request_accounts(rpc: EvmRpc) -> list[str]:
-    """eth_requestAccounts: as eth_accounts; there is nobody who would have to allow it."""
+    """eth_requestAccounts: as eth_accounts; no permission is needed."""
     return accounts(rpc)
 
 
 def new_account(rpc: EvmRpc, _password: object) -> str:
-    """personal_newAccount: the address of an account that the node signs for from now on; it has no coins.
+    """personal_newAccount: create an account that the node signs for, and return its address; it has no coins.
 
-    Unspecified: it is the next of NODE_MNEMONIC's accounts, from number NODE_ACCOUNTS on, so whoever has the
-    words has its key. What is stored is its number: it survives a restart, evm_revert and anvil_reset, and is
-    there for all processes of the node. While the settings name another mnemonic or path, it is not. A password
-    is not needed, and as no account is locked, it is none's (Ganache and geth lock it by that).
+    Unspecified: the account is the next one of NODE_MNEMONIC, from number NODE_ACCOUNTS on, so anyone with the
+    mnemonic has its key. Only its number is stored. The account survives a restart, evm_revert and anvil_reset, and
+    all processes of the node have it. It is missing while the settings name another mnemonic or path. The password is
+    ignored, because accounts are never locked (Ganache and geth lock the account with the password).
 
     Raises:
-        TooManyAccounts: There are as many as there may be.
+        TooManyAccounts: The limit on accounts is reached.
     """
     return encode_data(services.create(rpc.chain))
 
@@ -44,18 +44,18 @@ def sign(rpc: EvmRpc, address: Address, data: bytes) -> str:
 
 
 def personal_sign(rpc: EvmRpc, data: bytes, address: Address, _password: object) -> str:
-    """personal_sign: as eth_sign, the message first. A password is not needed. Raises as `sign`."""
+    """personal_sign: as eth_sign, with the message first. The password is ignored. Raises as `sign`."""
     return sign(rpc, address, data)
 
 
 def sign_typed_data(rpc: EvmRpc, address: Address, document: dict[str, Any]) -> str:
     """eth_signTypedData_v4: an account's signature of typed data (EIP-712), 65 bytes with v 27 or 28.
 
-    Unspecified: any chain's domain is signed.
+    Unspecified: typed data with any chain's domain is signed.
 
     Raises:
         UnknownAccount: The node has no key for it.
-        BadTypedData: It is none.
+        BadTypedData: The document is not valid typed data.
     """
     key = signers.key_of(rpc.chain, address)
     return encode_data(sign_digest(typed_data_digest(document), key))

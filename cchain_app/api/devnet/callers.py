@@ -1,7 +1,7 @@
-"""Methods of a development chain that only some callers may use, whatever web page a developer's browser has open.
+"""Access rules for development methods that a web page in the developer's browser must not use.
 
-A page reaches the node at 127.0.0.1, and by default every origin may call it (NODE_ALLOWED_ORIGINS). It may do with
-the chain as it likes: the chain is worth nothing. It may not use the operator's keys, nor the operator's network.
+A page reaches the node at 127.0.0.1, and by default every origin may call it (NODE_ALLOWED_ORIGINS). A page may do
+anything to the chain, which has no value. It may not use the operator's keys, nor the operator's network.
 """
 
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from jsonrpc.dispatch.caller import Caller, Guard, is_named, shown
 from jsonrpc.errors import SERVER_ERROR, JsonRpcError
 
 ANY: Final = "any"
-"""NODE_FORK_URL_CALLERS that lets everybody name URLs."""
+"""Value of NODE_FORK_URL_CALLERS that lets every caller name URLs."""
 
 
 def keys_guard(rpc: EvmRpc) -> Guard:
-    """Return the guard of methods that sign with the node's keys, or decide what such a signature is worth.
+    """Return the guard of methods that sign with the node's keys, or set the chain ID that signatures are for.
 
-    Keys of the default mnemonic are public, so they sign for everybody. Keys of another one do not sign for a web
-    page, unless its origin is named in NODE_ALLOWED_ORIGINS.
+    Keys of the default mnemonic are public, so they sign for every caller. Keys of another mnemonic sign for a web
+    page only if NODE_ALLOWED_ORIGINS names its origin.
 
     Unspecified: Anvil and Hardhat sign for every page.
     """
@@ -42,7 +42,7 @@ def upstream_guard(rpc: EvmRpc) -> Guard:
     """Return the guard of methods that can name the URL of a fork's remote node.
 
     The node sends requests to that URL, so a caller could reach servers that only this machine reaches. By default
-    only programs on this machine may name one; NODE_FORK_URL_CALLERS=any lets everybody do it.
+    only programs on this machine may name a URL; NODE_FORK_URL_CALLERS=any allows it for every caller.
     """
     node = rpc.chain.node
 
@@ -60,7 +60,7 @@ def upstream_guard(rpc: EvmRpc) -> Guard:
 
 
 def _names_url(argument: Any) -> bool:
-    """Return whether an argument is a URL, or options of anvil_reset with one."""
+    """Return whether an argument is a URL, or options of anvil_reset that contain a URL."""
     if not isinstance(argument, dict):
         return True
     forking = argument.get("forking")

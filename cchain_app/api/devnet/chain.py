@@ -1,4 +1,4 @@
-"""evm_snapshot and its like: going back, files, the pool, and what a development node says of itself (devnet.md 5, 6, 8, 9)."""
+"""Snapshots, rewinds, state files, the pool, and the node's self-description on a development chain (devnet.md 5, 6, 8, 9)."""
 
 from itertools import pairwise
 from typing import Any
@@ -33,11 +33,11 @@ from primitives.product import VERSION
 _MOST_DEPTH = 10_000
 
 ReorgTransaction = bytes | TransactionRequest
-"""A signed envelope, or what one is to be made of."""
+"""A signed envelope, or the fields of a transaction for the node to build."""
 
 
 def evm_snapshot(rpc: EvmRpc) -> str:
-    """evm_snapshot: note this moment, and return its number.
+    """evm_snapshot: take a snapshot, and return its number.
 
     Raises:
         HasPeers: Other nodes follow the chain.
@@ -46,25 +46,25 @@ def evm_snapshot(rpc: EvmRpc) -> str:
 
 
 def evm_revert(rpc: EvmRpc, number: int, options: dict[str, Any]) -> bool:
-    """evm_revert: go back to a snapshot, which ends with all later ones; false when there is none.
+    """evm_revert: return to a snapshot, and delete it and all later ones; false if there is no such snapshot.
 
-    Unspecified: `{"keep": true}` as a second parameter lets the snapshot itself stay. Raises as `evm_snapshot`.
+    Unspecified: `{"keep": true}` as a second parameter keeps the snapshot itself. Raises as `evm_snapshot`.
     """
     return snapshots.revert(rpc.chain, number, keep=options.get("keep") is True)
 
 
 def reset(rpc: EvmRpc, options: dict[str, Any]) -> None:
-    """anvil_reset, hardhat_reset: back to the first block as the chain began.
+    """anvil_reset, hardhat_reset: reset the chain to its first block.
 
-    Of a fork `{"forking": {"jsonRpcUrl", "blockNumber"}}` names another one, with which it begins anew: without
-    a URL of the same chain, without a number at its last block.
+    On a fork, `{"forking": {"jsonRpcUrl", "blockNumber"}}` names the chain and block to fork from next. The default
+    for the URL is the current upstream chain, the default for the number is that chain's last block.
 
-    Unspecified: a chain that has a genesis of its own does not become a fork.
+    Unspecified: a chain with its own genesis cannot become a fork.
 
     Raises:
-        NotAFork: It was to.
-        MalformedForkSetting: That is no URL.
-        UpstreamError: The remote node does not tell of that block.
+        NotAFork: The options name a fork, but this chain has its own genesis.
+        MalformedForkSetting: The value is not a URL.
+        UpstreamError: The remote node does not return that block.
         HasPeers: Other nodes follow the chain.
         JsonRpcError: -32602, the options cannot be read.
     """
@@ -87,12 +87,12 @@ def _wanted(given: Any) -> Wanted | None:
 
 
 def set_rpc_url(rpc: EvmRpc, url: str) -> None:
-    """anvil_setRpcUrl: ask another URL for what was not kept, until this process ends.
+    """anvil_setRpcUrl: fetch data that is not stored from another URL, until this process ends.
 
-    Unspecified: on a chain that is no fork it does nothing, as in Anvil.
+    Unspecified: on a chain that is not a fork the method does nothing, as in Anvil.
 
     Raises:
-        MalformedForkSetting: That is no URL.
+        MalformedForkSetting: The value is not a URL.
     """
     if rpc.chain.fork is not None:
         forking.set_upstream(rpc.chain, url)
@@ -102,23 +102,23 @@ def rollback(rpc: EvmRpc, depth: int) -> None:
     """anvil_rollback: drop the last blocks.
 
     Raises:
-        DepthTooLarge: There are not so many.
+        DepthTooLarge: The chain does not have that many blocks.
         HasPeers: Other nodes follow the chain.
     """
     snapshots.rollback(rpc.chain, depth)
 
 
 def reorg(rpc: EvmRpc, depth: int, pairs: list[tuple[ReorgTransaction, int]]) -> None:
-    """anvil_reorg: make the last blocks anew, with other transactions; those of the dropped ones are lost.
+    """anvil_reorg: replace the last blocks by new ones with other transactions; the replaced transactions are lost.
 
     Args:
-        rpc: The chain's door.
-        depth: How many blocks.
-        pairs: Transactions, and in which of the new blocks each is, counted from 0. One that is not signed may be
-            anybody's, as with eth_sendUnsignedTransaction.
+        rpc: The chain's RPC context.
+        depth: The number of blocks to replace.
+        pairs: Transactions, each with the index of its new block, counted from 0. An unsigned transaction may have
+            any sender, as with eth_sendUnsignedTransaction.
 
     Raises:
-        DepthTooLarge: There are not so many.
+        DepthTooLarge: The chain does not have that many blocks.
         ReorgBlockTooHigh: A transaction is for a block beyond the last.
         HasPeers: Other nodes follow the chain.
         JsonRpcError: -32602, there are too many blocks.
@@ -140,7 +140,7 @@ def reorg(rpc: EvmRpc, depth: int, pairs: list[tuple[ReorgTransaction, int]]) ->
 
 
 def _bring(rpc: EvmRpc, transaction: ReorgTransaction) -> None:
-    """Bring a transaction to the pool. Raises what the pool refuses it with."""
+    """Add a transaction to the pool. Raises the pool's error if it is rejected."""
     if not isinstance(transaction, bytes):
         sending.send_unsigned(rpc, transaction)
         return
@@ -150,7 +150,7 @@ def _bring(rpc: EvmRpc, transaction: ReorgTransaction) -> None:
 
 
 def drop_transaction(rpc: EvmRpc, transaction: Hash) -> str | None:
-    """anvil_dropTransaction: take a transaction out of the pool; null when it does not wait there."""
+    """anvil_dropTransaction: remove a transaction from the pool; null if it is not pending."""
     try:
         return (
             encode_data(transaction) if dropping.drop_transaction(rpc.chain, transaction) else None
@@ -160,7 +160,7 @@ def drop_transaction(rpc: EvmRpc, transaction: Hash) -> str | None:
 
 
 def hardhat_drop_transaction(rpc: EvmRpc, transaction: Hash) -> bool:
-    """hardhat_dropTransaction: take a transaction out of the pool; whether it waited there.
+    """hardhat_dropTransaction: remove a transaction from the pool, and return whether it was pending.
 
     Raises:
         AlreadyMined: It is in a block.
@@ -169,35 +169,35 @@ def hardhat_drop_transaction(rpc: EvmRpc, transaction: Hash) -> bool:
 
 
 def drop_all_transactions(rpc: EvmRpc) -> None:
-    """anvil_dropAllTransactions: empty the pool."""
+    """anvil_dropAllTransactions: remove all transactions from the pool."""
     dropping.drop_all(rpc.chain)
 
 
 def remove_pool_transactions(rpc: EvmRpc, sender: Address) -> None:
-    """anvil_removePoolTransactions: take all of a sender out of the pool."""
+    """anvil_removePoolTransactions: remove all transactions of a sender from the pool."""
     dropping.drop_all(rpc.chain, sender)
 
 
 def pending_transactions(rpc: EvmRpc) -> list[wire.Json]:
-    """eth_pendingTransactions: what waits and can run."""
+    """eth_pendingTransactions: the pool's executable transactions."""
     chain = rpc.chain
     found = pool.transactions(chain, pool.pending_hashes(chain))
     return [wire.waiting_transaction(one) for one in found.values()]
 
 
 def dump_state(rpc: EvmRpc, _historical: bool) -> str:  # noqa: FBT001  # as it comes over RPC
-    """anvil_dumpState: the state as gzip of JSON.
+    """anvil_dumpState: the state as gzipped JSON.
 
-    Unspecified: historical states are not in it.
+    Unspecified: historical states are not included.
     """
     return encode_data(packed(state_files.dump_state(rpc.chain)))
 
 
 def load_state(rpc: EvmRpc, dump: bytes) -> bool:
-    """anvil_loadState: give accounts what a dump says of them.
+    """anvil_loadState: set accounts to their values in a state dump.
 
     Raises:
-        DumpNotReadable: It is none.
+        DumpNotReadable: The data is not a state dump.
         HasPeers: Other nodes follow the chain.
     """
     state_files.load_state(rpc.chain, dump)
@@ -205,9 +205,9 @@ def load_state(rpc: EvmRpc, dump: bytes) -> bool:
 
 
 def node_info(rpc: EvmRpc) -> dict[str, Any]:
-    """anvil_nodeInfo: head, fork and environment; the mix of numbers and quantities is Anvil's.
+    """anvil_nodeInfo: head, fork and environment; numbers and quantities are mixed as in Anvil.
 
-    Unspecified: of the fork's URL it shows scheme and host, since the rest may be a key.
+    Unspecified: only the scheme and host of the fork's URL are shown, because the rest may contain a key.
     """
     chain = rpc.chain
     head = blocks.head(chain)
@@ -237,7 +237,7 @@ def node_info(rpc: EvmRpc) -> dict[str, Any]:
 
 
 def metadata(rpc: EvmRpc) -> dict[str, Any]:
-    """anvil_metadata: which client and which chain this is, and its snapshots."""
+    """anvil_metadata: the client, the chain, and the chain's snapshots."""
     chain = rpc.chain
     head, fork = blocks.head(chain), chain.fork
     return {
@@ -262,14 +262,14 @@ def metadata(rpc: EvmRpc) -> dict[str, Any]:
 
 
 def hardhat_metadata(rpc: EvmRpc) -> dict[str, Any]:
-    """hardhat_metadata: which client and which chain this is; no snapshots, and no fork where there is none."""
+    """hardhat_metadata: the client and the chain, without snapshots; the fork is omitted if the chain is not a fork."""
     found = metadata(rpc)
     absent = {"snapshots"} if found["forkedNetwork"] else {"snapshots", "forkedNetwork"}
     return {name: found[name] for name in found if name not in absent}
 
 
 def pairs(value: Any) -> list[tuple[ReorgTransaction, int]]:
-    """Read the transactions of a reorganisation: [signed bytes or transaction object, index of the block] each."""
+    """Read the transactions of a reorganisation: pairs of signed bytes or a transaction object, and a block index."""
     try:
         return [
             (transaction(one) if isinstance(one, dict) else decode_data(one), amount64(place))

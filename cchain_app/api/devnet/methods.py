@@ -1,7 +1,7 @@
-"""The methods of a chain to develop against: their part of the table of contents (devnet.md 16).
+"""The methods that only a development chain registers (devnet.md 16).
 
-They exist where `EvmChain.is_development` says so, and nowhere else. None is hot: all of them write, or are
-asked rarely.
+They exist only where `EvmChain.is_development` is true. None of them is hot: all of them write, or are
+called rarely.
 
 Unspecified: methods whose work grows with the chain or the request have no time limit, as in Anvil and Hardhat. The
 server cannot stop them, so an answer "request timed out" would be wrong.
@@ -37,7 +37,7 @@ EVM: Final = "evm_"
 
 
 def add(methods: MethodRegistry, rpc: EvmRpc) -> None:
-    """Add the methods to a chain's door."""
+    """Add the methods to those of a chain."""
     for group in (_state, _tokens, _mining, _time, _environment, _going_back, _pool, _about):
         group(_Table(methods, rpc))
 
@@ -58,7 +58,7 @@ class _Table:
         *,
         untimed: bool = False,
     ) -> None:
-        """Add a method under each of some names, which blanks part; `guard` makes its guard."""
+        """Add a method under each of several names, separated by blanks; `guard` makes its guard."""
         made = None if guard is None else guard(self._rpc)
         for name in names.split():
             nothing = True if name.startswith(HARDHAT) else None
@@ -70,9 +70,9 @@ def _named(name: str, handler: Callable[..., Any], nothing: object) -> Callable[
     """Return a handler under one of its names.
 
     Args:
-        name: Of the method, in its documentation too.
-        handler: Answers it.
-        nothing: The answer where it has nothing to say: Hardhat's own code looks at it.
+        name: The name of the method, which its documentation shows too.
+        handler: The function that answers the call.
+        nothing: The result if the handler returns None; Hardhat's own code checks it.
     """
 
     @wraps(handler)

@@ -1,4 +1,4 @@
-"""evm_mine and its like: blocks, their time and what else they have, by hand (devnet.md 2 and 7)."""
+"""Mining on demand, and overrides of block times and other block fields (devnet.md 2 and 7)."""
 
 from dataclasses import replace
 from typing import Any
@@ -17,19 +17,19 @@ from primitives.hexadecimal import encode_data
 
 
 def evm_mine(rpc: EvmRpc, asked: Mining) -> str:
-    """evm_mine: make a block, or several, with what the pool has; returns "0x0".
+    """evm_mine: make one or more blocks with the pool's transactions; returns "0x0".
 
     Raises:
-        TimeBeforeHead: The time is below the head's.
+        TimeBeforeHead: The time is before the head's.
         HasPeers: Other nodes follow the chain.
-        JsonRpcError: -32602, there are too many blocks; -32000, the chain makes none.
+        JsonRpcError: -32602, there are too many blocks; -32000, the chain makes no blocks.
     """
     _mine(rpc, asked.blocks, 0, asked.time)
     return "0x0"
 
 
 def evm_mine_detailed(rpc: EvmRpc, asked: Mining) -> list[Any]:
-    """evm_mine_detailed: make a block, or several; the blocks, transactions with output and reason of a revert.
+    """evm_mine_detailed: make one or more blocks; returns them, with each transaction's output and revert reason.
 
     Raises as `evm_mine`.
     """
@@ -37,7 +37,7 @@ def evm_mine_detailed(rpc: EvmRpc, asked: Mining) -> list[Any]:
 
 
 def mine(rpc: EvmRpc, count: int, interval: int) -> None:
-    """anvil_mine, hardhat_mine: make blocks, so many seconds apart, the first included. Raises as `evm_mine`."""
+    """anvil_mine, hardhat_mine: make blocks with this many seconds between them, and before the first. Raises as `evm_mine`."""
     _mine(rpc, count, interval, None)
 
 
@@ -69,7 +69,7 @@ def _detailed(rpc: EvmRpc, number: int) -> dict[str, Any]:
 
 
 def set_automine(rpc: EvmRpc, on: bool) -> None:  # noqa: FBT001  # as it comes over RPC
-    """evm_setAutomine: make a block whenever a transaction comes, or only by hand.
+    """evm_setAutomine: make a block whenever a transaction arrives, or only on request.
 
     Raises:
         HasPeers: Other nodes follow the chain.
@@ -78,22 +78,22 @@ def set_automine(rpc: EvmRpc, on: bool) -> None:  # noqa: FBT001  # as it comes 
 
 
 def get_automine(rpc: EvmRpc) -> bool:
-    """anvil_getAutomine: whether a block is made whenever a transaction comes."""
+    """anvil_getAutomine: whether a block is made whenever a transaction arrives."""
     development.see_conditions(rpc.chain)
     return development.mining(rpc.chain) == "auto"
 
 
 def set_interval_mining(rpc: EvmRpc, seconds: float) -> None:
-    """evm_setIntervalMining: make a block each so many seconds, also empty ones; 0: not any more.
+    """evm_setIntervalMining: make a block, even an empty one, every so many seconds; 0 ends that.
 
-    Unspecified: above 999 they are milliseconds, as scripts for Hardhat have them. As in Anvil nothing is made on
-    a transaction's arrival then, and 0 does not bring that back. Raises as `set_automine`.
+    Unspecified: a number above 999 is in milliseconds, as in scripts for Hardhat. As in Anvil, an arriving transaction
+    no longer triggers a block then, and 0 does not change that back. Raises as `set_automine`.
     """
     manual_mining.set_interval(rpc.chain, seconds)
 
 
 def get_interval_mining(rpc: EvmRpc) -> int | float | None:
-    """anvil_getIntervalMining: the seconds between blocks that are made by the clock; null when none are."""
+    """anvil_getIntervalMining: the seconds between blocks of interval mining; null in another mining mode."""
     development.see_conditions(rpc.chain)
     if development.mining(rpc.chain) != "interval":
         return None
@@ -102,34 +102,34 @@ def get_interval_mining(rpc: EvmRpc) -> int | float | None:
 
 
 def increase_time(rpc: EvmRpc, seconds: int) -> int:
-    """evm_increaseTime: move the clock of both chains; returns by how many seconds it is ahead. Raises as `set_automine`."""
+    """evm_increaseTime: move the clock of both chains; returns the seconds that it is ahead. Raises as `set_automine`."""
     return manual_mining.increase_time(rpc.chain, seconds)
 
 
 def set_time(rpc: EvmRpc, moment: int) -> int:
-    """evm_setTime: set the clock of both chains, back too; returns by how many seconds it went forward."""
+    """evm_setTime: set the clock of both chains, forward or back; returns the seconds that it moved forward."""
     return manual_mining.set_time(rpc.chain, moment)
 
 
 def set_next_block_timestamp(rpc: EvmRpc, moment: int) -> None:
-    """evm_setNextBlockTimestamp: the time of the next block, from which the clock goes on.
+    """evm_setNextBlockTimestamp: set the time of the next block; the clock continues from there.
 
     Raises:
-        TimeBeforeHead: It is below the head's.
+        TimeBeforeHead: The time is before the head's.
         HasPeers: Other nodes follow the chain.
     """
     manual_mining.set_next_timestamp(rpc.chain, moment)
 
 
 def set_block_timestamp_interval(rpc: EvmRpc, seconds: int) -> None:
-    """anvil_setBlockTimestampInterval: each block's time is its parent's and so many seconds. Raises as `set_automine`."""
+    """anvil_setBlockTimestampInterval: set the seconds between each block and its parent. Raises as `set_automine`."""
     by_hand.change_conditions(
         rpc.chain, lambda found, _: replace(found, timestamp_interval=seconds)
     )
 
 
 def remove_block_timestamp_interval(rpc: EvmRpc) -> bool:
-    """anvil_removeBlockTimestampInterval: times follow the clock again; returns whether they did not."""
+    """anvil_removeBlockTimestampInterval: let block times follow the clock again; returns whether an interval was set."""
     had = development.conditions(rpc.chain).timestamp_interval is not None
     if had:
         by_hand.change_conditions(
@@ -146,12 +146,12 @@ def genesis_time(rpc: EvmRpc) -> int:
 
 
 def set_next_base_fee(rpc: EvmRpc, wei: int) -> None:
-    """anvil_setNextBlockBaseFeePerGas: the base fee of the next block, 0 too. Raises as `set_automine`."""
+    """anvil_setNextBlockBaseFeePerGas: set the base fee of the next block; 0 is allowed. Raises as `set_automine`."""
     by_hand.change_conditions(rpc.chain, lambda found, _: replace(found, next_base_fee=wei))
 
 
 def set_min_gas_price(rpc: EvmRpc, wei: int) -> None:
-    """anvil_setMinGasPrice: refused, as by Anvil, since there are base fees.
+    """anvil_setMinGasPrice: always an error, as in Anvil, because the chain has base fees.
 
     Raises:
         JsonRpcError: -32602, always.
@@ -161,7 +161,7 @@ def set_min_gas_price(rpc: EvmRpc, wei: int) -> None:
 
 
 def set_block_gas_limit(rpc: EvmRpc, gas: int) -> bool:
-    """evm_setBlockGasLimit: the gas limit of the next and later blocks.
+    """evm_setBlockGasLimit: set the gas limit of the next and all later blocks.
 
     Raises:
         JsonRpcError: -32602, it is 0.
@@ -174,29 +174,30 @@ def set_block_gas_limit(rpc: EvmRpc, gas: int) -> bool:
 
 
 def set_coinbase(rpc: EvmRpc, address: Address) -> None:
-    """anvil_setCoinbase: who is credited with the tips of later blocks. Raises as `set_automine`."""
+    """anvil_setCoinbase: set the account that receives the tips of later blocks. Raises as `set_automine`."""
     by_hand.change_conditions(rpc.chain, lambda found, _: replace(found, coinbase=address))
 
 
 def set_prev_randao(rpc: EvmRpc, value: Hash) -> None:
-    """hardhat_setPrevRandao: what PREVRANDAO reads in the next block. Raises as `set_automine`."""
+    """hardhat_setPrevRandao: set the value that PREVRANDAO returns in the next block. Raises as `set_automine`."""
     by_hand.change_conditions(rpc.chain, lambda found, _: replace(found, next_prev_randao=value))
 
 
 def set_chain_id(rpc: EvmRpc, chain_id: int) -> None:
-    """anvil_setChainId: another chain ID, for a chain that has nothing but its first block (devnet.md 8).
+    """anvil_setChainId: set the chain ID, for a chain that has only its first block (devnet.md 8).
 
-    eth_chainId, net_version, CHAINID and signatures go by it at once and after a restart, whose settings may name
-    the first one or this one. NODE_CHAIN_ID or --chain-id of a new data directory sets the first.
+    eth_chainId, net_version, CHAINID and signatures use the new ID immediately. It survives a restart, with settings
+    that name either the original ID or the new one. NODE_CHAIN_ID or --chain-id of a new data directory sets the
+    original ID.
 
-    Unspecified: blocks stay valid for the ID that they were signed for, so a chain that has some keeps it, as
-    does one for which transactions wait, and a fork. evm_revert brings back the ID of the snapshot, since what
-    waited then was signed for it; anvil_reset the one with which the chain began. In Anvil both leave it.
+    Unspecified: a chain with blocks keeps its ID, because the blocks are signed for it; so do a chain with pending
+    transactions, and a fork. evm_revert restores the ID of the snapshot, because the snapshot's pending transactions
+    are signed for it. anvil_reset restores the original ID. In Anvil neither of them changes the ID.
 
     Raises:
         HasPeers: Other nodes follow the chain.
-        ForkHasChainId: It is another one, and the chain is a fork.
-        ChainHasBlocks: It is another one, and there are blocks.
-        TransactionsWait: It is another one, and the pool is not empty.
+        ForkHasChainId: The ID is another one, and the chain is a fork.
+        ChainHasBlocks: The ID is another one, and there are blocks.
+        TransactionsWait: The ID is another one, and the pool is not empty.
     """
     by_hand.set_chain_id(rpc.chain, chain_id)

@@ -1,4 +1,4 @@
-"""setBalance and its like: the state at the head, changed by hand (devnet.md 3)."""
+"""anvil_setBalance and similar methods, which edit the state at the head (devnet.md 3)."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ _CALL_GAS = 30_000_000
 
 
 def set_balance(rpc: EvmRpc, address: Address, wei: int) -> None:
-    """anvil_setBalance, hardhat_setBalance: give an account a balance.
+    """anvil_setBalance, hardhat_setBalance: set an account's balance.
 
     Raises:
         HasPeers: Other nodes follow the chain.
@@ -27,7 +27,7 @@ def set_balance(rpc: EvmRpc, address: Address, wei: int) -> None:
 
 
 def set_balances(rpc: EvmRpc, addresses: Sequence[Address], wei: int) -> None:
-    """tenderly_setBalance: give an account, or each of several, a balance. Raises as `set_balance`."""
+    """tenderly_setBalance: set the balance of one or more accounts. Raises as `set_balance`."""
     by_hand.change_state(rpc.chain, [by_hand.balance(one, wei) for one in addresses])
 
 
@@ -37,7 +37,7 @@ def add_balance(rpc: EvmRpc, address: Address, wei: int) -> None:
 
 
 def add_balances(rpc: EvmRpc, addresses: Sequence[Address], wei: int) -> None:
-    """tenderly_addBalance: add to a balance, or to each of several. Raises as `set_balance`."""
+    """tenderly_addBalance: add to the balance of one or more accounts. Raises as `set_balance`."""
 
     def more(state: StateAt) -> list[by_hand.Wanted]:
         return [
@@ -54,31 +54,31 @@ def _balance_of(state: StateAt, address: Address) -> int:
 
 
 def set_code(rpc: EvmRpc, address: Address, code: bytes) -> None:
-    """anvil_setCode, hardhat_setCode: give an account code; empty takes it away. Raises as `set_balance`.
+    """anvil_setCode, hardhat_setCode: set an account's code; empty code removes it. Raises as `set_balance`.
 
-    Storage and nonce stay. Neither the limit of size nor the rule about 0xEF holds; a precompile stays one.
+    Storage and nonce stay. Neither the size limit nor the rule about 0xEF applies; a precompile stays a precompile.
     """
     by_hand.change_state(rpc.chain, [by_hand.code(address, code)])
 
 
 def set_nonce(rpc: EvmRpc, address: Address, nonce: int) -> None:
-    """anvil_setNonce, hardhat_setNonce: give an account a nonce, a lower one too. Raises as `set_balance`."""
+    """anvil_setNonce, hardhat_setNonce: set an account's nonce, which may be lower. Raises as `set_balance`."""
     by_hand.change_state(rpc.chain, [by_hand.nonce(address, nonce)])
 
 
 def set_storage_at(rpc: EvmRpc, address: Address, slot: Slot, value: Word) -> bool:
-    """anvil_setStorageAt, hardhat_setStorageAt: give a slot a value; zero deletes it. Raises as `set_balance`."""
+    """anvil_setStorageAt, hardhat_setStorageAt: set a storage slot; zero deletes it. Raises as `set_balance`."""
     by_hand.change_state(rpc.chain, [by_hand.storage(address, slot, value)])
     return True
 
 
 def set_erc20_balance(rpc: EvmRpc, holder: Address, token: Address, amount: int) -> None:
-    """anvil_dealERC20, anvil_setERC20Balance: let a token say that an account holds an amount.
+    """anvil_dealERC20, anvil_setERC20Balance: set an account's balance of a token.
 
-    The slot is found by trying those that `balanceOf` reads.
+    The storage slot is found by trying the slots that `balanceOf` reads.
 
     Raises:
-        NoBalanceSlot: None of them is what its answer follows.
+        NoBalanceSlot: The answer of `balanceOf` depends on none of these slots.
         HasPeers: Other nodes follow the chain.
     """
     question = _question("balanceOf(address)", holder)
@@ -86,7 +86,7 @@ def set_erc20_balance(rpc: EvmRpc, holder: Address, token: Address, amount: int)
 
 
 def set_erc20_balance_of(rpc: EvmRpc, token: Address, holder: Address, amount: int) -> None:
-    """tenderly_setErc20Balance: let a token say that an account holds an amount; the token stands first.
+    """tenderly_setErc20Balance: set an account's balance of a token; the token is the first parameter.
 
     Raises as `set_erc20_balance`.
     """
@@ -96,7 +96,7 @@ def set_erc20_balance_of(rpc: EvmRpc, token: Address, holder: Address, amount: i
 def set_erc20_allowance(
     rpc: EvmRpc, owner: Address, spender: Address, token: Address, amount: int
 ) -> None:
-    """anvil_setERC20Allowance: let a token say that a spender may spend an amount. Raises as `set_erc20_balance`."""
+    """anvil_setERC20Allowance: set a spender's allowance of a token. Raises as `set_erc20_balance`."""
     _set_slot(
         rpc, token, _question("allowance(address,address)", owner, spender), amount, "allowance"
     )

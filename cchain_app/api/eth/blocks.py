@@ -1,4 +1,4 @@
-"""Blocks, headers and what is counted in them; and as RLP, the debug_getRaw family."""
+"""Blocks, headers and counts of their contents; raw RLP, the debug_getRaw family."""
 
 from msgspec import Raw
 
@@ -23,8 +23,8 @@ def block_number(rpc: EvmRpc) -> str:
 def get_block_by_number(rpc: EvmRpc, number: BlockNumber, full: bool) -> Raw | None:  # noqa: FBT001
     """eth_getBlockByNumber: a block with its transactions or their hashes, null above the head.
 
-    Unspecified: where this node alone makes the blocks, `pending` is the block that it would build now, with null
-    for hash, nonce and miner, as go-ethereum has them; elsewhere it is the head, as on coreth. The same holds for all
+    Unspecified: where only this node makes blocks, `pending` is the block that it would build now, with null
+    for hash, nonce and miner, as in go-ethereum; elsewhere it is the head, as in coreth. The same holds for all
     methods that take a block. Transactions, receipts and logs of the pending block name the hash that it would have
     now, as in go-ethereum.
     """
@@ -55,37 +55,37 @@ def get_block_receipts(rpc: EvmRpc, block: BlockParam) -> Raw | None:
 
 
 def get_block_transaction_count_by_number(rpc: EvmRpc, number: BlockNumber) -> str | None:
-    """eth_getBlockTransactionCountByNumber: how many transactions a block has."""
+    """eth_getBlockTransactionCountByNumber: the number of transactions in a block."""
     return _count(block_tags.find(rpc, number))
 
 
 def get_block_transaction_count_by_hash(rpc: EvmRpc, block_hash: Hash) -> str | None:
-    """eth_getBlockTransactionCountByHash: how many transactions a block has."""
+    """eth_getBlockTransactionCountByHash: the number of transactions in a block."""
     return _count(block_tags.find(rpc, BlockHash(block_hash)))
 
 
 def get_uncle_count_by_number(rpc: EvmRpc, number: BlockNumber) -> str | None:
-    """eth_getUncleCountByBlockNumber: none, but in blocks that others have mined."""
+    """eth_getUncleCountByBlockNumber: the number of uncles; 0 except in blocks that were mined elsewhere."""
     return _uncles(block_tags.find(rpc, number))
 
 
 def get_uncle_count_by_hash(rpc: EvmRpc, block_hash: Hash) -> str | None:
-    """eth_getUncleCountByBlockHash: none, but in blocks that others have mined."""
+    """eth_getUncleCountByBlockHash: the number of uncles; 0 except in blocks that were mined elsewhere."""
     return _uncles(block_tags.find(rpc, BlockHash(block_hash)))
 
 
 def get_uncle_by_number(rpc: EvmRpc, number: BlockNumber, index: int) -> wire.Json | None:
-    """eth_getUncleByBlockNumberAndIndex: an uncle's header, null where there is none."""
+    """eth_getUncleByBlockNumberAndIndex: an uncle's header, null if it does not exist."""
     return _uncle(block_tags.find(rpc, number), index)
 
 
 def get_uncle_by_hash(rpc: EvmRpc, block_hash: Hash, index: int) -> wire.Json | None:
-    """eth_getUncleByBlockHashAndIndex: an uncle's header, null where there is none."""
+    """eth_getUncleByBlockHashAndIndex: an uncle's header, null if it does not exist."""
     return _uncle(block_tags.find(rpc, BlockHash(block_hash)), index)
 
 
 def _block(rpc: EvmRpc, epoch: int, found: AcceptedBlock | None, *, full: bool) -> Raw | None:
-    """Return a block that was found in this epoch as it is shown."""
+    """Return the JSON of a block that was read in this epoch."""
     if found is None:
         return None
     shown = rpc.rendered.of(found).block(full=full)
@@ -113,7 +113,7 @@ def _uncle(found: AcceptedBlock | None, index: int) -> wire.Json | None:
 
 
 def get_raw_block(rpc: EvmRpc, block: BlockParam) -> str:
-    """debug_getRawBlock: header, transactions, uncles and withdrawals; `0x` above the head.
+    """debug_getRawBlock: the RLP of header, transactions, uncles and withdrawals; `0x` above the head.
 
     Raises:
         JsonRpcError: -32000, no block has this hash.
@@ -123,7 +123,7 @@ def get_raw_block(rpc: EvmRpc, block: BlockParam) -> str:
 
 
 def get_raw_header(rpc: EvmRpc, block: BlockParam) -> str:
-    """debug_getRawHeader: what the block's hash is made of; `0x` above the head.
+    """debug_getRawHeader: the RLP whose hash is the block's; `0x` above the head.
 
     Raises:
         JsonRpcError: -32000, no block has this hash.
@@ -133,7 +133,7 @@ def get_raw_header(rpc: EvmRpc, block: BlockParam) -> str:
 
 
 def get_raw_receipts(rpc: EvmRpc, block: BlockParam) -> list[str] | None:
-    """debug_getRawReceipts: what the receipts root is made of; null above the head, none for an unknown hash."""
+    """debug_getRawReceipts: the encoded receipts of the receipts root; null above the head, empty for an unknown hash."""
     found = block_tags.find(rpc, block)
     if found is None:
         return [] if isinstance(block, BlockHash) else None
